@@ -1,0 +1,459 @@
+//! Jobs: what a task delegated to another agent, from the decision until that agent's result.
+//!
+//! A job is stored before its message leaves, with everything a byte-identical resend needs; an agent's notification
+//! may overtake its own acknowledgement, so a job takes updates before it is linked.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::{AgentId, AgentType, Artifact, MessageId, RemoteTaskId, TaskState, Timestamp};
+
+/// The protocol generation an agent speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Generation {
+    /// A2A 0.3.x.
+    #[serde(rename = "0.3")]
+    V0_3,
+    /// A2A 1.0.
+    #[serde(rename = "1.0")]
+    V1_0,
+}
+
+/// The binding an agent is called by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Transport {
+    /// JSON-RPC 2.0 over HTTP.
+    #[serde(rename = "JSONRPC")]
+    JsonRpc,
+    /// The REST binding.
+    #[serde(rename = "HTTP+JSON")]
+    Rest,
+}
+
+/// Where and how an agent is called: one interface of its card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The interface's URL.
+    pub url: Url,
+    /// Its protocol generation.
+    pub generation: Generation,
+    /// Its binding.
+    pub transport: Transport,
+    /// The interface's opaque `tenant`, echoed with every call (A2A 1.0).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+/// A secret token at rest: its hash to check against, and sealed so that a resend is byte-identical.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedToken {
+    /// SHA-256 of the token, base64url.
+    pub hash: String,
+    /// The token sealed, base64url.
+    pub sealed: String,
+}
+
+impl std::fmt::Debug for SealedToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SealedToken(***)")
+    }
+}
+
+/// What a new job is made of.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Its number within the task, from 0.
+    pub number: u32,
+    /// The type the agent was found by.
+    pub agent_type: AgentType,
+    /// The registered agent.
+    pub agent_id: AgentId,
+    /// The agent's name, to show.
+    pub agent_name: String,
+    /// How it is called.
+    pub endpoint: Endpoint,
+    /// What it is asked to do.
+    pub instruction: String,
+    /// The message id of the send: the same one with every resend.
+    pub message_id: MessageId,
+    /// The token its notifications must carry.
+    pub webhook: SealedToken,
+}
+
+/// One delegation to another agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    /// Its number within the task, from 0.
+    pub number: u32,
+    /// The type the agent was found by.
+    pub agent_type: AgentType,
+    /// The registered agent.
+    pub agent_id: AgentId,
+    /// The agent's name, to show.
+    pub agent_name: String,
+    /// How it is called.
+    pub endpoint: Endpoint,
+    /// What it is asked to do.
+    pub instruction: String,
+    /// The message id of the send: the same one with every resend.
+    pub message_id: MessageId,
+    /// The token its notifications must carry.
+    pub webhook: SealedToken,
+    /// How far it is.
+    pub state: JobState,
+    /// The results so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    /// When it was decided.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// How many sends were tried.
+    #[serde(default)]
+    pub attempts: u32,
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum JobState {
+    /// Stored; the message has left, or not: nobody knows until the acknowledgement.
+    Prepared,
+    /// The agent has a task of its own for it.
+    Linked {
+        /// That task's id.
+        remote_task_id: RemoteTaskId,
+        /// What the agent last said of it.
+        remote: RemoteUpdate,
+    },
+    /// Over; nothing changes it any more.
+    Settled {
+        /// The agent's task, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remote_task_id: Option<RemoteTaskId>,
+        /// The last word: a terminal state.
+        remote: RemoteUpdate,
+    },
+}
+
+/// What a remote agent says of its task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemoteUpdate {
+    /// Its state.
+    pub state: TaskState,
+    /// Its status message's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The time the agent gave it, where it gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+/// News of a job from its agent: an acknowledgement, a push notification, or the answer to a look-up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification {
+    /// The agent's task; absent where it answered with a mere message.
+    pub remote_task_id: Option<RemoteTaskId>,
+    /// The state, where the news has one (an artifact update has none).
+    pub update: Option<RemoteUpdate>,
+    /// Results. With `snapshot` they are all there are; otherwise each replaces or extends its own id.
+    pub artifacts: Vec<(Artifact, bool)>,
+    /// True where the news is the whole task, not one change of it.
+    pub snapshot: bool,
+}
+
+/// What news did to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noted {
+    /// Nothing: a duplicate, or older than what is known.
+    Nothing,
+    /// The job changed but goes on.
+    Progress,
+    /// The agent now waits for the user.
+    Interrupted,
+    /// The job is over.
+    Settled,
+    /// The news is of another remote task than the linked one.
+    Foreign,
+}
+
+impl Job {
+    /// A new job, stored before its message leaves.
+    #[must_use]
+    pub fn prepare(new: NewJob, now: Timestamp) -> Self {
+        let NewJob {
+            number,
+            agent_type,
+            agent_id,
+            agent_name,
+            endpoint,
+            instruction,
+            message_id,
+            webhook,
+        } = new;
+        Self {
+            number,
+            agent_type,
+            agent_id,
+            agent_name,
+            endpoint,
+            instruction,
+            message_id,
+            webhook,
+            state: JobState::Prepared,
+            artifacts: Vec::new(),
+            created_at: now,
+            updated_at: now,
+            attempts: 0,
+        }
+    }
+
+    /// The agent's own task, once known.
+    #[must_use]
+    pub fn remote_task_id(&self) -> Option<&RemoteTaskId> {
+        match &self.state {
+            JobState::Prepared => None,
+            JobState::Linked { remote_task_id, .. } => Some(remote_task_id),
+            JobState::Settled { remote_task_id, .. } => remote_task_id.as_ref(),
+        }
+    }
+
+    /// What the agent last said, once it said anything.
+    #[must_use]
+    pub fn remote(&self) -> Option<&RemoteUpdate> {
+        match &self.state {
+            JobState::Prepared => None,
+            JobState::Linked { remote, .. } | JobState::Settled { remote, .. } => Some(remote),
+        }
+    }
+
+    /// True where nothing changes it any more.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        matches!(self.state, JobState::Settled { .. })
+    }
+
+    /// Ends the job without its agent: it could not be reached, or the task was called off.
+    pub fn give_up(&mut self, state: TaskState, reason: impl Into<String>, now: Timestamp) {
+        if !self.is_settled() {
+            let remote = RemoteUpdate {
+                state,
+                text: Some(reason.into()),
+                at: Some(now),
+            };
+            self.state = JobState::Settled {
+                remote_task_id: self.remote_task_id().cloned(),
+                remote,
+            };
+            self.updated_at = now;
+        }
+    }
+
+    /// Takes news in: idempotent, and in any order. A settled job ignores everything; `submitted` never follows
+    /// anything else; news that its agent dates before what is known changes nothing.
+    pub fn note(&mut self, news: Notification, now: Timestamp) -> Noted {
+        let (known_id, known) = match &self.state {
+            JobState::Settled { .. } => return Noted::Nothing,
+            JobState::Prepared => (None, None),
+            JobState::Linked {
+                remote_task_id,
+                remote,
+            } => (Some(remote_task_id), Some(remote)),
+        };
+        if let (Some(known), Some(told)) = (known_id, &news.remote_task_id)
+            && known != told
+        {
+            return Noted::Foreign;
+        }
+        let remote_task_id = known_id.cloned().or_else(|| news.remote_task_id.clone());
+        let update = news.update.filter(|update| is_newer(known, update));
+
+        let artifacts_before = self.artifacts.len();
+        let mut artifacts = self.artifacts.clone();
+        if news.snapshot && (update.is_some() || known.is_none()) && !news.artifacts.is_empty() {
+            artifacts = news.artifacts.into_iter().map(|(artifact, _)| artifact).collect();
+        } else if !news.snapshot {
+            for (artifact, append) in news.artifacts {
+                artifact.merge_into(&mut artifacts, append);
+            }
+        }
+        let artifacts_changed = artifacts.len() != artifacts_before || artifacts != self.artifacts;
+        let linked_now = known_id.is_none() && remote_task_id.is_some();
+        if update.is_none() && !artifacts_changed && !linked_now {
+            return Noted::Nothing;
+        }
+        let remote = update.clone().or_else(|| known.cloned()).unwrap_or(RemoteUpdate {
+            state: TaskState::Submitted,
+            text: None,
+            at: None,
+        });
+        self.artifacts = artifacts;
+        self.updated_at = now;
+        let state = remote.state;
+        match (remote_task_id, state.is_terminal()) {
+            (remote_task_id, true) => {
+                self.state = JobState::Settled {
+                    remote_task_id,
+                    remote,
+                }
+            }
+            (Some(remote_task_id), false) => {
+                self.state = JobState::Linked {
+                    remote_task_id,
+                    remote,
+                }
+            }
+            // News without a task id cannot link; what it brought besides is kept.
+            (None, false) => {}
+        }
+        match state {
+            _ if state.is_terminal() => Noted::Settled,
+            _ if state.is_interrupted() && update.is_some() => Noted::Interrupted,
+            _ => Noted::Progress,
+        }
+    }
+}
+
+fn is_newer(known: Option<&RemoteUpdate>, told: &RemoteUpdate) -> bool {
+    let Some(known) = known else { return true };
+    if known == told || told.state == TaskState::Submitted {
+        return false;
+    }
+    match (known.at, told.at) {
+        _ if told.state.is_terminal() => true,
+        (Some(known_at), Some(told_at)) => told_at >= known_at,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Part;
+
+    fn job() -> Job {
+        Job::prepare(
+            NewJob {
+                number: 0,
+                agent_type: AgentType::parse("weather").unwrap(),
+                agent_id: AgentId::from_bytes([1; 16]),
+                agent_name: "Weather".into(),
+                endpoint: Endpoint {
+                    url: Url::parse("https://agents.example/x").unwrap(),
+                    generation: Generation::V1_0,
+                    transport: Transport::JsonRpc,
+                    tenant: None,
+                },
+                instruction: "Oslo".into(),
+                message_id: MessageId::derived("1"),
+                webhook: SealedToken {
+                    hash: "h".into(),
+                    sealed: "s".into(),
+                },
+            },
+            Timestamp::from_millis(0),
+        )
+    }
+
+    fn news(id: &str, state: TaskState, at: i64) -> Notification {
+        Notification {
+            remote_task_id: Some(RemoteTaskId::parse(id).unwrap()),
+            update: Some(RemoteUpdate {
+                state,
+                text: None,
+                at: Some(Timestamp::from_millis(at)),
+            }),
+            artifacts: Vec::new(),
+            snapshot: false,
+        }
+    }
+
+    #[test]
+    fn a_notification_that_overtakes_the_acknowledgement_links_and_settles() {
+        let mut job = job();
+        assert_eq!(
+            job.note(news("r", TaskState::Completed, 5), Timestamp::from_millis(6)),
+            Noted::Settled
+        );
+        assert_eq!(
+            job.note(news("r", TaskState::Submitted, 1), Timestamp::from_millis(7)),
+            Noted::Nothing
+        );
+        assert_eq!(job.remote_task_id().map(RemoteTaskId::as_str), Some("r"));
+        assert_eq!(job.remote().map(|r| r.state), Some(TaskState::Completed));
+    }
+
+    #[test]
+    fn a_late_working_and_duplicates_change_nothing() {
+        let mut job = job();
+        assert_eq!(
+            job.note(news("r", TaskState::Working, 5), Timestamp::from_millis(6)),
+            Noted::Progress
+        );
+        assert_eq!(
+            job.note(news("r", TaskState::Working, 5), Timestamp::from_millis(7)),
+            Noted::Nothing
+        );
+        assert_eq!(
+            job.note(news("r", TaskState::Working, 4), Timestamp::from_millis(8)),
+            Noted::Nothing
+        );
+        assert_eq!(
+            job.note(news("other", TaskState::Completed, 9), Timestamp::from_millis(9)),
+            Noted::Foreign
+        );
+        assert_eq!(
+            job.note(news("r", TaskState::InputRequired, 9), Timestamp::from_millis(9)),
+            Noted::Interrupted
+        );
+    }
+
+    #[test]
+    fn artifact_updates_append_and_a_snapshot_replaces() {
+        let mut job = job();
+        let piece = |text: &str, append| Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r").unwrap()),
+            update: None,
+            artifacts: vec![(Artifact::new("a", vec![Part::text(text)]), append)],
+            snapshot: false,
+        };
+        assert_eq!(
+            job.note(piece("1", false), Timestamp::from_millis(1)),
+            Noted::Progress
+        );
+        assert_eq!(
+            job.note(piece("2", true), Timestamp::from_millis(2)),
+            Noted::Progress
+        );
+        assert_eq!(job.artifacts[0].text(), "1\n2");
+        let mut done = news("r", TaskState::Completed, 3);
+        done.snapshot = true;
+        done.artifacts = vec![(Artifact::new("a", vec![Part::text("12")]), false)];
+        assert_eq!(job.note(done, Timestamp::from_millis(3)), Noted::Settled);
+        assert_eq!(job.artifacts[0].text(), "12");
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_terminal_news_stays_whatever_else_comes(
+            steps in prop::collection::vec((proptest::sample::select(TaskState::ALL.to_vec()), 0..9_i64), 0..20)
+        ) {
+            let mut job = job();
+            let mut first: Option<TaskState> = None;
+            for (state, at) in steps {
+                let noted = job.note(news("r", state, at), Timestamp::from_millis(at));
+                if first.is_none() && state.is_terminal() {
+                    prop_assert_eq!(noted, Noted::Settled);
+                    first = Some(state);
+                } else if first.is_some() {
+                    prop_assert_eq!(noted, Noted::Nothing);
+                }
+            }
+            if let Some(first) = first { prop_assert_eq!(job.remote().map(|r| r.state), Some(first)); }
+        }
+    }
+}

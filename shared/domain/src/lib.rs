@@ -1,0 +1,54 @@
+//! What Switchyard talks about: ids, tenants, messages, the task and its state machine, agent cards' tags,
+//! time and chance as parameters. No IO at all: nothing here opens a socket, reads a clock or a file.
+//!
+//! Every type is parsed once, at the edge, into something that cannot be wrong afterwards; what travels on the
+//! wire (A2A 1.0 and 0.3) is the room `a2a`, what lies in a table is the room `store`.
+//!
+//! ```
+//! use domain::{Task, TaskState, NewTask, EventKind, Timestamp, Message, Role, Part};
+//! # use domain::{AgentName, ContextId, MessageId, Owner, TaskId, Tenant};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let now = Timestamp::from_millis(1_767_225_600_000);
+//! let mut task = Task::create(
+//!     NewTask {
+//!         id: TaskId::from_bytes([7; 16]),
+//!         tenant: Tenant::parse("acme")?,
+//!         agent: AgentName::parse("weather")?,
+//!         context_id: ContextId::parse("trip")?,
+//!         owner: Owner::parse("user-1")?,
+//!         message: Message::user(MessageId::parse("m-1")?, vec![Part::text("Oslo tomorrow?")]),
+//!         trace: None,
+//!     },
+//!     now,
+//! );
+//! task.record(EventKind::status(TaskState::Working, None), now)?;
+//! task.record(EventKind::status(TaskState::Completed, None), now)?;
+//! assert!(task.record(EventKind::status(TaskState::Working, None), now).is_err());
+//! # Ok(()) }
+//! ```
+
+mod caller;
+mod chance;
+mod ids;
+mod job;
+mod message;
+mod tag;
+mod task;
+mod time;
+
+pub use caller::{Caller, Scope, Scopes, TraceParent};
+pub use chance::{Entropy, SystemEntropy};
+pub use ids::{
+    AgentId, AgentName, AgentType, ChatId, ContextId, InvalidId, MessageId, Owner, PushConfigId,
+    RemoteTaskId, TaskId, Tenant,
+};
+pub use job::{
+    Endpoint, Generation, Job, JobState, NewJob, Noted, Notification, RemoteUpdate, SealedToken, Transport,
+};
+pub use message::{Artifact, Message, Metadata, Part, PartContent, Role};
+pub use tag::{InvalidTag, Tag, TypeScope};
+pub use task::{Event, EventKind, InvalidTransition, NewTask, Revision, Status, Task, TaskState};
+pub use time::{Clock, ManualClock, SystemClock, Timestamp};
+
+/// Secrets that neither print nor log, and are wiped when dropped.
+pub use secrecy::{ExposeSecret, SecretString};

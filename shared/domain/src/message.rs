@@ -1,0 +1,210 @@
+//! Messages, parts and artifacts, in the words of A2A but free of either generation's wire form.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ContextId, MessageId, TaskId};
+
+/// Free key-value data that A2A lets travel beside most things.
+pub type Metadata = serde_json::Map<String, Value>;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The client's side.
+    User,
+    /// The agent's side.
+    Agent,
+}
+
+/// A message of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Unique to its sender.
+    pub message_id: MessageId,
+    /// Who speaks.
+    pub role: Role,
+    /// At least one part in what comes from the wire.
+    pub parts: Vec<Part>,
+    /// The conversation, where given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<ContextId>,
+    /// The task it belongs to, where given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// Free data.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+    /// URIs of extensions that contributed to the message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+    /// Other tasks the message refers to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reference_task_ids: Vec<String>,
+}
+
+impl Message {
+    /// A message of the given role with nothing but parts.
+    #[must_use]
+    pub fn new(message_id: MessageId, role: Role, parts: Vec<Part>) -> Self {
+        Self {
+            message_id,
+            role,
+            parts,
+            context_id: None,
+            task_id: None,
+            metadata: Metadata::new(),
+            extensions: Vec::new(),
+            reference_task_ids: Vec::new(),
+        }
+    }
+
+    /// A user's message.
+    #[must_use]
+    pub fn user(message_id: MessageId, parts: Vec<Part>) -> Self {
+        Self::new(message_id, Role::User, parts)
+    }
+
+    /// An agent's message of one text part.
+    #[must_use]
+    pub fn agent_text(message_id: MessageId, text: impl Into<String>) -> Self {
+        Self::new(message_id, Role::Agent, vec![Part::text(text)])
+    }
+
+    /// All text parts, one a line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text_of(&self.parts)
+    }
+}
+
+/// One part of a message or artifact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    /// What it holds.
+    pub content: PartContent,
+    /// Media type, such as `application/json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// A file's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+    /// Free data.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+}
+
+/// What a part holds; exactly one of these, as in A2A 1.0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartContent {
+    /// Text.
+    Text(String),
+    /// Bytes, standard base64 with padding.
+    Raw(String),
+    /// Where the content lies.
+    Url(String),
+    /// Any JSON value.
+    Data(Value),
+}
+
+impl Part {
+    /// A part with nothing but content.
+    #[must_use]
+    pub fn new(content: PartContent) -> Self {
+        Self {
+            content,
+            media_type: None,
+            filename: None,
+            metadata: Metadata::new(),
+        }
+    }
+
+    /// A text part.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(PartContent::Text(text.into()))
+    }
+
+    /// A structured part.
+    #[must_use]
+    pub fn data(value: Value) -> Self {
+        Self {
+            media_type: Some("application/json".into()),
+            ..Self::new(PartContent::Data(value))
+        }
+    }
+}
+
+/// A result of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifact {
+    /// Unique within its task.
+    pub artifact_id: String,
+    /// A name to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its content.
+    pub parts: Vec<Part>,
+    /// Free data.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+    /// URIs of extensions that contributed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+}
+
+impl Artifact {
+    /// An artifact of these parts.
+    #[must_use]
+    pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            artifact_id: artifact_id.into(),
+            name: None,
+            description: None,
+            parts,
+            metadata: Metadata::new(),
+            extensions: Vec::new(),
+        }
+    }
+
+    /// The same artifact with a name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// All text parts, one a line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text_of(&self.parts)
+    }
+
+    /// Puts an update into a list of artifacts: replaces the one of the same id, or appends its parts to it.
+    pub fn merge_into(self, artifacts: &mut Vec<Self>, append: bool) {
+        match artifacts
+            .iter_mut()
+            .find(|known| known.artifact_id == self.artifact_id)
+        {
+            Some(known) if append => known.parts.extend(self.parts),
+            Some(known) => *known = self,
+            None => artifacts.push(self),
+        }
+    }
+}
+
+fn text_of(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match &part.content {
+        PartContent::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,505 @@
+//! The task: its state machine, its log of events, and the revision that a store writes by compare-and-swap.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AgentName, Artifact, ContextId, Job, Message, Owner, PushConfigId, TaskId, Tenant, Timestamp, TraceParent,
+};
+
+/// A2A's task states, and `unknown` for a task of which nothing was heard within its time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskState {
+    /// Stored; nobody works on it yet.
+    Submitted,
+    /// Being worked on, here or by the agent it was delegated to.
+    Working,
+    /// Waits for a message of the user.
+    InputRequired,
+    /// Waits for the user's consent.
+    AuthRequired,
+    /// Done; final.
+    Completed,
+    /// Called off; final.
+    Canceled,
+    /// Ended in an error; final.
+    Failed,
+    /// The agent would not do it; final.
+    Rejected,
+    /// Nothing was heard in time. Not final: it takes a late result, a retry or a cancel.
+    Unknown,
+}
+
+impl TaskState {
+    /// Every state.
+    pub const ALL: [Self; 9] = [
+        Self::Submitted,
+        Self::Working,
+        Self::InputRequired,
+        Self::AuthRequired,
+        Self::Completed,
+        Self::Canceled,
+        Self::Failed,
+        Self::Rejected,
+        Self::Unknown,
+    ];
+
+    /// True where the task never changes again.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Canceled | Self::Failed | Self::Rejected
+        )
+    }
+
+    /// True where the task waits for the user.
+    #[must_use]
+    pub fn is_interrupted(self) -> bool {
+        matches!(self, Self::InputRequired | Self::AuthRequired)
+    }
+
+    /// The state machine: a terminal state is left by nothing, and nothing goes back to `submitted`.
+    #[must_use]
+    pub fn can_become(self, next: Self) -> bool {
+        !self.is_terminal() && next != Self::Submitted
+    }
+
+    /// Its name in A2A 0.3, in our JSON, our logs and our keys.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Working => "working",
+            Self::InputRequired => "input-required",
+            Self::AuthRequired => "auth-required",
+            Self::Completed => "completed",
+            Self::Canceled => "canceled",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The state of that name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+/// The state of a task with the message that explains it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The state.
+    pub state: TaskState,
+    /// What the agent says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Message>,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// What a new task is made of.
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Whose data it is.
+    pub tenant: Tenant,
+    /// The agent that does it.
+    pub agent: AgentName,
+    /// The conversation.
+    pub context_id: ContextId,
+    /// Whose it is within the tenant.
+    pub owner: Owner,
+    /// The message that asked for it.
+    pub message: Message,
+    /// The trace the asking call belonged to.
+    pub trace: Option<TraceParent>,
+}
+
+/// A task: the current state, as the sum of its events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// Whose data it is; `public` where an open agent was called without a token.
+    #[serde(deserialize_with = "stored_tenant")]
+    pub tenant: Tenant,
+    /// The agent that does it.
+    pub agent: AgentName,
+    /// The conversation.
+    pub context_id: ContextId,
+    /// Whose it is within the tenant.
+    pub owner: Owner,
+    /// The number of its newest event; compare-and-swap goes by it. Starts at 1, has no gaps.
+    pub rev: u64,
+    /// Its state.
+    pub status: Status,
+    /// The messages of both sides, oldest first.
+    pub history: Vec<Message>,
+    /// Its results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    /// What was delegated to other agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
+    /// Who wants to be told of changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub push_configs: Vec<PushConfigId>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The trace the asking call belonged to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceParent>,
+}
+
+fn stored_tenant<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Tenant, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Tenant::parse_stored(&text).map_err(serde::de::Error::custom)
+}
+
+/// One entry of a task's log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Its number within the task, from 1, without gaps; equal to the task's `rev` after it.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened to a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// The state or its message changed.
+    Status {
+        /// The new state.
+        state: TaskState,
+        /// What the agent says of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Message>,
+    },
+    /// A result, or a piece of one, came.
+    Artifact {
+        /// The result.
+        artifact: Artifact,
+        /// Its parts go behind those that are there.
+        append: bool,
+        /// Nothing more follows for it.
+        last_chunk: bool,
+    },
+    /// Somebody said something more: a follow-up of the user.
+    Said {
+        /// What was said.
+        message: Message,
+    },
+    /// A job's record changed: prepared, linked, updated or settled. Not shown as an A2A event.
+    Job {
+        /// The whole job as it is now.
+        job: Box<Job>,
+    },
+}
+
+impl EventKind {
+    /// A change of state.
+    #[must_use]
+    pub fn status(state: TaskState, message: Option<Message>) -> Self {
+        Self::Status { state, message }
+    }
+
+    /// A whole artifact at once.
+    #[must_use]
+    pub fn artifact(artifact: Artifact) -> Self {
+        Self::Artifact {
+            artifact,
+            append: false,
+            last_chunk: true,
+        }
+    }
+}
+
+/// A step that the state machine does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a task that is {} cannot become {}", from.as_str(), to.as_str())]
+pub struct InvalidTransition {
+    /// The state it has.
+    pub from: TaskState,
+    /// The state that was asked for.
+    pub to: TaskState,
+}
+
+impl Task {
+    /// A new task, `submitted`, with its first event counted (`rev` 1).
+    #[must_use]
+    pub fn create(new: NewTask, now: Timestamp) -> Self {
+        let NewTask {
+            id,
+            tenant,
+            agent,
+            context_id,
+            owner,
+            message,
+            trace,
+        } = new;
+        let message = Message {
+            task_id: Some(id),
+            context_id: Some(context_id.clone()),
+            ..message
+        };
+        Self {
+            id,
+            tenant,
+            agent,
+            context_id,
+            owner,
+            rev: 1,
+            status: Status {
+                state: TaskState::Submitted,
+                message: None,
+                at: now,
+            },
+            history: vec![message],
+            artifacts: Vec::new(),
+            jobs: Vec::new(),
+            push_configs: Vec::new(),
+            created_at: now,
+            updated_at: now,
+            trace,
+        }
+    }
+
+    /// The event a new task starts with.
+    #[must_use]
+    pub fn first_event(&self) -> Event {
+        Event {
+            seq: 1,
+            at: self.created_at,
+            kind: EventKind::status(TaskState::Submitted, None),
+        }
+    }
+
+    /// Records one event: checks it against the state machine, applies it, counts it.
+    ///
+    /// A status message joins the history when the next one replaces it, as A2A wants.
+    ///
+    /// # Errors
+    /// [`InvalidTransition`] where the state machine has no such step; the task is then unchanged. A finished task
+    /// takes nothing more of any kind.
+    pub fn record(&mut self, kind: EventKind, now: Timestamp) -> Result<Event, InvalidTransition> {
+        let from = self.status.state;
+        let to = match &kind {
+            EventKind::Status { state, .. } => *state,
+            _ => from,
+        };
+        let fits = match &kind {
+            EventKind::Status { state, .. } => from.can_become(*state),
+            _ => !from.is_terminal(),
+        };
+        if !fits {
+            return Err(InvalidTransition { from, to });
+        }
+        match &kind {
+            EventKind::Status { state, message } => {
+                if let Some(said) = self.status.message.take() {
+                    self.history.push(said);
+                }
+                let message = message.clone().map(|message| self.own(message));
+                self.status = Status {
+                    state: *state,
+                    message,
+                    at: now,
+                };
+            }
+            EventKind::Artifact { artifact, append, .. } => {
+                artifact.clone().merge_into(&mut self.artifacts, *append);
+            }
+            EventKind::Said { message } => {
+                if let Some(said) = self.status.message.take() {
+                    self.history.push(said);
+                }
+                let message = self.own(message.clone());
+                self.history.push(message);
+            }
+            EventKind::Job { job } => match self.jobs.iter_mut().find(|known| known.number == job.number) {
+                Some(known) => known.clone_from(job),
+                None => self.jobs.push((**job).clone()),
+            },
+        }
+        self.rev += 1;
+        self.updated_at = now;
+        Ok(Event {
+            seq: self.rev,
+            at: now,
+            kind,
+        })
+    }
+
+    /// The newest message of the user.
+    #[must_use]
+    pub fn last_user_message(&self) -> Option<&Message> {
+        self.history
+            .iter()
+            .rev()
+            .find(|message| message.role == crate::Role::User)
+    }
+
+    fn own(&self, message: Message) -> Message {
+        Message {
+            task_id: Some(self.id),
+            context_id: Some(self.context_id.clone()),
+            ..message
+        }
+    }
+}
+
+/// A task on its way from the revision that was read to the next: what a store writes as one compare-and-swap.
+#[derive(Debug, Clone)]
+pub struct Revision {
+    seen: u64,
+    task: Task,
+    events: Vec<Event>,
+}
+
+impl Revision {
+    /// Starts from the task as it was read.
+    #[must_use]
+    pub fn of(task: Task) -> Self {
+        Self {
+            seen: task.rev,
+            task,
+            events: Vec::new(),
+        }
+    }
+
+    /// Records one more event.
+    ///
+    /// # Errors
+    /// As [`Task::record`].
+    pub fn record(&mut self, kind: EventKind, now: Timestamp) -> Result<(), InvalidTransition> {
+        let event = self.task.record(kind, now)?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// The revision that was read: the write must find it unchanged.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The task after all that was recorded.
+    #[must_use]
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// What was recorded, in order.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// True where nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The task after all that was recorded.
+    #[must_use]
+    pub fn into_task(self) -> Task {
+        self.task
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{MessageId, Part};
+
+    fn task() -> Task {
+        Task::create(
+            NewTask {
+                id: TaskId::from_bytes([1; 16]),
+                tenant: Tenant::parse("acme").unwrap(),
+                agent: AgentName::parse("weather").unwrap(),
+                context_id: ContextId::parse("c").unwrap(),
+                owner: Owner::parse("o").unwrap(),
+                message: Message::user(MessageId::parse("m").unwrap(), vec![Part::text("hi")]),
+                trace: None,
+            },
+            Timestamp::from_millis(0),
+        )
+    }
+
+    fn any_kind() -> impl Strategy<Value = EventKind> {
+        let state = proptest::sample::select(TaskState::ALL.to_vec());
+        prop_oneof![
+            (state, any::<bool>()).prop_map(|(state, said)| {
+                let message = said.then(|| Message::agent_text(MessageId::derived("x"), "x"));
+                EventKind::status(state, message)
+            }),
+            (0..3_u8, any::<bool>()).prop_map(|(id, append)| EventKind::Artifact {
+                artifact: Artifact::new(id.to_string(), vec![Part::text("a")]),
+                append,
+                last_chunk: true,
+            }),
+            Just(EventKind::Said {
+                message: Message::user(MessageId::derived("y"), vec![Part::text("y")])
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_sequence_of_events_reaches_an_impossible_state(kinds in prop::collection::vec(any_kind(), 0..40)) {
+            let mut revision = Revision::of(task());
+            let mut ended: Option<Task> = None;
+            for (step, kind) in kinds.into_iter().enumerate() {
+                let before = revision.task().clone();
+                let now = Timestamp::from_millis(i64::try_from(step).unwrap_or(0));
+                match revision.record(kind, now) {
+                    Ok(()) => {
+                        prop_assert!(ended.is_none(), "a finished task changed");
+                        prop_assert_eq!(revision.task().rev, before.rev + 1);
+                        prop_assert!(before.status.state == revision.task().status.state
+                            || revision.task().status.state != TaskState::Submitted);
+                    }
+                    Err(_) => prop_assert_eq!(revision.task(), &before, "a refused event left a trace"),
+                }
+                if revision.task().status.state.is_terminal() && ended.is_none() {
+                    ended = Some(revision.task().clone());
+                }
+            }
+            // The log is gapless, and replaying it gives the same task.
+            let mut replayed = task();
+            for (index, event) in revision.events().iter().enumerate() {
+                prop_assert_eq!(event.seq, index as u64 + 2);
+                prop_assert!(replayed.record(event.kind.clone(), event.at).is_ok());
+            }
+            prop_assert_eq!(&replayed, revision.task());
+            if let Some(ended) = ended { prop_assert_eq!(&ended, revision.task()); }
+        }
+
+        #[test]
+        fn a_task_survives_its_json(kinds in prop::collection::vec(any_kind(), 0..10)) {
+            let mut task = task();
+            for kind in kinds { let _ = task.record(kind, Timestamp::from_millis(1)); }
+            let text = serde_json::to_string(&task).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let back: Task = serde_json::from_str(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert_eq!(back, task);
+        }
+    }
+}

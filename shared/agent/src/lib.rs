@@ -1,1 +1,111 @@
-//! Placeholder.
+//! What an A2A agent is: the [`Executor`] its author writes, and around it everything an agent has to do right once:
+//! taking calls ([`router`]), working on tasks under a lease ([`handle`]), telling clients of changes.
+//!
+//! The room knows no Lambda and no queue product: a queue is a [`WakeDoor`]. It holds no work in memory: before any
+//! answer leaves, the task and its next step are in the store.
+//!
+//! One agent is one [`Agent`] value; its function's `main.rs` builds it and hands it to [`router`] for HTTP events
+//! and to [`handle`] for queue events.
+
+mod executor;
+mod push;
+mod run;
+mod serve;
+mod wake;
+mod worker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auth::{Sealer, Verifier};
+use domain::{AgentName, Clock, Entropy, Tenant};
+use outbound::Outbound;
+use store::Store;
+
+pub use executor::{ExecuteError, Executor, Outcome};
+pub use run::Run;
+pub use serve::router;
+pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};
+pub use worker::{WorkError, handle};
+
+/// The scope that every call of an agent's A2A operations needs.
+pub const TASKS_SCOPE: &str = "tasks";
+
+/// One agent: its card, its executor, and what both work with.
+pub struct Agent {
+    /// The agent's name in keys and on queues.
+    pub name: AgentName,
+    /// What it publishes of itself; its URL is the audience of tokens for it.
+    pub card: a2a::card::Card,
+    /// The tenant it is deployed for; `None` for an agent that works in its caller's tenant.
+    pub own_tenant: Option<Tenant>,
+    /// Who may call.
+    pub access: Access,
+    /// The tables.
+    pub store: Store,
+    /// The queues.
+    pub wake: Arc<dyn WakeDoor>,
+    /// What it does.
+    pub executor: Arc<dyn Executor>,
+    /// Whose tokens it takes.
+    pub verifier: Verifier,
+    /// Seals what clients entrust to it: tokens of push configurations.
+    pub sealer: Arc<Sealer>,
+    /// The way out, for push notifications.
+    pub outbound: Outbound,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn Entropy>,
+    /// Times and bounds.
+    pub settings: Settings,
+}
+
+/// Who may call an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody: without a token a caller can read a task by its id and list nothing. A token that is there must be good.
+    Open,
+    /// Only callers with a good token.
+    Secured,
+}
+
+/// Times and bounds of an agent.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long a lease lasts without a heartbeat.
+    pub lease: Duration,
+    /// How often a lease is renewed.
+    pub heartbeat: Duration,
+    /// How often a running execution looks whether its task was called off.
+    pub cancel_check: Duration,
+    /// A task is born due: when the wake is lost, the sweeper finds it after this long.
+    pub born_due: Duration,
+    /// How long a blocking call waits before it answers with the working task (the gateway's limit less 2 s).
+    pub blocking_limit: Duration,
+    /// How long a task is kept.
+    pub retention: Duration,
+    /// Waits before the next attempt of an execution that may work later; after the last the task fails.
+    pub retries: Vec<Duration>,
+    /// Executions that end without a word (crashes) before the task fails as poisonous.
+    pub max_attempts: u32,
+    /// Waits before the next attempt of a delivery; after the last it is parked.
+    pub push_retries: Vec<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            lease: seconds(30),
+            heartbeat: seconds(10),
+            cancel_check: seconds(1),
+            born_due: seconds(10),
+            blocking_limit: seconds(27),
+            retention: seconds(30 * 24 * 3600),
+            retries: vec![seconds(1), seconds(5), seconds(30)],
+            max_attempts: 10,
+            push_retries: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(seconds).to_vec(),
+        }
+    }
+}

@@ -127,7 +127,7 @@ pub struct Task {
     /// Its id.
     pub id: TaskId,
     /// Whose data it is; `public` where an open agent was called without a token.
-    #[serde(deserialize_with = "stored_tenant")]
+    #[serde(deserialize_with = "Tenant::deserialize_stored")]
     pub tenant: Tenant,
     /// The agent that does it.
     pub agent: AgentName,
@@ -157,11 +157,6 @@ pub struct Task {
     /// The trace the asking call belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceParent>,
-}
-
-fn stored_tenant<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Tenant, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    Tenant::parse_stored(&text).map_err(serde::de::Error::custom)
 }
 
 /// One entry of a task's log.

@@ -1,0 +1,81 @@
+//! What an agent author writes: an [`Executor`]. It knows nothing of HTTP, Lambda or DynamoDB.
+
+use async_trait::async_trait;
+use domain::{Artifact, InvalidTransition, Timestamp};
+use store::StoreError;
+
+use crate::Run;
+
+/// The work of an agent.
+///
+/// An execution may be repeated from its start, after a crash or because the task changed under it, so it must be
+/// idempotent: look at [`Run::task`] for how far it got.
+#[async_trait]
+pub trait Executor: Send + Sync {
+    /// Works on the task until it ends, needs the user, or has to wait for an event.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] says whether trying again helps.
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError>;
+
+    /// The task was called off: tell whoever works on parts of it. Nothing is done by default.
+    ///
+    /// # Errors
+    /// [`ExecuteError`]; the task stays canceled all the same.
+    async fn cancel(&self, _run: &mut Run) -> Result<(), ExecuteError> {
+        Ok(())
+    }
+
+    /// Somebody wants the latest: ask whoever works on parts of the task, and record what they say.
+    /// Nothing is done by default.
+    ///
+    /// # Errors
+    /// [`ExecuteError`]; the task is then shown as it is stored.
+    async fn refresh(&self, _run: &mut Run) -> Result<(), ExecuteError> {
+        Ok(())
+    }
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Done, with these results and perhaps a word about them.
+    Completed {
+        /// The results.
+        artifacts: Vec<Artifact>,
+        /// The status message's text.
+        say: Option<String>,
+    },
+    /// It went wrong; the text tells the user what.
+    Failed(String),
+    /// The agent will not do it; the text tells the user why.
+    Rejected(String),
+    /// Called off.
+    Canceled(String),
+    /// A question to the user; the next message on the task goes on.
+    InputRequired(String),
+    /// Nothing was heard in time (not final); the text says so.
+    Unknown(String),
+    /// Waits for an event, with no lease held; looked at again at this time at the latest.
+    Parked {
+        /// When.
+        until: Timestamp,
+    },
+}
+
+/// Why an execution stopped without an outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// It may work later; the text is what the user is told once the attempts are used up.
+    #[error("{0}")]
+    Retry(String),
+    /// The task changed under it: reload and decide again.
+    #[error("the task changed meanwhile")]
+    Stale,
+    /// The executor asked for a step that the state machine does not have.
+    #[error(transparent)]
+    Transition(#[from] InvalidTransition),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

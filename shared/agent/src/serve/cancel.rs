@@ -1,0 +1,48 @@
+//! Cancel: the task ends here at once; whoever works on parts of it is told.
+
+use std::sync::Arc;
+
+use a2a::A2aError;
+use domain::{Caller, EventKind, Message, MessageId, Revision, Task, TaskState};
+use store::{Committed, Due, LeaseAfter};
+
+use super::find::{failed, owned, same_tenant};
+use crate::{Agent, Run, push};
+
+const ROUNDS: u32 = 5;
+
+/// Calls a task off. Loses gracefully against a completion: then the task cannot be canceled any more.
+pub(crate) async fn cancel(
+    agent: &Arc<Agent>,
+    caller: &Caller,
+    id: &str,
+    tenant: Option<&str>,
+) -> Result<Task, A2aError> {
+    same_tenant(caller, tenant)?;
+    for _ in 0..ROUNDS {
+        let task = owned(agent, caller, id).await?.task;
+        if task.status.state == TaskState::Canceled {
+            return Ok(task);
+        }
+        if task.status.state.is_terminal() {
+            return Err(A2aError::TaskNotCancelable);
+        }
+        let said = Message::agent_text(MessageId::random(agent.entropy.as_ref()), "Canceled as you asked.");
+        let mut revision = Revision::of(task);
+        let canceled = EventKind::status(TaskState::Canceled, Some(said));
+        revision.record(canceled, agent.clock.now()).map_err(|_| A2aError::TaskNotCancelable)?;
+        match agent.store.tasks().commit(&revision, Due::Never, LeaseAfter::Keep).await.map_err(failed)? {
+            Committed::Conflict => {}
+            Committed::Yes => {
+                let task = revision.into_task();
+                push::announce(agent, &task).await;
+                let mut run = Run::new(Arc::clone(agent), task, 1);
+                if let Err(error) = agent.executor.cancel(&mut run).await {
+                    tracing::warn!(task.id = %run.task().id, error = %error, "cancel did not reach everybody");
+                }
+                return Ok(run.task().clone());
+            }
+        }
+    }
+    Err(A2aError::internal())
+}

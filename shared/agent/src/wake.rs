@@ -1,0 +1,169 @@
+//! Wakes: the only thing a queue carries. A wake says which task or delivery is worth a look; the truth is in the
+//! table, so a lost, doubled or late wake harms nothing.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::{AgentName, PushConfigId, TaskId, Tenant, TraceParent};
+use serde::{Deserialize, Serialize};
+use store::TaskKey;
+
+/// A message on an agent's queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Wake {
+    /// Look at a task: work on it if nobody does.
+    Task(TaskWake),
+    /// Deliver what a task's push configuration has not been told yet.
+    Push(PushWake),
+}
+
+/// See [`Wake::Task`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskWake {
+    /// The task's tenant.
+    #[serde(deserialize_with = "Tenant::deserialize_stored")]
+    pub tenant: Tenant,
+    /// The agent whose task it is.
+    pub agent: AgentName,
+    /// The task.
+    pub task_id: TaskId,
+    /// The trace it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceParent>,
+}
+
+/// See [`Wake::Push`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PushWake {
+    /// The task's tenant.
+    #[serde(deserialize_with = "Tenant::deserialize_stored")]
+    pub tenant: Tenant,
+    /// The agent whose task it is.
+    pub agent: AgentName,
+    /// The task.
+    pub task_id: TaskId,
+    /// The configuration to deliver to.
+    pub config_id: PushConfigId,
+    /// The trace it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceParent>,
+}
+
+/// The version of the queue's message form.
+const VERSION: u8 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Envelope<W> {
+    v: u8,
+    #[serde(flatten)]
+    wake: W,
+}
+
+/// Why a wake could not be read or sent.
+#[derive(Debug, thiserror::Error)]
+pub enum WakeError {
+    /// The message is no wake of a version known here.
+    #[error("not a wake: {0}")]
+    Malformed(String),
+    /// The queue did not take it. The table still knows what is due.
+    #[error("the queue did not take the wake")]
+    Queue(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Wake {
+    /// A wake for a task.
+    #[must_use]
+    pub fn task(key: &TaskKey, trace: Option<TraceParent>) -> Self {
+        Self::Task(TaskWake { tenant: key.tenant.clone(), agent: key.agent.clone(), task_id: key.id, trace })
+    }
+
+    /// A wake for a delivery.
+    #[must_use]
+    pub fn push(key: &TaskKey, config_id: PushConfigId, trace: Option<TraceParent>) -> Self {
+        let TaskKey { tenant, agent, id } = key.clone();
+        Self::Push(PushWake { tenant, agent, task_id: id, config_id, trace })
+    }
+
+    /// The task it is about.
+    #[must_use]
+    pub fn key(&self) -> TaskKey {
+        let (tenant, agent, id) = match self {
+            Self::Task(wake) => (&wake.tenant, &wake.agent, wake.task_id),
+            Self::Push(wake) => (&wake.tenant, &wake.agent, wake.task_id),
+        };
+        TaskKey { tenant: tenant.clone(), agent: agent.clone(), id }
+    }
+
+    /// The trace it belongs to.
+    #[must_use]
+    pub fn trace(&self) -> Option<&TraceParent> {
+        match self {
+            Self::Task(wake) => wake.trace.as_ref(),
+            Self::Push(wake) => wake.trace.as_ref(),
+        }
+    }
+
+    /// The queue message.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&Envelope { v: VERSION, wake: self }).unwrap_or_default()
+    }
+
+    /// Reads a queue message.
+    ///
+    /// # Errors
+    /// [`WakeError::Malformed`] for anything but a wake of this version.
+    pub fn parse(body: &str) -> Result<Self, WakeError> {
+        let envelope: Envelope<Self> =
+            serde_json::from_str(body).map_err(|error| WakeError::Malformed(error.to_string()))?;
+        if envelope.v == VERSION {
+            Ok(envelope.wake)
+        } else {
+            Err(WakeError::Malformed(format!("version {}", envelope.v)))
+        }
+    }
+}
+
+/// The door to the agents' queues: SQS on AWS, a channel in the local system.
+#[async_trait]
+pub trait WakeDoor: Send + Sync {
+    /// Puts a wake on the queue of the agent it names, to arrive after `delay` (at most 15 minutes).
+    ///
+    /// # Errors
+    /// [`WakeError::Queue`] when the queue did not take it.
+    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError>;
+}
+
+/// Sends a wake and only logs when that fails: what is due is in the table, and the sweeper finds it.
+pub async fn wake_or_log(door: &dyn WakeDoor, wake: &Wake, delay: Duration) {
+    if let Err(error) = door.wake(wake, delay).await {
+        let key = wake.key();
+        tracing::warn!(tenant.id = %key.tenant, task.id = %key.id, error = %error, "wake not sent; the sweeper will find the task");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wake_survives_the_queue_and_rubbish_does_not() {
+        let key = TaskKey {
+            tenant: Tenant::public(),
+            agent: AgentName::parse("weather").unwrap(),
+            id: TaskId::from_bytes([3; 16]),
+        };
+        let trace = TraceParent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        for wake in
+            [Wake::task(&key, None), Wake::push(&key, PushConfigId::parse("p").unwrap(), trace)]
+        {
+            assert_eq!(Wake::parse(&wake.to_json()).unwrap(), wake);
+        }
+        for rubbish in ["", "{}", "null", r#"{"v":2,"kind":"task"}"#, r#"{"v":1,"kind":"task","tenant":"A#"}"#] {
+            assert!(Wake::parse(rubbish).is_err(), "{rubbish}");
+        }
+    }
+}

@@ -1,1 +1,43 @@
-//! Placeholder.
+//! The Lambda side: what stands between an event source and a function's router. Events in ([`serve`]), the front of
+//! every router ([`front()`]), settings ([`config`]), secrets ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]).
+//!
+//! It knows no endpoint, no agent and no rule: those are the functions'. It opens no connection to a URL that a
+//! tenant gave (that is `outbound`), and it does not name DynamoDB (that is `store`).
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use domain::{SystemClock, SystemEntropy};
+//! use edge::{Front, Function, config::{Env, Platform}};
+//!
+//! # async fn main_of_a_function() -> Result<(), edge::Error> {
+//! let mut env = Env::process();
+//! let platform = Platform::read(&mut env);
+//! env.finish()?;
+//! let platform = platform?;
+//! edge::telemetry::init(&platform.log_filter);
+//!
+//! let front = Front { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), function: "hello" };
+//! let router = axum::Router::new().route("/", axum::routing::get(async || "hello"));
+//! edge::serve(Function { router: edge::front(router, front), queue: None, schedule: None, http: platform.http }).await
+//! # }
+//! ```
+
+mod answer;
+pub mod aws;
+mod batch;
+pub mod config;
+mod event;
+mod front;
+mod function;
+pub mod queue;
+mod request;
+pub mod secrets;
+pub mod telemetry;
+
+pub use answer::{Answer, AnswerBody};
+pub use event::EventError;
+pub use front::{BODY_LIMIT, Front, front};
+pub use function::{Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler, answer, serve};
+
+/// What a function's `main` may fail with: anything that can say what went wrong.
+pub type Error = lambda_runtime::Error;

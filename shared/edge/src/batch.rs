@@ -1,0 +1,2 @@
+//! SQS batches with partial failures.
+pub(crate) const PLACEHOLDER: () = ();

@@ -1,0 +1,360 @@
+//! Settings: the only place that reads the environment. A function reads all of its variables into one typed
+//! `Config`; what is missing or wrong is told at once, in one error.
+//!
+//! ```
+//! use edge::config::{ConfigError, Env};
+//! use domain::Tenant;
+//! use std::time::Duration;
+//! use url::Url;
+//!
+//! struct Config { tenant: Tenant, registry: Url, token_ttl: Duration }
+//!
+//! fn read(mut env: Env) -> Result<Config, ConfigError> {
+//!     let tenant = env.required("TENANT_ID");
+//!     let registry = env.required("REGISTRY_URL");
+//!     let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", Duration::from_secs(86_400));
+//!     env.finish()?; // everything that is wrong
+//!     Ok(Config { tenant: tenant?, registry: registry?, token_ttl: token_ttl? })
+//! }
+//!
+//! let error = read(Env::of([("A2A_WEBHOOK_TOKEN_TTL", "soon")])).err().map(|e| e.to_string()).unwrap_or_default();
+//! assert!(error.contains("TENANT_ID") && error.contains("REGISTRY_URL") && error.contains("A2A_WEBHOOK_TOKEN_TTL"));
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use domain::AgentName;
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use crate::queue::Queues;
+use crate::secrets::SecretsPlace;
+use crate::telemetry::LogFilter;
+
+/// Reads variables, and remembers what was wrong with them.
+pub struct Env {
+    source: Source,
+    given: BTreeMap<String, String>,
+    problems: Vec<Problem>,
+}
+
+enum Source {
+    Process,
+    Given,
+}
+
+/// One variable that is missing or wrong. It does not hold the value, which may be a secret put in the wrong place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The variable's name.
+    pub name: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Every variable that is missing or wrong.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the configuration is incomplete")?;
+        for (position, Problem { name, reason }) in self.problems.iter().enumerate() {
+            write!(f, "{} {name} {reason}", if position == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+/// The same as the text for people: this is what a failing `main` prints.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Env {
+    /// The environment of the process.
+    #[must_use]
+    pub fn process() -> Self {
+        Self {
+            source: Source::Process,
+            given: BTreeMap::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Just these variables, whatever the process has.
+    #[must_use]
+    pub fn of<N: Into<String>, V: Into<String>>(variables: impl IntoIterator<Item = (N, V)>) -> Self {
+        let given = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        Self {
+            source: Source::Given,
+            given,
+            problems: Vec::new(),
+        }
+    }
+
+    /// With a value that wins over the environment, such as a command-line argument, where there is one.
+    #[must_use]
+    pub fn overridden(mut self, name: &str, value: Option<String>) -> Self {
+        if let Some(value) = value {
+            self.given.insert(name.to_owned(), value);
+        }
+        self
+    }
+
+    /// A variable that must be there.
+    ///
+    /// # Errors
+    /// When it is missing or no `T`; also told by [`Env::finish`].
+    pub fn required<T>(&mut self, name: &str) -> Result<T, ConfigError>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        let value = self.optional(name)?;
+        value.ok_or_else(|| self.problem(name, "is not set".to_owned()))
+    }
+
+    /// A variable that may be absent. An empty one counts as absent.
+    ///
+    /// # Errors
+    /// When it is no `T`; also told by [`Env::finish`].
+    pub fn optional<T>(&mut self, name: &str) -> Result<Option<T>, ConfigError>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        text.parse()
+            .map(Some)
+            .map_err(|error: T::Err| self.problem(name, format!("is not valid: {error}")))
+    }
+
+    /// A variable with a default.
+    ///
+    /// # Errors
+    /// As [`Env::optional`].
+    pub fn or<T>(&mut self, name: &str, default: T) -> Result<T, ConfigError>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        Ok(self.optional(name)?.unwrap_or(default))
+    }
+
+    /// A whole number of seconds with a default.
+    ///
+    /// # Errors
+    /// As [`Env::optional`].
+    pub fn seconds_or(&mut self, name: &str, default: Duration) -> Result<Duration, ConfigError> {
+        Ok(self.optional(name)?.map_or(default, Duration::from_secs))
+    }
+
+    /// A variable that holds JSON and must be there.
+    ///
+    /// # Errors
+    /// As [`Env::required`].
+    pub fn required_json<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, ConfigError> {
+        let value = self.optional_json(name)?;
+        value.ok_or_else(|| self.problem(name, "is not set".to_owned()))
+    }
+
+    /// A variable that holds JSON and may be absent.
+    ///
+    /// # Errors
+    /// As [`Env::optional`].
+    pub fn optional_json<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        // Only where it stopped, not serde's message: that one quotes the value.
+        serde_json::from_str(&text).map(Some).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            self.problem(
+                name,
+                format!("is not the JSON it should be (line {line}, column {column})"),
+            )
+        })
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with everything that was missing or wrong.
+    pub fn finish(self) -> Result<(), ConfigError> {
+        if self.problems.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigError {
+                problems: self.problems,
+            })
+        }
+    }
+
+    fn text(&mut self, name: &str) -> Result<Option<String>, ConfigError> {
+        let given = self.given.get(name).cloned();
+        let found = match (given, &self.source) {
+            (Some(given), _) => Some(given),
+            (None, Source::Given) => None,
+            (None, Source::Process) => {
+                from_process(name).map_err(|reason| self.problem(name, reason.to_owned()))?
+            }
+        };
+        Ok(found
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty()))
+    }
+
+    fn problem(&mut self, name: &str, reason: String) -> ConfigError {
+        let problem = Problem {
+            name: name.to_owned(),
+            reason,
+        };
+        self.problems.push(problem.clone());
+        ConfigError {
+            problems: vec![problem],
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
+fn from_process(name: &str) -> Result<Option<String>, &'static str> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => Err("is not text"),
+    }
+}
+
+/// The settings that every function has.
+#[derive(Debug, Clone, Default)]
+pub struct Platform {
+    /// `LOG_FILTER`
+    pub log_filter: LogFilter,
+    /// `AWS_REGION`
+    pub region: Option<String>,
+    /// `TABLE_PREFIX`
+    pub table_prefix: String,
+    /// `AWS_ENDPOINT_URL_DYNAMODB`
+    pub dynamodb: Option<Url>,
+    /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`
+    pub secrets: SecretsPlace,
+    /// `WAKE_QUEUES`, `AWS_ENDPOINT_URL_SQS`
+    pub queues: Queues,
+    /// `ANSWERS`, `BASE_PATH`
+    pub http: Http,
+}
+
+/// How HTTP events are read and answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Http {
+    /// Buffered or streaming.
+    pub answers: Answers,
+    /// The path in front of the router's own paths.
+    pub base_path: BasePath,
+}
+
+/// How HTTP events are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// One JSON document: what HTTP APIs, `sam local` and the runtime emulator understand.
+    #[default]
+    Buffered,
+    /// Head first, then the body as it comes: for a REST API with response streaming.
+    Streaming,
+}
+
+impl FromStr for Answers {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "buffered" => Ok(Self::Buffered),
+            "streaming" => Ok(Self::Streaming),
+            _ => Err("it is either buffered or streaming"),
+        }
+    }
+}
+
+/// The path under which a gateway serves a function, such as `/a/{unguessable}`; the router does not see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BasePath(String);
+
+impl BasePath {
+    /// The rest of a path below the base; `None` when it lies elsewhere.
+    #[must_use]
+    pub fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
+        match path.strip_prefix(self.0.as_str()) {
+            Some("") => Some("/"),
+            Some(rest) if rest.starts_with('/') => Some(rest),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for BasePath {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = text.trim_end_matches('/');
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+        if !text.starts_with('/') {
+            Err("it must start with a slash")
+        } else if !path.bytes().all(plain) {
+            Err("it may hold only unreserved characters and slashes")
+        } else {
+            Ok(Self(path.to_owned()))
+        }
+    }
+}
+
+impl Platform {
+    /// Reads the settings that every function has.
+    ///
+    /// # Errors
+    /// The first that is wrong; all of them by [`Env::finish`].
+    pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
+        let log_filter = env.or("LOG_FILTER", LogFilter::default());
+        let region = env.optional::<String>("AWS_REGION");
+        let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
+        let dynamodb = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
+        let secrets = env.optional("AWS_ENDPOINT_URL_SECRETS_MANAGER");
+        let sqs = env.optional("AWS_ENDPOINT_URL_SQS");
+        let urls = env.optional_json::<BTreeMap<AgentName, Url>>("WAKE_QUEUES");
+        let answers = env.or("ANSWERS", Answers::default());
+        let base_path = env.or("BASE_PATH", BasePath::default());
+        let region = region?;
+        Ok(Self {
+            log_filter: log_filter?,
+            table_prefix: table_prefix?,
+            dynamodb: dynamodb?,
+            secrets: SecretsPlace {
+                endpoint: secrets?,
+                region: region.clone(),
+            },
+            queues: Queues {
+                urls: urls?.unwrap_or_default(),
+                endpoint: sqs?,
+                region: region.clone(),
+            },
+            http: Http {
+                answers: answers?,
+                base_path: base_path?,
+            },
+            region,
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! One Lambda entry for every kind of event: API Gateway (REST and HTTP API), SQS batches, EventBridge schedules.
+
+use std::error::Error as StdError;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use lambda_runtime::{LambdaEvent, service_fn};
+use serde_json::Value;
+
+use crate::answer::{self, Answer};
+use crate::batch;
+use crate::config::{Answers, Http};
+use crate::event::{Event, EventError};
+use crate::{Error, request};
+
+/// What a function is made of. A part that is `None` refuses its events with [`EventError::NotServed`].
+#[derive(Clone)]
+pub struct Function {
+    /// Answers HTTP events; already behind [`crate::front()`].
+    pub router: Router,
+    /// Handles the messages of the function's queue.
+    pub queue: Option<Arc<dyn QueueHandler>>,
+    /// Runs on a schedule.
+    pub schedule: Option<Arc<dyn ScheduleHandler>>,
+    /// How HTTP events are read and answered.
+    pub http: Http,
+}
+
+/// Handles the messages of a queue, at least once each, in any order.
+#[async_trait]
+pub trait QueueHandler: Send + Sync {
+    /// Handles one message. It must be idempotent.
+    ///
+    /// # Errors
+    /// [`QueueError`]: this message alone comes again, or goes to the dead-letter queue.
+    async fn handle(&self, body: &str) -> Result<(), QueueError>;
+}
+
+/// Why a message was not handled.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// The message is none that this function knows; it will not get better.
+    #[error("the message cannot be read: {0}")]
+    Unreadable(String),
+    /// The work failed and is worth another try.
+    #[error("the work failed")]
+    Failed(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+/// Runs on a schedule, at least once each time.
+#[async_trait]
+pub trait ScheduleHandler: Send + Sync {
+    /// Does what is due. The report is the invocation's answer.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] fails the invocation, which the scheduler repeats.
+    async fn run(&self) -> Result<Value, ScheduleError>;
+}
+
+/// Why a scheduled run failed.
+#[derive(Debug, thiserror::Error)]
+#[error("the scheduled run failed")]
+pub struct ScheduleError(#[source] pub Box<dyn StdError + Send + Sync>);
+
+/// Serves the function's events until the Lambda runtime ends the process.
+///
+/// # Errors
+/// When the runtime API cannot be reached.
+pub async fn serve(function: Function) -> Result<(), Error> {
+    let function = Arc::new(function);
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
+        let function = Arc::clone(&function);
+        async move { answer(&function, event).await }
+    }))
+    .await
+}
+
+/// Answers one event. [`serve`] calls it for each; tests call it with `events/<function>/*.json`.
+///
+/// # Errors
+/// [`EventError`] for an event that is none of the known kinds, or that this function does not serve.
+pub async fn answer(function: &Function, event: LambdaEvent<Value>) -> Result<Answer, EventError> {
+    let _ = (function, event, Answers::Buffered);
+    let _ = (request::PLACEHOLDER, batch::PLACEHOLDER, answer::PLACEHOLDER);
+    let _ = Event::Placeholder;
+    Err(EventError::Unknown)
+}

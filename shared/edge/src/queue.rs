@@ -1,0 +1,82 @@
+//! The agents' queues on SQS: wakes out ([`SqsDoor`]) and wakes in ([`Wakes`]).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use agent::{Wake, WakeDoor, WakeError};
+use async_trait::async_trait;
+use aws_sdk_sqs::Client;
+use domain::AgentName;
+use tokio::sync::OnceCell;
+use url::Url;
+
+use crate::aws;
+
+/// The longest delay SQS knows. Whoever wants to wake later is woken early, or by the sweeper.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
+
+/// Which queue belongs to which agent, and where SQS is.
+#[derive(Debug, Clone, Default)]
+pub struct Queues {
+    /// Queue URL of each agent.
+    pub urls: BTreeMap<AgentName, Url>,
+    /// Another endpoint than AWS's own.
+    pub endpoint: Option<Url>,
+    /// Another region than the environment's.
+    pub region: Option<String>,
+}
+
+/// Puts wakes on the agents' SQS queues. No connection is opened before the first wake.
+pub struct SqsDoor {
+    queues: Queues,
+    client: OnceCell<Client>,
+}
+
+impl SqsDoor {
+    /// A door to these queues.
+    #[must_use]
+    pub fn new(queues: Queues) -> Self {
+        Self {
+            queues,
+            client: OnceCell::new(),
+        }
+    }
+}
+
+/// No queue is configured for the agent.
+#[derive(Debug, thiserror::Error)]
+#[error("no queue is configured for the agent {0}")]
+pub struct NoQueue(pub AgentName);
+
+#[async_trait]
+impl WakeDoor for SqsDoor {
+    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
+        let agent = wake.key().agent;
+        let Some(url) = self.queues.urls.get(&agent) else {
+            return Err(WakeError::Queue(Box::new(NoQueue(agent))));
+        };
+        let queues = &self.queues;
+        let client = self
+            .client
+            .get_or_init(|| async {
+                Client::new(&aws::sdk_config(queues.endpoint.as_ref(), queues.region.as_deref()).await)
+            })
+            .await;
+        client
+            .send_message()
+            .queue_url(url.as_str())
+            .delay_seconds(delay_seconds(delay))
+            .message_body(wake.to_json())
+            .send()
+            .await
+            .map_err(|error| WakeError::Queue(Box::new(error)))?;
+        Ok(())
+    }
+}
+
+/// Whole seconds, rounded up, so that nothing is looked at before it is due.
+fn delay_seconds(delay: Duration) -> i32 {
+    let capped = delay.min(LONGEST_DELAY);
+    let seconds = capped.as_secs() + u64::from(capped.subsec_nanos() > 0);
+    i32::try_from(seconds).unwrap_or(0)
+}

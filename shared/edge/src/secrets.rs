@@ -1,0 +1,129 @@
+//! Secrets Manager, asked once per secret and time to live.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::error::SdkError;
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
+use domain::{Clock, SecretString, Timestamp};
+use tokio::sync::{Mutex, OnceCell};
+use url::Url;
+
+use crate::aws;
+
+/// How long a secret is kept before it is asked for again; a rotated key is in use after at most this long.
+pub const SECRETS_TTL: Duration = Duration::from_secs(300);
+
+/// Where the secrets are.
+#[derive(Debug, Clone, Default)]
+pub struct SecretsPlace {
+    /// Another endpoint than AWS's own.
+    pub endpoint: Option<Url>,
+    /// Another region than the environment's.
+    pub region: Option<String>,
+}
+
+/// The secrets of a function. Nothing is asked, and no connection opened, before the first is wanted.
+pub struct Secrets {
+    place: SecretsPlace,
+    clock: Arc<dyn Clock>,
+    client: OnceCell<Client>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+struct Known {
+    value: SecretString,
+    fresh_until: Timestamp,
+}
+
+/// Why a secret could not be had. Neither variant shows a value.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretsError {
+    /// There is no such secret, or it holds no text.
+    #[error("the secret {id} does not exist or holds no text")]
+    Missing {
+        /// Name or ARN of the secret.
+        id: String,
+    },
+    /// Secrets Manager did not answer, or refused.
+    #[error("the secret {id} could not be read")]
+    Unavailable {
+        /// Name or ARN of the secret.
+        id: String,
+        /// What went wrong.
+        #[source]
+        source: Box<SdkError<GetSecretValueError>>,
+    },
+}
+
+impl Secrets {
+    /// Secrets at a place, timed by a clock.
+    #[must_use]
+    pub fn new(place: SecretsPlace, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            place,
+            clock,
+            client: OnceCell::new(),
+            known: Mutex::default(),
+        }
+    }
+
+    /// The secret's text, by name or ARN.
+    ///
+    /// A value past its time to live is still given while Secrets Manager does not answer.
+    ///
+    /// # Errors
+    /// [`SecretsError`] says whether the secret is missing or could not be read.
+    pub async fn value(&self, id: &str) -> Result<SecretString, SecretsError> {
+        // The lock is held while asking, so that parallel callers ask once.
+        let mut known = self.known.lock().await;
+        let now = self.clock.now();
+        if let Some(fresh) = known.get(id).filter(|known| now < known.fresh_until) {
+            return Ok(fresh.value.clone());
+        }
+        match self.ask(id).await {
+            Ok(value) => {
+                let fresh_until = now.after(SECRETS_TTL);
+                known.insert(
+                    id.to_owned(),
+                    Known {
+                        value: value.clone(),
+                        fresh_until,
+                    },
+                );
+                Ok(value)
+            }
+            Err(SecretsError::Unavailable { id, source }) => match known.get(&id) {
+                Some(stale) => {
+                    tracing::warn!(secret = %id, error = %source, "secret not refreshed; the last one goes on");
+                    Ok(stale.value.clone())
+                }
+                None => Err(SecretsError::Unavailable { id, source }),
+            },
+            Err(missing) => Err(missing),
+        }
+    }
+
+    async fn ask(&self, id: &str) -> Result<SecretString, SecretsError> {
+        let client = self
+            .client
+            .get_or_init(|| async {
+                let place = &self.place;
+                Client::new(&aws::sdk_config(place.endpoint.as_ref(), place.region.as_deref()).await)
+            })
+            .await;
+        let missing = || SecretsError::Missing { id: id.to_owned() };
+        match client.get_secret_value().secret_id(id).send().await {
+            Ok(found) => found.secret_string.map(SecretString::from).ok_or_else(missing),
+            Err(error) => match error.as_service_error() {
+                Some(GetSecretValueError::ResourceNotFoundException(_)) => Err(missing()),
+                _ => Err(SecretsError::Unavailable {
+                    id: id.to_owned(),
+                    source: Box::new(error),
+                }),
+            },
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Agent cards: the one document that our agents publish for both generations, and what we read of others'.
+
+use domain::{Endpoint, Generation, Tag};
+use serde_json::Value;
+use url::Url;
+
+/// What one of our agents publishes of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Card {
+    /// Its name.
+    pub name: String,
+    /// What it does, for people and models.
+    pub description: String,
+    /// Its own version.
+    pub version: String,
+    /// Where it is called, JSON-RPC and REST alike.
+    pub url: Url,
+    /// Where it is documented.
+    pub documentation_url: Option<Url>,
+    /// Who runs it.
+    pub provider: Option<Provider>,
+    /// What it can do.
+    pub skills: Vec<Skill>,
+    /// Media types it reads, unless a skill says otherwise.
+    pub default_input_modes: Vec<String>,
+    /// Media types it writes, unless a skill says otherwise.
+    pub default_output_modes: Vec<String>,
+    /// It streams.
+    pub streaming: bool,
+    /// It pushes.
+    pub push_notifications: bool,
+    /// It has an extended card for authenticated callers.
+    pub extended: bool,
+    /// It wants a bearer token; `None` where it is open.
+    pub secured: Option<Bearer>,
+}
+
+/// Who runs an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// The organization's name.
+    pub organization: String,
+    /// Its site.
+    pub url: Url,
+}
+
+/// One thing that an agent can do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Skill {
+    /// Unique within the card.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it does, for people and models.
+    pub description: String,
+    /// What it is found by; `key:value` here.
+    pub tags: Vec<String>,
+    /// Prompts that fit it.
+    pub examples: Vec<String>,
+    /// Media types it reads; empty means the card's.
+    pub input_modes: Vec<String>,
+    /// Media types it writes; empty means the card's.
+    pub output_modes: Vec<String>,
+}
+
+/// The bearer token that an agent wants.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bearer {
+    /// What to tell people of it.
+    pub description: Option<String>,
+    /// The scopes it must have.
+    pub scopes: Vec<String>,
+}
+
+/// What we read of a card that somebody else wrote. Its texts are untrusted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignCard {
+    /// Its name.
+    pub name: String,
+    /// What it says it does.
+    pub description: String,
+    /// Its own version.
+    pub version: String,
+    /// What it says it can do.
+    pub skills: Vec<ForeignSkill>,
+    /// Where it is called, by its own preference; only bindings that we speak. Never empty.
+    pub endpoints: Vec<Endpoint>,
+    /// It says that it pushes.
+    pub push_notifications: bool,
+    /// It says that it streams.
+    pub streaming: bool,
+    /// It asks for credentials of some kind.
+    pub secured: bool,
+    /// Where it is documented.
+    pub documentation_url: Option<Url>,
+}
+
+/// One thing that somebody else's agent says it can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignSkill {
+    /// Unique within the card.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it says it does.
+    pub description: String,
+    /// Its tags of the form `key:value`.
+    pub tags: Vec<Tag>,
+    /// Its other tags.
+    pub plain_tags: Vec<String>,
+    /// Prompts that fit it.
+    pub examples: Vec<String>,
+}
+
+/// Why a document is no card that we can use; the reasons can be shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .reasons.join("; "))]
+pub struct CardFault {
+    /// Each thing that is wrong.
+    pub reasons: Vec<String>,
+}
+
+/// The card as a document. The 1.0 document carries the fields of 0.3 besides, so that one well-known document serves
+/// clients of both.
+#[must_use]
+pub fn encode(card: &Card, generation: Generation) -> Value {
+    let _ = (card, generation);
+    todo!()
+}
+
+/// Reads a card of either generation, or of both at once.
+///
+/// # Errors
+/// [`CardFault`] with every reason.
+pub fn parse(document: &Value) -> Result<ForeignCard, CardFault> {
+    let _ = document;
+    todo!()
+}

@@ -1,0 +1,27 @@
+//! What the way out allows.
+
+use std::time::Duration;
+
+/// What the way out allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy {
+    /// Plain http to loopback addresses is allowed: for the local system and tests, never deployed.
+    pub allow_loopback: bool,
+    /// How long a call may take altogether.
+    pub timeout: Duration,
+    /// How long a connection may take to open.
+    pub connect_timeout: Duration,
+    /// Most bytes of an answer.
+    pub max_body: usize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            allow_loopback: false,
+            timeout: Duration::from_secs(20),
+            connect_timeout: Duration::from_secs(5),
+            max_body: 1024 * 1024,
+        }
+    }
+}

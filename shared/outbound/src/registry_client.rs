@@ -1,0 +1,82 @@
+//! The registry, as a host sees it.
+
+use std::collections::BTreeMap;
+
+use domain::{AgentId, AgentType, SecretString, Tag, Tenant, Timestamp, TraceParent, TypeScope};
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::{CallError, Outbound};
+
+/// The registry at its address.
+#[derive(Clone)]
+pub struct Registry {
+    outbound: Outbound,
+    url: Url,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Found {
+    /// The agents that the caller may see and that fit.
+    pub agents: Vec<FoundAgent>,
+    /// Every declared type with its scope.
+    #[serde(default)]
+    pub types: BTreeMap<AgentType, TypeScope>,
+}
+
+/// A registered agent.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundAgent {
+    /// Its id in the registry.
+    pub id: AgentId,
+    /// Whose it is; `None` serves every tenant.
+    #[serde(default)]
+    pub tenant: Option<Tenant>,
+    /// Where its card lies.
+    #[serde(default)]
+    pub card_url: Option<Url>,
+    /// Its card, as fetched (with the registry's tags).
+    pub card: Value,
+    /// Whether its card could last be fetched.
+    #[serde(default)]
+    pub health: Option<FoundHealth>,
+}
+
+/// Whether an agent's card could last be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundHealth {
+    /// It could.
+    pub ok: bool,
+    /// When that was tried.
+    #[serde(default)]
+    pub checked_at: Option<Timestamp>,
+    /// Why not.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+impl Registry {
+    /// The registry at this URL.
+    #[must_use]
+    pub fn new(outbound: Outbound, url: Url) -> Self {
+        Self { outbound, url }
+    }
+
+    /// Agents that have all the tags within one skill.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn agents(
+        &self,
+        tags: &[Tag],
+        token: &SecretString,
+        trace: Option<&TraceParent>,
+    ) -> Result<Found, CallError> {
+        let _ = (tags, token, trace, &self.outbound, &self.url);
+        todo!()
+    }
+}

@@ -105,7 +105,9 @@ impl Default for Settings {
             retention: seconds(30 * 24 * 3600),
             retries: vec![seconds(1), seconds(5), seconds(30)],
             max_attempts: 10,
-            push_retries: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(seconds).to_vec(),
+            push_retries: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]
+                .map(seconds)
+                .to_vec(),
         }
     }
 }

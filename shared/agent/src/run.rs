@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Artifact, Caller, Clock, Entropy, EventKind, Message, MessageId, Revision, Scopes, Task, TaskState, Timestamp,
+    Artifact, Caller, Clock, Entropy, EventKind, Message, MessageId, Revision, Scopes, Task, TaskState,
+    Timestamp,
 };
 use store::{Committed, Due, LeaseAfter, TaskKey};
 
@@ -31,7 +32,11 @@ impl Run {
     /// Whose task it is.
     #[must_use]
     pub fn caller(&self) -> Caller {
-        Caller { tenant: self.task.tenant.clone(), owner: self.task.owner.clone(), scopes: Scopes::new() }
+        Caller {
+            tenant: self.task.tenant.clone(),
+            owner: self.task.owner.clone(),
+            scopes: Scopes::new(),
+        }
     }
 
     /// The time.
@@ -64,7 +69,8 @@ impl Run {
     /// As [`Run::record`].
     pub async fn working(&mut self, text: &str) -> Result<(), ExecuteError> {
         let message = self.message(text);
-        self.record(vec![EventKind::status(TaskState::Working, Some(message))]).await
+        self.record(vec![EventKind::status(TaskState::Working, Some(message))])
+            .await
     }
 
     /// Publishes a whole artifact.
@@ -116,7 +122,12 @@ impl Run {
 
     /// Takes the task as it is stored now.
     pub(crate) async fn reload(&mut self) -> Result<(), ExecuteError> {
-        let found = self.agent.store.tasks().find(&TaskKey::from(&self.task), self.now()).await?;
+        let found = self
+            .agent
+            .store
+            .tasks()
+            .find(&TaskKey::from(&self.task), self.now())
+            .await?;
         self.task = found.ok_or(ExecuteError::Stale)?.task;
         Ok(())
     }

@@ -77,14 +77,25 @@ impl Wake {
     /// A wake for a task.
     #[must_use]
     pub fn task(key: &TaskKey, trace: Option<TraceParent>) -> Self {
-        Self::Task(TaskWake { tenant: key.tenant.clone(), agent: key.agent.clone(), task_id: key.id, trace })
+        Self::Task(TaskWake {
+            tenant: key.tenant.clone(),
+            agent: key.agent.clone(),
+            task_id: key.id,
+            trace,
+        })
     }
 
     /// A wake for a delivery.
     #[must_use]
     pub fn push(key: &TaskKey, config_id: PushConfigId, trace: Option<TraceParent>) -> Self {
         let TaskKey { tenant, agent, id } = key.clone();
-        Self::Push(PushWake { tenant, agent, task_id: id, config_id, trace })
+        Self::Push(PushWake {
+            tenant,
+            agent,
+            task_id: id,
+            config_id,
+            trace,
+        })
     }
 
     /// The task it is about.
@@ -94,7 +105,11 @@ impl Wake {
             Self::Task(wake) => (&wake.tenant, &wake.agent, wake.task_id),
             Self::Push(wake) => (&wake.tenant, &wake.agent, wake.task_id),
         };
-        TaskKey { tenant: tenant.clone(), agent: agent.clone(), id }
+        TaskKey {
+            tenant: tenant.clone(),
+            agent: agent.clone(),
+            id,
+        }
     }
 
     /// The trace it belongs to.
@@ -109,7 +124,11 @@ impl Wake {
     /// The queue message.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string(&Envelope { v: VERSION, wake: self }).unwrap_or_default()
+        serde_json::to_string(&Envelope {
+            v: VERSION,
+            wake: self,
+        })
+        .unwrap_or_default()
     }
 
     /// Reads a queue message.
@@ -157,12 +176,19 @@ mod tests {
             id: TaskId::from_bytes([3; 16]),
         };
         let trace = TraceParent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
-        for wake in
-            [Wake::task(&key, None), Wake::push(&key, PushConfigId::parse("p").unwrap(), trace)]
-        {
+        for wake in [
+            Wake::task(&key, None),
+            Wake::push(&key, PushConfigId::parse("p").unwrap(), trace),
+        ] {
             assert_eq!(Wake::parse(&wake.to_json()).unwrap(), wake);
         }
-        for rubbish in ["", "{}", "null", r#"{"v":2,"kind":"task"}"#, r#"{"v":1,"kind":"task","tenant":"A#"}"#] {
+        for rubbish in [
+            "",
+            "{}",
+            "null",
+            r#"{"v":2,"kind":"task"}"#,
+            r#"{"v":1,"kind":"task","tenant":"A#"}"#,
+        ] {
             assert!(Wake::parse(rubbish).is_err(), "{rubbish}");
         }
     }

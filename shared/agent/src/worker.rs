@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{EventKind, MessageId, TaskState};
-use store::{Attempts, Beat, Due, LeaseAfter, Leased, StoreError, TaskKey};
+use store::{Beat, Due, LeaseAfter, Leased, StoreError, TaskKey};
 
 use crate::{Agent, ExecuteError, Outcome, Run, Wake, push, wake_or_log};
 
@@ -40,7 +40,9 @@ pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
     }
     match wake {
         Wake::Task(_) => work(agent, &key).await.map_err(WorkError::Store),
-        Wake::Push(wake) => push::deliver(agent, &key, &wake.config_id).await.map_err(WorkError::Store),
+        Wake::Push(wake) => push::deliver(agent, &key, &wake.config_id)
+            .await
+            .map_err(WorkError::Store),
     }
 }
 
@@ -53,7 +55,12 @@ pub(crate) async fn work(agent: &Arc<Agent>, key: &TaskKey) -> Result<(), StoreE
 /// As [`work`], under a name for the lease that the caller knows, so that it can let go when it stops waiting.
 pub(crate) async fn work_as(agent: &Arc<Agent>, key: &TaskKey, holder: &str) -> Result<(), StoreError> {
     let now = agent.clock.now();
-    let stored = match agent.store.tasks().lease(key, holder, now, now.after(agent.settings.lease)).await? {
+    let stored = match agent
+        .store
+        .tasks()
+        .lease(key, holder, now, now.after(agent.settings.lease))
+        .await?
+    {
         Leased::Taken(stored) => stored,
         Leased::Held | Leased::Missing => return Ok(()),
     };
@@ -62,7 +69,7 @@ pub(crate) async fn work_as(agent: &Arc<Agent>, key: &TaskKey, holder: &str) -> 
     for _ in 0..STALE_ROUNDS {
         if run.task().status.state.is_terminal() {
             let rev = run.task().rev;
-            agent.store.tasks().release(key, holder, rev, Due::Never, Attempts::Reset).await?;
+            agent.store.tasks().release(key, holder, rev, Due::Never).await?;
             return Ok(());
         }
         if attempt > agent.settings.max_attempts {
@@ -75,7 +82,9 @@ pub(crate) async fn work_as(agent: &Arc<Agent>, key: &TaskKey, holder: &str) -> 
             let executed = guard(agent, key, holder, &mut run).await;
             let settled = match executed {
                 Ok(outcome) => settle(agent, &mut run, holder, outcome).await,
-                Err(Stopped::Error(ExecuteError::Retry(reason))) => retry(agent, &mut run, holder, reason).await,
+                Err(Stopped::Error(ExecuteError::Retry(reason))) => {
+                    retry(agent, &mut run, holder, reason).await
+                }
                 Err(Stopped::Error(error)) => Err(error),
                 Err(Stopped::LeaseLost) => return Ok(()),
             };
@@ -133,12 +142,19 @@ async fn watch(agent: &Agent, key: &TaskKey, holder: &str) -> Stopped {
         since_beat += agent.settings.cancel_check;
         let now = agent.clock.now();
         match agent.store.tasks().find(key, now).await {
-            Ok(Some(stored)) if stored.task.status.state.is_terminal() => return Stopped::Error(ExecuteError::Stale),
+            Ok(Some(stored)) if stored.task.status.state.is_terminal() => {
+                return Stopped::Error(ExecuteError::Stale);
+            }
             Ok(None) => return Stopped::LeaseLost,
             Ok(Some(_)) | Err(_) => {}
         }
         if since_beat >= agent.settings.heartbeat {
-            match agent.store.tasks().heartbeat(key, holder, now.after(agent.settings.lease)).await {
+            match agent
+                .store
+                .tasks()
+                .heartbeat(key, holder, now.after(agent.settings.lease))
+                .await
+            {
                 Ok(Beat::Lost) => return Stopped::LeaseLost,
                 Ok(Beat::Kept { .. }) => since_beat = Duration::ZERO,
                 // A beat that failed is tried again at the next look; the lease outlasts a few of them.
@@ -149,7 +165,12 @@ async fn watch(agent: &Agent, key: &TaskKey, holder: &str) -> Stopped {
 }
 
 /// Writes an outcome and lets the lease go, in one write.
-async fn settle(agent: &Arc<Agent>, run: &mut Run, holder: &str, outcome: Outcome) -> Result<(), ExecuteError> {
+async fn settle(
+    agent: &Arc<Agent>,
+    run: &mut Run,
+    holder: &str,
+    outcome: Outcome,
+) -> Result<(), ExecuteError> {
     let release = LeaseAfter::Release { holder };
     let (state, text, artifacts) = match outcome {
         Outcome::Parked { until } => return park(agent, run, holder, until).await,
@@ -173,16 +194,18 @@ async fn settle(agent: &Arc<Agent>, run: &mut Run, holder: &str, outcome: Outcom
     Ok(())
 }
 
-async fn park(
-    agent: &Agent,
-    run: &Run,
-    holder: &str,
-    until: domain::Timestamp,
-) -> Result<(), ExecuteError> {
+async fn park(agent: &Agent, run: &Run, holder: &str, until: domain::Timestamp) -> Result<(), ExecuteError> {
     let key = TaskKey::from(run.task());
-    let released =
-        agent.store.tasks().release(&key, holder, run.task().rev, Due::At(until), Attempts::Reset).await?;
-    if released { Ok(()) } else { Err(ExecuteError::Stale) }
+    let released = agent
+        .store
+        .tasks()
+        .release(&key, holder, run.task().rev, Due::At(until))
+        .await?;
+    if released {
+        Ok(())
+    } else {
+        Err(ExecuteError::Stale)
+    }
 }
 
 /// Tries again later, or fails the task when the attempts are used up.
@@ -194,9 +217,19 @@ async fn retry(agent: &Arc<Agent>, run: &mut Run, holder: &str, reason: String) 
     let key = TaskKey::from(run.task());
     let due = Due::At(run.now().after(wait));
     tracing::info!(task.id = %key.id, attempt = run.attempt(), "attempt failed; tried again later");
-    if !agent.store.tasks().release(&key, holder, run.task().rev, due, Attempts::Keep).await? {
+    if !agent
+        .store
+        .tasks()
+        .release(&key, holder, run.task().rev, due)
+        .await?
+    {
         return Err(ExecuteError::Stale);
     }
-    wake_or_log(agent.wake.as_ref(), &Wake::task(&key, run.task().trace.clone()), wait).await;
+    wake_or_log(
+        agent.wake.as_ref(),
+        &Wake::task(&key, run.task().trace.clone()),
+        wait,
+    )
+    .await;
     Ok(())
 }

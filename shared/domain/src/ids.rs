@@ -140,6 +140,15 @@ impl Tenant {
             Self::parse(text)
         }
     }
+
+    /// For `#[serde(deserialize_with)]` on what we wrote ourselves; see [`Tenant::parse_stored`].
+    ///
+    /// # Errors
+    /// As [`Tenant::parse_stored`].
+    pub fn deserialize_stored<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse_stored(&text).map_err(serde::de::Error::custom)
+    }
 }
 
 text_id! {

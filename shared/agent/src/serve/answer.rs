@@ -23,5 +23,8 @@ pub(crate) fn version(headers: &HeaderMap, query: Option<&str>) -> Option<String
             .find(|(name, _)| name.eq_ignore_ascii_case("a2a-version"))
             .map(|(_, value)| value.into_owned())
     };
-    header.map(|text| text.trim().to_owned()).or_else(from_query).filter(|text| !text.is_empty())
+    header
+        .map(|text| text.trim().to_owned())
+        .or_else(from_query)
+        .filter(|text| !text.is_empty())
 }

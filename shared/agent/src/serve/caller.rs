@@ -33,7 +33,10 @@ impl FromRequestParts<Arc<Agent>> for Called {
             }
         };
         tracing::Span::current().record("tenant.id", tracing::field::display(&caller.tenant));
-        Ok(Self { caller, trace: parts.extensions.get::<TraceParent>().cloned() })
+        Ok(Self {
+            caller,
+            trace: parts.extensions.get::<TraceParent>().cloned(),
+        })
     }
 }
 

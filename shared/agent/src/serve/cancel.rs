@@ -27,11 +27,22 @@ pub(crate) async fn cancel(
         if task.status.state.is_terminal() {
             return Err(A2aError::TaskNotCancelable);
         }
-        let said = Message::agent_text(MessageId::random(agent.entropy.as_ref()), "Canceled as you asked.");
+        let said = Message::agent_text(
+            MessageId::random(agent.entropy.as_ref()),
+            "Canceled as you asked.",
+        );
         let mut revision = Revision::of(task);
         let canceled = EventKind::status(TaskState::Canceled, Some(said));
-        revision.record(canceled, agent.clock.now()).map_err(|_| A2aError::TaskNotCancelable)?;
-        match agent.store.tasks().commit(&revision, Due::Never, LeaseAfter::Keep).await.map_err(failed)? {
+        revision
+            .record(canceled, agent.clock.now())
+            .map_err(|_| A2aError::TaskNotCancelable)?;
+        match agent
+            .store
+            .tasks()
+            .commit(&revision, Due::Never, LeaseAfter::Keep)
+            .await
+            .map_err(failed)?
+        {
             Committed::Conflict => {}
             Committed::Yes => {
                 let task = revision.into_task();
@@ -44,5 +55,5 @@ pub(crate) async fn cancel(
             }
         }
     }
-    Err(A2aError::internal())
+    Err(A2aError::Internal { request_id: None })
 }

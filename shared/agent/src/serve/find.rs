@@ -8,10 +8,23 @@ use crate::Agent;
 
 /// The caller's task, or `TaskNotFound`, whatever the reason.
 pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<StoredTask, A2aError> {
-    let Ok(id) = TaskId::parse(id) else { return Err(A2aError::TaskNotFound) };
-    let key = TaskKey { tenant: caller.tenant.clone(), agent: agent.name.clone(), id };
-    let found = agent.store.tasks().find(&key, agent.clock.now()).await.map_err(failed)?;
-    found.filter(|stored| stored.task.owner == caller.owner).ok_or(A2aError::TaskNotFound)
+    let Ok(id) = TaskId::parse(id) else {
+        return Err(A2aError::TaskNotFound);
+    };
+    let key = TaskKey {
+        tenant: caller.tenant.clone(),
+        agent: agent.name.clone(),
+        id,
+    };
+    let found = agent
+        .store
+        .tasks()
+        .find(&key, agent.clock.now())
+        .await
+        .map_err(failed)?;
+    found
+        .filter(|stored| stored.task.owner == caller.owner)
+        .ok_or(A2aError::TaskNotFound)
 }
 
 /// The body's `tenant` is routing at most, never authority: it must be the caller's own where it is given.
@@ -25,10 +38,15 @@ pub(crate) fn same_tenant(caller: &Caller, told: Option<&str>) -> Result<(), A2a
 /// A store's failure is the server's, with nothing of it shown.
 pub(crate) fn failed(error: StoreError) -> A2aError {
     match error {
-        StoreError::TooLarge { .. } => A2aError::InvalidParams("the task would grow too large to store".to_owned()),
+        StoreError::TooLarge { .. } => {
+            A2aError::InvalidParams("the task would grow too large to store".to_owned())
+        }
         error => {
-            tracing::error!(error = &error as &dyn std::error::Error, "the store failed in a call");
-            A2aError::internal()
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the store failed in a call"
+            );
+            A2aError::Internal { request_id: None }
         }
     }
 }

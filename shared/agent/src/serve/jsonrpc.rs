@@ -29,10 +29,14 @@ pub(crate) async fn endpoint(
     let done = match call {
         Call::Send(call) => {
             let history_length = call.history_length;
-            let sent = send::send(&agent, &called.caller, call, generation, called.trace).await;
+            let sent = send::send(&agent, &called.caller, *call, generation, called.trace).await;
             sent.map(|task| a2a::encode::send_result(&task, generation, history_length))
         }
-        Call::Get { id, history_length, tenant } => {
+        Call::Get {
+            id,
+            history_length,
+            tenant,
+        } => {
             let found = match find::same_tenant(&called.caller, tenant.as_deref()) {
                 Ok(()) => find::owned(&agent, &called.caller, &id).await,
                 Err(error) => Err(error),
@@ -46,7 +50,11 @@ pub(crate) async fn endpoint(
     };
     let answer = match done {
         Ok(result) => jsonrpc::success(id, result),
-        Err(error) => jsonrpc::failure(&jsonrpc::Failure { id, generation, error }),
+        Err(error) => jsonrpc::failure(&jsonrpc::Failure {
+            id,
+            generation,
+            error,
+        }),
     };
     Json(answer).into_response()
 }

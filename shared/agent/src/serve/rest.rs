@@ -15,7 +15,13 @@ use super::caller::Called;
 use super::{answer, cancel, find, refresh, send};
 use crate::Agent;
 
-pub(crate) async fn send_1_0(state: State<Arc<Agent>>, called: Called, headers: HeaderMap, query: RawQuery, body: Bytes) -> Response {
+pub(crate) async fn send_1_0(
+    state: State<Arc<Agent>>,
+    called: Called,
+    headers: HeaderMap,
+    query: RawQuery,
+    body: Bytes,
+) -> Response {
     match fits(&headers, &query, Generation::V1_0) {
         Ok(()) => post(state.0, called, &body, Generation::V1_0).await,
         Err(error) => refused(&error, Generation::V1_0),
@@ -26,14 +32,25 @@ pub(crate) async fn send_0_3(state: State<Arc<Agent>>, called: Called, body: Byt
     post(state.0, called, &body, Generation::V0_3).await
 }
 
-pub(crate) async fn get_1_0(state: State<Arc<Agent>>, called: Called, id: Path<String>, headers: HeaderMap, query: RawQuery) -> Response {
+pub(crate) async fn get_1_0(
+    state: State<Arc<Agent>>,
+    called: Called,
+    id: Path<String>,
+    headers: HeaderMap,
+    query: RawQuery,
+) -> Response {
     match fits(&headers, &query, Generation::V1_0) {
         Ok(()) => get(state.0, called, &id.0, query.0.as_deref(), Generation::V1_0).await,
         Err(error) => refused(&error, Generation::V1_0),
     }
 }
 
-pub(crate) async fn get_0_3(state: State<Arc<Agent>>, called: Called, id: Path<String>, query: RawQuery) -> Response {
+pub(crate) async fn get_0_3(
+    state: State<Arc<Agent>>,
+    called: Called,
+    id: Path<String>,
+    query: RawQuery,
+) -> Response {
     get(state.0, called, &id.0, query.0.as_deref(), Generation::V0_3).await
 }
 
@@ -52,16 +69,28 @@ async fn post(agent: Arc<Agent>, called: Called, body: &[u8], generation: Genera
     };
     let history_length = call.history_length;
     let sent = send::send(&agent, &called.caller, call, generation, called.trace).await;
-    respond(sent, generation, |task| a2a::encode::send_result(task, generation, history_length))
+    respond(sent, generation, |task| {
+        a2a::encode::send_result(task, generation, history_length)
+    })
 }
 
-async fn get(agent: Arc<Agent>, called: Called, id: &str, query: Option<&str>, generation: Generation) -> Response {
+async fn get(
+    agent: Arc<Agent>,
+    called: Called,
+    id: &str,
+    query: Option<&str>,
+    generation: Generation,
+) -> Response {
     let history_length = match history_length(query) {
         Ok(length) => length,
         Err(error) => return refused(&error, generation),
     };
-    let found = find::owned(&agent, &called.caller, id).await.map(|stored| stored.task);
-    respond(found, generation, |task| a2a::encode::task(task, generation, history_length))
+    let found = find::owned(&agent, &called.caller, id)
+        .await
+        .map(|stored| stored.task);
+    respond(found, generation, |task| {
+        a2a::encode::task(task, generation, history_length)
+    })
 }
 
 /// `POST /tasks/{id}:verb`; the verb is part of the last segment.
@@ -69,12 +98,18 @@ async fn act(agent: Arc<Agent>, called: Called, segment: &str, generation: Gener
     let done = match segment.rsplit_once(':') {
         Some((id, "cancel")) => cancel::cancel(&agent, &called.caller, id, None).await,
         Some((id, "refresh")) => refresh::refresh(&agent, &called.caller, id).await,
-        _ => Err(A2aError::UnsupportedOperation("no such operation on a task".to_owned())),
+        _ => Err(A2aError::UnsupportedOperation(
+            "no such operation on a task".to_owned(),
+        )),
     };
     respond(done, generation, |task| a2a::encode::task(task, generation, None))
 }
 
-fn respond(done: Result<Task, A2aError>, generation: Generation, encode: impl FnOnce(&Task) -> Value) -> Response {
+fn respond(
+    done: Result<Task, A2aError>,
+    generation: Generation,
+    encode: impl FnOnce(&Task) -> Value,
+) -> Response {
     match done {
         Ok(task) => Json(encode(&task)).into_response(),
         Err(error) => refused(&error, generation),
@@ -83,7 +118,11 @@ fn respond(done: Result<Task, A2aError>, generation: Generation, encode: impl Fn
 
 fn refused(error: &A2aError, generation: Generation) -> Response {
     let (status, body) = a2a::rest::failure(error, generation);
-    (StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(body)).into_response()
+    (
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        Json(body),
+    )
+        .into_response()
 }
 
 /// A version that the client names must be the path's.
@@ -98,7 +137,9 @@ fn fits(headers: &HeaderMap, RawQuery(query): &RawQuery, generation: Generation)
 
 fn history_length(query: Option<&str>) -> Result<Option<u32>, A2aError> {
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-    let told = pairs.into_iter().find(|(name, _)| name == "historyLength" || name == "history_length");
+    let told = pairs
+        .into_iter()
+        .find(|(name, _)| name == "historyLength" || name == "history_length");
     match told {
         None => Ok(None),
         Some((_, text)) => text

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use a2a::{A2aError, PushTarget, SendCall};
 use domain::{
-    Caller, ContextId, EventKind, ExposeSecret, Message, MessageId, NewTask, PushConfigId, Revision, Task, TaskId,
-    TaskState, TraceParent,
+    Caller, ContextId, EventKind, ExposeSecret, Message, MessageId, NewTask, PushConfigId, Revision, Task,
+    TaskId, TaskState, TraceParent,
 };
-use store::{Attempts, Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
+use store::{Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
 
 use super::find::{failed, owned, same_tenant};
 use crate::{Agent, Wake, push, wake_or_log, worker};
@@ -26,7 +26,9 @@ pub(crate) async fn send(
 ) -> Result<Task, A2aError> {
     same_tenant(caller, call.tenant.as_deref())?;
     if call.message.parts.is_empty() {
-        return Err(A2aError::InvalidParams("a message needs at least one part".to_owned()));
+        return Err(A2aError::InvalidParams(
+            "a message needs at least one part".to_owned(),
+        ));
     }
     let wait = !call.return_immediately;
     let task = match &call.task_id {
@@ -37,7 +39,12 @@ pub(crate) async fn send(
         return block(agent, task).await;
     }
     if !task.status.state.is_terminal() {
-        wake_or_log(agent.wake.as_ref(), &Wake::task(&TaskKey::from(&task), task.trace.clone()), Duration::ZERO).await;
+        wake_or_log(
+            agent.wake.as_ref(),
+            &Wake::task(&TaskKey::from(&task), task.trace.clone()),
+            Duration::ZERO,
+        )
+        .await;
     }
     Ok(task)
 }
@@ -53,8 +60,11 @@ async fn create(
     let id = TaskId::random(agent.entropy.as_ref());
     let body_hash = body_hash(&call.message)?;
     let message_id = idempotency_key(caller, &call.message.message_id, &body_hash);
-    let context_id =
-        call.message.context_id.clone().unwrap_or_else(|| ContextId::random(agent.entropy.as_ref()));
+    let context_id = call
+        .message
+        .context_id
+        .clone()
+        .unwrap_or_else(|| ContextId::random(agent.entropy.as_ref()));
     let new = NewTask {
         id,
         tenant: caller.tenant.clone(),
@@ -66,8 +76,12 @@ async fn create(
     };
     let mut task = Task::create(new, now);
     let key = TaskKey::from(&task);
-    let push = call.push.map(|target| seal(agent, &key, target, generation)).transpose()?;
-    task.push_configs.extend(push.iter().map(|config| config.id.clone()));
+    let push = call
+        .push
+        .map(|target| seal(agent, &key, target, generation))
+        .transpose()?;
+    task.push_configs
+        .extend(push.iter().map(|config| config.id.clone()));
     let record = NewRecord {
         task: &task,
         message_id: &message_id,
@@ -76,7 +90,7 @@ async fn create(
         due_at: now.after(agent.settings.born_due),
         expires_at: now.after(agent.settings.retention),
     };
-    match agent.store.tasks().create(&record).await.map_err(failed)? {
+    match agent.store.tasks().create(record).await.map_err(failed)? {
         Created::New => {
             tracing::info!(tenant.id = %task.tenant, agent = %agent.name, task.id = %task.id, "task acknowledged");
             Ok(task)
@@ -99,7 +113,7 @@ fn idempotency_key(caller: &Caller, message_id: &MessageId, body_hash: &str) -> 
 }
 
 fn body_hash(message: &Message) -> Result<String, A2aError> {
-    let text = serde_json::to_string(message).map_err(|_| A2aError::internal())?;
+    let text = serde_json::to_string(message).map_err(|_| A2aError::Internal { request_id: None })?;
     Ok(auth::token::hash(&text))
 }
 
@@ -114,18 +128,22 @@ fn seal(
     }
     agent
         .outbound
-        .check_url(&target.url)
+        .check(&target.url)
         .map_err(|error| A2aError::InvalidParams(format!("push notification url: {error}")))?;
     let id = match target.id {
         Some(id) => id,
-        None => PushConfigId::parse(&agent.entropy.uuid().to_string()).map_err(|_| A2aError::internal())?,
+        None => PushConfigId::parse(&agent.entropy.uuid().to_string())
+            .map_err(|_| A2aError::Internal { request_id: None })?,
     };
     let place = push::associated(key, &id);
     let seal = |secret: &domain::SecretString| {
-        agent.sealer.seal(secret.expose_secret().as_bytes(), &place, agent.entropy.as_ref())
+        agent
+            .sealer
+            .seal(secret.expose_secret().as_bytes(), &place, agent.entropy.as_ref())
     };
-    let (scheme, credentials) =
-        target.authentication.map_or((None, None), |auth| (Some(auth.scheme), auth.credentials));
+    let (scheme, credentials) = target
+        .authentication
+        .map_or((None, None), |auth| (Some(auth.scheme), auth.credentials));
     Ok(PushConfig {
         url: target.url,
         generation,
@@ -145,10 +163,18 @@ async fn follow_up(
 ) -> Result<Task, A2aError> {
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, &id).await?.task;
-        if message.context_id.as_ref().is_some_and(|context| *context != task.context_id) {
+        if message
+            .context_id
+            .as_ref()
+            .is_some_and(|context| *context != task.context_id)
+        {
             return Err(A2aError::InvalidParams("contextId is not the task's".to_owned()));
         }
-        if task.history.iter().any(|known| known.message_id == message.message_id) {
+        if task
+            .history
+            .iter()
+            .any(|known| known.message_id == message.message_id)
+        {
             return Ok(task);
         }
         if task.status.state.is_terminal() {
@@ -160,15 +186,25 @@ async fn follow_up(
         let now = agent.clock.now();
         let interrupted = task.status.state.is_interrupted();
         let mut revision = Revision::of(task);
-        let mut kinds = vec![EventKind::Said { message: message.clone() }];
+        let mut kinds = vec![EventKind::Said {
+            message: message.clone(),
+        }];
         if interrupted {
             kinds.push(EventKind::status(TaskState::Working, None));
         }
         for kind in kinds {
-            revision.record(kind, now).map_err(|error| A2aError::UnsupportedOperation(error.to_string()))?;
+            revision
+                .record(kind, now)
+                .map_err(|error| A2aError::UnsupportedOperation(error.to_string()))?;
         }
         let due = Due::At(now.after(agent.settings.born_due));
-        match agent.store.tasks().commit(&revision, due, LeaseAfter::Keep).await.map_err(failed)? {
+        match agent
+            .store
+            .tasks()
+            .commit(&revision, due, LeaseAfter::Keep)
+            .await
+            .map_err(failed)?
+        {
             Committed::Conflict => {}
             Committed::Yes => {
                 let task = revision.into_task();
@@ -178,7 +214,7 @@ async fn follow_up(
         }
     }
     tracing::warn!("a follow-up found its task changed again and again");
-    Err(A2aError::internal())
+    Err(A2aError::Internal { request_id: None })
 }
 
 /// Waits until the task ends or needs the user. The work is done here as well, in this invocation, unless a worker has
@@ -204,13 +240,27 @@ async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
     let task = reload(agent, &key).await?;
     let due = Due::At(agent.clock.now());
     let tasks = agent.store.tasks();
-    if tasks.release(&key, &holder, task.rev, due, Attempts::Reset).await.map_err(failed)? {
-        wake_or_log(agent.wake.as_ref(), &Wake::task(&key, task.trace.clone()), Duration::ZERO).await;
+    if tasks
+        .release(&key, &holder, task.rev, due)
+        .await
+        .map_err(failed)?
+    {
+        wake_or_log(
+            agent.wake.as_ref(),
+            &Wake::task(&key, task.trace.clone()),
+            Duration::ZERO,
+        )
+        .await;
     }
     Ok(task)
 }
 
 async fn reload(agent: &Agent, key: &TaskKey) -> Result<Task, A2aError> {
-    let found = agent.store.tasks().find(key, agent.clock.now()).await.map_err(failed)?;
+    let found = agent
+        .store
+        .tasks()
+        .find(key, agent.clock.now())
+        .await
+        .map_err(failed)?;
     found.map(|stored| stored.task).ok_or(A2aError::TaskNotFound)
 }

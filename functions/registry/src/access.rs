@@ -1,0 +1,165 @@
+//! Who calls, and what of the registry that caller may see or change. Handlers take one of these extractors, so
+//! none can forget the check.
+
+use std::sync::Arc;
+
+use auth::{Refusal, bearer};
+use axum::extract::FromRequestParts;
+use domain::{Scopes, Tenant};
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use store::Visibility;
+
+use crate::State;
+use crate::error::RouteError;
+
+/// Allows to look.
+const READ: &str = "registry:read";
+/// Allows a tenant to change its own entries.
+const WRITE: &str = "registry:write";
+/// Allows the platform everything; worth nothing in a token of a tenant.
+const ADMIN: &str = "registry:admin";
+
+/// The part of the registry a request is about: the global entries alone, or a tenant's beside them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View(pub(crate) Option<Tenant>);
+
+impl View {
+    /// The parts of the table that make it up.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Visibility<'_>> {
+        self.0
+            .as_ref()
+            .map(Visibility::Tenant)
+            .into_iter()
+            .chain([Visibility::Global])
+    }
+}
+
+/// A verified token.
+enum Authority {
+    Platform,
+    Tenant(Tenant, Scopes),
+}
+
+impl Authority {
+    fn of(parts: &Parts, state: &State) -> Result<Self, Refusal> {
+        let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str());
+        let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
+        let verified = state.verifier.verify(token, state.clock.now())?;
+        match verified.tenant {
+            Some(tenant) => Ok(Self::Tenant(tenant, verified.scopes)),
+            None if verified.scopes.contains(ADMIN) => Ok(Self::Platform),
+            None => Err(small(ADMIN)),
+        }
+    }
+
+    /// The tenant whose entries the caller may work on, given the one it asked for.
+    fn view(self, asked: Option<Tenant>, scopes: &[&str]) -> Result<View, RouteError> {
+        match self {
+            Self::Platform => Ok(View(asked)),
+            Self::Tenant(own, held) => {
+                if !scopes.iter().any(|scope| held.contains(*scope)) {
+                    return Err(small(scopes.first().copied().unwrap_or(ADMIN)).into());
+                }
+                // Answered alike whether the other tenant exists or not.
+                if asked.is_some_and(|asked| asked != own) {
+                    return Err(RouteError::Forbidden("a token speaks for its own tenant alone"));
+                }
+                Ok(View(Some(own)))
+            }
+        }
+    }
+}
+
+fn small(needed: &str) -> Refusal {
+    Refusal::SmallScope {
+        needed: needed.to_owned(),
+    }
+}
+
+fn asked(parts: &Parts) -> Result<Option<Tenant>, RouteError> {
+    let query = parts.uri.query().unwrap_or_default();
+    let named = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "tenant");
+    named
+        .map(|(_, text)| Tenant::parse(&text))
+        .transpose()
+        .map_err(|fault| RouteError::Invalid(fault.to_string()))
+}
+
+/// A caller who may look.
+pub(crate) struct Reader(pub(crate) View);
+
+impl FromRequestParts<Arc<State>> for Reader {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
+        let authority = Authority::of(parts, state)?;
+        authority.view(asked(parts)?, &[READ, WRITE]).map(Self)
+    }
+}
+
+/// A caller who may change entries: the platform any, a tenant its own.
+pub(crate) struct Writer {
+    authority: Authority,
+    asked: Option<Tenant>,
+}
+
+impl Writer {
+    /// What the caller sees, for a request that names an entry by its id.
+    pub(crate) fn view(self) -> Result<Target, RouteError> {
+        let changes_global = matches!(self.authority, Authority::Platform);
+        let view = self.authority.view(self.asked, &[WRITE])?;
+        Ok(Target { view, changes_global })
+    }
+
+    /// The tenant that a new entry belongs to: the one named in the body for the platform, its own for a tenant.
+    pub(crate) fn owner(self, named: Option<Tenant>) -> Result<Option<Tenant>, RouteError> {
+        let asked = named.or(self.asked);
+        Ok(self.authority.view(asked, &[WRITE])?.0)
+    }
+}
+
+impl FromRequestParts<Arc<State>> for Writer {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
+        let authority = Authority::of(parts, state)?;
+        // The scope is checked before anything of the body is read.
+        if let Authority::Tenant(_, held) = &authority
+            && !held.contains(WRITE)
+        {
+            return Err(small(WRITE).into());
+        }
+        let asked = asked(parts)?;
+        Ok(Self { authority, asked })
+    }
+}
+
+/// What a writer may reach.
+pub(crate) struct Target {
+    pub(crate) view: View,
+    changes_global: bool,
+}
+
+impl Target {
+    /// Checks that an entry the caller can see is also one it may change.
+    pub(crate) fn may_change(&self, owner: Option<&Tenant>) -> Result<(), RouteError> {
+        if owner.is_none() && !self.changes_global {
+            return Err(RouteError::Forbidden(
+                "a global agent is the platform's to change",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The platform itself.
+pub(crate) struct Platform;
+
+impl FromRequestParts<Arc<State>> for Platform {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
+        match Authority::of(parts, state)? {
+            Authority::Platform => Ok(Self),
+            Authority::Tenant(..) => Err(small(ADMIN).into()),
+        }
+    }
+}

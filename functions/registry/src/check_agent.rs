@@ -1,0 +1,78 @@
+//! `POST /agents/{id}/check`: fetches the card again and records how the agent is. A card that has changed and is
+//! still admissible is taken over; one that is not leaves the old one in place, marked unwell.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State as Held};
+use store::{Health, RegisteredAgent};
+
+use crate::State;
+use crate::access::Writer;
+use crate::error::RouteError;
+use crate::find_agent::visible;
+use crate::register_agent::{declared, fetch_reason, healthy, put};
+use crate::rules::{Terms, added_tags, admit};
+use crate::view::AgentView;
+
+pub(crate) async fn check(
+    writer: Writer,
+    Held(state): Held<Arc<State>>,
+    Path(id): Path<String>,
+) -> Result<Json<AgentView>, RouteError> {
+    let target = writer.view()?;
+    let agent = visible(&state, &target.view, &id).await?;
+    target.may_change(agent.tenant.as_ref())?;
+    let checked = look_again(&state, agent).await?;
+    let cards = state.store.registry();
+    if checked.health.ok {
+        put(cards, &checked).await?;
+    } else {
+        let health = checked.health.clone();
+        if !cards
+            .set_health(checked.visibility(), &checked.id, health)
+            .await?
+        {
+            return Err(RouteError::NotFound);
+        }
+    }
+    Ok(Json(checked.into()))
+}
+
+async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredAgent, RouteError> {
+    let fetched = state.outbound.card(&agent.card_url).await;
+    let now = state.clock.now();
+    let unwell = |reason: String| Health {
+        ok: false,
+        checked_at: now,
+        reason: Some(reason),
+    };
+    let card = match fetched {
+        Ok(card) => card,
+        Err(fault) => {
+            return Ok(RegisteredAgent {
+                health: unwell(fetch_reason(&fault)),
+                ..agent
+            });
+        }
+    };
+    let types = declared(state).await?;
+    let added = added_tags(&agent.card, &agent.skills);
+    let terms = Terms {
+        tenant: agent.tenant.as_ref(),
+        added: &added,
+        types: &types,
+    };
+    Ok(match admit(&card, &terms) {
+        Ok(skills) => RegisteredAgent {
+            card,
+            skills,
+            health: healthy(now),
+            ..agent
+        },
+        Err(reasons) => RegisteredAgent {
+            health: unwell(reasons.join("; ")),
+            ..agent
+        },
+    })
+}

@@ -1,0 +1,47 @@
+//! The registry's settings.
+
+use auth::TrustedIssuer;
+use edge::config::{ConfigError, Env, Platform};
+use url::Url;
+
+/// What the registry reads from its environment, once.
+pub struct Config {
+    /// What every function has: tables, logs, answers.
+    pub platform: Platform,
+    /// `REGISTRY_URL`: its own URL, the audience of tokens for it.
+    pub url: Url,
+    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}`; `tenant: null` is the platform's own issuer.
+    pub issuers: Vec<TrustedIssuer>,
+}
+
+impl Config {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names everything that is missing or wrong.
+    pub fn read(mut env: Env) -> Result<Self, ConfigError> {
+        let platform = Platform::read(&mut env);
+        let url = env.required("REGISTRY_URL");
+        let issuers = env.required_json("TRUSTED_ISSUERS");
+        env.finish()?;
+        Ok(Self {
+            platform: platform?,
+            url: url?,
+            issuers: issuers?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_missing_is_named_at_once() {
+        let fault = Config::read(Env::of::<&str, &str>([])).err().unwrap().to_string();
+        assert!(
+            fault.contains("REGISTRY_URL") && fault.contains("TRUSTED_ISSUERS"),
+            "{fault}"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What a request can be refused with, and how that looks on the wire.
+
+use auth::Refusal;
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use domain::TypeScope;
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use store::StoreError;
+
+/// Why a request is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RouteError {
+    #[error(transparent)]
+    Token(#[from] Refusal),
+    #[error("{0}")]
+    Forbidden(&'static str),
+    #[error("no such agent")]
+    NotFound,
+    #[error("{0}")]
+    Invalid(String),
+    #[error("the card is refused")]
+    Card(Vec<String>),
+    #[error("the type is declared as {}", scope_word(*.0))]
+    Contradiction(TypeScope),
+    #[error("no more than {0} entries fit here")]
+    Full(usize),
+    #[error("the agent is being changed by somebody else")]
+    Conflict,
+    #[error("the registry's table")]
+    Store(#[from] StoreError),
+}
+
+pub(crate) fn scope_word(scope: TypeScope) -> &'static str {
+    match scope {
+        TypeScope::Global => "global",
+        TypeScope::Tenant => "tenant",
+    }
+}
+
+impl IntoResponse for RouteError {
+    fn into_response(self) -> Response {
+        let message = self.to_string();
+        match self {
+            Self::Token(refusal) => token(&refusal, &message),
+            Self::Forbidden(_) => answer(StatusCode::FORBIDDEN, "forbidden", &message),
+            Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
+            Self::Invalid(_) => answer(StatusCode::BAD_REQUEST, "invalid_request", &message),
+            Self::Card(reasons) => {
+                let body = json!({"error": "card_refused", "message": message, "reasons": reasons});
+                (StatusCode::UNPROCESSABLE_ENTITY, Json(body)).into_response()
+            }
+            Self::Contradiction(_) => answer(StatusCode::CONFLICT, "type_contradiction", &message),
+            Self::Conflict => answer(StatusCode::CONFLICT, "conflict", &message),
+            Self::Full(_) => answer(StatusCode::CONFLICT, "registry_full", &message),
+            Self::Store(StoreError::Throttled { .. } | StoreError::Unavailable { .. }) => {
+                tracing::warn!("the registry's table is out of reach");
+                let mut response = answer(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "unavailable",
+                    "try again shortly",
+                );
+                response
+                    .headers_mut()
+                    .insert(RETRY_AFTER, HeaderValue::from_static("1"));
+                response
+            }
+            Self::Store(StoreError::TooLarge { .. }) => {
+                Self::Card(vec!["the card is too large to be stored".to_owned()]).into_response()
+            }
+            Self::Store(fault) => {
+                tracing::error!(
+                    error = &fault as &dyn std::error::Error,
+                    "the registry's table failed"
+                );
+                answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+            }
+        }
+    }
+}
+
+fn answer(status: StatusCode, error: &str, message: &str) -> Response {
+    (status, Json(json!({"error": error, "message": message}))).into_response()
+}
+
+fn token(refusal: &Refusal, message: &str) -> Response {
+    let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::UNAUTHORIZED);
+    let challenge = refusal.www_authenticate();
+    // A REST API renames the header on its way out, so the challenge stands in the body too.
+    let body: Value = json!({"error": refusal.error_code(), "message": message, "challenge": challenge});
+    let mut response = (status, Json(body)).into_response();
+    if let Ok(value) = HeaderValue::from_str(&challenge) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    }
+    response
+}

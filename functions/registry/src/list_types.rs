@@ -1,0 +1,17 @@
+//! `GET /types`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State as Held;
+use serde_json::{Value, json};
+
+use crate::State;
+use crate::access::Reader;
+use crate::error::RouteError;
+use crate::view;
+
+pub(crate) async fn list(_: Reader, Held(state): Held<Arc<State>>) -> Result<Json<Value>, RouteError> {
+    let declared = state.store.registry().types().await?;
+    Ok(Json(json!({"types": view::types(declared)})))
+}

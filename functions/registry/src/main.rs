@@ -1,0 +1,35 @@
+//! The registry as a Lambda function.
+
+use std::sync::Arc;
+
+use auth::Verifier;
+use domain::{Clock, Entropy, SystemClock, SystemEntropy};
+use edge::Function;
+use edge::config::Env;
+use outbound::{Outbound, Policy};
+use registry::{Config, State, router};
+use store::{Store, Tables};
+
+#[tokio::main]
+async fn main() -> Result<(), edge::Error> {
+    let config = Config::read(Env::process())?;
+    edge::telemetry::init(&config.platform.log_filter);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let platform = config.platform;
+    let aws = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+    let state = State {
+        store: Store::new(&aws, Tables::prefixed(&platform.table_prefix)),
+        outbound: Outbound::new(Policy::default(), entropy.clone())?,
+        verifier: Verifier::new(config.url.to_string(), config.issuers)?,
+        clock,
+        entropy,
+    };
+    edge::serve(Function {
+        router: router(state),
+        queue: None,
+        schedule: None,
+        http: platform.http,
+    })
+    .await
+}

@@ -1,0 +1,31 @@
+//! `DELETE /agents/{id}`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State as Held};
+use http::StatusCode;
+
+use crate::State;
+use crate::access::Writer;
+use crate::error::RouteError;
+use crate::find_agent::visible;
+
+pub(crate) async fn remove(
+    writer: Writer,
+    Held(state): Held<Arc<State>>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, RouteError> {
+    let target = writer.view()?;
+    let agent = visible(&state, &target.view, &id).await?;
+    target.may_change(agent.tenant.as_ref())?;
+    if state
+        .store
+        .registry()
+        .remove(agent.visibility(), &agent.id)
+        .await?
+    {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(RouteError::NotFound)
+    }
+}

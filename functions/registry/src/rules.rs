@@ -1,0 +1,336 @@
+//! What a card must be to be admitted. Pure: given the card, the tags of its registration and the declared types,
+//! either the tags each skill is found by, or every reason against it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::{AgentType, Tag, Tenant, TypeScope};
+use serde_json::Value;
+
+/// Largest card, as compact JSON; far below what an item of the table holds.
+const MAX_CARD_BYTES: usize = 128 * 1024;
+/// Most skills of a card.
+const MAX_SKILLS: usize = 100;
+/// Most different tags of a card: each is an item of the same transaction.
+const MAX_TAGS: usize = 64;
+/// Most reasons told at once.
+const MAX_REASONS: usize = 50;
+
+/// What a card is held against.
+pub(crate) struct Terms<'a> {
+    /// The tenant it is registered for; none for a global agent.
+    pub(crate) tenant: Option<&'a Tenant>,
+    /// Tags given at registration, for skills that have no `type:` tag of their own.
+    pub(crate) added: &'a [Tag],
+    /// The declared types.
+    pub(crate) types: &'a BTreeMap<AgentType, TypeScope>,
+}
+
+/// Admits a card, or says everything that speaks against it.
+pub(crate) fn admit(card: &Value, terms: &Terms<'_>) -> Result<Vec<Vec<Tag>>, Vec<String>> {
+    if card.to_string().len() > MAX_CARD_BYTES {
+        return Err(vec![format!("the card is larger than {MAX_CARD_BYTES} bytes")]);
+    }
+    let mut reasons: Vec<String> = match a2a::card::parse(card) {
+        Ok(_) => Vec::new(),
+        Err(fault) => fault.reasons.iter().map(|reason| clipped(reason, 300)).collect(),
+    };
+    let skills = card.get("skills").and_then(Value::as_array);
+    let skills = skills.map(Vec::as_slice).unwrap_or_default();
+    if skills.is_empty() && reasons.is_empty() {
+        reasons.push("the card has no skills, so nothing finds the agent".to_owned());
+    }
+    if skills.len() > MAX_SKILLS {
+        return Err(vec![format!("the card has more than {MAX_SKILLS} skills")]);
+    }
+    let admitted: Vec<Vec<Tag>> = skills
+        .iter()
+        .enumerate()
+        .map(|(index, skill)| skill_tags(&label(skill, index), skill, terms, &mut reasons))
+        .collect();
+    let distinct: BTreeSet<&Tag> = admitted.iter().flatten().collect();
+    if distinct.len() > MAX_TAGS {
+        reasons.push(format!("the card has more than {MAX_TAGS} different tags"));
+    }
+    if reasons.is_empty() {
+        Ok(admitted)
+    } else {
+        reasons.truncate(MAX_REASONS);
+        Err(reasons)
+    }
+}
+
+/// The tags of a registration that an admitted card cannot have brought itself: what another look at the card needs.
+pub(crate) fn added_tags(card: &Value, admitted: &[Vec<Tag>]) -> Vec<Tag> {
+    let skills = card.get("skills").and_then(Value::as_array);
+    let skills = skills.map(Vec::as_slice).unwrap_or_default();
+    let mut added: Vec<Tag> = Vec::new();
+    for (skill, tags) in skills.iter().zip(admitted) {
+        let own: Vec<Tag> = words(skill).filter_map(|word| Tag::parse(word).ok()).collect();
+        for tag in tags {
+            if !own.contains(tag) && !added.contains(tag) {
+                added.push(tag.clone());
+            }
+        }
+    }
+    added
+}
+
+fn skill_tags(label: &str, skill: &Value, terms: &Terms<'_>, reasons: &mut Vec<String>) -> Vec<Tag> {
+    let own: Vec<(&str, Option<Tag>)> = words(skill).map(|word| (word, Tag::parse(word).ok())).collect();
+    let typed = own
+        .iter()
+        .any(|(_, tag)| tag.as_ref().is_some_and(|tag| tag.key() == "type"));
+    // A card from elsewhere has plain words as tags; whoever registers it says what it is, and the words stay words.
+    if typed || terms.added.is_empty() {
+        for (word, _) in own.iter().filter(|(_, tag)| tag.is_none()) {
+            reasons.push(format!(
+                "{label}: the tag `{}` is not `key:value`",
+                clipped(word, 60)
+            ));
+        }
+    }
+    let mut tags: Vec<Tag> = own.into_iter().filter_map(|(_, tag)| tag).collect();
+    if !typed {
+        tags.extend_from_slice(terms.added);
+    }
+    let mut seen = BTreeSet::new();
+    tags.retain(|tag| seen.insert(tag.clone()));
+
+    let mut types = tags.iter().filter(|tag| tag.key() == "type").peekable();
+    if types.peek().is_none() {
+        reasons.push(format!("{label}: it has no `type:` tag"));
+    }
+    for type_ in types {
+        check_type(label, type_, &tags, terms, reasons);
+    }
+    tags
+}
+
+fn check_type(label: &str, type_: &Tag, tags: &[Tag], terms: &Terms<'_>, reasons: &mut Vec<String>) {
+    let name = type_.value();
+    let Ok(parsed) = AgentType::parse(name) else {
+        reasons.push(format!("{label}: `{name}` is not a type's name"));
+        return;
+    };
+    let mut tenants = tags.iter().filter(|tag| tag.key() == "tenant_id").peekable();
+    match (terms.types.get(&parsed), terms.tenant) {
+        (None, _) => reasons.push(format!("{label}: the type `{name}` is not declared")),
+        (Some(TypeScope::Global), owner) => {
+            if tenants.peek().is_some() {
+                reasons.push(format!(
+                    "{label}: the type `{name}` is global, so a `tenant_id:` tag contradicts it"
+                ));
+            }
+            if owner.is_some() {
+                reasons.push(format!(
+                    "{label}: the type `{name}` is global, so its agents belong to no tenant"
+                ));
+            }
+        }
+        (Some(TypeScope::Tenant), None) => {
+            reasons.push(format!(
+                "{label}: the type `{name}` is each tenant's own, so it must be registered for a tenant"
+            ));
+        }
+        (Some(TypeScope::Tenant), Some(owner)) => {
+            if tenants.peek().is_none() {
+                reasons.push(format!(
+                    "{label}: the type `{name}` is each tenant's own, so it needs the tag `tenant_id:{owner}`"
+                ));
+            }
+            for other in tenants.filter(|tag| tag.value() != owner.as_str()) {
+                reasons.push(format!(
+                    "{label}: the tag `{other}` is not of the tenant it is registered for"
+                ));
+            }
+        }
+    }
+}
+
+fn words(skill: &Value) -> impl Iterator<Item = &str> {
+    let tags = skill.get("tags").and_then(Value::as_array);
+    tags.map(Vec::as_slice)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Value::as_str)
+}
+
+fn label(skill: &Value, index: usize) -> String {
+    let id = skill
+        .get("id")
+        .and_then(Value::as_str)
+        .filter(|id| !id.is_empty());
+    match id {
+        Some(id) => format!("skill `{}`", clipped(id, 60)),
+        None => format!("skill {}", index + 1),
+    }
+}
+
+/// Foreign text, short and without what would break a line.
+fn clipped(text: &str, max: usize) -> String {
+    text.chars().filter(|c| !c.is_control()).take(max).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn types() -> BTreeMap<AgentType, TypeScope> {
+        [("weather", TypeScope::Global), ("horizon", TypeScope::Tenant)]
+            .map(|(name, scope)| (AgentType::parse(name).unwrap(), scope))
+            .into()
+    }
+
+    fn card(skills: &[(&str, &[&str])]) -> Value {
+        let skills: Vec<Value> = skills
+            .iter()
+            .map(|(id, tags)| json!({"id": id, "name": id, "description": "d", "tags": tags}))
+            .collect();
+        json!({
+            "name": "A", "description": "d", "version": "1", "protocolVersion": "0.3.0",
+            "url": "https://agent.example/a2a", "preferredTransport": "JSONRPC", "capabilities": {},
+            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": skills,
+        })
+    }
+
+    fn judge(card: &Value, tenant: Option<&str>, added: &[&str]) -> Result<Vec<Vec<String>>, Vec<String>> {
+        let tenant = tenant.map(|name| Tenant::parse(name).unwrap());
+        let added: Vec<Tag> = added.iter().map(|tag| Tag::parse(tag).unwrap()).collect();
+        let types = types();
+        let terms = Terms {
+            tenant: tenant.as_ref(),
+            added: &added,
+            types: &types,
+        };
+        let words = |tags: Vec<Tag>| tags.iter().map(ToString::to_string).collect();
+        admit(card, &terms).map(|skills| skills.into_iter().map(words).collect())
+    }
+
+    #[test]
+    fn a_card_is_admitted_with_the_tags_of_each_skill() {
+        let own = card(&[("f", &["type:weather", "region:eu", "region:eu"])]);
+        assert_eq!(
+            judge(&own, None, &[]),
+            Ok(vec![vec!["type:weather".into(), "region:eu".into()]])
+        );
+
+        let theirs = card(&[("o", &["type:horizon", "tenant_id:acme"])]);
+        assert!(judge(&theirs, Some("acme"), &[]).is_ok());
+
+        let foreign = card(&[("hello", &["hello world", "demo"]), ("own", &["type:weather"])]);
+        let tags = judge(&foreign, None, &["type:weather", "lang:py"]).unwrap();
+        assert_eq!(tags, [vec!["type:weather", "lang:py"], vec!["type:weather"]]);
+    }
+
+    #[test]
+    fn a_refused_card_is_told_every_reason() {
+        let check = |card: &Value, tenant, added: &[&str], expect: &[&str]| {
+            let reasons = judge(card, tenant, added).unwrap_err();
+            assert_eq!(reasons.len(), expect.len(), "{reasons:?}");
+            for (reason, word) in reasons.iter().zip(expect) {
+                assert!(reason.contains(word), "{reason} lacks {word}");
+            }
+        };
+        let plain = card(&[("a", &["weather", "type:weather"]), ("b", &["demo"])]);
+        check(
+            &plain,
+            None,
+            &[],
+            &[
+                "`weather` is not",
+                "`demo` is not",
+                "skill `b`: it has no `type:`",
+            ],
+        );
+        check(
+            &card(&[("a", &["type:weather", "tenant_id:acme"])]),
+            None,
+            &[],
+            &["contradicts"],
+        );
+        check(
+            &card(&[("a", &["type:weather"])]),
+            Some("acme"),
+            &[],
+            &["belong to no tenant"],
+        );
+        check(&card(&[("a", &["type:horizon"])]), None, &[], &["for a tenant"]);
+        check(
+            &card(&[("a", &["type:horizon"])]),
+            Some("acme"),
+            &[],
+            &["needs the tag `tenant_id:acme`"],
+        );
+        check(
+            &card(&[("a", &["type:horizon", "tenant_id:globex"])]),
+            Some("acme"),
+            &[],
+            &["tenant_id:globex"],
+        );
+        check(
+            &card(&[("a", &["type:horizon", "tenant_id:acme", "tenant_id:globex"])]),
+            Some("acme"),
+            &[],
+            &["tenant_id:globex"],
+        );
+        check(&card(&[("a", &["type:new"])]), None, &[], &["not declared"]);
+        check(
+            &card(&[("a", &["type:Weather"])]),
+            None,
+            &[],
+            &["not a type's name"],
+        );
+        check(&card(&[("a", &["demo"])]), None, &["lang:py"], &["no `type:`"]);
+        check(
+            &card(&[("a", &["type:weather"]), ("b", &["type:horizon"])]),
+            None,
+            &[],
+            &["skill `b`"],
+        );
+    }
+
+    #[test]
+    fn large_cards_are_refused() {
+        let many: Vec<(&str, &[&str])> = vec![("s", &["type:weather"]); MAX_SKILLS + 1];
+        assert!(judge(&card(&many), None, &[]).unwrap_err()[0].contains("skills"));
+        let mut big = card(&[("a", &["type:weather"])]);
+        big["description"] = json!("x".repeat(MAX_CARD_BYTES));
+        assert!(judge(&big, None, &[]).unwrap_err()[0].contains("larger"));
+        let tags: Vec<String> = (0..MAX_TAGS).map(|n| format!("n:{n}")).collect();
+        let mut tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+        tags.push("type:weather");
+        assert!(judge(&card(&[("a", &tags)]), None, &[]).unwrap_err()[0].contains("different tags"));
+    }
+
+    #[test]
+    fn the_tags_of_a_registration_are_found_again() {
+        let foreign = card(&[("hello", &["demo", "lang:py"]), ("own", &["type:weather"])]);
+        let added: Vec<Tag> = ["type:weather", "team:x"]
+            .map(|tag| Tag::parse(tag).unwrap())
+            .into();
+        let types = types();
+        let terms = Terms {
+            tenant: None,
+            added: &added,
+            types: &types,
+        };
+        let admitted = admit(&foreign, &terms).unwrap();
+        assert_eq!(added_tags(&foreign, &admitted), added);
+    }
+
+    #[test]
+    fn rubbish_is_refused_without_a_panic() {
+        for rubbish in [
+            json!(null),
+            json!([]),
+            json!("x"),
+            json!({}),
+            json!({"skills": 7}),
+            json!({"skills": [7, {"tags": [1, null]}]}),
+        ] {
+            assert!(judge(&rubbish, None, &["type:weather"]).is_err(), "{rubbish}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How an agent and the types look on the wire.
+
+use std::collections::BTreeMap;
+
+use domain::{AgentType, Tag, Timestamp, TypeScope};
+use serde::Serialize;
+use serde_json::Value;
+use store::RegisteredAgent;
+
+/// A registered agent, as its readers see it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentView {
+    id: String,
+    tenant: Option<String>,
+    card_url: String,
+    /// As fetched, with the tags given at registration in each skill that got them.
+    card: Value,
+    health: HealthView,
+    registered_at: Timestamp,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HealthView {
+    ok: bool,
+    checked_at: Timestamp,
+    reason: Option<String>,
+}
+
+impl From<RegisteredAgent> for AgentView {
+    fn from(agent: RegisteredAgent) -> Self {
+        Self {
+            id: agent.id.to_string(),
+            tenant: agent.tenant.map(|tenant| tenant.to_string()),
+            card_url: agent.card_url.to_string(),
+            card: tagged(agent.card, &agent.skills),
+            health: HealthView {
+                ok: agent.health.ok,
+                checked_at: agent.health.checked_at,
+                reason: agent.health.reason,
+            },
+            registered_at: agent.registered_at,
+        }
+    }
+}
+
+/// The card whose skills carry every tag they are found by.
+fn tagged(mut card: Value, found_by: &[Vec<Tag>]) -> Value {
+    let skills = card.get_mut("skills").and_then(Value::as_array_mut);
+    for (skill, tags) in skills.into_iter().flatten().zip(found_by) {
+        let Some(words) = skill.get_mut("tags").and_then(Value::as_array_mut) else {
+            let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
+            if let Some(fields) = skill.as_object_mut() {
+                fields.insert("tags".to_owned(), tags.into());
+            }
+            continue;
+        };
+        for tag in tags.iter().map(ToString::to_string) {
+            if !words.iter().any(|word| *word == tag) {
+                words.push(tag.into());
+            }
+        }
+    }
+    card
+}
+
+/// Every declared type with its scope. The vocabulary is the platform's, the same for all tenants.
+pub(crate) fn types(declared: Vec<(AgentType, TypeScope)>) -> BTreeMap<String, TypeScope> {
+    declared
+        .into_iter()
+        .map(|(name, scope)| (name.to_string(), scope))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_card_carries_the_tags_it_is_found_by() {
+        let card = json!({"skills": [{"id": "a", "tags": ["demo", "lang:py"]}, {"id": "b"}]});
+        let tag = |text| Tag::parse(text).unwrap();
+        let found_by = [vec![tag("lang:py"), tag("type:echo")], vec![tag("type:echo")]];
+        let expect = json!([
+            {"id": "a", "tags": ["demo", "lang:py", "type:echo"]},
+            {"id": "b", "tags": ["type:echo"]},
+        ]);
+        assert_eq!(tagged(card, &found_by)["skills"], expect);
+        assert_eq!(tagged(json!({"skills": 7}), &found_by), json!({"skills": 7}));
+    }
+}

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! Which model answers: the [`Model`] door, the tool loop behind it, and [`Rules`], the deterministic offline router
+//! that answers where no model is configured.
+//!
+//! The room knows nothing of tasks in a table, of HTTP, or of who calls: whoever runs the loop brings a [`Toolbox`].
+//! What agents say of themselves (their cards) is foreign text: an [`AgentBrief`] holds it capped and cleaned, and
+//! [`catalogue`] fences it before a language model may see it.
+//!
+//! ```
+//! use llm::{AgentBrief, CardText, Prompt, Rules, SkillText, Step, Tool, Turn};
+//! # use domain::AgentType;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let weather = AgentBrief::new(
+//!     AgentType::parse("weather")?,
+//!     CardText { name: "Weather", description: "Forecasts for any place." },
+//!     [SkillText { name: "Forecast", examples: &["Will it rain in Oslo?".into()], ..SkillText::default() }],
+//! );
+//! let prompt = Prompt { agents: vec![weather], turns: vec![Turn::User("Will it rain in Bergen?".into())] };
+//! let Step::Call(calls) = Rules.decide(&prompt) else { unreachable!() };
+//! assert!(matches!(&calls[0].tool, Tool::SendMessage { agent_type, .. } if agent_type.as_str() == "weather"));
+//! # Ok(()) }
+//! ```
+
+mod brief;
+mod model;
+mod rules;
+mod tool_loop;
+
+pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, fence};
+pub use model::{Model, ModelError, Prompt, Step, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
+pub use rules::Rules;
+pub use tool_loop::{Called, Ended, Limits, LoopError, Toolbox, run};

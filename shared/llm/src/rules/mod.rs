@@ -1,0 +1,105 @@
+//! The rules router: a deterministic stand-in for a language model. It weighs the prompt against what the agents say
+//! of themselves, splits prompts that concern several agents, knows the few words people use to ask for a task's
+//! status or to call it off, and says plainly when nothing fits.
+
+mod follow_up;
+mod intent;
+mod phrase;
+mod score;
+mod split;
+mod words;
+
+use async_trait::async_trait;
+use domain::AgentType;
+
+use crate::{Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+use intent::Intent;
+use score::Index;
+
+/// The rules router.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rules;
+
+#[async_trait]
+impl Model for Rules {
+    async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError> {
+        Ok(self.decide(prompt))
+    }
+}
+
+impl Rules {
+    /// Decides the next step; the same prompt always gives the same step.
+    #[must_use]
+    pub fn decide(&self, prompt: &Prompt) -> Step {
+        let Some(asked) = prompt
+            .turns
+            .iter()
+            .rposition(|turn| matches!(turn, Turn::User(_)))
+        else {
+            return Step::Say(phrase::offer(&prompt.agents));
+        };
+        let (before, since) = prompt.turns.split_at(asked);
+        if let Some(answer) = phrase::answer(since) {
+            return Step::Say(answer);
+        }
+        let Some(Turn::User(text)) = since.first() else {
+            return Step::Say(phrase::offer(&prompt.agents));
+        };
+        match intent::of(text) {
+            Intent::Status(task_id) => call(vec![Tool::TaskStatus { task_id }]),
+            Intent::Cancel(task_id) => call(vec![Tool::CancelTask { task_id }]),
+            Intent::Help => Step::Say(phrase::offer(&prompt.agents)),
+            Intent::Thanks => Step::Say("You are welcome.".into()),
+            Intent::Work => route(prompt, before, text),
+        }
+    }
+}
+
+fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
+    let index = Index::of(&prompt.agents);
+    let parts = split::parts(&index, text);
+    if !parts.is_empty() {
+        let send = |(agent_type, message)| Tool::SendMessage { agent_type, message };
+        return call(parts.into_iter().map(send).collect());
+    }
+    if let Some((agent_type, earlier)) = last_used(prompt, before)
+        && let Some(message) = follow_up::message(text, earlier)
+    {
+        return call(vec![Tool::SendMessage {
+            agent_type: agent_type.clone(),
+            message,
+        }]);
+    }
+    Step::Say(phrase::nothing_fits(&prompt.agents))
+}
+
+/// The agent that was used last, where it is still there, with what it was asked.
+fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Option<(&'a AgentType, &'a str)> {
+    let calls = before.iter().rev().find_map(|turn| match turn {
+        Turn::Calls(calls) => calls.iter().rev().find_map(|call| match &call.tool {
+            Tool::SendMessage { agent_type, message } => Some((agent_type, message.as_str())),
+            _ => None,
+        }),
+        _ => None,
+    })?;
+    prompt
+        .agents
+        .iter()
+        .any(|agent| agent.agent_type() == calls.0)
+        .then_some(calls)
+}
+
+fn call(tools: Vec<Tool>) -> Step {
+    let numbered = tools.into_iter().enumerate();
+    Step::Call(
+        numbered
+            .map(|(number, tool)| ToolCall {
+                id: format!("call-{number}"),
+                tool,
+            })
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests;

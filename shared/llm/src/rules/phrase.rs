@@ -1,0 +1,114 @@
+//! What the rules router says.
+
+use crate::{AgentBrief, ToolOutcome, ToolResult, Turn, clean};
+
+/// Most agents listed.
+const LISTED: usize = 20;
+/// Most characters of one result in an answer; the rest is in its artifact.
+const RESULT_MAX: usize = 8_000;
+
+/// The answer from the results since the user spoke; `None` where there are none.
+pub(super) fn answer(since: &[Turn]) -> Option<String> {
+    let results: Vec<&ToolResult> = since
+        .iter()
+        .filter_map(|turn| match turn {
+            Turn::Results(results) => Some(results),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    match results.as_slice() {
+        [] => None,
+        [only] => Some(match (&only.outcome, &only.agent) {
+            (ToolOutcome::Done(text), _) => done(text),
+            (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason),
+            (ToolOutcome::Failed(reason), None) => bounded(reason),
+        }),
+        several => Some(
+            several
+                .iter()
+                .map(|result| paragraph(result))
+                .collect::<Vec<_>>()
+                .join("\n\n"),
+        ),
+    }
+}
+
+fn paragraph(result: &ToolResult) -> String {
+    match (&result.outcome, &result.agent) {
+        (ToolOutcome::Done(text), Some(agent)) => format!("{}: {}", clean(agent, 80), done(text)),
+        (ToolOutcome::Done(text), None) => done(text),
+        (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason),
+        (ToolOutcome::Failed(reason), None) => bounded(reason),
+    }
+}
+
+fn done(text: &str) -> String {
+    if text.trim().is_empty() {
+        "Done; the result is attached.".into()
+    } else {
+        bounded(text)
+    }
+}
+
+fn failed(agent: &str, reason: &str) -> String {
+    let agent = clean(agent, 80);
+    let reason = bounded(reason);
+    if reason.is_empty() {
+        format!("{agent} could not do it.")
+    } else {
+        format!("{agent} could not do it: {reason}")
+    }
+}
+
+fn bounded(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(RESULT_MAX) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// What can be done here.
+pub(super) fn offer(agents: &[AgentBrief]) -> String {
+    if agents.is_empty() {
+        return "I hand work to specialist agents, but none is registered at the moment.".into();
+    }
+    format!(
+        "I hand work to the agent that fits, and bring the answer back. I can reach:\n{}\nAsk how a task is doing \
+         at any time, or tell me to cancel it.",
+        list(agents)
+    )
+}
+
+/// That nothing fits, and what is there.
+pub(super) fn nothing_fits(agents: &[AgentBrief]) -> String {
+    if agents.is_empty() {
+        return "I have nobody to give this to: no agent is registered at the moment.".into();
+    }
+    format!(
+        "None of the agents I can reach fits that. I can reach:\n{}",
+        list(agents)
+    )
+}
+
+fn list(agents: &[AgentBrief]) -> String {
+    let mut sorted: Vec<&AgentBrief> = agents.iter().collect();
+    sorted.sort_by(|one, other| (one.agent_type(), one.name()).cmp(&(other.agent_type(), other.name())));
+    let more = sorted.len().saturating_sub(LISTED);
+    let mut lines: Vec<String> = sorted.into_iter().take(LISTED).map(line).collect();
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    lines.join("\n")
+}
+
+fn line(agent: &AgentBrief) -> String {
+    let description = agent.description();
+    let sentence = description
+        .split_once(". ")
+        .map_or(description, |(first, _)| first);
+    let sentence = clean(sentence.trim_end_matches('.'), 160);
+    let separator = if sentence.is_empty() { "" } else { ": " };
+    format!("- {} ({}){separator}{sentence}", agent.name(), agent.agent_type())
+}

@@ -1,0 +1,209 @@
+//! Compound prompts: "the weather in Oslo and a flat for two" is work for two agents, "the weather in Oslo and
+//! Bergen" is work for one.
+
+use domain::AgentType;
+
+use super::score::Index;
+use super::words::{is_time, words};
+
+/// Most parts looked at; a longer text is one piece of work.
+const PIECES_MAX: usize = 40;
+/// How much better another agent must fit a piece before the piece leaves the one that fits the whole.
+const BETTER: f64 = 1.25;
+
+/// The parts of a prompt with the agent for each, in the order they are named; one part where one agent does it all, none
+/// where nobody fits.
+pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<(AgentType, String)> {
+    let text = text.trim();
+    let whole = index.best(text);
+    let pieces = pieces(text);
+    let agents: Vec<Option<&AgentType>> = pieces
+        .iter()
+        .map(|piece| agent(index, piece.of(text), whole))
+        .collect();
+    let mut distinct: Vec<&AgentType> = Vec::new();
+    for agent in agents.iter().flatten().copied() {
+        if !distinct.contains(&agent) {
+            distinct.push(agent);
+        }
+    }
+    match (distinct.as_slice(), whole) {
+        ([], None) => Vec::new(),
+        ([], Some(only)) => vec![(only.clone(), text.to_owned())],
+        ([only], _) => vec![((*only).clone(), text.to_owned())],
+        (several, _) => several
+            .iter()
+            .map(|agent| ((*agent).clone(), message(text, &pieces, &agents, agent)))
+            .collect(),
+    }
+}
+
+fn agent<'a>(index: &Index<'a>, piece: &str, whole: Option<&'a AgentType>) -> Option<&'a AgentType> {
+    let best = index.best(piece)?;
+    let kept = whole.filter(|whole| index.fit(piece, whole) * BETTER >= index.fit(piece, best));
+    kept.or(Some(best))
+}
+
+/// What one agent is asked: its pieces, each with those behind it that belong to nobody, then what the others share.
+fn message(text: &str, pieces: &[Piece], agents: &[Option<&AgentType>], wanted: &AgentType) -> String {
+    let mut runs: Vec<Piece> = Vec::new();
+    let mut owner: Option<&AgentType> = None;
+    let mut lead: Option<Piece> = None;
+    let mut joined = false;
+    for (piece, agent) in pieces.iter().zip(agents) {
+        if agent.is_none() && owner.is_none() {
+            lead = Some(Piece {
+                start: lead.map_or(piece.start, |lead| lead.start),
+                ..*piece
+            });
+            continue;
+        }
+        owner = agent.or(owner);
+        if owner != Some(wanted) {
+            joined = false;
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if joined => run.end = piece.end,
+            _ => runs.push(*piece),
+        }
+        joined = true;
+    }
+    let own: Vec<&str> = runs.iter().map(|run| run.of(text).trim()).collect();
+    let own = own.join(", ");
+    let shared = lead.map(|lead| (lead, lead.of(text).trim()));
+    if let Some((lead, shared)) = shared
+        && (lead.colon || !places(shared).is_empty() || !times(shared).is_empty())
+    {
+        let mark = if lead.colon { ":" } else { "," };
+        return format!("{shared}{mark} {own}");
+    }
+    // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is not shared.
+    let sentences = pieces.iter().filter(|piece| piece.closed).count();
+    let mut own = own;
+    if sentences < 2 {
+        for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
+            let mut all = find(text);
+            all.dedup();
+            if let ([only], true) = (all.as_slice(), find(&own).is_empty()) {
+                own = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
+            }
+        }
+    }
+    own
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    start: usize,
+    end: usize,
+    /// A colon stands behind it.
+    colon: bool,
+    /// Its sentence ends behind it.
+    closed: bool,
+}
+
+impl Piece {
+    fn of<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut out: Vec<Piece> = Vec::new();
+    let mut start: Option<usize> = None;
+    let mut end = 0;
+    let mut close = |start: &mut Option<usize>, end: usize, colon: bool, closed: bool| {
+        if let Some(start) = start.take() {
+            out.push(Piece {
+                start,
+                end,
+                colon,
+                closed,
+            });
+        }
+    };
+    for word in words(text) {
+        let gap = text.get(end..word.start).unwrap_or_default();
+        let ends = |c: char| {
+            gap.split(c)
+                .skip(1)
+                .any(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        };
+        let colon = ends(':');
+        let closed = ['.', '?', '!', ';'].into_iter().any(ends) || gap.contains('\n');
+        if colon || closed || [',', '&'].into_iter().any(ends) {
+            // A question or exclamation mark belongs to the piece it ends.
+            let mark = gap.find(['?', '!']).map_or(0, |at| at + 1);
+            close(&mut start, end + mark, colon, closed);
+        }
+        if matches!(word.lower().as_str(), "and" | "then" | "also" | "plus") {
+            close(&mut start, end, false, false);
+        } else if start.is_none() {
+            start = Some(word.start);
+        }
+        end = word.end;
+    }
+    close(&mut start, text.len(), false, true);
+    if out.len() > PIECES_MAX {
+        return vec![Piece {
+            start: 0,
+            end: text.len(),
+            colon: false,
+            closed: true,
+        }];
+    }
+    out
+}
+
+/// Names of places: words written like names behind a preposition.
+pub(super) fn places(text: &str) -> Vec<String> {
+    let words = words(text);
+    let mut out: Vec<String> = Vec::new();
+    let mut open = false;
+    let mut grows = false;
+    for word in &words {
+        if grows && word.is_name() {
+            if let Some(place) = out.last_mut() {
+                place.push(' ');
+                place.push_str(word.text);
+            }
+        } else if open && word.is_name() {
+            out.push(word.text.to_owned());
+            grows = true;
+        } else {
+            grows = false;
+        }
+        open = matches!(
+            word.lower().as_str(),
+            "in" | "to" | "at" | "near" | "around" | "for" | "from" | "visit"
+        );
+    }
+    out
+}
+
+/// Phrases that say when: "tomorrow", "next week", "on Friday".
+pub(super) fn times(text: &str) -> Vec<String> {
+    let words = words(text);
+    let mut out: Vec<String> = Vec::new();
+    let mut begun: Option<(usize, usize)> = None;
+    for (at, word) in words.iter().enumerate() {
+        let lower = word.lower();
+        if is_time(&lower) {
+            let before = at.checked_sub(1).and_then(|before| words.get(before));
+            let linked = before.filter(|word| matches!(word.lower().as_str(), "on" | "this" | "at" | "in"));
+            let start = begun.map_or(linked.map_or(word.start, |linked| linked.start), |(start, _)| {
+                start
+            });
+            begun = Some((start, word.end));
+        } else if let Some((start, end)) = begun.take() {
+            out.extend(text.get(start..end).map(str::to_owned));
+        }
+    }
+    out.extend(
+        begun
+            .and_then(|(start, end)| text.get(start..end))
+            .map(str::to_owned),
+    );
+    out
+}

@@ -1,12 +1,85 @@
-//! From an HTTP response to what the Lambda runtime sends back.
-pub(crate) const PLACEHOLDER: () = ();
+//! From an HTTP response to what the Lambda runtime sends back: one JSON document, or a stream.
 
-use axum::body::BodyDataStream;
-use lambda_runtime::FunctionResponse;
-use serde_json::Value;
+use axum::body::{Body, BodyDataStream, to_bytes};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::SET_COOKIE;
+use http::{HeaderMap, Response};
+use lambda_runtime::{FunctionResponse, MetadataPrelude, StreamResponse};
+use serde_json::{Map, Value, json};
+
+use crate::event::EventError;
+use crate::request::Form;
 
 /// The body of a streaming answer.
 pub type AnswerBody = BodyDataStream;
 
 /// What an invocation answers: one JSON document, or a stream.
 pub type Answer = FunctionResponse<Value, AnswerBody>;
+
+/// The whole response as one document.
+pub(crate) async fn buffered(response: Response<Body>, form: Form) -> Result<Answer, EventError> {
+    let (head, body) = response.into_parts();
+    // Bodies are ours, so there is no bound here; Lambda itself refuses more than 6 MB.
+    let bytes = to_bytes(body, usize::MAX).await.map_err(EventError::Answer)?;
+    let (text, base64) = match std::str::from_utf8(&bytes) {
+        Ok(text) => (text.to_owned(), false),
+        Err(_) => (STANDARD.encode(&bytes), true),
+    };
+    let status = head.status.as_u16();
+    let document = match form {
+        Form::Rest => json!({
+            "statusCode": status, "multiValueHeaders": lists(&head.headers), "body": text, "isBase64Encoded": base64,
+        }),
+        Form::HttpApi => {
+            let (headers, cookies) = without_cookies(head.headers);
+            json!({
+                "statusCode": status, "headers": joined(&headers), "cookies": cookies, "body": text,
+                "isBase64Encoded": base64,
+            })
+        }
+    };
+    Ok(FunctionResponse::BufferedResponse(document))
+}
+
+/// The response's head, and its body as it comes.
+pub(crate) fn streaming(response: Response<Body>) -> Answer {
+    let (head, body) = response.into_parts();
+    let (headers, cookies) = without_cookies(head.headers);
+    let mut prelude = MetadataPrelude::default();
+    prelude.status_code = head.status;
+    prelude.headers = headers;
+    prelude.cookies = cookies;
+    FunctionResponse::StreamingResponse(StreamResponse {
+        metadata_prelude: prelude,
+        stream: body.into_data_stream(),
+    })
+}
+
+fn without_cookies(mut headers: HeaderMap) -> (HeaderMap, Vec<String>) {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let cookies = headers.get_all(SET_COOKIE).iter().map(text).collect();
+    headers.remove(SET_COOKIE);
+    (headers, cookies)
+}
+
+fn lists(headers: &HeaderMap) -> Map<String, Value> {
+    each(headers, |values| Value::from(values))
+}
+
+fn joined(headers: &HeaderMap) -> Map<String, Value> {
+    each(headers, |values| Value::from(values.join(", ")))
+}
+
+fn each(headers: &HeaderMap, value: impl Fn(Vec<String>) -> Value) -> Map<String, Value> {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers
+        .keys()
+        .map(|name| {
+            (
+                name.to_string(),
+                value(headers.get_all(name).iter().map(text).collect()),
+            )
+        })
+        .collect()
+}

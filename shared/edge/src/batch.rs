@@ -1,2 +1,73 @@
-//! SQS batches with partial failures.
-pub(crate) const PLACEHOLDER: () = ();
+//! SQS batches: each message on its own, and only those that failed come again.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
+use futures_util::future::{FutureExt as _, join_all};
+use serde_json::{Value, json};
+use store::counted;
+
+use crate::event::EventError;
+use crate::function::{QueueError, QueueHandler};
+
+/// Handles the messages side by side and names those to repeat (`ReportBatchItemFailures`).
+pub(crate) async fn handle(queue: &dyn QueueHandler, batch: SqsEvent) -> Result<Value, EventError> {
+    // Checked before any work: a failure without an id could not be reported.
+    let messages: Vec<(String, SqsMessage)> = batch
+        .records
+        .into_iter()
+        .map(|message| message.message_id.clone().map(|id| (id, message)))
+        .collect::<Option<_>>()
+        .ok_or_else(|| EventError::Malformed {
+            kind: "an SQS batch",
+            reason: "a message has no messageId".to_owned(),
+        })?;
+    let failed = join_all(messages.iter().map(|(id, message)| one(queue, id, message))).await;
+    let failures: Vec<Value> = failed
+        .into_iter()
+        .flatten()
+        .map(|id| json!({ "itemIdentifier": id }))
+        .collect();
+    Ok(json!({ "batchItemFailures": failures }))
+}
+
+/// Handles one message; its id when it failed.
+async fn one<'a>(queue: &dyn QueueHandler, id: &'a str, message: &SqsMessage) -> Option<&'a str> {
+    let started = Instant::now();
+    let body = message.body.as_deref().unwrap_or_default();
+    // A panic in one message must not take its neighbours along.
+    let work = AssertUnwindSafe(queue.handle(body)).catch_unwind();
+    let (done, calls) = counted(work).await;
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let dynamodb_calls = calls.total();
+    match done {
+        Ok(Ok(())) => {
+            tracing::info!(message_id = id, duration_ms, dynamodb_calls, "message handled");
+            None
+        }
+        Ok(Err(QueueError::Failed(error))) => {
+            let attempt = message
+                .attributes
+                .get("ApproximateReceiveCount")
+                .map(String::as_str);
+            tracing::warn!(
+                message_id = id,
+                duration_ms,
+                dynamodb_calls,
+                attempt,
+                error,
+                "message failed, comes again"
+            );
+            Some(id)
+        }
+        Ok(Err(error @ QueueError::Unreadable(_))) => {
+            tracing::error!(message_id = id, %error, "message cannot be read, goes to the dead letters");
+            Some(id)
+        }
+        Err(_panic) => {
+            tracing::error!(message_id = id, "message handler panicked, comes again");
+            Some(id)
+        }
+    }
+}

@@ -1,12 +1,30 @@
-//! What stands before every router.
+//! What stands before every function's router: the bound of request bodies, typed errors for whatever the framework
+//! itself refuses, a constant answer to panics, the trace, the request id, and one log line a request.
+//!
+//! Handlers find the [`domain::TraceParent`] among the request's extensions and the request id in its `x-request-id`
+//! header. They may record `tenant.id`, `task.id` and `requester` on the current span
+//! (`tracing::Span::current().record(..)`); the log line carries them.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::Router;
-use domain::{Clock, Entropy};
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use domain::{Clock, Entropy, TraceParent};
+use futures_util::FutureExt as _;
+use http::{HeaderValue, Method, StatusCode};
+use store::counted;
+use tracing::Instrument as _;
 
-/// Most bytes of a request body.
-pub const BODY_LIMIT: usize = 1_048_576;
+mod body;
+mod refusal;
+
+pub use body::BODY_LIMIT;
+pub(crate) use refusal::not_found;
+
+const REQUEST_ID: &str = "x-request-id";
 
 /// What the front needs to know.
 #[derive(Clone)]
@@ -19,8 +37,78 @@ pub struct Front {
     pub function: &'static str,
 }
 
-/// Puts the front before a function's router.
+/// The request id that the Lambda runtime gave. One that a client sent is not believed.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+/// Puts the front before a function's router. The result keeps its own 404 and 405 also where it is nested.
 pub fn front(router: Router, front: Front) -> Router {
-    let _ = front;
-    router
+    let guarded = router
+        // The bound is the front's own; the framework's would be a second one.
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(front, pass));
+    Router::new().fallback_service(guarded)
+}
+
+async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> Response {
+    let started = front.clock.now();
+    let given = request
+        .extensions_mut()
+        .remove::<RequestId>()
+        .filter(|id| !id.0.is_empty());
+    let request_id = given.map_or_else(|| front.entropy.uuid().to_string(), |id| id.0);
+    let id_header = HeaderValue::from_str(&request_id).unwrap_or(HeaderValue::from_static("-"));
+    let trace = request
+        .headers()
+        .get("traceparent")
+        .and_then(|value| TraceParent::parse(value.to_str().ok()?))
+        .unwrap_or_else(|| TraceParent::random(front.entropy.as_ref()));
+    let trace_id = trace.trace_id();
+    let method = request.method().clone();
+    // The pattern, not the path: paths hold unguessable parts.
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map(|path| path.as_str().to_owned());
+    request.headers_mut().insert(REQUEST_ID, id_header.clone());
+    request.extensions_mut().insert(trace);
+
+    let span = tracing::info_span!(
+        "edge.request.answer",
+        tenant.id = tracing::field::Empty,
+        task.id = tracing::field::Empty,
+        requester = tracing::field::Empty,
+        trace_id,
+    );
+    async {
+        let (mut response, calls) = counted(answer(request, next, &method, &request_id)).await;
+        response.headers_mut().insert(REQUEST_ID, id_header);
+        tracing::info!(
+            function = front.function,
+            method = method.as_str(),
+            route = route.as_deref().unwrap_or("-"),
+            status = response.status().as_u16(),
+            duration_ms = u64::try_from(front.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
+            dynamodb_calls = calls.total(),
+            request_id,
+            "request answered"
+        );
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+async fn answer(request: Request, next: Next, method: &Method, request_id: &str) -> Response {
+    let request = match body::bounded(request).await {
+        Ok(request) => request,
+        Err(status) => return refusal::of(status, None, request_id),
+    };
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => refusal::typed(response, method, request_id).await,
+        Err(_panic) => {
+            tracing::error!(request_id, "a handler panicked");
+            refusal::of(StatusCode::INTERNAL_SERVER_ERROR, None, request_id)
+        }
+    }
 }

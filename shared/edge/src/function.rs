@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
+use lambda_http::request::LambdaRequest;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
+use tower::ServiceExt as _;
 
+use crate::Error;
 use crate::answer::{self, Answer};
 use crate::batch;
 use crate::config::{Answers, Http};
-use crate::event::{Event, EventError};
-use crate::{Error, request};
+use crate::event::{self, Event, EventError, RestQuery};
+use crate::front::{self, RequestId};
+use crate::request::{self, Read};
 
 /// What a function is made of. A part that is `None` refuses its events with [`EventError::NotServed`].
 #[derive(Clone)]
@@ -81,8 +85,47 @@ pub async fn serve(function: Function) -> Result<(), Error> {
 /// # Errors
 /// [`EventError`] for an event that is none of the known kinds, or that this function does not serve.
 pub async fn answer(function: &Function, event: LambdaEvent<Value>) -> Result<Answer, EventError> {
-    let _ = (function, event, Answers::Buffered);
-    let _ = (request::PLACEHOLDER, batch::PLACEHOLDER, answer::PLACEHOLDER);
-    let _ = Event::Placeholder;
-    Err(EventError::Unknown)
+    let (payload, context) = event.into_parts();
+    let done = match event::recognise(payload) {
+        Ok(Event::Http(request, query)) => http(function, *request, query, context.request_id).await,
+        Ok(Event::Batch(batch)) => match &function.queue {
+            Some(queue) => batch::handle(queue.as_ref(), batch)
+                .await
+                .map(Answer::BufferedResponse),
+            None => Err(EventError::NotServed { kind: "SQS" }),
+        },
+        Ok(Event::Schedule) => match &function.schedule {
+            Some(schedule) => Ok(Answer::BufferedResponse(schedule.run().await?)),
+            None => Err(EventError::NotServed { kind: "schedule" }),
+        },
+        Err(error) => Err(error),
+    };
+    done.inspect_err(|error| {
+        tracing::error!(
+            code = error.code(),
+            error = error as &dyn StdError,
+            "event not served"
+        )
+    })
+}
+
+async fn http(
+    function: &Function,
+    event: LambdaRequest,
+    query: RestQuery,
+    request_id: String,
+) -> Result<Answer, EventError> {
+    let (form, response) = match request::read(event, query, &function.http.base_path)? {
+        Read::Elsewhere(form) => (form, front::not_found()),
+        Read::Request(form, mut request) => {
+            request.extensions_mut().insert(RequestId(request_id));
+            // A router cannot fail; the error type has no value.
+            let Ok(response) = function.router.clone().oneshot(request).await;
+            (form, response)
+        }
+    };
+    match function.http.answers {
+        Answers::Buffered => answer::buffered(response, form).await,
+        Answers::Streaming => Ok(answer::streaming(response)),
+    }
 }

@@ -1,9 +1,10 @@
 //! The agents' queues on SQS: wakes out ([`SqsDoor`]) and wakes in ([`Wakes`]).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Wake, WakeDoor, WakeError};
+use agent::{Agent, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use aws_sdk_sqs::Client;
 use domain::AgentName;
@@ -11,6 +12,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::aws;
+use crate::function::{QueueError, QueueHandler};
 
 /// The longest delay SQS knows. Whoever wants to wake later is woken early, or by the sweeper.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
@@ -71,6 +73,19 @@ impl WakeDoor for SqsDoor {
             .await
             .map_err(|error| WakeError::Queue(Box::new(error)))?;
         Ok(())
+    }
+}
+
+/// Hands the wakes of an agent's queue to the agent.
+pub struct Wakes(pub Arc<Agent>);
+
+#[async_trait]
+impl QueueHandler for Wakes {
+    async fn handle(&self, body: &str) -> Result<(), QueueError> {
+        let wake = Wake::parse(body).map_err(|error| QueueError::Unreadable(error.to_string()))?;
+        agent::handle(&self.0, &wake)
+            .await
+            .map_err(|error| QueueError::Failed(Box::new(error)))
     }
 }
 

@@ -1,0 +1,59 @@
+//! The bound of request bodies. The body is read before the router sees the request, so that a body which is too
+//! long, whatever its `content-length` says, is refused in the same words at every endpoint, and nothing is done.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use http::StatusCode;
+use http::header::{CONTENT_LENGTH, EXPECT};
+use http_body_util::BodyExt as _;
+
+/// Most bytes of a request body: 1 MB.
+pub const BODY_LIMIT: usize = 1_048_576;
+
+/// A body that is too long is read on and thrown away up to here, because a client that is still sending would see
+/// a broken connection instead of the answer.
+const DRAIN_LIMIT: usize = 32 * BODY_LIMIT;
+
+/// How long a client may take to send a body.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The request with its body in memory; the refusal's status where that cannot be.
+pub(super) async fn bounded(request: Request) -> Result<Request, StatusCode> {
+    let (head, body) = request.into_parts();
+    let announced = head
+        .headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let too_long = announced.is_some_and(|length| length > BODY_LIMIT as u64);
+    if too_long && head.headers.contains_key(EXPECT) {
+        // The client waits to be told; it has not sent anything yet.
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    match tokio::time::timeout(PATIENCE, read(body)).await {
+        Ok(read) => Ok(Request::from_parts(head, Body::from(read?))),
+        Err(_elapsed) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+async fn read(mut body: Body) -> Result<Bytes, StatusCode> {
+    let mut kept = Vec::new();
+    let mut length = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_broken_off| StatusCode::BAD_REQUEST)?.into_data() else {
+            continue; // trailers
+        };
+        length = length.saturating_add(data.len());
+        if length <= BODY_LIMIT {
+            kept.extend_from_slice(&data);
+        } else if length > DRAIN_LIMIT {
+            break;
+        }
+    }
+    if length > BODY_LIMIT {
+        Err(StatusCode::PAYLOAD_TOO_LARGE)
+    } else {
+        Ok(Bytes::from(kept))
+    }
+}

@@ -122,8 +122,10 @@ mod tests {
             (Refusal::WrongTenant, 403, "wrong_tenant"),
             (small.clone(), 403, "insufficient_scope"),
         ];
-        let challenges: std::collections::BTreeSet<_> =
-            all.iter().map(|(refusal, ..)| refusal.www_authenticate()).collect();
+        let challenges: std::collections::BTreeSet<_> = all
+            .iter()
+            .map(|(refusal, ..)| refusal.www_authenticate())
+            .collect();
         assert_eq!(challenges.len(), all.len());
         for (refusal, status, code) in all {
             assert_eq!((refusal.status(), refusal.error_code()), (status, code));

@@ -1,10 +1,18 @@
 //! The registry's agents, found by id or tag, and the scope each type was declared with.
 
+use std::collections::BTreeSet;
+
 use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use crate::change::{Change, names, number, text};
+use crate::dynamo::{
+    Item, Key, Transacted, Writes, Written, decode, document, encode, inconsistent, key_of, parse,
+};
+use crate::error::failed;
 use crate::{Store, StoreError};
 
 /// Which part of the registry is looked at: exactly one, never two together.
@@ -40,7 +48,9 @@ impl RegisteredAgent {
     /// Which part of the registry it lies in.
     #[must_use]
     pub fn visibility(&self) -> Visibility<'_> {
-        self.tenant.as_ref().map_or(Visibility::Global, Visibility::Tenant)
+        self.tenant
+            .as_ref()
+            .map_or(Visibility::Global, Visibility::Tenant)
     }
 }
 
@@ -85,13 +95,98 @@ pub struct Cards<'s> {
     pub(crate) store: &'s Store,
 }
 
+/// An agent's item: the document without what changes by itself.
+#[derive(Serialize, Deserialize)]
+struct AgentItem {
+    pk: String,
+    sk: String,
+    rev: u64,
+    body: String,
+    health: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TypeItem {
+    pk: String,
+    sk: String,
+    scope: TypeScope,
+}
+
+/// Who has a card URL.
+#[derive(Serialize, Deserialize)]
+struct UrlItem {
+    pk: String,
+    sk: String,
+    agent: AgentId,
+}
+
+/// Every declared type, one item each. The word cannot be a tenant's name.
+const TYPES: &str = "global#type";
+
+impl Visibility<'_> {
+    fn partition(&self, kind: &str) -> String {
+        match self {
+            Self::Global => format!("global#{kind}"),
+            Self::Tenant(tenant) => format!("{tenant}#{kind}"),
+        }
+    }
+
+    fn agent(&self, id: &AgentId) -> Key {
+        (self.partition(&format!("agent#{id}")), "AGENT".to_owned())
+    }
+
+    /// One entry of the list of all agents.
+    fn listed(&self, id: &AgentId) -> Key {
+        (self.partition("agents"), id.to_string())
+    }
+
+    fn tag(&self, tag: &Tag) -> String {
+        self.partition(&format!("tag#{tag}"))
+    }
+
+    /// URLs may be longer than keys.
+    fn url(&self, url: &Url) -> Key {
+        let hash = Sha256::digest(url.as_str());
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        (self.partition(&format!("url#{hash}")), "URL".to_owned())
+    }
+
+    /// Where an agent is found by: the list, and each of its tags.
+    fn entries(&self, agent: &RegisteredAgent) -> BTreeSet<Key> {
+        let tags = agent
+            .skills
+            .iter()
+            .flatten()
+            .map(|tag| (self.tag(tag), agent.id.to_string()));
+        tags.chain([self.listed(&agent.id)]).collect()
+    }
+}
+
 impl Cards<'_> {
     /// Declares a type's scope, once.
     ///
     /// # Errors
     /// What the database says.
     pub async fn declare_type(&self, name: &AgentType, scope: TypeScope) -> Result<Declared, StoreError> {
-        todo!()
+        let item = TypeItem {
+            pk: TYPES.to_owned(),
+            sk: name.to_string(),
+            scope,
+        };
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        match self.store.put(self.table(), encode(&item)?, absent).await? {
+            Written::Done(_) => return Ok(Declared::New),
+            Written::Refused(_) => {}
+        }
+        match self.type_scope(name).await? {
+            Some(known) if known == scope => Ok(Declared::Same),
+            Some(known) => Ok(Declared::Contradicts(known)),
+            None => Err(inconsistent(
+                self.table(),
+                &(item.pk, item.sk),
+                "was there and is gone",
+            )),
+        }
     }
 
     /// The scope a type was declared with.
@@ -99,23 +194,84 @@ impl Cards<'_> {
     /// # Errors
     /// What the database says.
     pub async fn type_scope(&self, name: &AgentType) -> Result<Option<TypeScope>, StoreError> {
-        todo!()
+        let found = self
+            .store
+            .item(self.table(), &(TYPES.to_owned(), name.to_string()))
+            .await?;
+        let decoded = found
+            .map(|item| decode::<TypeItem>(self.table(), item))
+            .transpose()?;
+        Ok(decoded.map(|item| item.scope))
     }
 
-    /// Every declared type.
+    /// Every declared type, by name.
     ///
     /// # Errors
     /// What the database says.
     pub async fn types(&self) -> Result<Vec<(AgentType, TypeScope)>, StoreError> {
-        todo!()
+        let read = |item| {
+            let item: TypeItem = decode(self.table(), item)?;
+            let bad = |error| inconsistent(self.table(), &(item.pk.clone(), item.sk.clone()), error);
+            Ok((AgentType::parse(&item.sk).map_err(bad)?, item.scope))
+        };
+        self.partition(TYPES).await?.into_iter().map(read).collect()
     }
 
-    /// Registers an agent, or replaces the one of the same id, with its tags.
+    /// Registers an agent, or replaces the one of the same id, with its tags; all in one transaction.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`] where the card does not fit; otherwise what the database says.
+    /// [`StoreError::TooLarge`] where the card does not fit or has too many tags; otherwise what the database says.
     pub async fn put(&self, agent: &RegisteredAgent) -> Result<Put, StoreError> {
-        todo!()
+        let (table, visibility) = (self.table(), agent.visibility());
+        let known = self.stored(visibility, &agent.id).await?;
+        let (pk, sk) = visibility.agent(&agent.id);
+        let item = AgentItem {
+            pk,
+            sk,
+            rev: known.as_ref().map_or(1, |(rev, _)| rev + 1),
+            body: document("the agent's card", agent)?,
+            health: document("the agent's health", &agent.health)?,
+        };
+        let mut writes = Writes::default();
+        let url = visibility.url(&agent.card_url);
+        let owned = UrlItem {
+            pk: url.0.clone(),
+            sk: url.1.clone(),
+            agent: agent.id,
+        };
+        let free = Change::new()
+            .when("attribute_not_exists(#pk) OR #agent = :agent")
+            .value("agent", text(agent.id));
+        writes.put(table, encode(&owned)?, free)?;
+        writes.put(
+            table,
+            encode(&item)?,
+            unchanged(known.as_ref().map(|(rev, _)| *rev)),
+        )?;
+        let entries = visibility.entries(agent);
+        if let Some((_, known)) = &known {
+            for gone in visibility.entries(known).difference(&entries) {
+                writes.delete(table, gone, Change::new())?;
+            }
+            let known_url = visibility.url(&known.card_url);
+            if known_url != url {
+                writes.delete(table, &known_url, Change::new())?;
+            }
+        }
+        for entry in &entries {
+            writes.put(table, crate::dynamo::keyed(entry), Change::new())?;
+        }
+        match self.store.transact(writes).await? {
+            Transacted::Done => Ok(Put::Yes),
+            Transacted::Refused(refused) if refused.iter().any(|(index, _)| *index == 0) => {
+                let found = self.store.item(table, &url).await?;
+                match found.map(|item| decode::<UrlItem>(table, item)).transpose()? {
+                    Some(taken) => Ok(Put::CardUrlTaken(taken.agent)),
+                    None => Ok(Put::Conflict),
+                }
+            }
+            Transacted::Refused(_) => Ok(Put::Conflict),
+        }
     }
 
     /// The agent of that id.
@@ -127,7 +283,7 @@ impl Cards<'_> {
         visibility: Visibility<'_>,
         id: &AgentId,
     ) -> Result<Option<RegisteredAgent>, StoreError> {
-        todo!()
+        Ok(self.stored(visibility, id).await?.map(|(_, agent)| agent))
     }
 
     /// The agents with a skill of that tag.
@@ -139,7 +295,7 @@ impl Cards<'_> {
         visibility: Visibility<'_>,
         tag: &Tag,
     ) -> Result<Vec<RegisteredAgent>, StoreError> {
-        todo!()
+        self.entries(visibility, &visibility.tag(tag)).await
     }
 
     /// Every agent.
@@ -147,15 +303,31 @@ impl Cards<'_> {
     /// # Errors
     /// What the database says.
     pub async fn all(&self, visibility: Visibility<'_>) -> Result<Vec<RegisteredAgent>, StoreError> {
-        todo!()
+        self.entries(visibility, &visibility.partition("agents")).await
     }
 
     /// Removes an agent with its tags. False where there was none.
     ///
     /// # Errors
-    /// What the database says.
+    /// [`StoreError::Throttled`] where it changes all the time; otherwise what the database says.
     pub async fn remove(&self, visibility: Visibility<'_>, id: &AgentId) -> Result<bool, StoreError> {
-        todo!()
+        for _ in 0..5 {
+            let Some((rev, agent)) = self.stored(visibility, id).await? else {
+                return Ok(false);
+            };
+            let mut writes = Writes::default();
+            writes.delete(self.table(), &visibility.agent(id), unchanged(Some(rev)))?;
+            writes.delete(self.table(), &visibility.url(&agent.card_url), Change::new())?;
+            for entry in visibility.entries(&agent) {
+                writes.delete(self.table(), &entry, Change::new())?;
+            }
+            if let Transacted::Done = self.store.transact(writes).await? {
+                return Ok(true);
+            }
+        }
+        Err(StoreError::Throttled {
+            operation: "TransactWriteItems",
+        })
     }
 
     /// Writes down how an agent was found. False where there is none.
@@ -168,6 +340,94 @@ impl Cards<'_> {
         id: &AgentId,
         health: Health,
     ) -> Result<bool, StoreError> {
-        todo!()
+        let change = Change::new()
+            .set("health", text(document("the agent's health", &health)?))
+            .when("attribute_exists(#pk)");
+        let written = self
+            .store
+            .update(self.table(), &visibility.agent(id), change)
+            .await?;
+        Ok(matches!(written, Written::Done(_)))
+    }
+
+    async fn stored(
+        &self,
+        visibility: Visibility<'_>,
+        id: &AgentId,
+    ) -> Result<Option<(u64, RegisteredAgent)>, StoreError> {
+        let found = self.store.item(self.table(), &visibility.agent(id)).await?;
+        found.map(|item| self.read(visibility, item)).transpose()
+    }
+
+    fn read(&self, visibility: Visibility<'_>, item: Item) -> Result<(u64, RegisteredAgent), StoreError> {
+        let item: AgentItem = decode(self.table(), item)?;
+        let key = (item.pk, item.sk);
+        let mut agent: RegisteredAgent = parse(self.table(), &key, &item.body)?;
+        agent.health = parse(self.table(), &key, &item.health)?;
+        // A tenant sees what its key says, whatever a document says.
+        if agent.visibility() != visibility || visibility.agent(&agent.id) != key {
+            return Err(inconsistent(
+                self.table(),
+                &key,
+                "its document is of another tenant or agent",
+            ));
+        }
+        Ok((item.rev, agent))
+    }
+
+    /// The agents that a partition of entries names.
+    async fn entries(
+        &self,
+        visibility: Visibility<'_>,
+        partition: &str,
+    ) -> Result<Vec<RegisteredAgent>, StoreError> {
+        let mut keys = Vec::new();
+        for item in self.partition(partition).await? {
+            let key = key_of(self.table(), &item)?;
+            let id = AgentId::parse(&key.1).map_err(|error| inconsistent(self.table(), &key, error))?;
+            keys.push(visibility.agent(&id));
+        }
+        let mut found = self.store.items(self.table(), &keys).await?;
+        let items = keys.into_iter().filter_map(|key| found.remove(&key));
+        items
+            .map(|item| self.read(visibility, item).map(|(_, agent)| agent))
+            .collect()
+    }
+
+    async fn partition(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
+        let condition = "#pk = :pk";
+        let (mut items, mut start) = (Vec::new(), None);
+        loop {
+            let answer = self
+                .store
+                .client()
+                .query()
+                .table_name(self.table())
+                .key_condition_expression(condition)
+                .set_expression_attribute_names(Some(names(condition)))
+                .expression_attribute_values(":pk", text(partition))
+                .consistent_read(true)
+                .set_exclusive_start_key(start)
+                .send()
+                .await
+                .map_err(failed("Query"))?;
+            items.extend(answer.items.unwrap_or_default());
+            start = answer.last_evaluated_key;
+            if start.is_none() {
+                return Ok(items);
+            }
+        }
+    }
+
+    fn table(&self) -> &str {
+        &self.store.tables().registry
+    }
+}
+
+/// The condition that an agent is still as it was read.
+fn unchanged(rev: Option<u64>) -> Change {
+    match rev {
+        Some(rev) => Change::new().when("#rev = :seen").value("seen", number(rev)),
+        None => Change::new().when("attribute_not_exists(#pk)"),
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong, by what a caller can do about it.
 
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+
 /// A failure of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -29,11 +31,11 @@ pub enum StoreError {
         reason: String,
     },
     /// What was to be written does not fit into an item or a transaction; nothing was written.
-    #[error("{what} is too large to be stored: {size} bytes or items, at most {limit}")]
+    #[error("{what} is too large to be stored: {size}, at most {limit}")]
     TooLarge {
         /// What is too large.
         what: &'static str,
-        /// How large it is.
+        /// How large it is, in bytes or items.
         size: usize,
         /// How large it may be.
         limit: usize,
@@ -41,4 +43,43 @@ pub enum StoreError {
     /// The cursor is rubbish or belongs to another listing.
     #[error("the cursor does not belong to this listing")]
     BadCursor,
+}
+
+/// Codes by which DynamoDB says that it has too much to do; the SDK has repeated the request by then.
+const BUSY: [&str; 6] = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "LimitExceededException",
+    "TransactionInProgressException",
+    CONFLICT,
+];
+
+/// The code of a write to one item that a transaction is just writing too.
+pub(crate) const CONFLICT: &str = "TransactionConflictException";
+
+/// Sorts a failed request by what its caller can do.
+pub(crate) fn failed<E, R>(operation: &'static str) -> impl FnOnce(SdkError<E, R>) -> StoreError
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
+{
+    move |error| {
+        let code = error.as_service_error().and_then(ProvideErrorMetadata::code);
+        if code.is_some_and(|code| BUSY.contains(&code)) {
+            return StoreError::Throttled { operation };
+        }
+        unavailable(operation)(error)
+    }
+}
+
+/// A failure that a retry does not mend.
+pub(crate) fn unavailable<E>(operation: &'static str) -> impl FnOnce(E) -> StoreError
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    move |source| StoreError::Unavailable {
+        operation,
+        source: Box::new(source),
+    }
 }

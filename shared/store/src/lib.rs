@@ -5,7 +5,9 @@
 //! and expiry is checked against the time the caller passes in. What the stored things mean is the room `domain`.
 
 mod cards;
+mod change;
 mod count;
+mod dynamo;
 mod error;
 mod page;
 pub mod schema;
@@ -15,6 +17,10 @@ mod tasks;
 pub mod testing;
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 
 pub use cards::{Cards, Declared, Health, Put, RegisteredAgent, Visibility};
 pub use count::{Calls, counted};
@@ -23,8 +29,8 @@ pub use page::{Page, PageRequest};
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
-    Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Due, Lease, LeaseAfter, Leased, NewRecord, Pointer,
-    PointsAt, PushConfig, StoredTask, TaskKey, Tasks,
+    Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Due, Lease, LeaseAfter, Leased, NewRecord,
+    Pointer, PointsAt, PushConfig, StoredTask, TaskKey, Tasks,
 };
 
 /// The door to every table. Cheap to clone.
@@ -42,7 +48,27 @@ impl Store {
     /// A store over the account, region and endpoint of `config`. Opens nothing yet.
     #[must_use]
     pub fn new(config: &aws_config::SdkConfig, tables: Tables) -> Self {
-        let client = aws_sdk_dynamodb::Client::new(config);
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(Duration::from_millis(1000))
+            .operation_attempt_timeout(Duration::from_millis(3000))
+            .operation_timeout(Duration::from_millis(9000))
+            .build();
+        let retries = RetryConfig::standard()
+            .with_max_attempts(4)
+            .with_initial_backoff(Duration::from_millis(50))
+            .with_max_backoff(Duration::from_millis(1000));
+        let mut builder = aws_sdk_dynamodb::config::Builder::from(config)
+            .timeout_config(timeouts)
+            .retry_config(retries)
+            .interceptor(count::CountCalls);
+        // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
+        if config
+            .endpoint_url()
+            .is_some_and(|url| url.starts_with("http://"))
+        {
+            builder = builder.http_client(aws_smithy_http_client::Builder::new().build_http());
+        }
+        let client = aws_sdk_dynamodb::Client::from_conf(builder.build());
         Self {
             inner: Arc::new(Inner { client, tables }),
         }
@@ -51,9 +77,9 @@ impl Store {
     /// Creates the tables that are not there yet: for the local system and for tests.
     ///
     /// # Errors
-    /// [`StoreError::Inconsistent`] where a table exists with another schema.
+    /// [`StoreError::Inconsistent`] where a table exists with other indexes; otherwise what the database says.
     pub async fn create_tables(&self) -> Result<(), StoreError> {
-        todo!()
+        schema::create(self).await
     }
 
     /// Tasks, their events, what is due, and their push configurations.
@@ -72,6 +98,14 @@ impl Store {
     #[must_use]
     pub fn registry(&self) -> Cards<'_> {
         Cards { store: self }
+    }
+
+    fn client(&self) -> &aws_sdk_dynamodb::Client {
+        &self.inner.client
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.inner.tables
     }
 }
 

@@ -1,17 +1,106 @@
-//! The tables, in one place.
+//! The tables, in one place: what the local system creates and what the template must declare.
+
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType,
+};
+
+use crate::error::unavailable;
+use crate::{Store, StoreError};
+
+/// The partition key of every table.
+pub const PARTITION: &str = "pk";
+/// The sort key of every table.
+pub const SORT: &str = "sk";
+/// When an item ends, in Unix seconds. DynamoDB's own expiry (TTL) is set on it for housekeeping only; the local
+/// system leaves it off, because its clock may be moved.
+pub const EXPIRES_AT: &str = "expires_at";
+
+/// A table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table {
+    /// What its name ends in.
+    pub name: &'static str,
+    /// Its global secondary indexes, all with keys only.
+    pub indexes: &'static [Index],
+}
+
+/// An index; it holds only items that have both its attributes, which are text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Index {
+    /// Its name.
+    pub name: &'static str,
+    /// The attribute it is partitioned by.
+    pub partition: &'static str,
+    /// The attribute it is sorted by.
+    pub sort: &'static str,
+}
+
+/// An owner's tasks of one conversation, by the time they were made.
+pub const BY_CONTEXT: Index = Index {
+    name: "by_context",
+    partition: "context_pk",
+    sort: "context_sk",
+};
+/// An owner's tasks by the time of their status; an owner's chats by the time of their last message.
+pub const BY_OWNER: Index = Index {
+    name: "by_owner",
+    partition: "owner_pk",
+    sort: "owner_sk",
+};
+/// An agent's tasks of one state, by the time of their status.
+pub const BY_STATUS: Index = Index {
+    name: "by_status",
+    partition: "status_pk",
+    sort: "status_sk",
+};
+/// What is due, over all tenants: readable by the sweeper only.
+pub const BY_DUE: Index = Index {
+    name: "by_due",
+    partition: "due_shard",
+    sort: "due_at",
+};
+
+/// Tasks with their events and push configurations, and the message ids they came from.
+pub const TASKS: Table = Table {
+    name: "tasks",
+    indexes: &[BY_CONTEXT, BY_OWNER, BY_STATUS, BY_DUE],
+};
+/// Browser sessions, chats, messages.
+pub const SESSIONS: Table = Table {
+    name: "sessions",
+    indexes: &[BY_OWNER],
+};
+/// Agents, tags, types.
+pub const REGISTRY: Table = Table {
+    name: "registry",
+    indexes: &[],
+};
+/// The identity provider's own.
+pub const IDENTITY: Table = Table {
+    name: "identity",
+    indexes: &[],
+};
+/// The order agent's data.
+pub const ORDERS: Table = Table {
+    name: "orders",
+    indexes: &[],
+};
+/// Every table.
+pub const ALL: [Table; 5] = [TASKS, SESSIONS, REGISTRY, IDENTITY, ORDERS];
 
 /// The names of the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tables {
-    /// Tasks, their events, push configurations, message ids.
+    /// [`TASKS`]
     pub tasks: String,
-    /// Browser sessions, chats, messages.
+    /// [`SESSIONS`]
     pub sessions: String,
-    /// Agent cards, tags, types.
+    /// [`REGISTRY`]
     pub registry: String,
-    /// The identity provider's own.
+    /// [`IDENTITY`]
     pub identity: String,
-    /// The order agent's data.
+    /// [`ORDERS`]
     pub orders: String,
 }
 
@@ -19,13 +108,126 @@ impl Tables {
     /// The usual names behind a prefix, such as `switchyard-`.
     #[must_use]
     pub fn prefixed(prefix: &str) -> Self {
-        let name = |suffix: &str| format!("{prefix}{suffix}");
+        let name = |table: Table| format!("{prefix}{}", table.name);
         Self {
-            tasks: name("tasks"),
-            sessions: name("sessions"),
-            registry: name("registry"),
-            identity: name("identity"),
-            orders: name("orders"),
+            tasks: name(TASKS),
+            sessions: name(SESSIONS),
+            registry: name(REGISTRY),
+            identity: name(IDENTITY),
+            orders: name(ORDERS),
         }
     }
+
+    fn each(&self) -> [(&str, Table); 5] {
+        [
+            (&self.tasks, TASKS),
+            (&self.sessions, SESSIONS),
+            (&self.registry, REGISTRY),
+            (&self.identity, IDENTITY),
+            (&self.orders, ORDERS),
+        ]
+    }
+}
+
+pub(crate) async fn create(store: &Store) -> Result<(), StoreError> {
+    for (name, table) in store.tables().each() {
+        let request = store
+            .client()
+            .create_table()
+            .table_name(name)
+            .billing_mode(BillingMode::PayPerRequest)
+            .set_attribute_definitions(Some(attributes(table)?))
+            .set_key_schema(Some(keys(PARTITION, SORT)?))
+            .set_global_secondary_indexes(indexes(table)?);
+        match request.send().await {
+            Ok(_) => {}
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(|e| e.is_resource_in_use_exception()) =>
+            {
+                compare(store, name, table).await?;
+            }
+            Err(error) => return Err(unavailable("CreateTable")(error)),
+        }
+    }
+    Ok(())
+}
+
+/// A table of an older program is better refused at the start than found out by an index that is not there.
+async fn compare(store: &Store, name: &str, table: Table) -> Result<(), StoreError> {
+    let found = store.client().describe_table().table_name(name).send().await;
+    let found = found.map_err(unavailable("DescribeTable"))?;
+    let found = found.table.and_then(|table| table.global_secondary_indexes);
+    let mut found: Vec<_> = found
+        .iter()
+        .flatten()
+        .filter_map(|index| index.index_name())
+        .collect();
+    let mut wanted: Vec<_> = table.indexes.iter().map(|index| index.name).collect();
+    found.sort_unstable();
+    wanted.sort_unstable();
+    if found == wanted {
+        return Ok(());
+    }
+    Err(StoreError::Inconsistent {
+        table: name.to_owned(),
+        key: "schema".into(),
+        reason: format!("its indexes are {found:?}, not {wanted:?}"),
+    })
+}
+
+fn attributes(table: Table) -> Result<Vec<AttributeDefinition>, StoreError> {
+    let indexed = table
+        .indexes
+        .iter()
+        .flat_map(|index| [index.partition, index.sort]);
+    [PARTITION, SORT]
+        .into_iter()
+        .chain(indexed)
+        .map(|name| {
+            AttributeDefinition::builder()
+                .attribute_name(name)
+                .attribute_type(ScalarAttributeType::S)
+                .build()
+                .map_err(unavailable("CreateTable"))
+        })
+        .collect()
+}
+
+fn keys(partition: &str, sort: &str) -> Result<Vec<KeySchemaElement>, StoreError> {
+    [(partition, KeyType::Hash), (sort, KeyType::Range)]
+        .into_iter()
+        .map(|(name, kind)| {
+            KeySchemaElement::builder()
+                .attribute_name(name)
+                .key_type(kind)
+                .build()
+                .map_err(unavailable("CreateTable"))
+        })
+        .collect()
+}
+
+fn indexes(table: Table) -> Result<Option<Vec<GlobalSecondaryIndex>>, StoreError> {
+    if table.indexes.is_empty() {
+        return Ok(None);
+    }
+    let build = |index: &Index| {
+        GlobalSecondaryIndex::builder()
+            .index_name(index.name)
+            .set_key_schema(Some(keys(index.partition, index.sort)?))
+            .projection(
+                Projection::builder()
+                    .projection_type(ProjectionType::KeysOnly)
+                    .build(),
+            )
+            .build()
+            .map_err(unavailable("CreateTable"))
+    };
+    table
+        .indexes
+        .iter()
+        .map(build)
+        .collect::<Result<_, _>>()
+        .map(Some)
 }

@@ -1,9 +1,19 @@
 //! Browser sessions, chats and their messages.
 
 use domain::{ChatId, ContextId, MessageId, Owner, Tenant, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::change::{Change, names, number, text};
+use crate::dynamo::{Item, Key, Written, decode, document, encode, fits, inconsistent, parse};
+use crate::error::failed;
+use crate::page::Listing;
+use crate::schema::BY_OWNER;
+use crate::tasks::expiry;
 use crate::{Page, PageRequest, Store, StoreError};
+
+/// Most bytes of a chat's title that are kept.
+const TITLE_LIMIT: usize = 4096;
 
 /// A browser's session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +82,61 @@ pub struct Sessions<'s> {
     pub(crate) store: &'s Store,
 }
 
+#[derive(Serialize, Deserialize)]
+struct SessionItem {
+    pk: String,
+    sk: String,
+    owner: Owner,
+    created_at: Timestamp,
+    expires_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChatItem {
+    pk: String,
+    sk: String,
+    id: ChatId,
+    owner: Owner,
+    context_id: ContextId,
+    title: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// How many messages were announced; the order of those that have one time.
+    announced: u64,
+    owner_pk: String,
+    owner_sk: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessageItem {
+    pk: String,
+    sk: String,
+    id: MessageId,
+    at: Timestamp,
+    order: u64,
+    body: String,
+}
+
+fn session_key(tenant: &Tenant, token_hash: &str) -> Key {
+    (format!("{tenant}#session#{token_hash}"), "SESSION".to_owned())
+}
+
+fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
+    (format!("{tenant}#chat#{chat}"), "CHAT".to_owned())
+}
+
+fn message_key(tenant: &Tenant, chat: &ChatId, message: &MessageId) -> Key {
+    (format!("{tenant}#chat#{chat}"), format!("MESSAGE#{message}"))
+}
+
+fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {
+    format!("{tenant}#owner#{owner}")
+}
+
+fn sorted_at(at: Timestamp, chat: &ChatId) -> String {
+    format!("{at}#{chat}")
+}
+
 impl Sessions<'_> {
     /// Stores a new session under the hash of its token.
     ///
@@ -85,7 +150,18 @@ impl Sessions<'_> {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
-        todo!()
+        let (pk, sk) = session_key(tenant, token_hash);
+        let item = SessionItem {
+            pk,
+            sk,
+            owner: owner.clone(),
+            created_at: now,
+            expires_at: expiry(expires_at),
+        };
+        self.store
+            .put(self.table(), encode(&item)?, Change::new())
+            .await?;
+        Ok(())
     }
 
     /// The session of that token. An expired one is absent.
@@ -98,13 +174,26 @@ impl Sessions<'_> {
         token_hash: &str,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        todo!()
+        let Some(item) = self
+            .store
+            .item(self.table(), &session_key(tenant, token_hash))
+            .await?
+        else {
+            return Ok(None);
+        };
+        let item: SessionItem = decode(self.table(), item)?;
+        let expires_at = Timestamp::from_millis(item.expires_at.saturating_mul(1000));
+        Ok((expires_at > now).then_some(Session {
+            owner: item.owner,
+            created_at: item.created_at,
+            expires_at,
+        }))
     }
 
     /// Opens a chat; a repeat finds the same one.
     ///
     /// # Errors
-    /// What the database says.
+    /// [`StoreError::TooLarge`] for a giant title; otherwise what the database says.
     pub async fn open_chat(
         &self,
         tenant: &Tenant,
@@ -113,7 +202,35 @@ impl Sessions<'_> {
         title: &str,
         now: Timestamp,
     ) -> Result<Opened, StoreError> {
-        todo!()
+        fits("the chat's title", title.len(), TITLE_LIMIT)?;
+        let key = chat_key(tenant, chat);
+        let item = ChatItem {
+            pk: key.0.clone(),
+            sk: key.1.clone(),
+            id: chat.clone(),
+            owner: owner.clone(),
+            context_id: ContextId::derived(&format!("{tenant}/{owner}/{chat}")),
+            title: title.to_owned(),
+            created_at: now,
+            updated_at: now,
+            announced: 0,
+            owner_pk: owner_partition(tenant, owner),
+            owner_sk: sorted_at(now, chat),
+        };
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        let known = match self.store.put(self.table(), encode(&item)?, absent).await? {
+            Written::Done(_) => item,
+            Written::Refused(Some(known)) => decode(self.table(), known)?,
+            Written::Refused(None) => match self.store.item(self.table(), &key).await? {
+                Some(known) => decode(self.table(), known)?,
+                None => return Err(inconsistent(self.table(), &key, "was there and is gone")),
+            },
+        };
+        if known.owner == *owner {
+            Ok(Opened::Chat(known.into()))
+        } else {
+            Ok(Opened::NotYours)
+        }
     }
 
     /// The chat, whoever owns it: the caller compares the owner.
@@ -121,7 +238,8 @@ impl Sessions<'_> {
     /// # Errors
     /// What the database says.
     pub async fn find_chat(&self, tenant: &Tenant, chat: &ChatId) -> Result<Option<Chat>, StoreError> {
-        todo!()
+        let found = self.store.item(self.table(), &chat_key(tenant, chat)).await?;
+        found.map(|item| self.chat(item)).transpose()
     }
 
     /// An owner's chats, newest first.
@@ -134,7 +252,19 @@ impl Sessions<'_> {
         owner: &Owner,
         page: PageRequest,
     ) -> Result<Page<Chat>, StoreError> {
-        todo!()
+        let partition = owner_partition(tenant, owner);
+        let listing = Listing {
+            table: self.table(),
+            index: BY_OWNER,
+            partition: &partition,
+        };
+        let (keys, next) = listing.page(self.store, &page).await?;
+        let mut found = self.store.items(self.table(), &keys).await?;
+        let items = keys.into_iter().filter_map(|key| found.remove(&key));
+        Ok(Page {
+            items: items.map(|item| self.chat(item)).collect::<Result<_, _>>()?,
+            next,
+        })
     }
 
     /// Adds a message; idempotent by its id.
@@ -147,7 +277,33 @@ impl Sessions<'_> {
         chat: &ChatId,
         message: &StoredMessage,
     ) -> Result<Added, StoreError> {
-        todo!()
+        let body = document("the message", &message.body)?;
+        let Some(order) = self.announce(tenant, chat, message.at).await? else {
+            return Ok(Added::NoChat);
+        };
+        let key = message_key(tenant, chat, &message.id);
+        let item = MessageItem {
+            pk: key.0.clone(),
+            sk: key.1.clone(),
+            id: message.id.clone(),
+            at: message.at,
+            order,
+            body,
+        };
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        let known = match self.store.put(self.table(), encode(&item)?, absent).await? {
+            Written::Done(_) => return Ok(Added::New),
+            Written::Refused(Some(known)) => self.message(decode(self.table(), known)?)?,
+            Written::Refused(None) => match self.store.item(self.table(), &key).await? {
+                Some(known) => self.message(decode(self.table(), known)?)?,
+                None => return Err(inconsistent(self.table(), &key, "was there and is gone")),
+            },
+        };
+        if known.body == message.body {
+            Ok(Added::Same)
+        } else {
+            Ok(Added::Conflict)
+        }
     }
 
     /// A chat's messages, oldest first; those of one time in the order they were added.
@@ -155,6 +311,89 @@ impl Sessions<'_> {
     /// # Errors
     /// What the database says.
     pub async fn messages(&self, tenant: &Tenant, chat: &ChatId) -> Result<Vec<StoredMessage>, StoreError> {
-        todo!()
+        let condition = "#pk = :pk AND begins_with(#sk, :message)";
+        let (mut found, mut start) = (Vec::new(), None);
+        loop {
+            let answer = self
+                .store
+                .client()
+                .query()
+                .table_name(self.table())
+                .key_condition_expression(condition)
+                .set_expression_attribute_names(Some(names(condition)))
+                .expression_attribute_values(":pk", text(chat_key(tenant, chat).0))
+                .expression_attribute_values(":message", text("MESSAGE#"))
+                .consistent_read(true)
+                .set_exclusive_start_key(start)
+                .send()
+                .await
+                .map_err(failed("Query"))?;
+            for item in answer.items.unwrap_or_default() {
+                found.push(decode::<MessageItem>(self.table(), item)?);
+            }
+            start = answer.last_evaluated_key;
+            if start.is_none() {
+                break;
+            }
+        }
+        found.sort_by_key(|item| (item.at, item.order));
+        found.into_iter().map(|item| self.message(item)).collect()
+    }
+
+    /// Gives the next message its place, and moves the chat up its owner's list. A message of the past, such as a late
+    /// answer found when the chat is read, moves nothing.
+    async fn announce(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        at: Timestamp,
+    ) -> Result<Option<u64>, StoreError> {
+        let key = chat_key(tenant, chat);
+        let count = Change::new()
+            .set_to("announced", "#announced + :one")
+            .value("one", number(1))
+            .when("attribute_exists(#pk)");
+        let newest = count
+            .clone()
+            .set("updated_at", text(at))
+            .set("owner_sk", text(sorted_at(at, chat)))
+            .when("#updated_at <= :updated_at");
+        let written = match self.store.update(self.table(), &key, newest).await? {
+            Written::Refused(Some(_)) => self.store.update(self.table(), &key, count).await?,
+            written => written,
+        };
+        match written {
+            Written::Done(item) => Ok(Some(decode::<ChatItem>(self.table(), item)?.announced)),
+            Written::Refused(_) => Ok(None),
+        }
+    }
+
+    fn chat(&self, item: Item) -> Result<Chat, StoreError> {
+        decode::<ChatItem>(self.table(), item).map(Chat::from)
+    }
+
+    fn message(&self, item: MessageItem) -> Result<StoredMessage, StoreError> {
+        Ok(StoredMessage {
+            id: item.id,
+            at: item.at,
+            body: parse(self.table(), &(item.pk, item.sk), &item.body)?,
+        })
+    }
+
+    fn table(&self) -> &str {
+        &self.store.tables().sessions
+    }
+}
+
+impl From<ChatItem> for Chat {
+    fn from(item: ChatItem) -> Self {
+        Self {
+            id: item.id,
+            owner: item.owner,
+            context_id: item.context_id,
+            title: item.title,
+            created_at: item.created_at,
+            updated_at: item.updated_at,
+        }
     }
 }

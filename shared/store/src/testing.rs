@@ -1,11 +1,15 @@
 //! A database in the same process, for tests.
 
+use aws_config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 
-use crate::Store;
+use crate::{Store, Tables};
 
 /// Keeps the database of [`start`] running; it stops when this is dropped.
+#[derive(Debug)]
 pub struct Database {
     endpoint: String,
+    server: tokio::task::JoinHandle<()>,
 }
 
 impl Database {
@@ -14,6 +18,26 @@ impl Database {
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
+
+    /// Another store over the same tables.
+    #[must_use]
+    pub fn store(&self) -> Store {
+        let config = aws_config::SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static("eu-central-1"))
+            .credentials_provider(SharedCredentialsProvider::new(Credentials::from_keys(
+                "test", "test", None,
+            )))
+            .endpoint_url(&self.endpoint)
+            .build();
+        Store::new(&config, Tables::prefixed("switchyard-"))
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
 }
 
 /// Starts an empty database on a loopback port and creates the tables.
@@ -21,5 +45,27 @@ impl Database {
 /// # Panics
 /// Where that fails: there is nothing to test then.
 pub async fn start() -> (Store, Database) {
-    todo!()
+    match try_start().await {
+        Ok(started) => started,
+        Err(error) => {
+            #[expect(
+                clippy::panic,
+                reason = "only tests use this, and a test without its database has failed"
+            )]
+            {
+                panic!("no database for the test: {error}")
+            }
+        }
+    }
+}
+
+async fn try_start() -> Result<(Store, Database), Box<dyn std::error::Error>> {
+    let database = dynoxide::Database::memory()?;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let endpoint = format!("http://{}", listener.local_addr()?);
+    let server = tokio::spawn(dynoxide::server::serve_on(listener, database));
+    let database = Database { endpoint, server };
+    let store = database.store();
+    store.create_tables().await?;
+    Ok((store, database))
 }

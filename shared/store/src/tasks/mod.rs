@@ -1,16 +1,20 @@
 //! Tasks: the current state with its `rev`, the log of events, the lease, what is due, push configurations.
 
-use domain::{
-    AgentName, ContextId, Event, Generation, MessageId, Owner, PushConfigId, Revision, Task, TaskId,
-    TaskState, Tenant, Timestamp,
-};
+mod commit;
+mod create;
+mod item;
+mod lease;
+mod list;
+mod push;
+
+use domain::{AgentName, Generation, MessageId, PushConfigId, Task, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{Page, PageRequest, Store, StoreError};
+use crate::Store;
 
-/// Over how many partitions the index of due things is spread.
-pub const DUE_SHARDS: u32 = 8;
+pub use item::DUE_SHARDS;
+pub(crate) use item::expiry;
 
 /// Where a task lies: nothing is found without tenant and agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,12 +55,10 @@ pub struct StoredTask {
     pub lease: Option<Lease>,
     /// When it is to be looked at next.
     pub due_at: Option<Timestamp>,
-    /// How often it was leased since a worker last let go of it with a commit.
+    /// How often it was leased since its attempts were last reset.
     pub attempts: u32,
     /// From then on it does not exist; whole seconds.
     pub expires_at: Timestamp,
-    /// True where somebody asked for it to be called off.
-    pub cancel_requested: bool,
 }
 
 /// When something is to be looked at next.
@@ -75,11 +77,20 @@ pub enum Due {
 pub enum LeaseAfter<'a> {
     /// As it was.
     Keep,
-    /// Given up by its holder. Where the lease is not that holder's any more, the commit is a conflict.
+    /// Given up by its holder, and the attempts reset. Where the lease is not that holder's any more, the commit is a conflict.
     Release {
         /// The worker that holds it.
         holder: &'a str,
     },
+}
+
+/// What becomes of the count of attempts when a lease is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempts {
+    /// It goes on: the work failed.
+    Keep,
+    /// It starts anew: the work is done for now.
+    Reset,
 }
 
 /// Whom to tell of a task's changes, and how. Secrets are sealed before they come here.
@@ -163,10 +174,7 @@ pub enum Leased {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beat {
     /// The lease holds.
-    Kept {
-        /// True where the task is to be called off.
-        cancel_requested: bool,
-    },
+    Kept,
     /// The lease is somebody else's by now, or nobody's.
     Lost,
 }
@@ -206,180 +214,4 @@ pub struct ClaimedPush {
 #[derive(Clone, Copy)]
 pub struct Tasks<'s> {
     pub(crate) store: &'s Store,
-}
-
-impl Tasks<'_> {
-    /// Stores a new task, its first event and its message's id, in one transaction.
-    ///
-    /// # Errors
-    /// [`StoreError::TooLarge`] where the task does not fit; otherwise what the database says.
-    pub async fn create(&self, new: NewRecord<'_>) -> Result<Created, StoreError> {
-        todo!()
-    }
-
-    /// The task, as of now; one consistent read. An expired one is absent.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn find(&self, key: &TaskKey, now: Timestamp) -> Result<Option<StoredTask>, StoreError> {
-        todo!()
-    }
-
-    /// Writes a revision: compare-and-swap on the `rev` that was read, the events appended, what is due, and the
-    /// push configurations marked where there is news for them. One transaction.
-    ///
-    /// # Errors
-    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
-    pub async fn commit(
-        &self,
-        revision: &Revision,
-        due: Due,
-        lease: LeaseAfter<'_>,
-    ) -> Result<Committed, StoreError> {
-        todo!()
-    }
-
-    /// Takes the lease, where it is free, expired, or the holder's own. Counts an attempt, and makes the task due
-    /// when the lease ends.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn lease(
-        &self,
-        key: &TaskKey,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<Leased, StoreError> {
-        todo!()
-    }
-
-    /// Prolongs the lease without touching `rev`.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn heartbeat(&self, key: &TaskKey, holder: &str, until: Timestamp) -> Result<Beat, StoreError> {
-        todo!()
-    }
-
-    /// Gives the lease up. False where the task changed since `seen_rev`, a cancel came that the holder has not
-    /// seen, or the lease was lost: the lease is then as it was.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn release(
-        &self,
-        key: &TaskKey,
-        holder: &str,
-        seen_rev: u64,
-        due: Due,
-    ) -> Result<bool, StoreError> {
-        todo!()
-    }
-
-    /// Asks whoever works on the task to call it off, and makes it due. `rev` is not touched. `None` where there is
-    /// no such task.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn request_cancel(
-        &self,
-        key: &TaskKey,
-        now: Timestamp,
-    ) -> Result<Option<StoredTask>, StoreError> {
-        todo!()
-    }
-
-    /// The events after number `after`, oldest first.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn events(&self, key: &TaskKey, after: u64, limit: u32) -> Result<Vec<Event>, StoreError> {
-        todo!()
-    }
-
-    /// An owner's tasks of one conversation, newest last, at most 1000.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn by_context(
-        &self,
-        tenant: &Tenant,
-        agent: &AgentName,
-        owner: &Owner,
-        context: &ContextId,
-        now: Timestamp,
-    ) -> Result<Vec<Task>, StoreError> {
-        todo!()
-    }
-
-    /// An owner's tasks, newest status first.
-    ///
-    /// # Errors
-    /// [`StoreError::BadCursor`] for a cursor of another listing; otherwise what the database says.
-    pub async fn by_owner(
-        &self,
-        tenant: &Tenant,
-        agent: &AgentName,
-        owner: &Owner,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<Task>, StoreError> {
-        todo!()
-    }
-
-    /// An agent's tasks in one state, newest status first.
-    ///
-    /// # Errors
-    /// [`StoreError::BadCursor`] for a cursor of another listing; otherwise what the database says.
-    pub async fn by_status(
-        &self,
-        tenant: &Tenant,
-        agent: &AgentName,
-        state: TaskState,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<Task>, StoreError> {
-        todo!()
-    }
-
-    /// What is due in one of the [`DUE_SHARDS`] shards, longest overdue first.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn due(&self, shard: u32, now: Timestamp, limit: u32) -> Result<Vec<Pointer>, StoreError> {
-        todo!()
-    }
-
-    /// Claims a delivery that is due and that nobody else makes; `None` where there is nothing to do.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn claim_push(
-        &self,
-        key: &TaskKey,
-        config: &PushConfigId,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<Option<ClaimedPush>, StoreError> {
-        todo!()
-    }
-
-    /// Writes down how a claimed delivery went and gives the claim up. [`Due::Keep`]: due again only if there was
-    /// news meanwhile. False where the claim was lost.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn settle_push(
-        &self,
-        key: &TaskKey,
-        config: &PushConfigId,
-        holder: &str,
-        delivered: u64,
-        attempts: u32,
-        due: Due,
-    ) -> Result<bool, StoreError> {
-        todo!()
-    }
 }

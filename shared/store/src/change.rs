@@ -1,0 +1,119 @@
+//! Building of update expressions: every name goes through an alias, so that no reserved word can hit us.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+/// Text.
+pub(crate) fn text(value: impl ToString) -> AttributeValue {
+    AttributeValue::S(value.to_string())
+}
+
+/// A number.
+pub(crate) fn number(value: impl Into<i128>) -> AttributeValue {
+    AttributeValue::N(value.into().to_string())
+}
+
+/// The aliases of the `#names` in an expression: `#name` always stands for `name`.
+pub(crate) fn names(expression: &str) -> HashMap<String, String> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let after_hash = expression.split('#').skip(1);
+    let names = after_hash.map(|rest| rest.split(|c| !word(c)).next().unwrap_or_default());
+    names.map(|name| (format!("#{name}"), name.to_owned())).collect()
+}
+
+/// A conditional change of one item.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Change {
+    sets: Vec<String>,
+    removes: Vec<String>,
+    conditions: Vec<String>,
+    pub(crate) values: HashMap<String, AttributeValue>,
+}
+
+impl Change {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives the attribute a value.
+    pub(crate) fn set(mut self, name: &str, value: AttributeValue) -> Self {
+        self.sets.push(format!("#{name} = :{name}"));
+        self.values.insert(format!(":{name}"), value);
+        self
+    }
+
+    /// Gives the attribute the value of an expression over `#names` and `:values`.
+    pub(crate) fn set_to(mut self, name: &str, expression: &str) -> Self {
+        self.sets.push(format!("#{name} = {expression}"));
+        self
+    }
+
+    /// Removes attributes.
+    pub(crate) fn remove(mut self, names: &[&str]) -> Self {
+        self.removes.extend(names.iter().map(|name| format!("#{name}")));
+        self
+    }
+
+    /// Only where this holds, and all conditions before.
+    pub(crate) fn when(mut self, condition: &str) -> Self {
+        self.conditions.push(format!("({condition})"));
+        self
+    }
+
+    /// The value of a `:name`.
+    pub(crate) fn value(mut self, name: &str, value: AttributeValue) -> Self {
+        self.values.insert(format!(":{name}"), value);
+        self
+    }
+
+    /// The update expression.
+    pub(crate) fn update(&self) -> String {
+        let clause = |word: &str, parts: &[String]| match parts {
+            [] => String::new(),
+            parts => format!("{word} {} ", parts.join(", ")),
+        };
+        clause("SET", &self.sets) + &clause("REMOVE", &self.removes)
+    }
+
+    /// The condition expression.
+    pub(crate) fn condition(&self) -> Option<String> {
+        (!self.conditions.is_empty()).then(|| self.conditions.join(" AND "))
+    }
+
+    /// The aliases of both expressions.
+    pub(crate) fn names(&self) -> HashMap<String, String> {
+        names(&(self.update() + &self.condition().unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_aliases_every_name_it_uses_and_no_other() {
+        let change = Change::new()
+            .set("state", text("working"))
+            .set_to("attempts", "#attempts + :one")
+            .value("one", number(1))
+            .remove(&["due_at", "due_shard"])
+            .when("#rev = :seen")
+            .when("attribute_exists(#pk) OR #size < :one");
+        assert_eq!(
+            change.update(),
+            "SET #state = :state, #attempts = #attempts + :one REMOVE #due_at, #due_shard "
+        );
+        assert_eq!(
+            change.condition().as_deref(),
+            Some("(#rev = :seen) AND (attribute_exists(#pk) OR #size < :one)")
+        );
+        let mut names: Vec<_> = change.names().into_values().collect();
+        names.sort();
+        assert_eq!(
+            names,
+            ["attempts", "due_at", "due_shard", "pk", "rev", "size", "state"]
+        );
+    }
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{EventKind, MessageId, TaskState};
-use store::{Beat, Due, LeaseAfter, Leased, StoreError, TaskKey};
+use store::{Attempts, Beat, Due, LeaseAfter, Leased, StoreError, TaskKey};
 
 use crate::{Agent, ExecuteError, Outcome, Run, Wake, push, wake_or_log};
 
@@ -69,7 +69,7 @@ pub(crate) async fn work_as(agent: &Arc<Agent>, key: &TaskKey, holder: &str) -> 
     for _ in 0..STALE_ROUNDS {
         if run.task().status.state.is_terminal() {
             let rev = run.task().rev;
-            agent.store.tasks().release(key, holder, rev, Due::Never).await?;
+            agent.store.tasks().release(key, holder, rev, Due::Never, Attempts::Reset).await?;
             return Ok(());
         }
         if attempt > agent.settings.max_attempts {
@@ -156,7 +156,7 @@ async fn watch(agent: &Agent, key: &TaskKey, holder: &str) -> Stopped {
                 .await
             {
                 Ok(Beat::Lost) => return Stopped::LeaseLost,
-                Ok(Beat::Kept { .. }) => since_beat = Duration::ZERO,
+                Ok(Beat::Kept) => since_beat = Duration::ZERO,
                 // A beat that failed is tried again at the next look; the lease outlasts a few of them.
                 Err(error) => tracing::warn!(task.id = %key.id, error = %error, "heartbeat failed"),
             }
@@ -199,7 +199,7 @@ async fn park(agent: &Agent, run: &Run, holder: &str, until: domain::Timestamp) 
     let released = agent
         .store
         .tasks()
-        .release(&key, holder, run.task().rev, Due::At(until))
+        .release(&key, holder, run.task().rev, Due::At(until), Attempts::Reset)
         .await?;
     if released {
         Ok(())
@@ -220,7 +220,7 @@ async fn retry(agent: &Arc<Agent>, run: &mut Run, holder: &str, reason: String) 
     if !agent
         .store
         .tasks()
-        .release(&key, holder, run.task().rev, due)
+        .release(&key, holder, run.task().rev, due, Attempts::Keep)
         .await?
     {
         return Err(ExecuteError::Stale);

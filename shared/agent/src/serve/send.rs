@@ -8,7 +8,7 @@ use domain::{
     Caller, ContextId, EventKind, ExposeSecret, Message, MessageId, NewTask, PushConfigId, Revision, Task,
     TaskId, TaskState, TraceParent,
 };
-use store::{Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
+use store::{Attempts, Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
 
 use super::find::{failed, owned, same_tenant};
 use crate::{Agent, Wake, push, wake_or_log, worker};
@@ -90,7 +90,7 @@ async fn create(
         due_at: now.after(agent.settings.born_due),
         expires_at: now.after(agent.settings.retention),
     };
-    match agent.store.tasks().create(record).await.map_err(failed)? {
+    match agent.store.tasks().create(&record).await.map_err(failed)? {
         Created::New => {
             tracing::info!(tenant.id = %task.tenant, agent = %agent.name, task.id = %task.id, "task acknowledged");
             Ok(task)
@@ -241,7 +241,7 @@ async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
     let due = Due::At(agent.clock.now());
     let tasks = agent.store.tasks();
     if tasks
-        .release(&key, &holder, task.rev, due)
+        .release(&key, &holder, task.rev, due, Attempts::Reset)
         .await
         .map_err(failed)?
     {

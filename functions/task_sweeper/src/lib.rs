@@ -1,1 +1,57 @@
-//! Placeholder.
+//! Wakes what is due: expired leases, deadlines, deliveries, and whatever a lost wake left behind. Every minute on a
+//! schedule; a timer in the local system.
+//!
+//! It does no work of its own and writes nothing: the queue's workers decide, under a lease, what a wake means. So a
+//! sweep may run twice, or beside another, and harms nothing. It is the one function that sees all tenants' keys, and
+//! sees no more than keys: the index that it reads holds pointers alone.
+
+mod config;
+mod sweep;
+
+use std::sync::Arc;
+
+use agent::WakeDoor;
+use axum::Router;
+use domain::Clock;
+use edge::{Front, ScheduleError, ScheduleHandler};
+use serde_json::Value;
+use store::Store;
+
+pub use config::Config;
+pub use sweep::{Swept, sweep};
+
+/// What a sweep works with.
+#[derive(Clone)]
+pub struct State {
+    /// The tables.
+    pub store: Store,
+    /// The agents' queues.
+    pub wake: Arc<dyn WakeDoor>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Sweeps whenever the schedule says so.
+pub struct Sweeper(pub State);
+
+/// The sweeper has no endpoint; whoever asks for one is told so in typed form.
+pub fn router(front: Front) -> Router {
+    edge::front(Router::new(), front)
+}
+
+/// A shard of the due index could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} shards of the due index could not be read")]
+struct Unread(u32);
+
+#[async_trait::async_trait]
+impl ScheduleHandler for Sweeper {
+    async fn run(&self) -> Result<Value, ScheduleError> {
+        let State { store, wake, clock } = &self.0;
+        let swept = sweep(store, wake.as_ref(), clock.as_ref()).await;
+        if swept.unread_shards > 0 {
+            return Err(ScheduleError(Box::new(Unread(swept.unread_shards))));
+        }
+        serde_json::to_value(swept).map_err(|error| ScheduleError(Box::new(error)))
+    }
+}

@@ -2,7 +2,10 @@
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_sqs::config::{Credentials, SharedCredentialsProvider};
+use store::{Store, Tables};
 use url::Url;
+
+use crate::config::Platform;
 
 /// The AWS settings: region and credentials of the environment, unless given.
 ///
@@ -22,4 +25,10 @@ pub async fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConf
         config = config.credentials_provider(SharedCredentialsProvider::new(fixed));
     }
     config.load().await
+}
+
+/// The tables of the function's account, or of the local system.
+pub async fn store(platform: &Platform) -> Store {
+    let config = sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+    Store::new(&config, Tables::prefixed(&platform.table_prefix))
 }

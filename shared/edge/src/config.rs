@@ -358,3 +358,103 @@ impl Platform {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn platform(variables: &[(&str, &str)]) -> Result<Platform, ConfigError> {
+        let mut env = Env::of(variables.iter().copied());
+        let platform = Platform::read(&mut env);
+        env.finish()?;
+        platform
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once_and_no_value() {
+        let error = platform(&[
+            ("LOG_FILTER", "switchyard=loudest"),
+            ("AWS_ENDPOINT_URL_SQS", "hunter2"),
+            ("WAKE_QUEUES", r#"{"host": "hunter2"}"#),
+            ("ANSWERS", "hunter2"),
+            ("BASE_PATH", "hunter2"),
+        ])
+        .unwrap_err();
+        let names: Vec<&str> = error
+            .problems
+            .iter()
+            .map(|problem| problem.name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "LOG_FILTER",
+                "AWS_ENDPOINT_URL_SQS",
+                "WAKE_QUEUES",
+                "ANSWERS",
+                "BASE_PATH"
+            ]
+        );
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_table() {
+        let platform = platform(&[("TABLE_PREFIX", "  ")]).unwrap();
+        assert_eq!(platform.table_prefix, "switchyard-");
+        assert_eq!(platform.log_filter, LogFilter::default());
+        assert_eq!(platform.http, Http::default());
+        assert_eq!(platform.http.answers, Answers::Buffered);
+        assert!(platform.queues.urls.is_empty());
+    }
+
+    #[test]
+    fn queues_are_read_by_agent() {
+        let platform = platform(&[("WAKE_QUEUES", r#"{"host": "https://sqs.example/host"}"#)]).unwrap();
+        let host = AgentName::parse("host").unwrap();
+        assert_eq!(
+            platform.queues.urls.get(&host).map(Url::as_str),
+            Some("https://sqs.example/host")
+        );
+    }
+
+    #[test]
+    fn an_argument_wins_over_the_environment() {
+        let read = |argument: Option<&str>| {
+            let env = Env::of([("TENANT_ID", "globex")]).overridden("TENANT_ID", argument.map(str::to_owned));
+            { env }
+                .required::<domain::Tenant>("TENANT_ID")
+                .map(|tenant| tenant.to_string())
+        };
+        assert_eq!(read(None).as_deref(), Ok("globex"));
+        assert_eq!(read(Some("acme")).as_deref(), Ok("acme"));
+    }
+
+    #[test]
+    fn the_process_is_asked_where_nothing_is_given() {
+        assert!(Env::process().required::<String>("PATH").is_ok());
+        let error = Env::process()
+            .required::<String>("SWITCHYARD_NO_SUCH_VARIABLE")
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the configuration is incomplete: SWITCHYARD_NO_SUCH_VARIABLE is not set"
+        );
+    }
+
+    #[test]
+    fn a_base_path_is_stripped_as_whole_segments() {
+        let base: BasePath = "/a/xyz/".parse().unwrap();
+        for (path, expect) in [
+            ("/a/xyz", Some("/")),
+            ("/a/xyz/", Some("/")),
+            ("/a/xyz/tasks", Some("/tasks")),
+            ("/a/xyzz", None),
+            ("/a", None),
+            ("", None),
+        ] {
+            assert_eq!(base.strip(path), expect, "{path}");
+        }
+        assert_eq!(BasePath::default().strip("/tasks"), Some("/tasks"));
+    }
+}

@@ -21,6 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The request with its body in memory; the refusal's status where that cannot be.
 pub(super) async fn bounded(request: Request) -> Result<Request, StatusCode> {
+    bounded_within(request, PATIENCE).await
+}
+
+async fn bounded_within(request: Request, patience: Duration) -> Result<Request, StatusCode> {
     let (head, body) = request.into_parts();
     let announced = head
         .headers
@@ -31,7 +35,7 @@ pub(super) async fn bounded(request: Request) -> Result<Request, StatusCode> {
         // The client waits to be told; it has not sent anything yet.
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
-    match tokio::time::timeout(PATIENCE, read(body)).await {
+    match tokio::time::timeout(patience, read(body)).await {
         Ok(read) => Ok(Request::from_parts(head, Body::from(read?))),
         Err(_elapsed) => Err(StatusCode::REQUEST_TIMEOUT),
     }
@@ -55,5 +59,18 @@ async fn read(mut body: Body) -> Result<Bytes, StatusCode> {
         Err(StatusCode::PAYLOAD_TOO_LARGE)
     } else {
         Ok(Bytes::from(kept))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_never_ends_times_out() {
+        let never = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
+        let request = Request::new(Body::from_stream(never));
+        let refused = bounded_within(request, Duration::from_millis(1)).await.err();
+        assert_eq!(refused, Some(StatusCode::REQUEST_TIMEOUT));
     }
 }

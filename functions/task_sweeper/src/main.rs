@@ -1,0 +1,30 @@
+//! The sweeper as a Lambda.
+
+use std::sync::Arc;
+
+use domain::{SystemClock, SystemEntropy};
+use edge::config::Env;
+use edge::queue::SqsDoor;
+use edge::{Front, Function};
+use task_sweeper::{Config, State, Sweeper, router};
+
+#[tokio::main]
+async fn main() -> Result<(), edge::Error> {
+    let Config { platform } = Config::read(Env::process())?;
+    edge::telemetry::init(&platform.log_filter);
+    let clock = Arc::new(SystemClock);
+    let front = Front {
+        clock: clock.clone(),
+        entropy: Arc::new(SystemEntropy),
+        function: "task_sweeper",
+    };
+    let store = edge::aws::store(&platform).await;
+    let wake = Arc::new(SqsDoor::new(platform.queues));
+    edge::serve(Function {
+        router: router(front),
+        queue: None,
+        schedule: Some(Arc::new(Sweeper(State { store, wake, clock }))),
+        http: platform.http,
+    })
+    .await
+}

@@ -12,6 +12,8 @@ pub struct Config {
     pub url: Url,
     /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}`; `tenant: null` is the platform's own issuer.
     pub issuers: Vec<TrustedIssuer>,
+    /// `ALLOW_LOOPBACK`: `true` lets cards be fetched from loopback addresses, for local work.
+    pub allow_loopback: bool,
 }
 
 impl Config {
@@ -23,11 +25,13 @@ impl Config {
         let platform = Platform::read(&mut env);
         let url = env.required("REGISTRY_URL");
         let issuers = env.required_json("TRUSTED_ISSUERS");
+        let allow_loopback = env.or("ALLOW_LOOPBACK", false);
         env.finish()?;
         Ok(Self {
             platform: platform?,
             url: url?,
             issuers: issuers?,
+            allow_loopback: allow_loopback?,
         })
     }
 }

@@ -7,10 +7,11 @@ use domain::{
 use url::Url;
 
 /// One call of an agent.
+#[expect(clippy::large_enum_variant, reason = "a call lives once, on the way from the wire to its handler")]
 #[derive(Debug, Clone)]
 pub enum Call {
     /// A message: starts a task, or goes on with one.
-    Send(Box<SendCall>),
+    Send(SendCall),
     /// A look at a task.
     Get {
         /// The task's id as given; one that is no id of ours is simply not found.

@@ -1,8 +1,13 @@
 //! Agent cards: the one document that our agents publish for both generations, and what we read of others'.
 
-use domain::{Endpoint, Generation, Tag};
-use serde_json::Value;
+mod read;
+mod write;
+
+use domain::{Endpoint, Tag};
 use url::Url;
+
+pub use read::parse;
+pub use write::encode;
 
 /// What one of our agents publishes of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,21 +123,4 @@ pub struct ForeignSkill {
 pub struct CardFault {
     /// Each thing that is wrong.
     pub reasons: Vec<String>,
-}
-
-/// The card as a document. The 1.0 document carries the fields of 0.3 besides, so that one well-known document serves
-/// clients of both.
-#[must_use]
-pub fn encode(card: &Card, generation: Generation) -> Value {
-    let _ = (card, generation);
-    todo!()
-}
-
-/// Reads a card of either generation, or of both at once.
-///
-/// # Errors
-/// [`CardFault`] with every reason.
-pub fn parse(document: &Value) -> Result<ForeignCard, CardFault> {
-    let _ = document;
-    todo!()
 }

@@ -1,13 +1,25 @@
 //! The JSON-RPC binding: requests in, answers out, for a server; the same the other way round for a client.
 
 use domain::Generation;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::{A2aError, Call, SendCall};
+use crate::error::capped;
+use crate::lenient::{Fault, tidy};
+use crate::{A2aError, Call, SendCall, encode, generation, v0_3, v1_0};
 
-/// The id of a JSON-RPC request, given back as it came.
+/// The id of a JSON-RPC request, given back as it came: text, a number, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestId(Value);
+
+impl RequestId {
+    fn read(told: Option<&Value>) -> Option<Self> {
+        match told {
+            None | Some(Value::Null) => Some(Self::default()),
+            Some(id @ (Value::String(_) | Value::Number(_))) => Some(Self(id.clone())),
+            Some(_) => None,
+        }
+    }
+}
 
 /// A request that was understood.
 #[derive(Debug, Clone)]
@@ -31,55 +43,172 @@ pub struct Failure {
     pub error: A2aError,
 }
 
+/// Methods that A2A has and that are not served.
+const UNSERVED: [&str; 18] = [
+    "SendStreamingMessage",
+    "ListTasks",
+    "SubscribeToTask",
+    "CreateTaskPushNotificationConfig",
+    "GetTaskPushNotificationConfig",
+    "ListTaskPushNotificationConfig",
+    "ListTaskPushNotificationConfigs",
+    "DeleteTaskPushNotificationConfig",
+    "GetExtendedAgentCard",
+    "message/stream",
+    "tasks/list",
+    "tasks/resubscribe",
+    "tasks/subscribe",
+    "tasks/pushNotificationConfig/set",
+    "tasks/pushNotificationConfig/get",
+    "tasks/pushNotificationConfig/list",
+    "tasks/pushNotificationConfig/delete",
+    "agent/getAuthenticatedExtendedCard",
+];
+
 /// Reads a request. `version` is the `A2A-Version` header or query parameter; the method name selects the generation.
 ///
 /// # Errors
 /// [`Failure`] with the refusal to answer.
 pub fn parse(body: &[u8], version: Option<&str>) -> Result<Request, Failure> {
-    let _ = (body, version);
-    todo!()
+    let asked = generation(version);
+    let mut failure = Failure {
+        id: RequestId::default(),
+        // A client that asks for a version we lack knows 1.0's words for it.
+        generation: asked.as_ref().copied().unwrap_or(Generation::V1_0),
+        error: A2aError::ParseError,
+    };
+    match read(body, asked, &mut failure) {
+        Ok(call) => Ok(Request {
+            id: failure.id,
+            generation: failure.generation,
+            call,
+        }),
+        Err(error) => Err(Failure { error, ..failure }),
+    }
+}
+
+/// Reads the request; what is known of it so far goes to `so_far`.
+fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) -> Result<Call, A2aError> {
+    let invalid = |reason: &str| A2aError::InvalidRequest(reason.to_owned());
+    let request: Value = serde_json::from_slice(body).map_err(|_| A2aError::ParseError)?;
+    let Value::Object(request) = request else {
+        return Err(invalid("a request is one JSON object; batches are not supported"));
+    };
+    so_far.id = RequestId::read(request.get("id")).ok_or_else(|| invalid("id must be text, a number or null"))?;
+    if request.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(invalid("jsonrpc must be \"2.0\""));
+    }
+    let Some(method) = request.get("method").and_then(Value::as_str) else {
+        return Err(invalid("method must be text"));
+    };
+    asked?;
+    if method.contains('/') {
+        so_far.generation = Generation::V0_3;
+    } else if method.starts_with(|first: char| first.is_ascii_uppercase()) {
+        so_far.generation = Generation::V1_0;
+    }
+    let params = || params(&request);
+    let call = match method {
+        "SendMessage" => v1_0::read_send_call(params()?).map(Call::Send),
+        "GetTask" => v1_0::read_get(params()?).map(|(id, history_length, tenant)| Call::Get {
+            id,
+            history_length,
+            tenant,
+        }),
+        "CancelTask" => v1_0::read_cancel(params()?).map(|(id, tenant)| Call::Cancel { id, tenant }),
+        "message/send" => v0_3::read_send_call(params()?).map(Call::Send),
+        "tasks/get" => v0_3::read_id(params()?).map(|(id, history_length)| Call::Get {
+            id,
+            history_length,
+            tenant: None,
+        }),
+        "tasks/cancel" => v0_3::read_id(params()?).map(|(id, _)| Call::Cancel { id, tenant: None }),
+        unserved if UNSERVED.contains(&unserved) => {
+            return Err(A2aError::UnsupportedOperation(format!("{unserved} is not supported")));
+        }
+        unknown => return Err(A2aError::MethodNotFound(capped(unknown, 64))),
+    };
+    call.map_err(|Fault(reason)| A2aError::InvalidParams(reason))
+}
+
+fn params(request: &Map<String, Value>) -> Result<Value, A2aError> {
+    match request.get("params") {
+        Some(params @ Value::Object(_)) => {
+            tidy(params).map_err(|Fault(reason)| A2aError::InvalidParams(reason))
+        }
+        _ => Err(A2aError::InvalidParams("params must be an object".to_owned())),
+    }
 }
 
 /// The answer to a request that went well.
 #[must_use]
 pub fn success(id: RequestId, result: Value) -> Value {
-    let _ = (id, result);
-    todo!()
+    json!({ "jsonrpc": "2.0", "id": id.0, "result": result })
 }
 
 /// The answer to a request that did not.
 #[must_use]
 pub fn failure(failure: &Failure) -> Value {
-    let _ = failure;
-    todo!()
+    let error = &failure.error;
+    let mut written = json!({ "code": error.code_in(failure.generation), "message": error.to_string() });
+    if let (Generation::V1_0, Some(fields)) = (failure.generation, written.as_object_mut()) {
+        fields.insert("data".to_owned(), json!([error.info()]));
+    }
+    json!({ "jsonrpc": "2.0", "id": failure.id.0, "error": written })
 }
 
 /// A client's request to send a message.
 #[must_use]
 pub fn send_request(id: &str, call: &SendCall, generation: Generation) -> Value {
-    let _ = (id, call, generation);
-    todo!()
+    let method = match generation {
+        Generation::V1_0 => "SendMessage",
+        Generation::V0_3 => "message/send",
+    };
+    request(id, method, encode::send_call(call, generation))
 }
 
-/// A client's request to look at a task.
+/// A client's request to look at a task, without its messages where the generation can say so.
 #[must_use]
 pub fn get_request(id: &str, task: &str, tenant: Option<&str>, generation: Generation) -> Value {
-    let _ = (id, task, tenant, generation);
-    todo!()
+    match generation {
+        Generation::V1_0 => {
+            let mut params = by_id(task, tenant);
+            params.insert("historyLength".to_owned(), json!(0));
+            request(id, "GetTask", Value::Object(params))
+        }
+        Generation::V0_3 => request(id, "tasks/get", json!({ "id": task, "historyLength": 1 })),
+    }
 }
 
 /// A client's request to call a task off.
 #[must_use]
 pub fn cancel_request(id: &str, task: &str, tenant: Option<&str>, generation: Generation) -> Value {
-    let _ = (id, task, tenant, generation);
-    todo!()
+    match generation {
+        Generation::V1_0 => request(id, "CancelTask", Value::Object(by_id(task, tenant))),
+        Generation::V0_3 => request(id, "tasks/cancel", json!({ "id": task })),
+    }
+}
+
+fn by_id(task: &str, tenant: Option<&str>) -> Map<String, Value> {
+    let tenant = tenant.map(|tenant| ("tenant".to_owned(), json!(tenant)));
+    std::iter::once(("id".to_owned(), json!(task))).chain(tenant).collect()
+}
+
+fn request(id: &str, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
 /// Takes an agent's answer apart: its result, or its error.
 ///
 /// # Errors
 /// The agent's error; [`A2aError::InvalidAgentResponse`] where it is no JSON-RPC answer at all.
-pub fn answer(body: &Value) -> Result<Value, A2aError> {
-    let _ = body;
-    todo!()
+pub fn answer(mut body: Value) -> Result<Value, A2aError> {
+    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
+        let code = error.get("code").and_then(Value::as_i64);
+        let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+        return Err(A2aError::from_code(code.unwrap_or_default(), message));
+    }
+    body.get_mut("result")
+        .map(Value::take)
+        .ok_or_else(|| A2aError::InvalidAgentResponse("the answer has neither a result nor an error".to_owned()))
 }

@@ -12,7 +12,11 @@ pub mod jsonrpc;
 pub mod rest;
 
 mod call;
+mod common;
 mod error;
+mod lenient;
+mod v0_3;
+mod v1_0;
 
 pub use call::{Answer, Call, PushAuth, PushTarget, RemoteTask, SendCall};
 pub use domain::{Endpoint, Generation, Transport};

@@ -1,0 +1,141 @@
+//! The card that we publish.
+
+use std::collections::HashMap;
+
+use a2a_types as wire;
+use domain::Generation;
+use serde_json::{Map, Value, json};
+
+use super::{Bearer, Card, Skill};
+
+/// What the one security scheme is called.
+const SCHEME: &str = "bearer";
+/// The bindings an agent is called by, by preference.
+const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
+
+/// The card as a document. The 1.0 document carries the fields of 0.3 besides, so that one well-known document serves
+/// clients of both.
+#[must_use]
+pub fn encode(card: &Card, generation: Generation) -> Value {
+    let mut document = Map::new();
+    if generation == Generation::V1_0
+        && let Ok(Value::Object(fields)) = serde_json::to_value(official(card))
+    {
+        document = fields;
+    }
+    for (name, value) in fields_0_3(card) {
+        merge(document.entry(name).or_insert(Value::Null), value);
+    }
+    Value::Object(document)
+}
+
+fn official(card: &Card) -> wire::AgentCard {
+    let interface = |version: &'static str| {
+        BINDINGS.map(|binding| wire::AgentInterface {
+            protocol_version: version.to_owned(),
+            ..wire::AgentInterface::new(card.url.as_str(), binding)
+        })
+    };
+    wire::AgentCard {
+        name: card.name.clone(),
+        description: card.description.clone(),
+        version: card.version.clone(),
+        supported_interfaces: interface("1.0").into_iter().chain(interface("0.3")).collect(),
+        capabilities: wire::AgentCapabilities {
+            streaming: Some(card.streaming),
+            push_notifications: Some(card.push_notifications),
+            extensions: None,
+            extended_agent_card: Some(card.extended),
+        },
+        default_input_modes: card.default_input_modes.clone(),
+        default_output_modes: card.default_output_modes.clone(),
+        skills: card.skills.iter().map(skill).collect(),
+        provider: card.provider.as_ref().map(|provider| wire::AgentProvider {
+            organization: provider.organization.clone(),
+            url: provider.url.to_string(),
+        }),
+        documentation_url: card.documentation_url.as_ref().map(ToString::to_string),
+        icon_url: None,
+        security_schemes: card.secured.as_ref().map(|bearer| HashMap::from([(SCHEME.to_owned(), scheme(bearer))])),
+        security_requirements: card
+            .secured
+            .as_ref()
+            .map(|bearer| vec![HashMap::from([(SCHEME.to_owned(), bearer.scopes.clone())])]),
+        signatures: None,
+    }
+}
+
+fn skill(skill: &Skill) -> wire::AgentSkill {
+    let list = |texts: &[String]| (!texts.is_empty()).then(|| texts.to_vec());
+    wire::AgentSkill {
+        id: skill.id.clone(),
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        tags: skill.tags.clone(),
+        examples: list(&skill.examples),
+        input_modes: list(&skill.input_modes),
+        output_modes: list(&skill.output_modes),
+        security_requirements: None,
+    }
+}
+
+fn scheme(bearer: &Bearer) -> wire::SecurityScheme {
+    wire::SecurityScheme::HttpAuth(wire::HttpAuthSecurityScheme {
+        scheme: "Bearer".to_owned(),
+        description: bearer.description.clone(),
+        bearer_format: Some("JWT".to_owned()),
+    })
+}
+
+/// The 0.3 card. What both generations call the same is written once, by the same types.
+fn fields_0_3(card: &Card) -> Map<String, Value> {
+    let interfaces = BINDINGS.map(|binding| json!({ "url": card.url.as_str(), "transport": binding }));
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    put("protocolVersion", json!("0.3.0"));
+    put("name", json!(card.name));
+    put("description", json!(card.description));
+    put("version", json!(card.version));
+    put("url", json!(card.url.as_str()));
+    put("preferredTransport", json!(BINDINGS[0]));
+    put("additionalInterfaces", json!(interfaces));
+    put(
+        "capabilities",
+        json!({ "streaming": card.streaming, "pushNotifications": card.push_notifications }),
+    );
+    put("supportsAuthenticatedExtendedCard", json!(card.extended));
+    put("defaultInputModes", json!(card.default_input_modes));
+    put("defaultOutputModes", json!(card.default_output_modes));
+    put("skills", card.skills.iter().map(|known| json!(skill(known))).collect());
+    if let Some(url) = &card.documentation_url {
+        put("documentationUrl", json!(url.as_str()));
+    }
+    if let Some(provider) = &card.provider {
+        put(
+            "provider",
+            json!({ "organization": provider.organization, "url": provider.url.as_str() }),
+        );
+    }
+    if let Some(bearer) = &card.secured {
+        let mut scheme = json!({ "type": "http", "scheme": "Bearer", "bearerFormat": "JWT" });
+        if let (Some(description), Some(fields)) = (&bearer.description, scheme.as_object_mut()) {
+            fields.insert("description".to_owned(), json!(description));
+        }
+        put("securitySchemes", json!({ SCHEME: scheme }));
+        put("security", json!([{ SCHEME: bearer.scopes }]));
+    }
+    fields
+}
+
+/// Adds what is not there yet, down through objects.
+fn merge(known: &mut Value, added: Value) {
+    match (known, added) {
+        (Value::Object(known), Value::Object(added)) => {
+            for (name, value) in added {
+                merge(known.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (known @ Value::Null, added) => *known = added,
+        _ => {}
+    }
+}

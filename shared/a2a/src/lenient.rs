@@ -1,0 +1,154 @@
+//! The lenient step before any foreign JSON is read: `snake_case` names become `camelCase`, `null` means absent, base64
+//! of any dialect becomes the standard one. Free data (`data`, `metadata`) passes untouched. Depth is bounded here.
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
+use serde_json::{Map, Value};
+
+/// Deepest nesting that is read: what is stored around it later must still be readable itself.
+const MAX_DEPTH: usize = 64;
+
+/// Names whose values are free data.
+const FREE: [&str; 4] = ["data", "metadata", "params", "header"];
+
+const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// What is wrong with foreign JSON; the binding makes its own error of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault(pub(crate) String);
+
+impl Fault {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self(crate::error::capped(&error.to_string(), 300))
+    }
+}
+
+impl From<domain::InvalidId> for Fault {
+    fn from(error: domain::InvalidId) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// The value with the one spelling that the types know.
+pub(crate) fn tidy(value: &Value) -> Result<Value, Fault> {
+    walk(value, 0, false)
+}
+
+fn walk(value: &Value, depth: usize, free: bool) -> Result<Value, Fault> {
+    if depth > MAX_DEPTH {
+        return Err(Fault::new("the JSON is nested too deeply"));
+    }
+    match value {
+        Value::Array(items) => items.iter().map(|item| walk(item, depth + 1, free)).collect(),
+        Value::Object(fields) if free => fields
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), walk(value, depth + 1, true)?)))
+            .collect(),
+        Value::Object(fields) => object(fields, depth),
+        other => Ok(other.clone()),
+    }
+}
+
+fn object(fields: &Map<String, Value>, depth: usize) -> Result<Value, Fault> {
+    let mut tidied = Map::new();
+    for (name, value) in fields {
+        let camel = camel(name);
+        // Where both spellings are there, the one that the specification writes wins.
+        if camel != *name && fields.contains_key(&camel) {
+            continue;
+        }
+        // `null` is a value only where any JSON is one.
+        if value.is_null() && camel != "data" {
+            continue;
+        }
+        let free = FREE.contains(&camel.as_str());
+        let value = match value {
+            Value::String(text) if camel == "raw" => standard_base64(text).map_or_else(|| value.clone(), Value::String),
+            _ => walk(value, depth + 1, free)?,
+        };
+        tidied.insert(camel, value);
+    }
+    Ok(Value::Object(tidied))
+}
+
+/// `task_id` as `taskId`.
+fn camel(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    let mut raise = false;
+    for letter in name.chars() {
+        if letter == '_' && !camel.is_empty() {
+            raise = true;
+        } else if raise {
+            camel.push(letter.to_ascii_uppercase());
+            raise = false;
+        } else {
+            camel.push(letter);
+        }
+    }
+    camel
+}
+
+/// Base64 of either alphabet, padded or not, as standard base64 with padding; `None` where it is none.
+pub(crate) fn standard_base64(text: &str) -> Option<String> {
+    decode_base64(text).map(|bytes| STANDARD.encode(bytes))
+}
+
+/// The bytes of base64 of either alphabet, padded or not.
+pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.replace('-', "+").replace('_', "/");
+    ANY_PADDING.decode(text).ok()
+}
+
+/// Bytes as standard base64.
+pub(crate) fn encode_base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// A text that is there and not empty: protobuf's JSON may write an unset string as `""`.
+pub(crate) fn filled(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_and_nulls_are_tidied_but_free_data_is_not() {
+        let told = json!({
+            "task_id": "t", "context_id": "old", "contextId": "new", "status": null,
+            "parts": [{"data": null}, {"data": {"snake_case": null}}, {"raw": "_-8"}],
+            "metadata": {"a_b": null},
+        });
+        let tidied = json!({
+            "taskId": "t", "contextId": "new",
+            "parts": [{"data": null}, {"data": {"snake_case": null}}, {"raw": "/+8="}],
+            "metadata": {"a_b": null},
+        });
+        assert_eq!(tidy(&told), Ok(tidied));
+    }
+
+    #[test]
+    fn depth_is_bounded_in_free_data_too() {
+        let mut deep = json!(1);
+        for _ in 0..80 {
+            deep = json!([deep]);
+        }
+        assert!(tidy(&json!({ "parts": deep.clone() })).is_err());
+        assert!(tidy(&json!({ "metadata": deep })).is_err());
+    }
+}

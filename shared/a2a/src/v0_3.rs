@@ -1,0 +1,10 @@
+//! A2A 0.3: between `domain` and our own types of its JSON, and the protobuf form that its REST binding had.
+
+mod proto;
+mod read;
+mod types;
+mod write;
+
+pub(crate) use proto::to_proto;
+pub(crate) use read::{read_answer, read_event, read_id, read_send_call, read_task};
+pub(crate) use write::{event, message, send_call, task};

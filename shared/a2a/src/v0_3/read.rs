@@ -1,0 +1,187 @@
+//! From the JSON of A2A 0.3 to `domain`: lenient in form (the protobuf form of its REST binding is read as well), strict
+//! in what comes out. What is read here was tidied before.
+
+use domain::{
+    Artifact, ContextId, Message, MessageId, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate, Role,
+    SecretString, TaskId, TaskState, Timestamp,
+};
+use serde_json::Value;
+
+use super::types;
+use super::write::LONE_VALUE;
+use crate::common::{push_target, read_length};
+use crate::lenient::{Fault, filled, standard_base64};
+use crate::{Answer, PushAuth, RemoteTask, SendCall};
+
+pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
+    let (params, was_proto) = super::proto::from_proto(params);
+    let read: types::SendParams = serde_json::from_value(params)?;
+    let configuration = read.configuration;
+    let task_id = filled(read.message.task_id.clone());
+    let push = configuration.push_notification_config.map(|told| {
+        let authentication = told.authentication.and_then(|auth| {
+            let scheme = auth.schemes.into_iter().next()?;
+            let credentials = filled(auth.credentials).map(SecretString::from);
+            Some(PushAuth { scheme, credentials })
+        });
+        push_target(told.id, &told.url, told.token, authentication)
+    });
+    Ok(SendCall {
+        message: message(read.message)?,
+        task_id,
+        // Protobuf's JSON leaves `false` out, so that there absence means it; elsewhere a client that does not say waits.
+        return_immediately: !configuration.blocking.unwrap_or(!was_proto),
+        accepted_output_modes: configuration.accepted_output_modes,
+        push: push.transpose()?,
+        // 0.3 counts 0 as "all".
+        history_length: read_length(configuration.history_length)?.filter(|length| *length > 0),
+        tenant: None,
+        metadata: read.metadata,
+    })
+}
+
+/// The id, and the history length, of a look-up or a cancel.
+pub(crate) fn read_id(params: Value) -> Result<(String, Option<u32>), Fault> {
+    let read: types::IdParams = serde_json::from_value(params)?;
+    let length = read_length(read.history_length)?.filter(|length| *length > 0);
+    Ok((read.id, length))
+}
+
+pub(crate) fn read_answer(result: Value) -> Result<Answer, Fault> {
+    let (mut result, _) = super::proto::from_proto(result);
+    if let Some(task) = result.get_mut("task").map(Value::take) {
+        return Ok(Answer::Task(task_type(task)?));
+    }
+    if let Some(message) = result.get_mut("message").map(Value::take) {
+        return Ok(Answer::Message(self::message(serde_json::from_value(message)?)?));
+    }
+    let kind = result.get("kind").and_then(Value::as_str);
+    if kind == Some("message") || (kind.is_none() && result.get("messageId").is_some()) {
+        Ok(Answer::Message(message(serde_json::from_value(result)?)?))
+    } else {
+        Ok(Answer::Task(task_type(result)?))
+    }
+}
+
+pub(crate) fn read_task(result: Value) -> Result<RemoteTask, Fault> {
+    task_type(super::proto::from_proto(result).0)
+}
+
+/// Reads what 0.3 pushes or streams: a task, a message, or an update.
+pub(crate) fn read_event(told: Value) -> Result<Notification, Fault> {
+    match told.get("kind").and_then(Value::as_str) {
+        Some("status-update") => {
+            let read: types::StatusUpdate = serde_json::from_value(told)?;
+            Ok(Notification {
+                remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
+                update: Some(status(read.status)?),
+                artifacts: Vec::new(),
+                snapshot: false,
+            })
+        }
+        Some("artifact-update") => {
+            let read: types::ArtifactUpdate = serde_json::from_value(told)?;
+            Ok(Notification {
+                remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
+                update: None,
+                artifacts: vec![(artifact(read.artifact)?, read.append)],
+                snapshot: false,
+            })
+        }
+        _ => read_answer(told).map(Answer::into_notification),
+    }
+}
+
+fn task_type(told: Value) -> Result<RemoteTask, Fault> {
+    let read: types::Task = serde_json::from_value(told)?;
+    Ok(RemoteTask {
+        id: RemoteTaskId::parse(&read.id)?,
+        context_id: ContextId::parse(&read.context_id).ok(),
+        status: status(read.status)?,
+        artifacts: read.artifacts.into_iter().map(artifact).collect::<Result<_, _>>()?,
+    })
+}
+
+fn status(told: types::Status) -> Result<RemoteUpdate, Fault> {
+    let message = told.message.map(message).transpose()?;
+    Ok(RemoteUpdate {
+        state: TaskState::parse(&told.state).ok_or_else(|| Fault::new("the task's state is none of A2A's"))?,
+        text: message.map(|message| message.text()).filter(|text| !text.is_empty()),
+        at: told.timestamp.as_deref().and_then(Timestamp::parse),
+    })
+}
+
+fn message(told: types::Message) -> Result<Message, Fault> {
+    if !matches!(told.kind.as_str(), "" | "message") {
+        return Err(Fault::new("a message's kind must be \"message\""));
+    }
+    let role = match told.role.as_str() {
+        "user" => Role::User,
+        "agent" => Role::Agent,
+        _ => return Err(Fault::new("role must be \"user\" or \"agent\"")),
+    };
+    if told.parts.is_empty() {
+        return Err(Fault::new("a message needs at least one part"));
+    }
+    Ok(Message {
+        message_id: MessageId::parse(&told.message_id)?,
+        role,
+        parts: told.parts.into_iter().map(part).collect::<Result<_, _>>()?,
+        context_id: filled(told.context_id).map(|id| ContextId::parse(&id)).transpose()?,
+        task_id: told.task_id.and_then(|id| TaskId::parse(&id).ok()),
+        metadata: told.metadata,
+        extensions: told.extensions,
+        reference_task_ids: told.reference_task_ids,
+    })
+}
+
+fn artifact(told: types::Artifact) -> Result<Artifact, Fault> {
+    Ok(Artifact {
+        artifact_id: told.artifact_id,
+        name: filled(told.name),
+        description: filled(told.description),
+        parts: told.parts.into_iter().map(part).collect::<Result<_, _>>()?,
+        metadata: told.metadata,
+        extensions: told.extensions,
+    })
+}
+
+fn part(told: types::Part) -> Result<Part, Fault> {
+    let types::Part {
+        kind,
+        text,
+        file,
+        data,
+        mut metadata,
+    } = told;
+    let mut part = match (kind.as_str(), text, file, data) {
+        ("text", Some(text), ..) | ("", Some(text), None, None) => Part::text(text),
+        ("file", _, Some(file), _) | ("", None, Some(file), None) => file_part(file)?,
+        ("data", _, _, Some(data)) | ("", None, None, Some(data)) => Part::data(data),
+        _ => return Err(Fault::new("each part must be a text, a file or data, as its kind says")),
+    };
+    if let PartContent::Data(data) = &mut part.content
+        && metadata.get(LONE_VALUE) == Some(&Value::Bool(true))
+        && let Some(value) = data.get_mut("value")
+    {
+        *data = value.take();
+        metadata.remove(LONE_VALUE);
+    }
+    part.metadata = metadata;
+    Ok(part)
+}
+
+fn file_part(file: types::File) -> Result<Part, Fault> {
+    let content = match (file.bytes, file.uri) {
+        (Some(bytes), None) => {
+            PartContent::Raw(standard_base64(&bytes).ok_or_else(|| Fault::new("a file's bytes must be base64"))?)
+        }
+        (None, Some(uri)) => PartContent::Url(uri),
+        _ => return Err(Fault::new("a file must have either bytes or a uri")),
+    };
+    Ok(Part {
+        media_type: filled(file.mime_type),
+        filename: filled(file.name),
+        ..Part::new(content)
+    })
+}

@@ -1,0 +1,204 @@
+//! From the official types to `domain`. What is read here was tidied before.
+
+use std::collections::HashMap;
+
+use a2a_types as wire;
+use domain::{
+    Artifact, ContextId, Message, MessageId, Metadata, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate, Role,
+    SecretString, TaskId, TaskState, Timestamp,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::common::{push_target, read_length};
+use crate::lenient::{Fault, encode_base64, filled};
+use crate::{Answer, PushAuth, PushTarget, RemoteTask, SendCall};
+
+pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
+    one_content_each(params.pointer("/message/parts"))?;
+    let read: wire::SendMessageRequest = from(params)?;
+    let configuration = read.configuration.unwrap_or(wire::SendMessageConfiguration {
+        accepted_output_modes: None,
+        task_push_notification_config: None,
+        history_length: None,
+        return_immediately: None,
+    });
+    let task_id = filled(read.message.task_id.clone());
+    Ok(SendCall {
+        message: read_message_type(read.message)?,
+        task_id,
+        return_immediately: configuration.return_immediately.unwrap_or(false),
+        accepted_output_modes: configuration.accepted_output_modes.unwrap_or_default(),
+        push: configuration
+            .task_push_notification_config
+            .map(read_push_config)
+            .transpose()?,
+        history_length: read_length(configuration.history_length)?,
+        tenant: filled(read.tenant),
+        metadata: free_in(read.metadata),
+    })
+}
+
+pub(crate) fn read_get(params: Value) -> Result<(String, Option<u32>, Option<String>), Fault> {
+    let read: wire::GetTaskRequest = from(params)?;
+    Ok((read.id, read_length(read.history_length)?, filled(read.tenant)))
+}
+
+pub(crate) fn read_cancel(params: Value) -> Result<(String, Option<String>), Fault> {
+    let read: wire::CancelTaskRequest = from(params)?;
+    Ok((read.id, filled(read.tenant)))
+}
+
+pub(crate) fn read_answer(mut result: Value) -> Result<Answer, Fault> {
+    match (result.get_mut("task").map(Value::take), result.get_mut("message").map(Value::take)) {
+        (Some(task), _) => Ok(Answer::Task(read_task(task)?)),
+        (None, Some(message)) => Ok(Answer::Message(read_message_type(from(message)?)?)),
+        (None, None) => Err(Fault::new("the answer holds neither a task nor a message")),
+    }
+}
+
+pub(crate) fn read_task(mut told: Value) -> Result<RemoteTask, Fault> {
+    with_context(&mut told);
+    let read: wire::Task = from(told)?;
+    Ok(RemoteTask {
+        id: RemoteTaskId::parse(&read.id)?,
+        context_id: ContextId::parse(&read.context_id).ok(),
+        status: read_status(read.status)?,
+        artifacts: read.artifacts.unwrap_or_default().into_iter().map(read_artifact).collect(),
+    })
+}
+
+/// Reads a `StreamResponse`; the caller has seen that it is one.
+pub(crate) fn read_stream_response(mut told: Value) -> Result<Notification, Fault> {
+    if let Some(mut update) = told.get_mut("statusUpdate").map(Value::take) {
+        with_context(&mut update);
+        let read: wire::TaskStatusUpdateEvent = from(update)?;
+        return Ok(Notification {
+            remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
+            update: Some(read_status(read.status)?),
+            artifacts: Vec::new(),
+            snapshot: false,
+        });
+    }
+    if let Some(mut update) = told.get_mut("artifactUpdate").map(Value::take) {
+        with_context(&mut update);
+        let read: wire::TaskArtifactUpdateEvent = from(update)?;
+        return Ok(Notification {
+            remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
+            update: None,
+            artifacts: vec![(read_artifact(read.artifact), read.append.unwrap_or(false))],
+            snapshot: false,
+        });
+    }
+    read_answer(told).map(Answer::into_notification)
+}
+
+fn read_status(told: wire::TaskStatus) -> Result<RemoteUpdate, Fault> {
+    let message = told.message.map(read_message_type).transpose()?;
+    Ok(RemoteUpdate {
+        state: state_in(&told.state),
+        text: message.map(|message| message.text()).filter(|text| !text.is_empty()),
+        at: told.timestamp.map(|at| Timestamp::from_millis(at.timestamp_millis())),
+    })
+}
+
+fn read_message_type(told: wire::Message) -> Result<Message, Fault> {
+    let role = match told.role {
+        wire::Role::User => Role::User,
+        wire::Role::Agent => Role::Agent,
+        wire::Role::Unspecified => return Err(Fault::new("role must be ROLE_USER or ROLE_AGENT")),
+    };
+    if told.parts.is_empty() {
+        return Err(Fault::new("a message needs at least one part"));
+    }
+    Ok(Message {
+        message_id: MessageId::parse(&told.message_id)?,
+        role,
+        parts: told.parts.into_iter().map(read_part).collect(),
+        context_id: filled(told.context_id).map(|id| ContextId::parse(&id)).transpose()?,
+        task_id: told.task_id.and_then(|id| TaskId::parse(&id).ok()),
+        metadata: free_in(told.metadata),
+        extensions: told.extensions.unwrap_or_default(),
+        reference_task_ids: told.reference_task_ids.unwrap_or_default(),
+    })
+}
+
+fn read_artifact(told: wire::Artifact) -> Artifact {
+    Artifact {
+        artifact_id: told.artifact_id,
+        name: filled(told.name),
+        description: filled(told.description),
+        parts: told.parts.into_iter().map(read_part).collect(),
+        metadata: free_in(told.metadata),
+        extensions: told.extensions.unwrap_or_default(),
+    }
+}
+
+fn read_part(told: wire::Part) -> Part {
+    Part {
+        content: match told.content {
+            wire::PartContent::Text(text) => PartContent::Text(text),
+            wire::PartContent::Raw(bytes) => PartContent::Raw(encode_base64(&bytes)),
+            wire::PartContent::Url(url) => PartContent::Url(url),
+            wire::PartContent::Data(data) => PartContent::Data(data),
+        },
+        media_type: filled(told.media_type),
+        filename: filled(told.filename),
+        metadata: free_in(told.metadata),
+    }
+}
+
+fn read_push_config(told: wire::TaskPushNotificationConfig) -> Result<PushTarget, Fault> {
+    let authentication = told.authentication.map(|auth| PushAuth {
+        scheme: auth.scheme,
+        credentials: filled(auth.credentials).map(SecretString::from),
+    });
+    push_target(told.id, &told.url, told.token, authentication)
+}
+
+fn state_in(state: &wire::TaskState) -> TaskState {
+    match state {
+        wire::TaskState::Submitted => TaskState::Submitted,
+        wire::TaskState::Working => TaskState::Working,
+        wire::TaskState::InputRequired => TaskState::InputRequired,
+        wire::TaskState::AuthRequired => TaskState::AuthRequired,
+        wire::TaskState::Completed => TaskState::Completed,
+        wire::TaskState::Canceled => TaskState::Canceled,
+        wire::TaskState::Failed => TaskState::Failed,
+        wire::TaskState::Rejected => TaskState::Rejected,
+        wire::TaskState::Unspecified => TaskState::Unknown,
+    }
+}
+
+/// The official types want a `contextId`; an agent may well leave it out.
+fn with_context(told: &mut Value) {
+    if let Some(fields) = told.as_object_mut() {
+        fields.entry("contextId").or_insert_with(|| Value::String(String::new()));
+    }
+}
+
+/// The official types take the first content they find; two of them in one part is a mistake to tell.
+fn one_content_each(parts: Option<&Value>) -> Result<(), Fault> {
+    let contents = ["text", "raw", "url", "data"];
+    let fits = |part: &Value| {
+        let told = || contents.iter().filter_map(|name| part.get(name));
+        match told().filter(|content| !content.is_null()).count() {
+            0 => told().count() == 1, // `"data": null`
+            count => count == 1,
+        }
+    };
+    match parts.and_then(Value::as_array) {
+        Some(parts) if !parts.iter().all(fits) => {
+            Err(Fault::new("each part must have exactly one of text, raw, url, data"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn free_in(metadata: Option<HashMap<String, Value>>) -> Metadata {
+    metadata.unwrap_or_default().into_iter().collect()
+}
+
+fn from<T: DeserializeOwned>(told: Value) -> Result<T, Fault> {
+    Ok(serde_json::from_value(told)?)
+}

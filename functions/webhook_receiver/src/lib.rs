@@ -1,1 +1,63 @@
-//! Placeholder.
+//! Takes the push notifications of downstream agents: one endpoint, `POST /api/webhook/tasks`, for one tenant.
+//!
+//! It writes the news into the task and puts a wake on the host's queue, no more: what the news mean is the host's to
+//! decide. 204 where the news are stored or known already, 401 on a missing, wrong or old token, 400 on a body that is
+//! neither a `Task` nor a `StreamResponse` of either protocol generation, 503 where it should come again.
+
+mod config;
+mod decide;
+mod error;
+mod receive;
+mod token;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::WakeDoor;
+use axum::Router;
+use axum::routing::post;
+use domain::{AgentName, Clock, Entropy, Tenant};
+use edge::Front;
+use store::Store;
+
+pub use config::Config;
+pub use decide::{Decision, decide};
+
+/// How long a webhook token is good when nothing else is configured: longer than the longest retries of a sender.
+pub const TOKEN_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// What the function works with.
+pub struct Receiver {
+    /// The one tenant it serves.
+    pub tenant: Tenant,
+    /// The host agent's name in keys and on queues.
+    pub host: AgentName,
+    /// The tables.
+    pub store: Store,
+    /// The host's queue.
+    pub wake: Arc<dyn WakeDoor>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance, for request and trace ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// How long after the task's creation its tokens are good.
+    pub token_ttl: Duration,
+}
+
+/// What the function works with, under the name every function has for it.
+pub type State = Receiver;
+
+/// The whole function, paths relative to the tenant's base.
+#[must_use]
+pub fn router(state: State) -> Router {
+    let front = Front {
+        clock: state.clock.clone(),
+        entropy: state.entropy.clone(),
+        function: "webhook_receiver",
+    };
+    let routes = Router::new().route("/api/webhook/tasks", post(receive::receive)).with_state(Arc::new(state));
+    edge::front(routes, front)
+}
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,155 @@
+//! `POST /api/chat`: a message of the user.
+//!
+//! The message is stored, then sent to the host, then answered; a repeat of the request finds what the first left,
+//! at whatever point that broke off.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::{Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TraceParent};
+use http::header::SET_COOKIE;
+use outbound::{Answer, CallError};
+use serde_json::{Value, json};
+use store::{Added, Chat, Opened, StoredMessage};
+
+use crate::error::RouteError;
+use crate::frames::{Frames, ui_stream};
+use crate::guard::MayChange;
+use crate::owned::Trace;
+use crate::relay::Relay;
+use crate::session::{Visitor, welcome_guest};
+use crate::state::Room;
+use crate::turn::{self, Turn};
+use crate::ui_message::{ChatRequest, UserMessage};
+
+pub(crate) async fn chat(
+    State(room): State<Arc<Room>>,
+    _: MayChange,
+    Visitor(visitor): Visitor,
+    Trace(trace): Trace,
+    body: Bytes,
+) -> Result<Response, RouteError> {
+    let request = ChatRequest::parse(&body)?;
+    let (owner, cookie) = match visitor {
+        Some(owner) => (owner, None),
+        None => {
+            let (owner, cookie) = welcome_guest(&room).await?;
+            (owner, Some(cookie))
+        }
+    };
+    // A guest gets the cookie also where the host is out of reach: the repeat must be the same guest's.
+    let mut response = match answer(&room, &owner, request, trace).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
+    };
+    if let Some(cookie) = cookie {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+async fn answer(
+    room: &Room,
+    owner: &Owner,
+    request: ChatRequest,
+    trace: Option<TraceParent>,
+) -> Result<Response, RouteError> {
+    let ChatRequest { chat, message, trigger } = request;
+    let chat = open(room, owner, &chat, &message).await?;
+    let tasks = room.tasks_of(&chat).await?;
+    let turn = Turn::of(&chat.context_id, &message.id, &tasks).asked(&trigger, &tasks);
+    let answer_id = turn.answer_id();
+    let message_id = turn.message_id.clone();
+    let task = match turn.task {
+        Some(task) => task.clone(),
+        None => match send(room, &chat, &tasks, &turn, message, trace).await? {
+            Sent::Task(task) => task,
+            Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
+        },
+    };
+    tracing::info!(tenant.id = %room.tenant, task.id = %task.id, "message taken");
+    let grace = room.settings.grace;
+    Ok(Relay::new(room.store.clone(), task, message_id, answer_id, grace).into_response())
+}
+
+/// Opens the chat with the message in it.
+async fn open(
+    room: &Room,
+    owner: &Owner,
+    id: &domain::ChatId,
+    message: &UserMessage,
+) -> Result<Chat, RouteError> {
+    let (sessions, now) = (room.store.sessions(), room.clock.now());
+    let chat = match sessions.open_chat(&room.tenant, owner, id, &message.title(), now).await? {
+        Opened::Chat(chat) => chat,
+        Opened::NotYours => return Err(RouteError::NotFound),
+    };
+    let stored = StoredMessage { id: message.id.clone(), at: now, body: message.body.clone() };
+    match sessions.add_message(&room.tenant, id, &stored).await? {
+        Added::New | Added::Same => Ok(chat),
+        Added::NoChat => Err(RouteError::NotFound),
+        Added::Conflict => {
+            Err(RouteError::conflict("message_changed", "the chat has another message under that id"))
+        }
+    }
+}
+
+enum Sent {
+    Task(Task),
+    Said(String),
+}
+
+async fn send(
+    room: &Room,
+    chat: &Chat,
+    tasks: &[Task],
+    turn: &Turn<'_>,
+    message: UserMessage,
+    trace: Option<TraceParent>,
+) -> Result<Sent, RouteError> {
+    let mut message = Message::new(turn.message_id.clone(), Role::User, message.parts);
+    message.context_id = Some(chat.context_id.clone());
+    message.task_id = turn::waiting(tasks).map(|task| task.id);
+    let mut answer = room.host.send(&chat.owner, message.clone(), trace.as_ref()).await;
+    // The task that waited may have ended meanwhile: then this is a new request.
+    if message.task_id.is_some() && matches!(&answer, Err(RouteError::NotFound | RouteError::Refused(_))) {
+        message.task_id = None;
+        answer = room.host.send(&chat.owner, message, trace.as_ref()).await;
+    }
+    match answer? {
+        Answer::Message(message) => Ok(Sent::Said(message.text())),
+        Answer::Task(remote) => {
+            let task = room.find_task(&chat.owner, local_id(&remote.id)?).await?;
+            task.map(Sent::Task).ok_or_else(|| foreign("its task is not in the tenant's table"))
+        }
+    }
+}
+
+fn local_id(id: &RemoteTaskId) -> Result<TaskId, RouteError> {
+    TaskId::parse(id.as_str()).map_err(|_| foreign("its task has no id of ours"))
+}
+
+fn foreign(reason: &str) -> RouteError {
+    RouteError::Host(CallError::BadAnswer(reason.to_owned()))
+}
+
+/// An answer without a task: there is nothing to build it from later, so it is stored as a message.
+async fn said(room: &Room, chat: &Chat, answer_id: &MessageId, text: &str) -> Result<Response, RouteError> {
+    let message = StoredMessage {
+        id: answer_id.clone(),
+        at: room.clock.now(),
+        body: assistant(answer_id, vec![json!({"type": "text", "text": text, "state": "done"})]),
+    };
+    room.store.sessions().add_message(&room.tenant, &chat.id, &message).await?;
+    let mut frames = Frames::default().start(answer_id);
+    frames.text(&format!("text-{answer_id}"), text);
+    let frames = axum::body::Bytes::from(frames.finish());
+    Ok(ui_stream(futures_util::stream::iter([frames])))
+}
+
+/// A message of the assistant in the AI SDK's form.
+pub(crate) fn assistant(id: &MessageId, parts: Vec<Value>) -> Value {
+    json!({"id": id, "role": "assistant", "parts": parts})
+}

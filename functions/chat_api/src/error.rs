@@ -1,0 +1,119 @@
+//! What a request can be refused with, and how that looks on the wire: `{"error": code, "message": text}`.
+
+use a2a::A2aError;
+use auth::KeyError;
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, StatusCode};
+use outbound::CallError;
+use serde_json::json;
+use store::StoreError;
+
+/// Why a request is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RouteError {
+    #[error("{message}")]
+    Invalid { code: &'static str, message: String },
+    #[error("the request is too large")]
+    TooLarge,
+    #[error("the content type must be application/json")]
+    NotJson,
+    #[error("the request comes from another site")]
+    CrossOrigin,
+    #[error("there is no such thing here")]
+    NotFound,
+    #[error("{message}")]
+    Conflict { code: &'static str, message: String },
+    #[error("{0}")]
+    NotImplemented(&'static str),
+    #[error("the host agent refused the message: {0}")]
+    Refused(A2aError),
+    #[error("the host agent cannot be asked")]
+    Host(#[source] CallError),
+    #[error("the tables")]
+    Store(#[from] StoreError),
+    #[error("the session key")]
+    Key(#[from] KeyError),
+}
+
+impl RouteError {
+    /// A request that is wrong in itself.
+    pub(crate) fn invalid(code: &'static str, message: &str) -> Self {
+        Self::Invalid { code, message: message.to_owned() }
+    }
+
+    /// A request that does not fit what is there.
+    pub(crate) fn conflict(code: &'static str, message: &str) -> Self {
+        Self::Conflict { code, message: message.to_owned() }
+    }
+}
+
+impl From<CallError> for RouteError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Refused(A2aError::TaskNotFound) => Self::NotFound,
+            CallError::Refused(A2aError::TaskNotCancelable) => {
+                Self::conflict("not_cancelable", "the task is over and cannot be called off")
+            }
+            CallError::Refused(
+                error @ (A2aError::InvalidParams(_)
+                | A2aError::InvalidRequest(_)
+                | A2aError::UnsupportedOperation(_)
+                | A2aError::ContentTypeNotSupported),
+            ) => Self::Refused(error),
+            error => Self::Host(error),
+        }
+    }
+}
+
+impl IntoResponse for RouteError {
+    fn into_response(self) -> Response {
+        let message = self.to_string();
+        match self {
+            Self::Invalid { code, .. } => answer(StatusCode::BAD_REQUEST, code, &message),
+            Self::TooLarge => answer(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &message),
+            Self::NotJson => answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", &message),
+            Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
+            Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
+            Self::Conflict { code, .. } => answer(StatusCode::CONFLICT, code, &message),
+            Self::NotImplemented(_) => answer(StatusCode::NOT_IMPLEMENTED, "not_implemented", &message),
+            Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
+            Self::Host(fault) if fault.is_retryable() => {
+                tracing::warn!(error = &fault as &dyn std::error::Error, "the host agent is out of reach");
+                later("host_unavailable", "the host agent is out of reach; try again shortly")
+            }
+            Self::Host(fault) => {
+                tracing::error!(error = &fault as &dyn std::error::Error, "the host agent does not serve us");
+                answer(StatusCode::BAD_GATEWAY, "host_failed", "the host agent does not answer as it should")
+            }
+            Self::Store(StoreError::TooLarge { .. }) => {
+                answer(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "this is more than one record can hold")
+            }
+            Self::Store(StoreError::BadCursor) => {
+                answer(StatusCode::BAD_REQUEST, "bad_cursor", "the cursor does not belong to this listing")
+            }
+            Self::Store(fault @ (StoreError::Throttled { .. } | StoreError::Unavailable { .. })) => {
+                tracing::warn!(error = &fault as &dyn std::error::Error, "the tables are out of reach");
+                later("unavailable", "try again shortly")
+            }
+            Self::Store(fault) => internal(&fault),
+            Self::Key(fault) => internal(&fault),
+        }
+    }
+}
+
+fn answer(status: StatusCode, error: &str, message: &str) -> Response {
+    (status, Json(json!({"error": error, "message": message}))).into_response()
+}
+
+fn later(error: &str, message: &str) -> Response {
+    let mut response = answer(StatusCode::SERVICE_UNAVAILABLE, error, message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+fn internal(fault: &(dyn std::error::Error + 'static)) -> Response {
+    tracing::error!(error = fault, "the request failed");
+    answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+}

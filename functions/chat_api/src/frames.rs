@@ -1,0 +1,116 @@
+//! The frames of the AI SDK's UI message stream, version 1: server-sent events of one JSON chunk each. Only chunks and
+//! fields that its versions 5, 6 and 7 all know, so that any of them reads it.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use domain::{MessageId, Task};
+use futures_util::{Stream, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use crate::view;
+
+const PROTOCOL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// A comment that keeps the connection open.
+pub(crate) const HEARTBEAT: &str = ": still here\n\n";
+/// What a stream ends with.
+const DONE: &str = "data: [DONE]\n\n";
+
+/// Frames that leave together.
+#[derive(Debug, Default)]
+pub(crate) struct Frames(String);
+
+impl Frames {
+    /// Begins the answer with this id.
+    pub(crate) fn start(mut self, answer: &MessageId) -> Self {
+        self.chunk(&json!({"type": "start", "messageId": answer}));
+        self
+    }
+
+    /// Shows the task as it is now, in place of how it was shown before.
+    pub(crate) fn task(&mut self, task: &Task) {
+        self.chunk(&json!({"type": "data-task", "id": task.id, "data": view::card(task)}));
+    }
+
+    /// Says how it goes, without leaving a trace in the message.
+    pub(crate) fn progress(&mut self, task: &Task, text: &str) {
+        let data = json!({"taskId": task.id, "state": task.status.state, "text": text});
+        self.chunk(&json!({"type": "data-progress", "data": data, "transient": true}));
+    }
+
+    /// A whole text.
+    pub(crate) fn text(&mut self, id: &str, text: &str) {
+        self.chunk(&json!({"type": "text-start", "id": id}));
+        self.chunk(&json!({"type": "text-delta", "id": id, "delta": text}));
+        self.chunk(&json!({"type": "text-end", "id": id}));
+    }
+
+    /// Something broke while the answer was under way.
+    pub(crate) fn error(&mut self, text: &str) {
+        self.chunk(&json!({"type": "error", "errorText": text}));
+    }
+
+    /// Ends the answer and the stream.
+    pub(crate) fn finish(mut self) -> Self {
+        self.chunk(&json!({"type": "finish"}));
+        self.0.push_str(DONE);
+        self
+    }
+
+    /// Keeps the connection open.
+    pub(crate) fn heartbeat() -> Self {
+        Self(HEARTBEAT.to_owned())
+    }
+
+    fn chunk(&mut self, chunk: &Value) {
+        self.0.push_str("data: ");
+        self.0.push_str(&chunk.to_string());
+        self.0.push_str("\n\n");
+    }
+}
+
+impl From<Frames> for Bytes {
+    fn from(frames: Frames) -> Self {
+        frames.0.into()
+    }
+}
+
+/// The response that carries a UI message stream.
+pub(crate) fn ui_stream(frames: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let mut response = event_stream(frames);
+    response.headers_mut().insert(PROTOCOL, HeaderValue::from_static("v1"));
+    response
+}
+
+/// A response of server-sent events that nothing on its way should hold back.
+pub(crate) fn event_stream(frames: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(frames.map(Ok::<_, Infallible>)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_with_line_breaks_stays_one_frame() {
+        let mut frames = Frames::default();
+        frames.text("t", "one\ntwo\r\ndata: three");
+        let bytes: Bytes = frames.into();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let lines: Vec<_> = text.split("\n\n").filter(|frame| !frame.is_empty()).collect();
+        assert_eq!(lines.len(), 3);
+        let delta: Value = serde_json::from_str(lines[1].strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(delta["delta"], "one\ntwo\r\ndata: three");
+    }
+}

@@ -1,0 +1,94 @@
+//! What every request that changes something must show: a JSON content type, and no sign of another site.
+//!
+//! The session travels in a cookie, so a page of another site could send it along. A JSON content type cannot be sent
+//! by a form, and a browser says where a request comes from; clients that are no browsers say nothing, and may.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName};
+use url::Url;
+
+use crate::error::RouteError;
+use crate::state::Room;
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Proof that a request may change something.
+pub(crate) struct MayChange;
+
+impl FromRequestParts<Arc<Room>> for MayChange {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+        check(&parts.headers, &room.base)
+    }
+}
+
+fn check(headers: &HeaderMap, base: &Url) -> Result<MayChange, RouteError> {
+    if !comes_from_here(headers, base) {
+        return Err(RouteError::CrossOrigin);
+    }
+    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default().trim();
+    if !media.eq_ignore_ascii_case("application/json") {
+        return Err(RouteError::NotJson);
+    }
+    Ok(MayChange)
+}
+
+fn comes_from_here(headers: &HeaderMap, base: &Url) -> bool {
+    if let Some(site) = headers.get(&FETCH_SITE) {
+        return matches!(site.as_bytes(), b"same-origin" | b"none");
+    }
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    let Some(origin) = origin.to_str().ok().and_then(|text| Url::parse(text).ok()) else { return false };
+    if origin.origin() == base.origin() {
+        return true;
+    }
+    // The same server by another name, such as localhost for 127.0.0.1.
+    let host = headers.get(HOST).and_then(|value| value.to_str().ok());
+    let authority = match (origin.host_str(), origin.port()) {
+        (Some(name), Some(port)) => Some(format!("{name}:{port}")),
+        (name, _) => name.map(str::to_owned),
+    };
+    host.is_some() && host == authority.as_deref()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn allowed(headers: &[(&'static str, &str)]) -> bool {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, HeaderValue::from_str(value).unwrap());
+        }
+        check(&map, &Url::parse("https://chat.example/t/acme").unwrap()).is_ok()
+    }
+
+    #[test]
+    fn a_change_needs_json_and_the_same_origin() {
+        let json = ("content-type", "application/json; charset=utf-8");
+        assert!(allowed(&[json]));
+        assert!(allowed(&[json, ("sec-fetch-site", "same-origin")]));
+        assert!(allowed(&[json, ("origin", "https://chat.example")]));
+        assert!(allowed(&[json, ("origin", "http://localhost:3000"), ("host", "localhost:3000")]));
+        for bad in [
+            &[][..],
+            &[("content-type", "text/plain")],
+            &[("content-type", "application/x-www-form-urlencoded")],
+            &[json, ("sec-fetch-site", "cross-site"), ("origin", "https://chat.example")],
+            &[json, ("sec-fetch-site", "same-site")],
+            &[json, ("origin", "https://evil.example")],
+            &[json, ("origin", "https://evil.example"), ("host", "chat.example")],
+            &[json, ("origin", "http://chat.example")],
+            &[json, ("origin", "null")],
+        ] {
+            assert!(!allowed(bad), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The host agent, called as any A2A client would, in the name of the owner.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use auth::{Grant, KeyError, SigningKey};
+use domain::{
+    Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant, Timestamp,
+    TraceParent, Transport,
+};
+use outbound::{Answer, CallError, Outbound, RemoteTask, SendCall};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::error::RouteError;
+
+/// How long a token for the host is good.
+const LIFETIME: Duration = Duration::from_secs(300);
+/// A token with less time left is not used again.
+const RESERVE: Duration = Duration::from_secs(60);
+/// Most owners whose tokens are kept.
+const KEPT_MAX: usize = 1_000;
+
+/// A client of the tenant's host agent.
+pub(crate) struct Host {
+    endpoint: Endpoint,
+    tenant: Tenant,
+    issuer: String,
+    key: Arc<SigningKey>,
+    outbound: Outbound,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    tokens: Mutex<HashMap<Owner, (SecretString, Timestamp)>>,
+}
+
+/// What the client of the host is made of.
+pub(crate) struct HostParts {
+    pub(crate) url: Url,
+    pub(crate) tenant: Tenant,
+    pub(crate) issuer: String,
+    pub(crate) key: Arc<SigningKey>,
+    pub(crate) outbound: Outbound,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+impl Host {
+    pub(crate) fn new(parts: HostParts) -> Self {
+        let HostParts { url, tenant, issuer, key, outbound, clock, entropy } = parts;
+        let endpoint =
+            Endpoint { url, generation: Generation::V1_0, transport: Transport::JsonRpc, tenant: None };
+        Self { endpoint, tenant, issuer, key, outbound, clock, entropy, tokens: Mutex::default() }
+    }
+
+    /// Sends a message and does not wait for the task's end.
+    pub(crate) async fn send(
+        &self,
+        owner: &Owner,
+        message: Message,
+        trace: Option<&TraceParent>,
+    ) -> Result<Answer, RouteError> {
+        let token = self.token(owner)?;
+        let mut call = SendCall::new(message);
+        call.history_length = Some(0); // the task is read from the store
+        Ok(self.outbound.send(&self.endpoint, &call, Some(&token), trace).await?)
+    }
+
+    /// Calls a task off.
+    pub(crate) async fn cancel(
+        &self,
+        owner: &Owner,
+        task: TaskId,
+        trace: Option<&TraceParent>,
+    ) -> Result<RemoteTask, RouteError> {
+        let token = self.token(owner)?;
+        let id = RemoteTaskId::parse(&task.to_string()).map_err(|_| RouteError::NotFound)?;
+        Ok(self.outbound.cancel(&self.endpoint, &id, Some(&token), trace).await?)
+    }
+
+    /// Has the host ask the agents of a task's jobs how they are doing.
+    pub(crate) async fn refresh(
+        &self,
+        owner: &Owner,
+        task: TaskId,
+        trace: Option<&TraceParent>,
+    ) -> Result<(), RouteError> {
+        let token = self.token(owner)?;
+        let mut url = self.endpoint.url.clone();
+        url.set_path(&format!("{}/tasks/{task}:refresh", url.path().trim_end_matches('/')));
+        let answered: Result<Value, CallError> =
+            self.outbound.post_json(&url, &json!({}), Some(&token), trace).await;
+        answered.map(|_| ()).map_err(RouteError::from)
+    }
+
+    /// A token that lets the owner use the host; made once for as long as it is good.
+    fn token(&self, owner: &Owner) -> Result<SecretString, KeyError> {
+        let now = self.clock.now();
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((token, expires_at)) = tokens.get(owner)
+            && now.after(RESERVE) < *expires_at
+        {
+            return Ok(token.clone());
+        }
+        let grant = Grant {
+            issuer: &self.issuer,
+            subject: owner.as_str(),
+            tenant: Some(&self.tenant),
+            audience: self.endpoint.url.as_str(),
+            scopes: &["tasks"],
+            lifetime: LIFETIME,
+        };
+        let token = self.key.sign(&grant, now, self.entropy.as_ref())?;
+        if tokens.len() >= KEPT_MAX {
+            tokens.clear();
+        }
+        tokens.insert(owner.clone(), (token.clone(), now.after(LIFETIME)));
+        Ok(token)
+    }
+}

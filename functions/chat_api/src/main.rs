@@ -1,0 +1,14 @@
+//! The Lambda function of the chat route.
+
+use chat_api::Config;
+use edge::Function;
+use edge::config::Env;
+
+#[tokio::main]
+async fn main() -> Result<(), edge::Error> {
+    let config = Config::read(Env::process())?;
+    edge::telemetry::init(&config.platform.log_filter);
+    let router = chat_api::router(config.state().await?);
+    let http = config.platform.http.clone();
+    edge::serve(Function { router, queue: None, schedule: None, http }).await
+}

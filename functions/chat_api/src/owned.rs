@@ -1,0 +1,73 @@
+//! Chats and tasks that have been looked up and belong to whoever asks. What does not, does not exist.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use domain::{ChatId, Owner, Task, TaskId, TraceParent};
+use http::request::Parts;
+use store::{Chat, TaskKey};
+
+use crate::error::RouteError;
+use crate::session::KnownVisitor;
+use crate::state::Room;
+
+/// The chat in the path.
+pub(crate) struct OwnedChat(pub(crate) Chat);
+
+impl FromRequestParts<Arc<Room>> for OwnedChat {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+        let chat = ChatId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
+        let KnownVisitor(owner) = KnownVisitor::from_request_parts(parts, room).await?;
+        let chat = room.store.sessions().find_chat(&room.tenant, &chat).await?;
+        chat.filter(|chat| chat.owner == owner).map(Self).ok_or(RouteError::NotFound)
+    }
+}
+
+/// The task in the path, with its owner.
+pub(crate) struct OwnedTask {
+    pub(crate) task: Task,
+    pub(crate) owner: Owner,
+}
+
+impl FromRequestParts<Arc<Room>> for OwnedTask {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+        let id = TaskId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
+        let KnownVisitor(owner) = KnownVisitor::from_request_parts(parts, room).await?;
+        let task = room.find_task(&owner, id).await?.ok_or(RouteError::NotFound)?;
+        Ok(Self { task, owner })
+    }
+}
+
+impl Room {
+    /// The owner's task of that id; one read.
+    pub(crate) async fn find_task(&self, owner: &Owner, id: TaskId) -> Result<Option<Task>, RouteError> {
+        let key = TaskKey { tenant: self.tenant.clone(), agent: self.agent.clone(), id };
+        let found = self.store.tasks().find(&key, self.clock.now()).await?;
+        Ok(found.map(|stored| stored.task).filter(|task| task.owner == *owner))
+    }
+
+    /// The tasks of a chat, oldest first.
+    pub(crate) async fn tasks_of(&self, chat: &Chat) -> Result<Vec<Task>, RouteError> {
+        let now = self.clock.now();
+        let tasks = self.store.tasks();
+        Ok(tasks.by_context(&self.tenant, &self.agent, &chat.owner, &chat.context_id, now).await?)
+    }
+}
+
+/// The trace of the request, where the front started one.
+pub(crate) struct Trace(pub(crate) Option<TraceParent>);
+
+impl<S: Sync> FromRequestParts<S> for Trace {
+    type Rejection = std::convert::Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(parts.extensions.get::<TraceParent>().cloned()))
+    }
+}
+
+async fn id(parts: &mut Parts, room: &Arc<Room>) -> Result<String, RouteError> {
+    let params = RawPathParams::from_request_parts(parts, room).await.map_err(|_| RouteError::NotFound)?;
+    let found = params.iter().find(|(name, _)| *name == "id").map(|(_, id)| id.to_owned());
+    found.ok_or(RouteError::NotFound)
+}

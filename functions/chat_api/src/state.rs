@@ -1,0 +1,85 @@
+//! What the function works with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auth::SigningKey;
+use domain::{AgentName, Clock, Entropy, Tenant};
+use outbound::Outbound;
+use store::Store;
+use url::Url;
+
+use crate::host::{Host, HostParts};
+
+/// What the function works with, given by whoever starts it.
+pub struct State {
+    /// The one tenant it serves.
+    pub tenant: Tenant,
+    /// The tenant's base URL: where the page is, and the issuer of the tokens made here.
+    pub base: Url,
+    /// The host agent's name in keys.
+    pub host: AgentName,
+    /// The host agent's URL: where it is called, and the audience of the tokens made here.
+    pub host_url: Url,
+    /// The tables.
+    pub store: Store,
+    /// The tenant's session key.
+    pub key: Arc<SigningKey>,
+    /// The way to the host.
+    pub outbound: Outbound,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn Entropy>,
+    /// Times.
+    pub settings: Settings,
+}
+
+/// Times of the chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// How long an answer that is not there yet is waited for in the same turn.
+    pub grace: Duration,
+    /// How long a stream of a task's events stays open.
+    pub events_limit: Duration,
+    /// How long a session lasts.
+    pub session_lifetime: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_secs(20),
+            events_limit: Duration::from_secs(60),
+            session_lifetime: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+/// The state as the endpoints share it.
+pub(crate) struct Room {
+    pub(crate) tenant: Tenant,
+    pub(crate) base: Url,
+    pub(crate) agent: AgentName,
+    pub(crate) host: Host,
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) settings: Settings,
+}
+
+impl Room {
+    pub(crate) fn new(state: State) -> Self {
+        let State { tenant, base, host, host_url, store, key, outbound, clock, entropy, settings } = state;
+        let host_client = Host::new(HostParts {
+            url: host_url,
+            tenant: tenant.clone(),
+            issuer: base.as_str().trim_end_matches('/').to_owned(),
+            key,
+            outbound,
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        });
+        Self { tenant, base, agent: host, host: host_client, store, clock, entropy, settings }
+    }
+}

@@ -1,0 +1,33 @@
+//! `POST /api/chat/{id}/stop`: calls the chat's unfinished task off.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use crate::error::RouteError;
+use crate::guard::MayChange;
+use crate::owned::{OwnedChat, Trace};
+use crate::state::Room;
+use crate::view;
+
+/// The newest task that was not over, as it is now; `null` where there was none.
+pub(crate) async fn stop(
+    State(room): State<Arc<Room>>,
+    _: MayChange,
+    OwnedChat(chat): OwnedChat,
+    Trace(trace): Trace,
+) -> Result<Json<Value>, RouteError> {
+    let tasks = room.tasks_of(&chat).await?;
+    let Some(open) = tasks.iter().rfind(|task| !task.status.state.is_terminal()) else {
+        return Ok(Json(json!({"task": null})));
+    };
+    match room.host.cancel(&chat.owner, open.id, trace.as_ref()).await {
+        // It ended while we asked: it is stopped.
+        Ok(_) | Err(RouteError::Conflict { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let now = room.find_task(&chat.owner, open.id).await?;
+    Ok(Json(json!({"task": now.as_ref().map(|task| view::task(task, None))})))
+}

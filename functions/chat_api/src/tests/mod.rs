@@ -1,0 +1,7 @@
+//! The whole function, in-process, with a real host agent on a loopback port behind it.
+
+mod chatting;
+mod rubbish;
+mod sessions;
+mod tasks;
+mod world;

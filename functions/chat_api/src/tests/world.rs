@@ -1,0 +1,246 @@
+//! A tenant with its tables, a host agent that does what the prompt says, and a browser.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use a2a::card::Card;
+use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
+use async_trait::async_trait;
+use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
+use axum::Router;
+use axum::body::Body;
+use domain::{AgentName, Artifact, ManualClock, Part, SystemEntropy, Tenant, Timestamp};
+use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use outbound::{Outbound, Policy};
+use serde_json::{Value, json};
+use store::Store;
+use store::testing::Database;
+use tower::ServiceExt;
+use url::Url;
+
+use crate::{Settings, State, router};
+
+/// Everything that one test needs.
+pub(super) struct World {
+    pub(super) store: Store,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) tenant: Tenant,
+    pub(super) host: Arc<Agent>,
+    pub(super) queue: Arc<Queue>,
+    key: Arc<SigningKey>,
+    base: Url,
+    _database: Database,
+}
+
+/// A queue whose wakes wait until the test works on them.
+#[derive(Default)]
+pub(super) struct Queue(Mutex<VecDeque<Wake>>);
+
+#[async_trait]
+impl WakeDoor for Queue {
+    async fn wake(&self, wake: &Wake, _: Duration) -> Result<(), WakeError> {
+        self.0.lock().unwrap().push_back(wake.clone());
+        Ok(())
+    }
+}
+
+/// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, all else completes.
+struct Script;
+
+#[async_trait]
+impl Executor for Script {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let said = run.task().last_user_message().map(domain::Message::text).unwrap_or_default();
+        run.working(&format!("working on: {said}")).await?;
+        Ok(match said.as_str() {
+            "ask" => Outcome::InputRequired("Which one?".into()),
+            "fail" => Outcome::Failed("It broke.".into()),
+            "park" => Outcome::Parked { until: run.now().after(Duration::from_secs(60)) },
+            said => Outcome::Completed {
+                artifacts: vec![Artifact::new("echo", vec![Part::data(json!({"said": said}))])],
+                say: Some(format!("You said: {said}")),
+            },
+        })
+    }
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        let (store, database) = store::testing::start().await;
+        let tenant = Tenant::parse("acme").unwrap();
+        let base: Url = "http://127.0.0.1:3000/t/acme".parse().unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+        let entropy = Arc::new(SystemEntropy);
+        let (key, _) = SigningKey::generate().unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url: Url = format!("http://{}/a/host", listener.local_addr().unwrap()).parse().unwrap();
+        let issuer =
+            TrustedIssuer { issuer: base.to_string(), tenant: Some(tenant.clone()), keys: vec![key.public_jwk()] };
+        let queue = Arc::new(Queue::default());
+        let host = Arc::new(Agent {
+            name: AgentName::parse("host").unwrap(),
+            card: card(&url),
+            own_tenant: Some(tenant.clone()),
+            access: Access::Secured,
+            store: store.clone(),
+            wake: queue.clone(),
+            executor: Arc::new(Script),
+            verifier: Verifier::new(url.to_string(), vec![issuer]).unwrap(),
+            sealer: Arc::new(
+                Sealer::new(vec![("k1".into(), Sealer::generate_key(entropy.as_ref()))]).unwrap(),
+            ),
+            outbound: way_out(),
+            clock: clock.clone(),
+            entropy,
+            settings: agent::Settings::default(),
+        });
+        let served = Router::new().nest("/a/host", agent::router(host.clone()));
+        tokio::spawn(async move { axum::serve(listener, served).await });
+        Self { store, clock, tenant, host, queue, key: Arc::new(key), base, _database: database }
+    }
+
+    /// The function, with this much patience for an answer.
+    pub(super) fn app(&self, grace: Duration) -> Router {
+        self.app_at(grace, self.host.card.url.clone())
+    }
+
+    /// The function with another address for the host.
+    pub(super) fn app_at(&self, grace: Duration, host_url: Url) -> Router {
+        router(State {
+            tenant: self.tenant.clone(),
+            base: self.base.clone(),
+            host: self.host.name.clone(),
+            host_url,
+            store: self.store.clone(),
+            key: self.key.clone(),
+            outbound: way_out(),
+            clock: self.clock.clone(),
+            entropy: Arc::new(SystemEntropy),
+            settings: Settings { grace, ..Settings::default() },
+        })
+    }
+
+    /// The host works on everything in its queue.
+    pub(super) async fn work(&self) {
+        loop {
+            let next = self.queue.0.lock().unwrap().pop_front();
+            let Some(wake) = next else { return };
+            agent::handle(&self.host, &wake).await.unwrap();
+        }
+    }
+
+    /// The host works until something was done.
+    pub(super) async fn work_soon(&self) {
+        while self.queue.0.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.work().await;
+    }
+}
+
+fn way_out() -> Outbound {
+    let policy = Policy { allow_loopback: true, ..Policy::default() };
+    Outbound::new(policy, Arc::new(SystemEntropy)).unwrap()
+}
+
+fn card(url: &Url) -> Card {
+    Card {
+        name: "Host".into(),
+        description: "Does what it is told".into(),
+        version: "1".into(),
+        url: url.clone(),
+        documentation_url: None,
+        provider: None,
+        skills: Vec::new(),
+        default_input_modes: vec!["text/plain".into()],
+        default_output_modes: vec!["text/plain".into()],
+        streaming: false,
+        push_notifications: false,
+        extended: false,
+        secured: None,
+    }
+}
+
+/// A browser: keeps its cookie.
+#[derive(Default, Clone)]
+pub(super) struct Browser(pub(super) Arc<Mutex<Option<String>>>);
+
+/// An answer that has been read to its end.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) status: StatusCode,
+    pub(super) headers: http::HeaderMap,
+    pub(super) text: String,
+}
+
+impl Answered {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {}", self.text))
+    }
+
+    /// The chunks of a UI message stream, which must be whole.
+    pub(super) fn chunks(&self) -> Vec<Value> {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.text);
+        assert_eq!(self.headers["x-vercel-ai-ui-message-stream"], "v1");
+        assert_eq!(self.headers[CONTENT_TYPE], "text/event-stream");
+        let frames: Vec<_> = self.text.split("\n\n").filter(|frame| frame.starts_with("data: ")).collect();
+        let (last, chunks) = frames.split_last().unwrap();
+        assert_eq!(*last, "data: [DONE]");
+        chunks.iter().map(|frame| serde_json::from_str(&frame["data: ".len()..]).unwrap()).collect()
+    }
+}
+
+/// The types of chunks, in order.
+pub(super) fn types(chunks: &[Value]) -> Vec<&str> {
+    chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect()
+}
+
+/// The last task card of a stream.
+pub(super) fn last_card(chunks: &[Value]) -> Value {
+    chunks.iter().rev().find(|chunk| chunk["type"] == "data-task").unwrap()["data"].clone()
+}
+
+/// The text of a stream.
+pub(super) fn text(chunks: &[Value]) -> String {
+    chunks.iter().filter_map(|chunk| chunk["delta"].as_str()).collect()
+}
+
+/// What a page sends for a message.
+pub(super) fn says(chat: &str, id: &str, text: &str) -> Value {
+    let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]});
+    json!({"id": chat, "messages": [message], "trigger": "submit-message", "messageId": null})
+}
+
+impl Browser {
+    pub(super) async fn get(&self, app: &Router, path: &str) -> Answered {
+        self.send(app, self.request(Method::GET, path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(super) async fn post(&self, app: &Router, path: &str, body: &Value) -> Answered {
+        let request = self.request(Method::POST, path).header(CONTENT_TYPE, "application/json");
+        self.send(app, request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    pub(super) fn request(&self, method: Method, path: &str) -> http::request::Builder {
+        let builder = Request::builder().method(method).uri(path);
+        match self.0.lock().unwrap().as_ref() {
+            Some(cookie) => builder.header(COOKIE, cookie),
+            None => builder,
+        }
+    }
+
+    pub(super) async fn send(&self, app: &Router, request: Request<Body>) -> Answered {
+        let response: Response<Body> = app.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        if let Some(set) = parts.headers.get(SET_COOKIE) {
+            let pair = set.to_str().unwrap().split(';').next().unwrap().to_owned();
+            *self.0.lock().unwrap() = Some(pair);
+        }
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answered { status: parts.status, headers: parts.headers, text }
+    }
+}

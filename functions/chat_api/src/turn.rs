@@ -1,0 +1,197 @@
+//! Which task answers which message of the user, and what that answer says.
+//!
+//! Nothing of an answer is stored in the chat: it is built from the task whenever the chat is read, so that an answer
+//! that comes an hour late is simply there, and nobody can append it twice. All ids are derived: the message to the
+//! host from the chat and the page's message id, the answer's id from that, and another attempt's from the answer it
+//! replaces. A repeated request therefore always means the same message, the same task, the same answer.
+
+use domain::{ContextId, Message, MessageId, Role, Task, TaskState};
+
+use crate::ui_message::Trigger;
+
+/// Most attempts at one answer that are followed.
+const ATTEMPTS_MAX: usize = 50;
+
+/// One message of the user, the newest attempt at it, and the task that took it.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn<'a> {
+    /// The id the message has at the host.
+    pub(crate) message_id: MessageId,
+    /// The task that took it, where one is known.
+    pub(crate) task: Option<&'a Task>,
+}
+
+impl<'a> Turn<'a> {
+    /// The turn that a message of the chat began, among the tasks of the chat's context.
+    pub(crate) fn of(context: &ContextId, ui_id: &MessageId, tasks: &'a [Task]) -> Self {
+        let mut turn = Self::at(MessageId::derived(&format!("chat/{context}/{ui_id}")), tasks);
+        for _ in 0..ATTEMPTS_MAX {
+            let next = Self::at(turn.next_attempt(), tasks);
+            if turn.task.is_none() || next.task.is_none() {
+                break;
+            }
+            turn = next;
+        }
+        turn
+    }
+
+    /// What a request asks for: the newest attempt, or a new one in its place when that is wanted and it is over.
+    pub(crate) fn asked(self, trigger: &Trigger, tasks: &'a [Task]) -> Self {
+        let Trigger::Regenerate(replaced) = trigger else { return self };
+        let named = replaced.as_ref().is_none_or(|replaced| *replaced == self.answer_id());
+        match self.task {
+            Some(task) if named && task.status.state.is_terminal() => Self::at(self.next_attempt(), tasks),
+            _ => self,
+        }
+    }
+
+    /// The id of the answer's `UIMessage`.
+    pub(crate) fn answer_id(&self) -> MessageId {
+        MessageId::derived(&format!("answer/{}", self.message_id))
+    }
+
+    fn next_attempt(&self) -> MessageId {
+        MessageId::derived(&format!("again/{}", self.answer_id()))
+    }
+
+    fn at(message_id: MessageId, tasks: &'a [Task]) -> Self {
+        let task = tasks.iter().find(|task| position(task, &message_id).is_some());
+        Self { message_id, task }
+    }
+}
+
+/// The task that the next message of the user continues: the newest, when it waits for the user's word.
+pub(crate) fn waiting(tasks: &[Task]) -> Option<&Task> {
+    tasks.last().filter(|task| task.status.state == TaskState::InputRequired)
+}
+
+/// True where a task gives its answer now: it is over, waits for the user, or nothing was heard of it in time.
+pub(crate) fn rests(state: TaskState) -> bool {
+    state.is_terminal() || state.is_interrupted() || state == TaskState::Unknown
+}
+
+/// What a task answers to the message, as text; `None` while it is at work.
+///
+/// A message that was followed by another one got as its answer what the agent said last in between.
+pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
+    let after = position(task, message_id).map_or(&[][..], |at| task.history.get(at + 1..).unwrap_or_default());
+    if let Some(next) = after.iter().position(|message| message.role == Role::User) {
+        let between = after.get(..next).unwrap_or_default();
+        return between.iter().rev().map(Message::text).find(|text| !text.trim().is_empty());
+    }
+    rests(task.status.state).then(|| last_word(task))
+}
+
+/// The status message of a resting task, or its results, or a plain sentence.
+pub(crate) fn last_word(task: &Task) -> String {
+    let said = task.status.message.as_ref().map(Message::text).filter(|text| !text.trim().is_empty());
+    let results = || {
+        let texts: Vec<_> = task.artifacts.iter().map(domain::Artifact::text).collect();
+        Some(texts.join("\n\n")).filter(|text| !text.trim().is_empty())
+    };
+    said.or_else(results).unwrap_or_else(|| {
+        match task.status.state {
+            TaskState::Completed => "Done.",
+            TaskState::Failed => "That did not work.",
+            TaskState::Rejected => "The agent would not do that.",
+            TaskState::Canceled => "Called off.",
+            TaskState::InputRequired => "The agent needs more from you.",
+            TaskState::AuthRequired => "The agent needs your consent.",
+            TaskState::Unknown => "Nothing was heard from the agent in time.",
+            TaskState::Submitted | TaskState::Working => "At work.",
+        }
+        .to_owned()
+    })
+}
+
+fn position(task: &Task, message_id: &MessageId) -> Option<usize> {
+    task.history.iter().position(|message| message.role == Role::User && message.message_id == *message_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{AgentName, Artifact, EventKind, NewTask, Owner, Part, TaskId, Tenant, Timestamp};
+
+    use super::*;
+
+    fn context() -> ContextId {
+        ContextId::parse("ctx").unwrap()
+    }
+
+    fn ui(id: &str) -> MessageId {
+        MessageId::parse(id).unwrap()
+    }
+
+    fn task(message_id: MessageId) -> Task {
+        let new = NewTask {
+            id: TaskId::derived(message_id.as_str()),
+            tenant: Tenant::parse("acme").unwrap(),
+            agent: AgentName::parse("host").unwrap(),
+            context_id: context(),
+            owner: Owner::parse("o").unwrap(),
+            message: Message::user(message_id, vec![Part::text("q")]),
+            trace: None,
+        };
+        Task::create(new, Timestamp::from_millis(0))
+    }
+
+    fn status(task: &mut Task, state: TaskState, text: Option<&str>) {
+        let message = text.map(|text| Message::agent_text(MessageId::derived(text), text));
+        task.record(EventKind::status(state, message), Timestamp::from_millis(1)).unwrap();
+    }
+
+    #[test]
+    fn a_task_at_work_has_no_answer_and_a_finished_one_has_its_last_word() {
+        let turn = Turn::of(&context(), &ui("m1"), &[]);
+        let mut task = task(turn.message_id.clone());
+        assert_eq!(answer(&task, &turn.message_id), None);
+        status(&mut task, TaskState::Working, Some("on it"));
+        assert_eq!(answer(&task, &turn.message_id), None);
+        task.record(
+            EventKind::artifact(Artifact::new("a", vec![Part::text("rain")])),
+            Timestamp::from_millis(1),
+        )
+        .unwrap();
+        status(&mut task, TaskState::Completed, None);
+        assert_eq!(answer(&task, &turn.message_id).as_deref(), Some("rain"));
+    }
+
+    #[test]
+    fn a_question_stays_the_answer_of_the_message_that_caused_it() {
+        let first = Turn::of(&context(), &ui("m1"), &[]).message_id;
+        let second = Turn::of(&context(), &ui("m2"), &[]).message_id;
+        let mut task = task(first.clone());
+        status(&mut task, TaskState::Working, Some("looking"));
+        status(&mut task, TaskState::InputRequired, Some("Which Oslo?"));
+        assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
+        assert!(waiting(std::slice::from_ref(&task)).is_some());
+        let said = Message::user(second.clone(), vec![Part::text("Norway")]);
+        task.record(EventKind::Said { message: said }, Timestamp::from_millis(2)).unwrap();
+        status(&mut task, TaskState::Working, None);
+        assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
+        assert_eq!(answer(&task, &second), None);
+        status(&mut task, TaskState::Completed, Some("Rain."));
+        assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
+        assert_eq!(answer(&task, &second).as_deref(), Some("Rain."));
+        assert!(waiting(&[task]).is_none());
+    }
+
+    #[test]
+    fn regenerating_a_finished_answer_is_a_new_message_and_repeating_that_is_not() {
+        let first = Turn::of(&context(), &ui("m1"), &[]);
+        let mut tasks = vec![task(first.message_id.clone())];
+        let again = Trigger::Regenerate(Some(first.answer_id()));
+        let turn = |tasks: &[Task], trigger| {
+            Turn::of(&context(), &ui("m1"), tasks).asked(trigger, tasks).message_id
+        };
+        assert_eq!(turn(&tasks, &again), first.message_id, "still at work: the same answer");
+        status(&mut tasks[0], TaskState::Failed, Some("no"));
+        assert_eq!(turn(&tasks, &Trigger::Submit), first.message_id);
+        let second = turn(&tasks, &again);
+        assert_ne!(second, first.message_id);
+        tasks.push(task(second.clone()));
+        status(&mut tasks[1], TaskState::Completed, Some("yes"));
+        assert_eq!(turn(&tasks, &again), second, "a repeat of the same request");
+        assert_eq!(turn(&tasks, &Trigger::Submit), second, "the chat shows the newest attempt");
+    }
+}

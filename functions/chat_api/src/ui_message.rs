@@ -1,0 +1,283 @@
+//! What a page sends: the body of the AI SDK's `DefaultChatTransport`, parsed once into something that cannot be
+//! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
+
+use domain::{ChatId, MessageId, Part, PartContent};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::error::RouteError;
+
+/// Most bytes of one stored message; a store's item and a task's record must hold it with room to spare.
+const MESSAGE_MAX: usize = 128 * 1024;
+/// Most parts of one message.
+const PARTS_MAX: usize = 50;
+/// Most characters of a chat's title.
+const TITLE_MAX: usize = 80;
+
+/// One request of the chat route.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ChatRequest {
+    /// The chat, by the id its page chose.
+    pub(crate) chat: ChatId,
+    /// What the user says.
+    pub(crate) message: UserMessage,
+    /// Why the page asks.
+    pub(crate) trigger: Trigger,
+}
+
+/// Why a page asks for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// The user said something.
+    Submit,
+    /// The user wants another answer in place of this one, or of the newest.
+    Regenerate(Option<MessageId>),
+}
+
+/// A user's message, as it is stored and as it goes to the host.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct UserMessage {
+    /// The id its page gave it.
+    pub(crate) id: MessageId,
+    /// The whole `UIMessage`, with nothing in it but what such a message has.
+    pub(crate) body: Value,
+    /// What of it an agent can read.
+    pub(crate) parts: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    id: Option<String>,
+    #[serde(default)]
+    messages: Vec<Value>,
+    message: Option<Value>,
+    trigger: Option<String>,
+    #[serde(rename = "messageId")]
+    message_id: Option<String>,
+}
+
+impl ChatRequest {
+    /// Parses the body of `POST /api/chat`, in either form: `{id, messages}` or `{id, message}`.
+    ///
+    /// # Errors
+    /// [`RouteError::Invalid`] says what is wrong, without repeating it.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, RouteError> {
+        let body: Body = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => invalid("the body must be {id, messages} or {id, message}"),
+            _ => RouteError::invalid("invalid_json", "the body is not JSON"),
+        })?;
+        let chat = body.id.ok_or_else(|| invalid("id, the chat's id, is missing"))?;
+        let chat = ChatId::parse(&chat).map_err(|error| invalid(&error.to_string()))?;
+        let message = match (body.message, body.messages) {
+            (Some(message), _) => message,
+            (None, mut messages) => messages.pop().ok_or_else(|| invalid("messages holds no message"))?,
+        };
+        let trigger = match body.trigger.as_deref() {
+            None | Some("submit-message") => Trigger::Submit,
+            Some("regenerate-message") => {
+                let answer = body.message_id.as_deref().map(MessageId::parse).transpose();
+                Trigger::Regenerate(answer.map_err(|error| invalid(&error.to_string()))?)
+            }
+            Some(_) => return Err(invalid("trigger must be submit-message or regenerate-message")),
+        };
+        let message = UserMessage::parse(message)?;
+        Ok(Self { chat, message, trigger })
+    }
+}
+
+impl UserMessage {
+    fn parse(value: Value) -> Result<Self, RouteError> {
+        let Value::Object(mut fields) = value else { return Err(invalid("a message must be an object")) };
+        if fields.get("role").and_then(Value::as_str) != Some("user") {
+            return Err(invalid("the newest message must be the user's"));
+        }
+        let id = fields.get("id").and_then(Value::as_str).ok_or_else(|| invalid("the message has no id"))?;
+        let id = MessageId::parse(id).map_err(|error| invalid(&error.to_string()))?;
+        let Some(Value::Array(listed)) = fields.remove("parts") else {
+            return Err(invalid("a message must have an array of parts"));
+        };
+        if listed.len() > PARTS_MAX {
+            return Err(invalid("the message has too many parts"));
+        }
+        let mut parts = Vec::new();
+        for part in &listed {
+            parts.extend(readable(part)?);
+        }
+        let says = |part: &Part| !matches!(&part.content, PartContent::Text(text) if text.trim().is_empty());
+        if !parts.iter().any(says) {
+            return Err(invalid("the message says nothing"));
+        }
+        let mut body = Map::new();
+        body.insert("id".into(), json!(id));
+        body.insert("role".into(), json!("user"));
+        if let Some(metadata) = fields.remove("metadata").filter(|metadata| !metadata.is_null()) {
+            body.insert("metadata".into(), metadata);
+        }
+        body.insert("parts".into(), Value::Array(listed));
+        let body = Value::Object(body);
+        if body.to_string().len() > MESSAGE_MAX {
+            return Err(RouteError::TooLarge);
+        }
+        Ok(Self { id, body, parts })
+    }
+
+    /// The first words, as the title of a chat that starts with them.
+    pub(crate) fn title(&self) -> String {
+        let text = self.parts.iter().find_map(|part| match &part.content {
+            PartContent::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        let words = text.unwrap_or("File").split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.chars().count() <= TITLE_MAX {
+            return words;
+        }
+        let short: String = words.chars().take(TITLE_MAX - 1).collect();
+        format!("{}…", short.trim_end())
+    }
+}
+
+/// What an agent can read of one part of a `UIMessage`; nothing for parts that only pages understand.
+fn readable(part: &Value) -> Result<Option<Part>, RouteError> {
+    let text_of = |name: &str| part.get(name).and_then(Value::as_str);
+    let kind = text_of("type").ok_or_else(|| invalid("a part has no type"))?;
+    match kind {
+        "text" => {
+            let text = text_of("text").ok_or_else(|| invalid("a text part has no text"))?;
+            if text.contains('\0') {
+                return Err(invalid("text must not contain NUL"));
+            }
+            Ok(Some(Part::text(text)))
+        }
+        "file" => {
+            let url = text_of("url").ok_or_else(|| invalid("a file part has no url"))?;
+            let media = text_of("mediaType").ok_or_else(|| invalid("a file part has no mediaType"))?;
+            let content = match url.split_once(',') {
+                Some((head, data)) if head.starts_with("data:") && head.ends_with(";base64") => {
+                    if !is_base64(data) {
+                        return Err(invalid("a file part's data is not base64"));
+                    }
+                    PartContent::Raw(data.to_owned())
+                }
+                _ => match url::Url::parse(url) {
+                    Ok(parsed) if matches!(parsed.scheme(), "https" | "http") => PartContent::Url(parsed.into()),
+                    _ => return Err(invalid("a file part's url must be https or base64 data")),
+                },
+            };
+            let mut file = Part::new(content);
+            file.media_type = Some(media.to_owned());
+            file.filename = text_of("filename").map(str::to_owned);
+            Ok(Some(file))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn is_base64(text: &str) -> bool {
+    let body = text.trim_end_matches('=');
+    text.len().is_multiple_of(4)
+        && text.len() - body.len() <= 2
+        && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+}
+
+fn invalid(message: &str) -> RouteError {
+    RouteError::invalid("invalid_message", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(body: Value) -> Result<ChatRequest, RouteError> {
+        ChatRequest::parse(body.to_string().as_bytes())
+    }
+
+    fn user(parts: Value) -> Value {
+        json!({"id": "m1", "role": "user", "parts": parts})
+    }
+
+    #[test]
+    fn both_forms_of_the_transport_are_read() {
+        let message = user(json!([{"type": "text", "text": "Oslo?"}]));
+        let old = json!({"id": "m0", "role": "assistant", "parts": []});
+        let whole = parse(json!({"id": "c", "messages": [old, message], "trigger": "submit-message"})).unwrap();
+        let short = parse(json!({"id": "c", "message": message})).unwrap();
+        assert_eq!(whole, short);
+        assert_eq!(whole.message.parts, vec![Part::text("Oslo?")]);
+        assert_eq!(whole.message.body, message);
+    }
+
+    #[test]
+    fn regenerating_names_the_answer_to_replace() {
+        let message = user(json!([{"type": "text", "text": "Oslo?"}]));
+        let again = json!({"id": "c", "messages": [message], "trigger": "regenerate-message", "messageId": "a1"});
+        let wanted = Trigger::Regenerate(Some(MessageId::parse("a1").unwrap()));
+        assert_eq!(parse(again).unwrap().trigger, wanted);
+    }
+
+    #[test]
+    fn files_become_raw_or_url_parts() {
+        let request = parse(json!({"id": "c", "message": user(json!([
+            {"type": "file", "mediaType": "text/plain", "filename": "a.txt", "url": "data:text/plain;base64,aGk="},
+            {"type": "file", "mediaType": "image/png", "url": "https://example.org/a.png"},
+            {"type": "data-note", "data": {}},
+        ]))}))
+        .unwrap();
+        let contents: Vec<_> = request.message.parts.iter().map(|part| &part.content).collect();
+        assert_eq!(contents, [
+            &PartContent::Raw("aGk=".into()),
+            &PartContent::Url("https://example.org/a.png".into())
+        ]);
+    }
+
+    #[test]
+    fn rubbish_is_refused_with_a_reason() {
+        let text = json!([{"type": "text", "text": "x"}]);
+        let many = Value::Array(vec![json!({"type": "text", "text": "x"}); PARTS_MAX + 1]);
+        for bad in [
+            json!(null),
+            json!([]),
+            json!("x"),
+            json!({}),
+            json!({"id": "c"}),
+            json!({"id": 7, "message": user(text.clone())}),
+            json!({"id": "a#b", "message": user(text.clone())}),
+            json!({"id": "a\u{0}b", "message": user(text.clone())}),
+            json!({"id": "x".repeat(200), "message": user(text.clone())}),
+            json!({"id": "c", "messages": []}),
+            json!({"id": "c", "messages": "x"}),
+            json!({"id": "c", "messages": [user(text.clone()), "x"]}),
+            json!({"id": "c", "message": {"role": "user", "parts": text}}),
+            json!({"id": "c", "message": {"id": "m", "role": "assistant", "parts": text}}),
+            json!({"id": "c", "message": {"id": "m", "role": "user", "content": "old form"}}),
+            json!({"id": "c", "message": user(json!([]))}),
+            json!({"id": "c", "message": user(json!([{"type": "text", "text": "  "}]))}),
+            json!({"id": "c", "message": user(json!([{"type": "text", "text": 7}]))}),
+            json!({"id": "c", "message": user(json!([{"type": "text", "text": "a\u{0}"}]))}),
+            json!({"id": "c", "message": user(json!([{"text": "x"}]))}),
+            json!({"id": "c", "message": user(json!([7]))}),
+            json!({"id": "c", "message": user(json!([{"type": "file", "mediaType": "a/b", "url": "javascript:x"}]))}),
+            json!({"id": "c", "message": user(json!([{"type": "file", "mediaType": "a/b", "url": "data:a/b;base64,?"}]))}),
+            json!({"id": "c", "message": user(many)}),
+            json!({"id": "c", "message": user(text.clone()), "trigger": "resume-stream"}),
+        ] {
+            assert!(matches!(parse(bad.clone()), Err(RouteError::Invalid { .. })), "{bad}");
+        }
+        let long = user(json!([{"type": "text", "text": "x".repeat(MESSAGE_MAX)}]));
+        assert!(matches!(parse(json!({"id": "c", "message": long})), Err(RouteError::TooLarge)));
+        for bad in [&b""[..], b"{", b"\xff\xfe", &b"[".repeat(100_000)[..]] {
+            assert!(matches!(ChatRequest::parse(bad), Err(RouteError::Invalid { .. })));
+        }
+    }
+
+    #[test]
+    fn a_title_is_the_first_words_cut_short() {
+        let titled = |text: &str| {
+            parse(json!({"id": "c", "message": user(json!([{"type": "text", "text": text}]))}))
+                .unwrap()
+                .message
+                .title()
+        };
+        assert_eq!(titled("Will it\n rain?"), "Will it rain?");
+        assert_eq!(titled(&"ä".repeat(200)).chars().count(), TITLE_MAX);
+    }
+}

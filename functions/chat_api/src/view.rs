@@ -1,0 +1,240 @@
+//! What of a task its owner sees: everything but the addresses and secrets it is worked with.
+
+use domain::{Artifact, Event, EventKind, Job, Message, Part, PartContent, Role, Task, TaskState, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::turn;
+
+/// The whole task. Events, where given, become its history of states.
+pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
+    let job = task.jobs.last();
+    let mut view = json!({
+        "id": task.id,
+        "contextId": task.context_id,
+        "status": task.status.state,
+        "statusAt": task.status.at,
+        "statusMessage": status_text(task),
+        "result": result(task),
+        "artifacts": task.artifacts.iter().map(artifact).collect::<Vec<_>>(),
+        "agentType": job.map(|job| &job.agent_type),
+        "agentName": job.map(|job| &job.agent_name),
+        "remoteTaskId": job.and_then(Job::remote_task_id),
+        "jobs": task.jobs.iter().map(self::job).collect::<Vec<_>>(),
+        "prompt": prompt(task),
+        "createdAt": task.created_at,
+        "updatedAt": task.updated_at,
+        "traceId": task.trace.as_ref().map(domain::TraceParent::trace_id),
+        "rev": task.rev,
+    });
+    if let (Some(events), Some(fields)) = (events, view.as_object_mut()) {
+        fields.insert("history".into(), states(events));
+    }
+    view
+}
+
+/// A task as a card in the chat: the data of a `data-task` part.
+pub(crate) fn card(task: &Task) -> Value {
+    let mut card = json!({
+        "artifactType": "task",
+        "taskId": task.id,
+        "contextId": task.context_id,
+        "state": task.status.state,
+        "updatedAt": task.updated_at,
+        "title": prompt(task),
+    });
+    let optional = [
+        ("agentType", task.jobs.last().map(|job| json!(job.agent_type))),
+        ("agentName", task.jobs.last().map(|job| json!(job.agent_name))),
+        ("statusMessage", status_text(task).map(Value::String)),
+        ("jobs", (task.jobs.len() > 1).then(|| Value::Array(task.jobs.iter().map(brief).collect()))),
+    ];
+    if let Some(fields) = card.as_object_mut() {
+        for (name, value) in optional {
+            fields.extend(value.map(|value| (name.to_owned(), value)));
+        }
+    }
+    card
+}
+
+/// One entry of the task's log.
+pub(crate) fn event(event: &Event) -> Value {
+    let (kind, mut fields) = match &event.kind {
+        EventKind::Status { state, message } => {
+            ("status", json!({"state": state, "message": message.as_ref().map(Message::text)}))
+        }
+        EventKind::Artifact { artifact, append, last_chunk } => {
+            ("artifact", json!({"artifact": self::artifact(artifact), "append": append, "lastChunk": last_chunk}))
+        }
+        EventKind::Said { message } => ("said", json!({"role": message.role, "text": message.text()})),
+        EventKind::Job { job } => ("job", json!({"job": self::job(job)})),
+    };
+    if let Some(fields) = fields.as_object_mut() {
+        fields.insert("seq".into(), json!(event.seq));
+        fields.insert("at".into(), json!(event.at));
+        fields.insert("type".into(), json!(kind));
+    }
+    fields
+}
+
+/// A job, without its agent's address, its message id and its webhook token.
+fn job(job: &Job) -> Value {
+    json!({
+        "number": job.number,
+        "agentType": job.agent_type,
+        "agentName": job.agent_name,
+        "instruction": job.instruction,
+        "state": job_state(job),
+        "statusMessage": job.remote().and_then(|remote| remote.text.as_deref()),
+        "remoteTaskId": job.remote_task_id(),
+        "artifacts": job.artifacts.iter().map(artifact).collect::<Vec<_>>(),
+        "createdAt": job.created_at,
+        "updatedAt": job.updated_at,
+    })
+}
+
+fn artifact(artifact: &Artifact) -> Value {
+    json!({
+        "artifactId": artifact.artifact_id,
+        "name": artifact.name,
+        "description": artifact.description,
+        "parts": artifact.parts.iter().map(part).collect::<Vec<_>>(),
+    })
+}
+
+/// A part as A2A 1.0 writes it: its content under the name of its kind.
+fn part(part: &Part) -> Value {
+    let (kind, content) = match &part.content {
+        PartContent::Text(text) => ("text", json!(text)),
+        PartContent::Raw(base64) => ("raw", json!(base64)),
+        PartContent::Url(url) => ("url", json!(url)),
+        PartContent::Data(value) => ("data", value.clone()),
+    };
+    let mut shown = Map::new();
+    shown.insert(kind.to_owned(), content);
+    let about = [("mediaType", &part.media_type), ("filename", &part.filename)];
+    shown.extend(about.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))));
+    Value::Object(shown)
+}
+
+fn brief(job: &Job) -> Value {
+    json!({"number": job.number, "agentType": job.agent_type, "agentName": job.agent_name, "state": job_state(job)})
+}
+
+fn job_state(job: &Job) -> TaskState {
+    job.remote().map_or(TaskState::Submitted, |remote| remote.state)
+}
+
+fn status_text(task: &Task) -> Option<String> {
+    task.status.message.as_ref().map(Message::text).filter(|text| !text.is_empty())
+}
+
+fn prompt(task: &Task) -> Option<String> {
+    const MAX: usize = 120;
+    let said = task.history.iter().find(|message| message.role == Role::User)?;
+    let text = said.text();
+    let short: String = text.chars().take(MAX).collect();
+    Some(if short.len() < text.len() { format!("{short}…") } else { short })
+}
+
+/// What a finished task brought: its last word and the data of its artifacts.
+fn result(task: &Task) -> Option<Value> {
+    if !task.status.state.is_terminal() {
+        return None;
+    }
+    let data = task.artifacts.iter().flat_map(|artifact: &Artifact| &artifact.parts);
+    let data = data.filter_map(|part| match &part.content {
+        PartContent::Data(value) => Some(value.clone()),
+        _ => None,
+    });
+    let mut result = Map::new();
+    result.insert("text".into(), Value::String(turn::last_word(task)));
+    result.insert("data".into(), Value::Array(data.collect()));
+    Some(Value::Object(result))
+}
+
+fn states(events: &[Event]) -> Value {
+    let entry = |at: Timestamp, state: &TaskState, message: Option<String>| {
+        json!({"state": state, "at": at, "message": message})
+    };
+    let states = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Status { state, message } => {
+            Some(entry(event.at, state, message.as_ref().map(Message::text)))
+        }
+        _ => None,
+    });
+    Value::Array(states.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        AgentId, AgentName, AgentType, ContextId, Endpoint, Generation, MessageId, NewJob, NewTask, Owner,
+        SealedToken, TaskId, Tenant, Transport,
+    };
+
+    use super::*;
+
+    fn worked_on() -> (Task, Vec<Event>) {
+        let now = Timestamp::from_millis(0);
+        let new = NewTask {
+            id: TaskId::from_bytes([1; 16]),
+            tenant: Tenant::parse("acme").unwrap(),
+            agent: AgentName::parse("host").unwrap(),
+            context_id: ContextId::parse("ctx").unwrap(),
+            owner: Owner::parse("owner-1").unwrap(),
+            message: Message::user(MessageId::parse("m").unwrap(), vec![Part::text("Oslo?")]),
+            trace: None,
+        };
+        let mut task = Task::create(new, now);
+        let mut events = vec![task.first_event()];
+        let job = Job::prepare(
+            NewJob {
+                number: 0,
+                agent_type: AgentType::parse("weather").unwrap(),
+                agent_id: AgentId::from_bytes([1; 16]),
+                agent_name: "Weather".into(),
+                endpoint: Endpoint {
+                    url: url::Url::parse("https://agents.example/secret-slug").unwrap(),
+                    generation: Generation::V1_0,
+                    transport: Transport::JsonRpc,
+                    tenant: None,
+                },
+                instruction: "Oslo".into(),
+                message_id: MessageId::parse("inner-message").unwrap(),
+                webhook: SealedToken { hash: "the-hash".into(), sealed: "the-seal".into() },
+            },
+            now,
+        );
+        for kind in [
+            EventKind::Job { job: Box::new(job) },
+            EventKind::artifact(Artifact::new("a", vec![Part::data(json!({"rain": true}))])),
+            EventKind::status(TaskState::Completed, None),
+        ] {
+            events.push(task.record(kind, now).unwrap());
+        }
+        (task, events)
+    }
+
+    #[test]
+    fn no_view_shows_addresses_hashes_or_seals() {
+        let (task, events) = worked_on();
+        let mut shown = vec![super::task(&task, Some(&events)), card(&task)];
+        shown.extend(events.iter().map(event));
+        let shown = Value::Array(shown).to_string();
+        for secret in ["the-hash", "the-seal", "secret-slug", "inner-message", "owner-1"] {
+            assert!(!shown.contains(secret), "{secret} in {shown}");
+        }
+        assert!(shown.contains("weather"));
+    }
+
+    #[test]
+    fn the_history_lists_states_with_their_times() {
+        let (task, events) = worked_on();
+        let view = super::task(&task, Some(&events));
+        assert_eq!(view["history"][0]["state"], "submitted");
+        assert_eq!(view["history"][1]["state"], "completed");
+        assert_eq!(view["history"][1]["at"], "1970-01-01T00:00:00.000Z");
+        assert_eq!(view["result"]["data"][0]["rain"], true);
+        assert_eq!(view["agentType"], "weather");
+    }
+}

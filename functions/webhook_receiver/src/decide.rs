@@ -1,0 +1,186 @@
+//! What news of a job does to its task: a pure rule, asked anew whenever the task changed meanwhile.
+
+use domain::{
+    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, Revision, Task, TaskState, Timestamp,
+};
+use store::Due;
+
+/// What is to be done with a notification.
+#[derive(Debug)]
+pub enum Decision {
+    /// Nothing: a duplicate, or older than what is known, or the task is over.
+    Nothing,
+    /// The notification is of another remote task than the one this job is linked to.
+    Foreign,
+    /// This is to be written.
+    Write {
+        /// The task with the news in it.
+        revision: Box<Revision>,
+        /// When the host is to look at it.
+        due: Due,
+        /// The host is to look at it now.
+        wake: bool,
+    },
+}
+
+/// Takes the news of the job with this number into the task.
+///
+/// A job that is over or waits for the user is the host's to judge, so the task becomes due; mere progress is shown as
+/// the task's own. Either way the job's record is written first: a job takes news before it is linked, so that a
+/// notification may overtake the acknowledgement of its own send.
+#[must_use]
+pub fn decide(task: &Task, number: u32, news: Notification, now: Timestamp) -> Decision {
+    let Some(known) = task.jobs.iter().find(|job| job.number == number) else { return Decision::Nothing };
+    let mut job = known.clone();
+    let noted = job.note(news, now);
+    let wake = match noted {
+        Noted::Nothing => return Decision::Nothing,
+        Noted::Foreign => return Decision::Foreign,
+        Noted::Progress => false,
+        Noted::Interrupted | Noted::Settled => true,
+    };
+    let status = (!wake).then(|| progress(task, known, &job)).flatten();
+    match revised(task, job, status, now) {
+        Ok(revision) => Decision::Write {
+            revision: Box::new(revision),
+            due: if wake { Due::At(now) } else { Due::Keep },
+            wake,
+        },
+        // A finished task takes nothing more.
+        Err(InvalidTransition { .. }) => Decision::Nothing,
+    }
+}
+
+fn revised(
+    task: &Task,
+    job: Job,
+    status: Option<EventKind>,
+    now: Timestamp,
+) -> Result<Revision, InvalidTransition> {
+    let mut revision = Revision::of(task.clone());
+    revision.record(EventKind::Job { job: Box::new(job) }, now)?;
+    if let Some(status) = status {
+        revision.record(status, now)?;
+    }
+    Ok(revision)
+}
+
+/// The status that progress of a job gives to its task; `None` where it says nothing new, or where the task waits for
+/// the user on somebody else's behalf.
+fn progress(task: &Task, before: &Job, after: &Job) -> Option<EventKind> {
+    let waits = |job: &Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
+    let others_wait = task.jobs.iter().any(|job| job.number != after.number && waits(job));
+    if waits(after) || others_wait || (task.status.state.is_interrupted() && !waits(before)) {
+        return None;
+    }
+    let text = after.remote().and_then(|remote| remote.text.as_deref()).filter(|text| !text.trim().is_empty());
+    let shown = task.status.message.as_ref().map(Message::text);
+    let at_work = task.status.state == TaskState::Working;
+    if at_work && (text.is_none() || text == shown.as_deref()) {
+        return None;
+    }
+    let id = MessageId::derived(&format!("progress/{}/{}", task.id, task.rev));
+    Some(EventKind::status(TaskState::Working, text.map(|text| Message::agent_text(id, text))))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{RemoteTaskId, RemoteUpdate};
+
+    use super::*;
+    use crate::testing::{prepared_job, task_with};
+
+    fn news(state: TaskState, text: &str) -> Notification {
+        Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
+            update: Some(RemoteUpdate { state, text: Some(text.to_owned()), at: None }),
+            artifacts: Vec::new(),
+            snapshot: false,
+        }
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    /// Decides, and gives the task after it with what is to happen.
+    fn step(task: &Task, number: u32, news: Notification) -> (Task, Option<bool>) {
+        match decide(task, number, news, at(9)) {
+            Decision::Write { revision, due, wake } => {
+                assert_eq!(due, if wake { Due::At(at(9)) } else { Due::Keep });
+                (revision.into_task(), Some(wake))
+            }
+            Decision::Nothing | Decision::Foreign => (task.clone(), None),
+        }
+    }
+
+    #[test]
+    fn progress_is_shown_as_the_tasks_own() {
+        let task = task_with(vec![prepared_job(0, "token")]);
+        let (task, wake) = step(&task, 0, news(TaskState::Working, "half way"));
+        assert_eq!(wake, Some(false));
+        assert_eq!(task.status.state, TaskState::Working);
+        assert_eq!(task.status.message.as_ref().map(Message::text).as_deref(), Some("half way"));
+        assert_eq!(task.rev, 3, "the job and the status");
+        let (after, wake) = step(&task, 0, news(TaskState::Working, "half way"));
+        assert_eq!((after.rev, wake), (3, None), "a duplicate writes nothing");
+    }
+
+    #[test]
+    fn a_result_is_left_for_the_host_to_judge() {
+        for state in [TaskState::Completed, TaskState::Failed, TaskState::Canceled, TaskState::Rejected] {
+            let task = task_with(vec![prepared_job(0, "token")]);
+            let (task, wake) = step(&task, 0, news(state, "that is it"));
+            assert_eq!(wake, Some(true));
+            assert_eq!(task.status.state, TaskState::Submitted, "only the host ends a task");
+            assert_eq!(task.jobs[0].remote().unwrap().state, state);
+            let (after, wake) = step(&task, 0, news(TaskState::Working, "late"));
+            assert_eq!((after.jobs[0].remote().unwrap().state, wake), (state, None), "late news undoes nothing");
+        }
+    }
+
+    #[test]
+    fn a_question_of_one_job_is_not_hidden_by_the_progress_of_another() {
+        let task = task_with(vec![prepared_job(0, "a"), prepared_job(1, "b")]);
+        let (mut task, wake) = step(&task, 0, news(TaskState::InputRequired, "which one?"));
+        assert_eq!(wake, Some(true));
+        task.record(EventKind::status(TaskState::InputRequired, None), at(2)).unwrap();
+        let (task, wake) = step(&task, 1, news(TaskState::Working, "on it"));
+        assert_eq!((task.status.state, wake), (TaskState::InputRequired, Some(false)));
+        let (task, _) = step(&task, 0, news(TaskState::Working, "got it"));
+        assert_eq!(task.status.state, TaskState::Working, "the job that asked goes on");
+    }
+
+    #[test]
+    fn the_hosts_own_question_stays() {
+        let mut task = task_with(vec![prepared_job(0, "a")]);
+        task.record(EventKind::status(TaskState::InputRequired, None), at(2)).unwrap();
+        let (task, _) = step(&task, 0, news(TaskState::Working, "on it"));
+        assert_eq!(task.status.state, TaskState::InputRequired);
+    }
+
+    #[test]
+    fn a_task_of_which_nothing_was_heard_takes_late_news() {
+        let mut task = task_with(vec![prepared_job(0, "a")]);
+        task.record(EventKind::status(TaskState::Unknown, None), at(2)).unwrap();
+        assert_eq!(step(&task, 0, news(TaskState::Working, "still here")).0.status.state, TaskState::Working);
+        assert_eq!(step(&task, 0, news(TaskState::Completed, "done")).1, Some(true));
+    }
+
+    #[test]
+    fn a_finished_task_and_an_unknown_job_take_nothing() {
+        let mut task = task_with(vec![prepared_job(0, "a")]);
+        assert!(matches!(decide(&task, 7, news(TaskState::Working, ""), at(9)), Decision::Nothing));
+        task.record(EventKind::status(TaskState::Canceled, None), at(2)).unwrap();
+        assert!(matches!(decide(&task, 0, news(TaskState::Completed, ""), at(9)), Decision::Nothing));
+    }
+
+    #[test]
+    fn news_of_another_remote_task_is_foreign() {
+        let task = task_with(vec![prepared_job(0, "a")]);
+        let (task, _) = step(&task, 0, news(TaskState::Working, "on it"));
+        let mut other = news(TaskState::Completed, "done");
+        other.remote_task_id = Some(RemoteTaskId::parse("r-2").unwrap());
+        assert!(matches!(decide(&task, 0, other, at(9)), Decision::Foreign));
+    }
+}

@@ -1,0 +1,61 @@
+//! What a notification can be refused with: `{"error": code, "message": text}`.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+use store::StoreError;
+
+/// Why a notification is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RouteError {
+    /// Whatever is wrong with the token: the answer does not say what.
+    #[error("the notification's token is missing or not good here")]
+    Unauthorized,
+    #[error("the body is neither a Task nor a StreamResponse: {0}")]
+    Rubbish(String),
+    #[error("the notification is of another task than the one it was asked for")]
+    Foreign,
+    #[error("the task changes too fast; send the notification again")]
+    Contended,
+    #[error("the tables")]
+    Store(#[from] StoreError),
+}
+
+impl IntoResponse for RouteError {
+    fn into_response(self) -> Response {
+        let message = self.to_string();
+        match self {
+            Self::Unauthorized => {
+                let mut response = answer(StatusCode::UNAUTHORIZED, "unauthorized", &message);
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                response
+            }
+            Self::Rubbish(_) => answer(StatusCode::BAD_REQUEST, "invalid_notification", &message),
+            Self::Foreign => answer(StatusCode::BAD_REQUEST, "foreign_task", &message),
+            Self::Contended => later(&message),
+            Self::Store(StoreError::TooLarge { .. }) => {
+                answer(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the result does not fit into the task's record")
+            }
+            Self::Store(fault @ (StoreError::Throttled { .. } | StoreError::Unavailable { .. })) => {
+                tracing::warn!(error = &fault as &dyn std::error::Error, "the tables are out of reach");
+                later("try again shortly")
+            }
+            Self::Store(fault) => {
+                tracing::error!(error = &fault as &dyn std::error::Error, "the notification was not stored");
+                answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+            }
+        }
+    }
+}
+
+fn answer(status: StatusCode, error: &str, message: &str) -> Response {
+    (status, Json(json!({"error": error, "message": message}))).into_response()
+}
+
+fn later(message: &str) -> Response {
+    let mut response = answer(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}

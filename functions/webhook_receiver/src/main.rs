@@ -1,0 +1,14 @@
+//! The Lambda function that takes push notifications.
+
+use edge::Function;
+use edge::config::Env;
+use webhook_receiver::Config;
+
+#[tokio::main]
+async fn main() -> Result<(), edge::Error> {
+    let config = Config::read(Env::process())?;
+    edge::telemetry::init(&config.platform.log_filter);
+    let router = webhook_receiver::router(config.state().await?);
+    let http = config.platform.http.clone();
+    edge::serve(Function { router, queue: None, schedule: None, http }).await
+}

@@ -1,0 +1,123 @@
+//! `POST /api/webhook/tasks`: a push notification of an agent that works on one of our jobs.
+//!
+//! One read and one transaction. The sender is known by the token alone: it names the task, and its hash the job. An
+//! agent may send the same again, late, or before its own acknowledgement.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::{Wake, wake_or_log};
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::response::{IntoResponse, Response};
+use domain::{ExposeSecret, Notification, Task, TraceParent};
+use http::StatusCode;
+use http::request::Parts;
+use store::{Committed, LeaseAfter, TaskKey};
+
+use crate::Receiver;
+use crate::decide::{Decision, decide};
+use crate::error::RouteError;
+use crate::token;
+
+/// How often a notification is decided anew when the task changes under it.
+const ROUNDS: u32 = 8;
+/// The wait before the second decision; each further one is longer by as much.
+const PAUSE: Duration = Duration::from_millis(15);
+
+pub(crate) async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+    match take(&receiver, request).await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(Refused::Here(error)) => error.into_response(),
+        Err(Refused::Body(response)) => response,
+    }
+}
+
+enum Refused {
+    Here(RouteError),
+    /// The body could not be read, or is too large: what the front made of that.
+    Body(Response),
+}
+
+impl<E: Into<RouteError>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self::Here(error.into())
+    }
+}
+
+async fn take(receiver: &Arc<Receiver>, request: Request) -> Result<(), Refused> {
+    let (mut parts, body) = request.into_parts();
+    // The token first: what is not from an agent of ours is not even read.
+    let Addressed { mut task, number } = Addressed::from_request_parts(&mut parts, receiver).await?;
+    let trace = parts.extensions.get::<TraceParent>().cloned();
+    let body = Bytes::from_request(Request::from_parts(parts, body), receiver)
+        .await
+        .map_err(|rejection| Refused::Body(rejection.into_response()))?;
+    let news = a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
+    for round in 1..=ROUNDS {
+        match note(receiver, &task, number, news.clone(), trace.as_ref()).await? {
+            Committed::Yes => return Ok(()),
+            Committed::Conflict => {}
+        }
+        tokio::time::sleep(PAUSE * round).await;
+        let now = receiver.clock.now();
+        let stored = receiver.store.tasks().find(&TaskKey::from(&task), now).await.map_err(RouteError::from)?;
+        task = stored.ok_or(RouteError::Unauthorized)?.task;
+    }
+    Err(RouteError::Contended.into())
+}
+
+/// Decides and writes; a conflict wants another round.
+async fn note(
+    receiver: &Receiver,
+    task: &Task,
+    number: u32,
+    news: Notification,
+    trace: Option<&TraceParent>,
+) -> Result<Committed, RouteError> {
+    let told = news.update.as_ref().map(|update| update.state.as_str());
+    let (revision, due, wake) = match decide(task, number, news, receiver.clock.now()) {
+        Decision::Nothing => {
+            tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification changes nothing");
+            return Ok(Committed::Yes);
+        }
+        Decision::Foreign => return Err(RouteError::Foreign),
+        Decision::Write { revision, due, wake } => (revision, due, wake),
+    };
+    let committed = receiver.store.tasks().commit(&revision, due, LeaseAfter::Keep).await?;
+    if committed == Committed::Yes {
+        tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification taken");
+        if wake {
+            let trace = task.trace.clone().or_else(|| trace.cloned());
+            let wake = Wake::task(&TaskKey::from(task), trace);
+            wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+        }
+    }
+    Ok(committed)
+}
+
+/// The task and the job that a notification's token belongs to.
+struct Addressed {
+    task: Task,
+    number: u32,
+}
+
+impl FromRequestParts<Arc<Receiver>> for Addressed {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, receiver: &Arc<Receiver>) -> Result<Self, RouteError> {
+        let offered = token::offered(&parts.headers);
+        let named = offered.iter().find_map(|token| {
+            Some((token, auth::token::webhook_task(token.expose_secret())?))
+        });
+        let (token, id) = named.ok_or(RouteError::Unauthorized)?;
+        let key = TaskKey { tenant: receiver.tenant.clone(), agent: receiver.host.clone(), id };
+        let now = receiver.clock.now();
+        let stored = receiver.store.tasks().find(&key, now).await?.ok_or(RouteError::Unauthorized)?;
+        let number = token::job_of(&stored.task, token).ok_or(RouteError::Unauthorized)?;
+        if stored.task.created_at.after(receiver.token_ttl) <= now {
+            tracing::info!(tenant.id = %key.tenant, task.id = %key.id, "notification's token is too old");
+            return Err(RouteError::Unauthorized);
+        }
+        Ok(Self { task: stored.task, number })
+    }
+}

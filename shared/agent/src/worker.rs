@@ -69,7 +69,11 @@ pub(crate) async fn work_as(agent: &Arc<Agent>, key: &TaskKey, holder: &str) -> 
     for _ in 0..STALE_ROUNDS {
         if run.task().status.state.is_terminal() {
             let rev = run.task().rev;
-            agent.store.tasks().release(key, holder, rev, Due::Never, Attempts::Reset).await?;
+            agent
+                .store
+                .tasks()
+                .release(key, holder, rev, Due::Never, Attempts::Reset)
+                .await?;
             return Ok(());
         }
         if attempt > agent.settings.max_attempts {

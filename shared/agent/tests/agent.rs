@@ -1,7 +1,11 @@
 //! The agent room against the real SDK client and an engine that enforces conditions: calls, worker, push.
 
-#![expect(missing_docs, reason = "a test crate")]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,7 +67,10 @@ struct Bench {
 }
 
 fn done() -> Outcome {
-    Outcome::Completed { artifacts: vec![Artifact::new("a", vec![Part::text("42")])], say: None }
+    Outcome::Completed {
+        artifacts: vec![Artifact::new("a", vec![Part::text("42")])],
+        say: None,
+    }
 }
 
 async fn bench(access: Access, script: Script) -> Bench {
@@ -76,7 +83,10 @@ async fn bench(access: Access, script: Script) -> Bench {
     };
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let door = Arc::new(Door::default());
-    let executor = Arc::new(Scripted { script, runs: AtomicUsize::new(0) });
+    let executor = Arc::new(Scripted {
+        script,
+        runs: AtomicUsize::new(0),
+    });
     let entropy = Arc::new(SystemEntropy);
     let card = a2a::card::Card {
         name: "Test".into(),
@@ -103,12 +113,30 @@ async fn bench(access: Access, script: Script) -> Bench {
         executor: executor.clone(),
         verifier: Verifier::new(URL.into(), vec![issuer]).unwrap(),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(Policy { allow_loopback: true, ..Policy::default() }, entropy.clone()).unwrap(),
+        outbound: Outbound::new(
+            Policy {
+                allow_loopback: true,
+                ..Policy::default()
+            },
+            entropy.clone(),
+        )
+        .unwrap(),
         clock: clock.clone(),
         entropy,
-        settings: Settings { cancel_check: Duration::from_millis(20), blocking_limit: Duration::from_secs(2), ..Settings::default() },
+        settings: Settings {
+            cancel_check: Duration::from_millis(20),
+            blocking_limit: Duration::from_secs(2),
+            ..Settings::default()
+        },
     });
-    Bench { agent, door, executor, clock, key, _database: database }
+    Bench {
+        agent,
+        door,
+        executor,
+        clock,
+        key,
+        _database: database,
+    }
 }
 
 impl Bench {
@@ -122,17 +150,25 @@ impl Bench {
             scopes: &["tasks"],
             lifetime: Duration::from_secs(300),
         };
-        let signed = self.key.sign(&grant, domain::Clock::now(self.clock.as_ref()), &SystemEntropy).unwrap();
+        let signed = self
+            .key
+            .sign(&grant, domain::Clock::now(self.clock.as_ref()), &SystemEntropy)
+            .unwrap();
         signed.expose_secret().to_owned()
     }
 
     async fn call(&self, token: Option<&str>, body: &Value) -> (StatusCode, Value) {
-        let mut request = Request::post("/").header("content-type", "application/json").header("a2a-version", "1.0");
+        let mut request = Request::post("/")
+            .header("content-type", "application/json")
+            .header("a2a-version", "1.0");
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let request = request.body(Body::from(body.to_string())).unwrap();
-        let response = agent::router(Arc::clone(&self.agent)).oneshot(request).await.unwrap();
+        let response = agent::router(Arc::clone(&self.agent))
+            .oneshot(request)
+            .await
+            .unwrap();
         let status = response.status();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice(&bytes).unwrap())
@@ -168,12 +204,17 @@ fn now() -> Value {
 }
 
 fn id_of(answer: &Value) -> String {
-    answer["result"]["task"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    answer["result"]["task"]["id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
+        .to_owned()
 }
 
 fn state(answer: &Value) -> &str {
     let task = answer["result"].get("task").unwrap_or(&answer["result"]);
-    task["status"]["state"].as_str().unwrap_or_else(|| panic!("{answer}"))
+    task["status"]["state"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
 }
 
 #[tokio::test]
@@ -181,7 +222,11 @@ async fn a_send_is_stored_acknowledged_worked_on_and_found() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     let (sent, calls) = store::counted(bench.send("ann", message("m1", "hi"), now())).await;
     assert_eq!(state(&sent), "TASK_STATE_SUBMITTED");
-    assert_eq!(calls.total(), 1, "one write before the acknowledgement: {calls:?}");
+    assert_eq!(
+        calls.total(),
+        1,
+        "one write before the acknowledgement: {calls:?}"
+    );
     bench.drain().await;
     let id = id_of(&sent);
     let (got, calls) = store::counted(bench.act("ann", "GetTask", &id)).await;
@@ -189,11 +234,20 @@ async fn a_send_is_stored_acknowledged_worked_on_and_found() {
     assert_eq!(state(&got), "TASK_STATE_COMPLETED");
     assert_eq!(got["result"]["artifacts"][0]["parts"][0]["text"], "42");
     // The log is gapless: submitted, working, artifact, completed.
-    let key = TaskKey { tenant: Tenant::parse("acme").unwrap(), agent: bench.agent.name.clone(), id: id.parse().unwrap() };
+    let key = TaskKey {
+        tenant: Tenant::parse("acme").unwrap(),
+        agent: bench.agent.name.clone(),
+        id: id.parse().unwrap(),
+    };
     let events = bench.agent.store.tasks().events(&key, 0, 100).await.unwrap();
-    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(
+        events.iter().map(|event| event.seq).collect::<Vec<_>>(),
+        [1, 2, 3, 4]
+    );
     // A doubled wake does nothing more.
-    agent::handle(&bench.agent, &Wake::task(&key, None)).await.unwrap();
+    agent::handle(&bench.agent, &Wake::task(&key, None))
+        .await
+        .unwrap();
     assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 1);
 }
 
@@ -208,7 +262,11 @@ async fn a_repeated_message_is_the_same_task_and_another_body_is_refused() {
     let neighbour = bench.send("bob", message("m1", "hi"), now()).await;
     assert_ne!(id_of(&first), id_of(&neighbour), "message ids are their sender's");
     bench.drain().await;
-    assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 2, "each task ran once");
+    assert_eq!(
+        bench.executor.runs.load(Ordering::SeqCst),
+        2,
+        "each task ran once"
+    );
 }
 
 #[tokio::test]
@@ -219,45 +277,78 @@ async fn others_tasks_do_not_exist_and_a_bad_token_gets_nowhere() {
     for operation in ["GetTask", "CancelTask"] {
         let foreign = bench.act("bob", operation, &id).await;
         assert_eq!(foreign["error"]["code"], -32001);
-        assert_eq!(foreign["error"], bench.act("bob", operation, unknown).await["error"]);
-        assert_eq!(foreign["error"], bench.act("bob", operation, "not a uuid").await["error"]);
+        assert_eq!(
+            foreign["error"],
+            bench.act("bob", operation, unknown).await["error"]
+        );
+        assert_eq!(
+            foreign["error"],
+            bench.act("bob", operation, "not a uuid").await["error"]
+        );
     }
     let mut follow = message("m2", "more");
     follow["taskId"] = json!(id);
     assert_eq!(bench.send("bob", follow, now()).await["error"]["code"], -32001);
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": id, "tenant": "globex" } });
-    assert_eq!(bench.call(Some(&bench.token("ann")), &body).await.1["error"]["code"], -32001);
+    let body =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": id, "tenant": "globex" } });
+    assert_eq!(
+        bench.call(Some(&bench.token("ann")), &body).await.1["error"]["code"],
+        -32001
+    );
     for token in [None, Some("rubbish"), Some("a.b.c")] {
         let (status, told) = bench.call(token, &body).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
-        assert!(told["www_authenticate"].as_str().unwrap().starts_with("Bearer"), "{told}");
+        assert!(
+            told["www_authenticate"].as_str().unwrap().starts_with("Bearer"),
+            "{told}"
+        );
     }
     let token = bench.token("ann");
     bench.clock.advance(Duration::from_secs(3600));
     let (status, told) = bench.call(Some(&token), &body).await;
-    assert_eq!((status, told["error_description"].as_str()), (StatusCode::UNAUTHORIZED, Some("token has expired")));
+    assert_eq!(
+        (status, told["error_description"].as_str()),
+        (StatusCode::UNAUTHORIZED, Some("token has expired"))
+    );
 }
 
 #[tokio::test]
 async fn an_open_agent_takes_strangers_but_keeps_them_apart_by_id() {
     let bench = bench(Access::Open, Box::new(|_, _| Ok(done()))).await;
-    let body = |text: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
-        "params": { "message": message("m1", text), "configuration": now() } });
+    let body = |text: &str| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+        "params": { "message": message("m1", text), "configuration": now() } })
+    };
     let first = bench.call(None, &body("hi")).await.1;
-    let other = bench.call(None, &body("another stranger, the same message id")).await.1;
+    let other = bench
+        .call(None, &body("another stranger, the same message id"))
+        .await
+        .1;
     assert_ne!(id_of(&first), id_of(&other));
     let get = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": id_of(&first) } });
     assert_eq!(state(&bench.call(None, &get).await.1), "TASK_STATE_SUBMITTED");
-    assert_eq!(bench.call(Some(&bench.token("ann")), &get).await.1["error"]["code"], -32001);
-    assert_eq!(bench.call(Some("rubbish"), &get).await.0, StatusCode::UNAUTHORIZED, "a token that is there must be good");
+    assert_eq!(
+        bench.call(Some(&bench.token("ann")), &get).await.1["error"]["code"],
+        -32001
+    );
+    assert_eq!(
+        bench.call(Some("rubbish"), &get).await.0,
+        StatusCode::UNAUTHORIZED,
+        "a token that is there must be good"
+    );
 }
 
 #[tokio::test]
 async fn a_blocking_send_waits_and_gives_up_in_time() {
-    let bench = bench(Access::Secured, Box::new(|number, run| match number {
-        0 => Ok(done()),
-        _ => Ok(Outcome::Parked { until: run.now().after(Duration::from_secs(60)) }),
-    }))
+    let bench = bench(
+        Access::Secured,
+        Box::new(|number, run| match number {
+            0 => Ok(done()),
+            _ => Ok(Outcome::Parked {
+                until: run.now().after(Duration::from_secs(60)),
+            }),
+        }),
+    )
     .await;
     let quick = bench.send("ann", message("m1", "quick"), json!({})).await;
     assert_eq!(state(&quick), "TASK_STATE_COMPLETED");
@@ -267,10 +358,16 @@ async fn a_blocking_send_waits_and_gives_up_in_time() {
 
 #[tokio::test]
 async fn a_question_is_answered_on_the_same_task() {
-    let bench = bench(Access::Secured, Box::new(|number, run| match number {
-        0 => Ok(Outcome::InputRequired("Where?".into())),
-        _ => Ok(Outcome::Completed { artifacts: Vec::new(), say: Some(run.task().last_user_message().unwrap().text()) }),
-    }))
+    let bench = bench(
+        Access::Secured,
+        Box::new(|number, run| match number {
+            0 => Ok(Outcome::InputRequired("Where?".into())),
+            _ => Ok(Outcome::Completed {
+                artifacts: Vec::new(),
+                say: Some(run.task().last_user_message().unwrap().text()),
+            }),
+        }),
+    )
     .await;
     let id = id_of(&bench.send("ann", message("m1", "weather"), now()).await);
     bench.drain().await;
@@ -288,27 +385,55 @@ async fn a_question_is_answered_on_the_same_task() {
     let told = bench.act("ann", "GetTask", &id).await;
     assert_eq!(told["result"]["status"]["message"]["parts"][0]["text"], "Oslo");
     follow["messageId"] = json!("m3");
-    assert_eq!(bench.send("ann", follow, now()).await["error"]["code"], -32004, "a finished task takes nothing more");
+    assert_eq!(
+        bench.send("ann", follow, now()).await["error"]["code"],
+        -32004,
+        "a finished task takes nothing more"
+    );
 }
 
 #[tokio::test]
 async fn a_task_that_changed_meanwhile_is_decided_again() {
-    let bench = bench(Access::Secured, Box::new(|number, _| if number < 2 { Err(ExecuteError::Stale) } else { Ok(done()) })).await;
+    let bench = bench(
+        Access::Secured,
+        Box::new(|number, _| {
+            if number < 2 {
+                Err(ExecuteError::Stale)
+            } else {
+                Ok(done())
+            }
+        }),
+    )
+    .await;
     let id = id_of(&bench.send("ann", message("m1", "hi"), now()).await);
     bench.drain().await;
-    assert_eq!(state(&bench.act("ann", "GetTask", &id).await), "TASK_STATE_COMPLETED");
+    assert_eq!(
+        state(&bench.act("ann", "GetTask", &id).await),
+        "TASK_STATE_COMPLETED"
+    );
     assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
 async fn what_may_work_later_is_tried_again_and_then_fails_with_its_reason() {
-    let bench = bench(Access::Secured, Box::new(|_, _| Err(ExecuteError::Retry("The oracle is away.".into())))).await;
+    let bench = bench(
+        Access::Secured,
+        Box::new(|_, _| Err(ExecuteError::Retry("The oracle is away.".into()))),
+    )
+    .await;
     let id = id_of(&bench.send("ann", message("m1", "hi"), now()).await);
     bench.drain().await;
     let failed = bench.act("ann", "GetTask", &id).await;
     assert_eq!(state(&failed), "TASK_STATE_FAILED");
-    assert_eq!(failed["result"]["status"]["message"]["parts"][0]["text"], "The oracle is away.");
-    assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 4, "once, and three times more");
+    assert_eq!(
+        failed["result"]["status"]["message"]["parts"][0]["text"],
+        "The oracle is away."
+    );
+    assert_eq!(
+        bench.executor.runs.load(Ordering::SeqCst),
+        4,
+        "once, and three times more"
+    );
 }
 
 #[tokio::test]
@@ -316,16 +441,38 @@ async fn an_execution_that_crashes_is_found_by_its_lease_and_is_poison_in_the_en
     // A crash: the lease is taken, and nobody ever comes back.
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     let id = id_of(&bench.send("ann", message("m1", "hi"), now()).await);
-    let key = TaskKey { tenant: Tenant::parse("acme").unwrap(), agent: bench.agent.name.clone(), id: id.parse().unwrap() };
+    let key = TaskKey {
+        tenant: Tenant::parse("acme").unwrap(),
+        agent: bench.agent.name.clone(),
+        id: id.parse().unwrap(),
+    };
     for crash in 0..bench.agent.settings.max_attempts {
         let now = domain::Clock::now(bench.clock.as_ref());
-        let leased = bench.agent.store.tasks().lease(&key, &format!("crash-{crash}"), now, now.after(Duration::from_secs(30))).await;
+        let leased = bench
+            .agent
+            .store
+            .tasks()
+            .lease(
+                &key,
+                &format!("crash-{crash}"),
+                now,
+                now.after(Duration::from_secs(30)),
+            )
+            .await;
         assert!(matches!(leased.unwrap(), store::Leased::Taken(_)));
-        agent::handle(&bench.agent, &Wake::task(&key, None)).await.unwrap();
-        assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 0, "a held lease is left alone");
+        agent::handle(&bench.agent, &Wake::task(&key, None))
+            .await
+            .unwrap();
+        assert_eq!(
+            bench.executor.runs.load(Ordering::SeqCst),
+            0,
+            "a held lease is left alone"
+        );
         bench.clock.advance(Duration::from_secs(31));
     }
-    agent::handle(&bench.agent, &Wake::task(&key, None)).await.unwrap();
+    agent::handle(&bench.agent, &Wake::task(&key, None))
+        .await
+        .unwrap();
     let poisoned = bench.act("ann", "GetTask", &id).await;
     assert_eq!(state(&poisoned), "TASK_STATE_FAILED");
     assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 0);
@@ -335,9 +482,15 @@ async fn an_execution_that_crashes_is_found_by_its_lease_and_is_poison_in_the_en
 async fn cancel_ends_the_task_and_loses_against_a_completion() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     let id = id_of(&bench.send("ann", message("m1", "hi"), now()).await);
-    assert_eq!(state(&bench.act("ann", "CancelTask", &id).await), "TASK_STATE_CANCELED");
+    assert_eq!(
+        state(&bench.act("ann", "CancelTask", &id).await),
+        "TASK_STATE_CANCELED"
+    );
     bench.drain().await;
-    assert_eq!(state(&bench.act("ann", "GetTask", &id).await), "TASK_STATE_CANCELED");
+    assert_eq!(
+        state(&bench.act("ann", "GetTask", &id).await),
+        "TASK_STATE_CANCELED"
+    );
     assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 0);
     let id = id_of(&bench.send("ann", message("m2", "hi"), now()).await);
     bench.drain().await;
@@ -367,14 +520,21 @@ async fn cancel_reaches_a_running_execution() {
         }
     );
     assert_eq!(state(&canceled), "TASK_STATE_CANCELED");
-    assert!(bench.door.0.lock().unwrap().is_empty(), "the execution was left in time");
+    assert!(
+        bench.door.0.lock().unwrap().is_empty(),
+        "the execution was left in time"
+    );
 }
 
 #[tokio::test]
 async fn push_tells_the_client_in_order_and_tries_again() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     let receiver = MockServer::start().await;
-    Mock::given(method("POST")).respond_with(ResponseTemplate::new(503)).up_to_n_times(1).mount(&receiver).await;
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(503))
+        .up_to_n_times(1)
+        .mount(&receiver)
+        .await;
     Mock::given(method("POST"))
         .and(header("x-a2a-notification-token", "secret-token"))
         .respond_with(ResponseTemplate::new(204))
@@ -385,24 +545,60 @@ async fn push_tells_the_client_in_order_and_tries_again() {
     let id = id_of(&bench.send("ann", message("m1", "hi"), configuration).await);
     bench.drain().await;
     // Nothing of the token lies in clear.
-    let key = TaskKey { tenant: Tenant::parse("acme").unwrap(), agent: bench.agent.name.clone(), id: id.parse().unwrap() };
-    let stored = bench.agent.store.tasks().find(&key, domain::Clock::now(bench.clock.as_ref())).await.unwrap().unwrap();
-    assert!(!serde_json::to_string(&stored.task).unwrap().contains("secret-token"));
+    let key = TaskKey {
+        tenant: Tenant::parse("acme").unwrap(),
+        agent: bench.agent.name.clone(),
+        id: id.parse().unwrap(),
+    };
+    let stored = bench
+        .agent
+        .store
+        .tasks()
+        .find(&key, domain::Clock::now(bench.clock.as_ref()))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        !serde_json::to_string(&stored.task)
+            .unwrap()
+            .contains("secret-token")
+    );
     let requests = receiver.received_requests().await.unwrap();
     assert!(requests.len() >= 2, "one failed, and it was tried again");
     let last: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
-    assert!(last.to_string().contains("TASK_STATE_COMPLETED") && last.to_string().contains("42"), "{last}");
+    assert!(
+        last.to_string().contains("TASK_STATE_COMPLETED") && last.to_string().contains("42"),
+        "{last}"
+    );
     let before = requests.len();
-    bench.agent.wake.wake(&Wake::push(&key, stored.task.push_configs[0].clone(), None), Duration::ZERO).await.unwrap();
+    bench
+        .agent
+        .wake
+        .wake(
+            &Wake::push(&key, stored.task.push_configs[0].clone(), None),
+            Duration::ZERO,
+        )
+        .await
+        .unwrap();
     bench.drain().await;
-    assert_eq!(receiver.received_requests().await.unwrap().len(), before, "what was told is not told again");
+    assert_eq!(
+        receiver.received_requests().await.unwrap().len(),
+        before,
+        "what was told is not told again"
+    );
 }
 
 #[tokio::test]
 async fn a_push_address_that_nobody_may_call_is_refused_before_anything_is_stored() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
-    for url in ["ftp://example.com/x", "http://169.254.169.254/latest", "https://10.0.0.1/x", "not a url"] {
-        let configuration = json!({ "returnImmediately": true, "taskPushNotificationConfig": { "url": url } });
+    for url in [
+        "ftp://example.com/x",
+        "http://169.254.169.254/latest",
+        "https://10.0.0.1/x",
+        "not a url",
+    ] {
+        let configuration =
+            json!({ "returnImmediately": true, "taskPushNotificationConfig": { "url": url } });
         let refused = bench.send("ann", message("m1", "hi"), configuration).await;
         assert_eq!(refused["error"]["code"], -32602, "{url}: {refused}");
     }

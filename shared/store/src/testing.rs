@@ -25,8 +25,8 @@ impl Database {
         let config = aws_config::SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static("eu-central-1"))
-            .credentials_provider(SharedCredentialsProvider::new(Credentials::from_keys(
-                "test", "test", None,
+            .credentials_provider(SharedCredentialsProvider::new(Credentials::new(
+                "test", "test", None, None, "test",
             )))
             .endpoint_url(&self.endpoint)
             .build();

@@ -29,7 +29,7 @@ pub(crate) async fn endpoint(
     let done = match call {
         Call::Send(call) => {
             let history_length = call.history_length;
-            let sent = send::send(&agent, &called.caller, *call, generation, called.trace).await;
+            let sent = send::send(&agent, &called.caller, call, generation, called.trace).await;
             sent.map(|task| a2a::encode::send_result(&task, generation, history_length))
         }
         Call::Get {

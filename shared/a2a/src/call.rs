@@ -7,7 +7,10 @@ use domain::{
 use url::Url;
 
 /// One call of an agent.
-#[expect(clippy::large_enum_variant, reason = "a call lives once, on the way from the wire to its handler")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a call lives once, on the way from the wire to its handler"
+)]
 #[derive(Debug, Clone)]
 pub enum Call {
     /// A message: starts a task, or goes on with one.
@@ -147,7 +150,11 @@ impl RemoteTask {
         Notification {
             remote_task_id: Some(self.id),
             update: Some(self.status),
-            artifacts: self.artifacts.into_iter().map(|artifact| (artifact, false)).collect(),
+            artifacts: self
+                .artifacts
+                .into_iter()
+                .map(|artifact| (artifact, false))
+                .collect(),
             snapshot: true,
         }
     }

@@ -34,8 +34,13 @@ pub(crate) fn push_target(
     token: Option<String>,
     authentication: Option<PushAuth>,
 ) -> Result<PushTarget, Fault> {
-    if authentication.as_ref().is_some_and(|auth| !is_token(&auth.scheme)) {
-        return Err(Fault::new("the push notification's authentication scheme is none"));
+    if authentication
+        .as_ref()
+        .is_some_and(|auth| !is_token(&auth.scheme))
+    {
+        return Err(Fault::new(
+            "the push notification's authentication scheme is none",
+        ));
     }
     Ok(PushTarget {
         id: filled(id).map(|id| PushConfigId::parse(&id)).transpose()?,
@@ -47,7 +52,10 @@ pub(crate) fn push_target(
 
 /// A token of HTTP's grammar, as far as schemes need it.
 fn is_token(text: &str) -> bool {
-    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+".contains(&byte))
+    (1..=64).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~+".contains(&byte))
 }
 
 /// A history length, which is never negative.

@@ -94,7 +94,8 @@ fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) 
     let Value::Object(request) = request else {
         return Err(invalid("a request is one JSON object; batches are not supported"));
     };
-    so_far.id = RequestId::read(request.get("id")).ok_or_else(|| invalid("id must be text, a number or null"))?;
+    so_far.id =
+        RequestId::read(request.get("id")).ok_or_else(|| invalid("id must be text, a number or null"))?;
     if request.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid("jsonrpc must be \"2.0\""));
     }
@@ -124,7 +125,9 @@ fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) 
         }),
         "tasks/cancel" => v0_3::read_id(params()?).map(|(id, _)| Call::Cancel { id, tenant: None }),
         unserved if UNSERVED.contains(&unserved) => {
-            return Err(A2aError::UnsupportedOperation(format!("{unserved} is not supported")));
+            return Err(A2aError::UnsupportedOperation(format!(
+                "{unserved} is not supported"
+            )));
         }
         unknown => return Err(A2aError::MethodNotFound(capped(unknown, 64))),
     };
@@ -191,7 +194,9 @@ pub fn cancel_request(id: &str, task: &str, tenant: Option<&str>, generation: Ge
 
 fn by_id(task: &str, tenant: Option<&str>) -> Map<String, Value> {
     let tenant = tenant.map(|tenant| ("tenant".to_owned(), json!(tenant)));
-    std::iter::once(("id".to_owned(), json!(task))).chain(tenant).collect()
+    std::iter::once(("id".to_owned(), json!(task)))
+        .chain(tenant)
+        .collect()
 }
 
 fn request(id: &str, method: &str, params: Value) -> Value {
@@ -208,7 +213,7 @@ pub fn answer(mut body: Value) -> Result<Value, A2aError> {
         let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
         return Err(A2aError::from_code(code.unwrap_or_default(), message));
     }
-    body.get_mut("result")
-        .map(Value::take)
-        .ok_or_else(|| A2aError::InvalidAgentResponse("the answer has neither a result nor an error".to_owned()))
+    body.get_mut("result").map(Value::take).ok_or_else(|| {
+        A2aError::InvalidAgentResponse("the answer has neither a result nor an error".to_owned())
+    })
 }

@@ -75,7 +75,9 @@ fn object(fields: &Map<String, Value>, depth: usize) -> Result<Value, Fault> {
         }
         let free = FREE.contains(&camel.as_str());
         let value = match value {
-            Value::String(text) if camel == "raw" => standard_base64(text).map_or_else(|| value.clone(), Value::String),
+            Value::String(text) if camel == "raw" => {
+                standard_base64(text).map_or_else(|| value.clone(), Value::String)
+            }
             _ => walk(value, depth + 1, free)?,
         };
         tidied.insert(camel, value);

@@ -16,7 +16,9 @@ use crate::{A2aError, SendCall, encode, v0_3, v1_0};
 pub fn parse_send(body: &[u8], generation: Generation) -> Result<SendCall, A2aError> {
     let told: Value = serde_json::from_slice(body).map_err(|_| A2aError::ParseError)?;
     if !told.is_object() {
-        return Err(A2aError::InvalidRequest("a request is one JSON object".to_owned()));
+        return Err(A2aError::InvalidRequest(
+            "a request is one JSON object".to_owned(),
+        ));
     }
     let read = tidy(&told).and_then(|told| match generation {
         Generation::V1_0 => v1_0::read_send_call(told),
@@ -71,10 +73,16 @@ pub fn failure(error: &A2aError, generation: Generation) -> (u16, Value) {
 /// Reads an agent's refusal; `None` where the body is none.
 #[must_use]
 pub fn read_failure(body: &Value) -> Option<A2aError> {
-    let error = body.get("error").filter(|error| error.is_object()).unwrap_or(body);
+    let error = body
+        .get("error")
+        .filter(|error| error.is_object())
+        .unwrap_or(body);
     let message = error.get("message").and_then(Value::as_str)?;
     let details = error.get("details").and_then(Value::as_array);
-    let reasons = details.into_iter().flatten().filter_map(|detail| detail.get("reason")?.as_str());
+    let reasons = details
+        .into_iter()
+        .flatten()
+        .filter_map(|detail| detail.get("reason")?.as_str());
     let named = reasons.chain(error.get("type").and_then(Value::as_str));
     let by_name = named.filter_map(|name| A2aError::from_name(name, message)).next();
     by_name.or_else(|| {

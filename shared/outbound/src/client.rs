@@ -1,15 +1,21 @@
-//! The guarded client.
+//! The guarded client: one HTTP exchange with bounded time, bounded body, checked address and a trace.
 
 use std::sync::Arc;
 
-use a2a::{Answer, RemoteTask, SendCall};
-use domain::{Endpoint, Entropy, Generation, RemoteTaskId, SecretString, TraceParent};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use bytes::{Bytes, BytesMut};
+use domain::{Entropy, ExposeSecret, SecretString, TraceParent};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 use url::Url;
 
+use crate::guard::{self, Blocked, GuardedDns};
 use crate::{CallError, Policy, SetupError};
+
+/// What API Gateway makes of `WWW-Authenticate`.
+const REMAPPED_CHALLENGE: &str = "x-amzn-remapped-www-authenticate";
+/// The words by which an agent says that a token is no longer good.
+const EXPIRY_WORDS: [&str; 2] = ["invalid_token", "token has expired"];
 
 /// The way out. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
@@ -19,23 +25,72 @@ pub struct Outbound {
     entropy: Arc<dyn Entropy>,
 }
 
-/// One push notification to deliver.
-#[derive(Debug, Clone)]
-pub struct PushDelivery {
-    /// The webhook.
-    pub url: Url,
-    /// The token by which the receiver knows the notification for its own.
-    pub token: Option<SecretString>,
-    /// The scheme of the `Authorization` header.
-    pub scheme: Option<String>,
-    /// The credentials of the `Authorization` header.
-    pub credentials: Option<SecretString>,
-    /// The notification.
-    pub body: Value,
-    /// The generation it is written in.
-    pub generation: Generation,
-    /// Its id: the same one with every resend.
-    pub id: String,
+impl std::fmt::Debug for Outbound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outbound")
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One request, before it is sent.
+pub(crate) struct Ask<'a> {
+    pub(crate) method: Method,
+    pub(crate) url: &'a Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) trace: Option<&'a TraceParent>,
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn get(url: &'a Url, trace: Option<&'a TraceParent>) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            headers: HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]),
+            body: None,
+            trace,
+        }
+    }
+
+    pub(crate) fn post(url: &'a Url, body: &Value, trace: Option<&'a TraceParent>) -> Self {
+        let mut ask = Self::get(url, trace);
+        ask.method = Method::POST;
+        ask.headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        ask.body = Some(body.to_string().into_bytes());
+        ask
+    }
+
+    pub(crate) fn bearer(self, token: Option<&SecretString>) -> Result<Self, CallError> {
+        match token {
+            Some(token) => self.secret(AUTHORIZATION, &format!("Bearer {}", token.expose_secret())),
+            None => Ok(self),
+        }
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers
+            .insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        self
+    }
+
+    /// A header that logs never show.
+    pub(crate) fn secret(mut self, name: HeaderName, value: &str) -> Result<Self, CallError> {
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| CallError::NotAllowed(format!("the value for {name} cannot stand in a header")))?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+}
+
+/// What came back, whatever its status.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    challenge: Option<String>,
+    with_token: bool,
+    pub(crate) body: Bytes,
 }
 
 impl Outbound {
@@ -44,108 +99,156 @@ impl Outbound {
     /// # Errors
     /// [`SetupError`] where TLS cannot be set up.
     pub fn new(policy: Policy, entropy: Arc<dyn Entropy>) -> Result<Self, SetupError> {
-        let _ = (policy, entropy);
-        todo!()
+        #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .tcp_nodelay(true)
+            .timeout(policy.timeout)
+            .connect_timeout(policy.connect_timeout)
+            .pool_idle_timeout(policy.idle_timeout)
+            .user_agent(concat!("switchyard/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(GuardedDns::shared(policy.allow_loopback))
+            .build()
+            .map_err(SetupError)?;
+        Ok(Self {
+            http,
+            policy,
+            entropy,
+        })
     }
 
     /// Checks a URL without asking DNS: what is refused here is refused for ever.
     ///
     /// # Errors
     /// [`CallError::NotAllowed`] with the reason.
-    pub fn check(&self, url: &Url) -> Result<(), CallError> {
-        let _ = (url, &self.http, &self.policy, &self.entropy);
-        todo!()
+    pub fn check_url(&self, url: &Url) -> Result<(), CallError> {
+        guard::check(url, self.policy.allow_loopback)
+            .map_err(|Blocked(reason)| CallError::NotAllowed(reason.to_owned()))
     }
 
-    /// Sends a message to an agent.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn send(
-        &self,
-        to: &Endpoint,
-        call: &SendCall,
-        token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
-    ) -> Result<Answer, CallError> {
-        let _ = (to, call, token, trace);
-        todo!()
+    /// A random id for a request.
+    pub(crate) fn request_id(&self) -> String {
+        self.entropy.uuid().to_string()
     }
 
-    /// Looks at a task at an agent.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn task(
-        &self,
-        to: &Endpoint,
-        id: &RemoteTaskId,
-        token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
-    ) -> Result<RemoteTask, CallError> {
-        let _ = (to, id, token, trace);
-        todo!()
+    /// One exchange. Each hop of a trace gets its own parent id.
+    pub(crate) async fn exchange(&self, mut ask: Ask<'_>) -> Result<Answered, CallError> {
+        self.check_url(ask.url)?;
+        if let Some(trace) = ask.trace
+            && let Ok(hop) = HeaderValue::from_str(&trace.child(self.entropy.as_ref()).to_string())
+        {
+            ask.headers.insert("traceparent", hop);
+        }
+        let with_token = ask.headers.contains_key(AUTHORIZATION);
+        let mut request = self
+            .http
+            .request(ask.method, ask.url.clone())
+            .headers(ask.headers);
+        if let Some(body) = ask.body {
+            request = request.body(body);
+        }
+        let response = request.send().await.map_err(failed)?;
+        let status = response.status().as_u16();
+        let challenge = [WWW_AUTHENTICATE.as_str(), REMAPPED_CHALLENGE]
+            .iter()
+            .find_map(|name| response.headers().get(*name)?.to_str().ok().map(str::to_owned));
+        tracing::debug!(host = ask.url.host_str(), status, "call answered");
+        let body = match self.read(response).await {
+            Ok(body) => body,
+            // A refusal is told by its status; a body too large for it is not needed.
+            Err(CallError::BadAnswer(_)) if status >= 400 => Bytes::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(Answered {
+            status,
+            challenge,
+            with_token,
+            body,
+        })
     }
 
-    /// Calls a task at an agent off.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn cancel(
-        &self,
-        to: &Endpoint,
-        id: &RemoteTaskId,
-        token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
-    ) -> Result<RemoteTask, CallError> {
-        let _ = (to, id, token, trace);
-        todo!()
+    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, CallError> {
+        let too_large = || CallError::BadAnswer(format!("it is larger than {} bytes", self.policy.max_body));
+        let told = response
+            .content_length()
+            .and_then(|length| usize::try_from(length).ok());
+        if told.is_some_and(|length| length > self.policy.max_body) {
+            return Err(too_large());
+        }
+        let mut body = BytesMut::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > self.policy.max_body {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body.freeze())
+    }
+}
+
+impl Answered {
+    /// The answer where it is a success, or what its status means.
+    pub(crate) fn success(self) -> Result<Self, CallError> {
+        if (200..300).contains(&self.status) {
+            return Ok(self);
+        }
+        let expired = self.with_token && self.tells_expiry();
+        match self.status {
+            401 => Err(CallError::Unauthorized {
+                expired,
+                challenge: self.challenge,
+            }),
+            // Some gateways answer so to a token that ran out.
+            403 if expired => Err(CallError::Unauthorized {
+                expired,
+                challenge: self.challenge,
+            }),
+            403 => Err(CallError::Forbidden {
+                challenge: self.challenge,
+            }),
+            status => Err(CallError::Status(status)),
+        }
     }
 
-    /// Fetches an agent card: from the card's own URL, or from the well-known places below a base URL.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn card(&self, url: &Url) -> Result<Value, CallError> {
-        let _ = url;
-        todo!()
+    /// True where header or body say that the token is no longer good.
+    fn tells_expiry(&self) -> bool {
+        let body = self.body.get(..self.body.len().min(4096)).unwrap_or_default();
+        let body = String::from_utf8_lossy(body);
+        [self.challenge.as_deref().unwrap_or_default(), &body]
+            .into_iter()
+            .any(|text| {
+                let text = text.to_ascii_lowercase();
+                EXPIRY_WORDS.iter().any(|words| text.contains(words))
+            })
     }
 
-    /// Delivers a push notification.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn push(&self, delivery: &PushDelivery, trace: Option<&TraceParent>) -> Result<(), CallError> {
-        let _ = (delivery, trace);
-        todo!()
+    pub(crate) fn json(&self) -> Result<Value, CallError> {
+        serde_json::from_slice(&self.body).map_err(|_| CallError::BadAnswer("it is not JSON".to_owned()))
     }
 
-    /// Gets JSON.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn get_json<T: DeserializeOwned>(
-        &self,
-        url: &Url,
-        token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
-    ) -> Result<T, CallError> {
-        let _ = (url, token, trace);
-        todo!()
+    /// True where a token was sent and the agent says in its own words that it has expired.
+    pub(crate) fn expired_by(&self, message: &str) -> bool {
+        self.with_token && message.to_ascii_lowercase().contains("token has expired")
     }
+}
 
-    /// Posts JSON and reads JSON.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn post_json<B: Serialize + Sync + ?Sized, T: DeserializeOwned>(
-        &self,
-        url: &Url,
-        body: &B,
-        token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
-    ) -> Result<T, CallError> {
-        let _ = (url, body, token, trace);
-        todo!()
+/// What a failed exchange means. The guard's own refusal sits somewhere in the chain of causes.
+fn failed(error: reqwest::Error) -> CallError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(source) = cause {
+        if let Some(Blocked(reason)) = source.downcast_ref::<Blocked>() {
+            return CallError::NotAllowed((*reason).to_owned());
+        }
+        cause = source.source();
+    }
+    if error.is_timeout() {
+        CallError::Timeout
+    } else {
+        // The URL may hold what no log should.
+        CallError::Unreachable {
+            source: error.without_url(),
+        }
     }
 }

@@ -50,8 +50,11 @@ impl CallError {
         match self {
             Self::Unreachable { .. } | Self::Timeout => true,
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500 | 502..=504),
-            Self::Refused(error) => matches!(error, A2aError::Internal { .. }),
-            Self::Unauthorized { .. } | Self::Forbidden { .. } | Self::NotAllowed(_) | Self::BadAnswer(_) => false,
+            // The same message id goes with the next try, so that nothing is done twice.
+            Self::Refused(error) => error.code() == A2aError::internal().code(),
+            Self::Unauthorized { .. } | Self::Forbidden { .. } | Self::NotAllowed(_) | Self::BadAnswer(_) => {
+                false
+            }
         }
     }
 }

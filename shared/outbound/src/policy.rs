@@ -11,6 +11,8 @@ pub struct Policy {
     pub timeout: Duration,
     /// How long a connection may take to open.
     pub connect_timeout: Duration,
+    /// How long an unused connection is kept. Short: a frozen sandbox wakes to dead ones.
+    pub idle_timeout: Duration,
     /// Most bytes of an answer.
     pub max_body: usize,
 }
@@ -21,6 +23,7 @@ impl Default for Policy {
             allow_loopback: false,
             timeout: Duration::from_secs(20),
             connect_timeout: Duration::from_secs(5),
+            idle_timeout: Duration::from_secs(20),
             max_body: 1024 * 1024,
         }
     }

@@ -10,7 +10,7 @@ use url::Url;
 use crate::{CallError, Outbound};
 
 /// The registry at its address.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Registry {
     outbound: Outbound,
     url: Url,
@@ -76,7 +76,17 @@ impl Registry {
         token: &SecretString,
         trace: Option<&TraceParent>,
     ) -> Result<Found, CallError> {
-        let _ = (tags, token, trace, &self.outbound, &self.url);
-        todo!()
+        let mut url = self.url.clone();
+        match url.path_segments_mut() {
+            Ok(mut segments) => {
+                segments.pop_if_empty().push("agents");
+            }
+            Err(()) => return Err(CallError::NotAllowed("it is not an HTTP address".to_owned())),
+        }
+        if !tags.is_empty() {
+            url.query_pairs_mut()
+                .extend_pairs(tags.iter().map(|tag| ("tag", tag.to_string())));
+        }
+        self.outbound.get_json(&url, Some(token), trace).await
     }
 }

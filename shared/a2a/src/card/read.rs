@@ -43,8 +43,15 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
     if endpoints.is_empty() && reasons.is_empty() {
         reasons.push("the card has no JSONRPC or HTTP+JSON interface of A2A 1.0 or 0.3".to_owned());
     }
-    let can = |capability: &str| card.pointer(&format!("/capabilities/{capability}")).and_then(Value::as_bool);
-    let asks = |list: &str| card.get(list).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    let can = |capability: &str| {
+        card.pointer(&format!("/capabilities/{capability}"))
+            .and_then(Value::as_bool)
+    };
+    let asks = |list: &str| {
+        card.get(list)
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+    };
     Some(ForeignCard {
         name: text(&card, "name", "the card", Need::Filled(MAX_SHORT), reasons),
         description: text(&card, "description", "the card", Need::Any(MAX_LONG), reasons),
@@ -54,7 +61,10 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         push_notifications: can("pushNotifications").unwrap_or(false),
         streaming: can("streaming").unwrap_or(false),
         secured: asks("securityRequirements") || asks("security"),
-        documentation_url: card.get("documentationUrl").and_then(Value::as_str).and_then(|url| Url::parse(url).ok()),
+        documentation_url: card
+            .get("documentationUrl")
+            .and_then(Value::as_str)
+            .and_then(|url| Url::parse(url).ok()),
     })
 }
 
@@ -106,8 +116,10 @@ fn skills(card: &Value, reasons: &mut Vec<String>) -> Vec<ForeignSkill> {
         }
         let id = text(skill, "id", &of, Need::Filled(MAX_SHORT), reasons);
         let told = texts(skill, "tags", &of, MAX_SHORT, reasons);
-        let (tags, plain_tags): (Vec<_>, Vec<_>) =
-            told.into_iter().map(|tag| Tag::parse(&tag).map_err(|_| tag)).partition(Result::is_ok);
+        let (tags, plain_tags): (Vec<_>, Vec<_>) = told
+            .into_iter()
+            .map(|tag| Tag::parse(&tag).map_err(|_| tag))
+            .partition(Result::is_ok);
         read.push(ForeignSkill {
             name: text(skill, "name", &of, Need::Any(MAX_SHORT), reasons),
             description: text(skill, "description", &of, Need::Any(MAX_LONG), reasons),
@@ -125,7 +137,9 @@ fn texts(holder: &Value, name: &str, of: &str, max: usize, reasons: &mut Vec<Str
         None => return Vec::new(),
         Some(Value::Array(items)) if items.len() <= MAX_ITEMS => items,
         Some(_) => {
-            reasons.push(format!("{of}: {name} must be a list of at most {MAX_ITEMS} texts"));
+            reasons.push(format!(
+                "{of}: {name} must be a list of at most {MAX_ITEMS} texts"
+            ));
             return Vec::new();
         }
     };
@@ -139,10 +153,21 @@ fn texts(holder: &Value, name: &str, of: &str, max: usize, reasons: &mut Vec<Str
 
 /// The interfaces that we can call: 1.0's list as it stands, then what 0.3's fields add.
 fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
-    let list = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten().take(MAX_ITEMS);
+    let list = |name: &str| {
+        card.get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .take(MAX_ITEMS)
+    };
     let field = |holder: &Value, name: &str| holder.get(name).and_then(Value::as_str).map(str::to_owned);
 
-    let mut told: Vec<(Option<String>, Option<Transport>, Option<Generation>, Option<String>)> = Vec::new();
+    let mut told: Vec<(
+        Option<String>,
+        Option<Transport>,
+        Option<Generation>,
+        Option<String>,
+    )> = Vec::new();
     for interface in list("supportedInterfaces") {
         let version = field(interface, "protocolVersion").unwrap_or_else(|| "1.0".to_owned());
         told.push((
@@ -154,7 +179,11 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
     }
     // A card without a version is 0.2's or 0.3's; those below 0.3 are called the same way.
     let version = field(card, "protocolVersion").unwrap_or_else(|| "0.3".to_owned());
-    let legacy = if version.starts_with("0.2") { Some(Generation::V0_3) } else { generation(&version) };
+    let legacy = if version.starts_with("0.2") {
+        Some(Generation::V0_3)
+    } else {
+        generation(&version)
+    };
     if let Some(url) = field(card, "url") {
         let preferred = field(card, "preferredTransport").unwrap_or_else(|| "JSONRPC".to_owned());
         told.push((Some(url), transport(&preferred), legacy, None));

@@ -56,7 +56,10 @@ fn official(card: &Card) -> wire::AgentCard {
         }),
         documentation_url: card.documentation_url.as_ref().map(ToString::to_string),
         icon_url: None,
-        security_schemes: card.secured.as_ref().map(|bearer| HashMap::from([(SCHEME.to_owned(), scheme(bearer))])),
+        security_schemes: card
+            .secured
+            .as_ref()
+            .map(|bearer| HashMap::from([(SCHEME.to_owned(), scheme(bearer))])),
         security_requirements: card
             .secured
             .as_ref()
@@ -106,7 +109,10 @@ fn fields_0_3(card: &Card) -> Map<String, Value> {
     put("supportsAuthenticatedExtendedCard", json!(card.extended));
     put("defaultInputModes", json!(card.default_input_modes));
     put("defaultOutputModes", json!(card.default_output_modes));
-    put("skills", card.skills.iter().map(|known| json!(skill(known))).collect());
+    put(
+        "skills",
+        card.skills.iter().map(|known| json!(skill(known))).collect(),
+    );
     if let Some(url) = &card.documentation_url {
         put("documentationUrl", json!(url.as_str()));
     }

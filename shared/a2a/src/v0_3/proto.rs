@@ -25,7 +25,9 @@ pub(crate) fn to_proto(plain: Value) -> Value {
                     ("state", Value::String(state)) => (name, json!(state_out(&state))),
                     ("data", value) => (name, json!({ "data": value })),
                     ("file", value) => (name, file_out(value)),
-                    ("pushNotificationConfig", value) if is_configuration => ("pushNotification".to_owned(), value),
+                    ("pushNotificationConfig", value) if is_configuration => {
+                        ("pushNotification".to_owned(), value)
+                    }
                     (free, value) if FREE.contains(&free) => (name, value),
                     (_, value) => (name, to_proto(value)),
                 };
@@ -51,7 +53,9 @@ fn plain(told: Value, was_proto: &mut bool) -> Value {
             let mut read = Map::new();
             for (name, value) in fields {
                 let (name, value) = match (name.as_str(), value) {
-                    ("content", value @ Value::Array(_)) => (proto("parts", was_proto), plain(value, was_proto)),
+                    ("content", value @ Value::Array(_)) => {
+                        (proto("parts", was_proto), plain(value, was_proto))
+                    }
                     ("request", value) => (proto("message", was_proto), plain(value, was_proto)),
                     ("pushNotification", value) => (proto("pushNotificationConfig", was_proto), value),
                     ("role", Value::String(role)) => match role.strip_prefix("ROLE_") {
@@ -107,11 +111,15 @@ fn state_in(state: &str) -> String {
 /// The field is `bytes`, and the official SDK put the base64 text there: in JSON it is base64 twice.
 fn file_out(mut file: Value) -> Value {
     let fields = file.as_object_mut().map(std::mem::take).unwrap_or_default();
-    let fields = fields.into_iter().map(|(name, value)| match (name.as_str(), value) {
-        ("bytes", Value::String(text)) => ("fileWithBytes".to_owned(), json!(encode_base64(text.as_bytes()))),
-        ("uri", value) => ("fileWithUri".to_owned(), value),
-        (_, value) => (name, value),
-    });
+    let fields = fields
+        .into_iter()
+        .map(|(name, value)| match (name.as_str(), value) {
+            ("bytes", Value::String(text)) => {
+                ("fileWithBytes".to_owned(), json!(encode_base64(text.as_bytes())))
+            }
+            ("uri", value) => ("fileWithUri".to_owned(), value),
+            (_, value) => (name, value),
+        });
     Value::Object(fields.collect())
 }
 
@@ -119,11 +127,13 @@ fn file_in(mut file: Value) -> Value {
     let Some(fields) = file.as_object_mut().map(std::mem::take) else {
         return file;
     };
-    let fields = fields.into_iter().map(|(name, value)| match (name.as_str(), value) {
-        ("fileWithBytes", Value::String(text)) => ("bytes".to_owned(), Value::String(once(text))),
-        ("fileWithUri", value) => ("uri".to_owned(), value),
-        (_, value) => (name, value),
-    });
+    let fields = fields
+        .into_iter()
+        .map(|(name, value)| match (name.as_str(), value) {
+            ("fileWithBytes", Value::String(text)) => ("bytes".to_owned(), Value::String(once(text))),
+            ("fileWithUri", value) => ("uri".to_owned(), value),
+            (_, value) => (name, value),
+        });
     Value::Object(fields.collect())
 }
 

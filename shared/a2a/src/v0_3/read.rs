@@ -2,8 +2,8 @@
 //! in what comes out. What is read here was tidied before.
 
 use domain::{
-    Artifact, ContextId, Message, MessageId, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate, Role,
-    SecretString, TaskId, TaskState, Timestamp,
+    Artifact, ContextId, Message, MessageId, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate,
+    Role, SecretString, TaskId, TaskState, Timestamp,
 };
 use serde_json::Value;
 
@@ -98,15 +98,22 @@ fn task_type(told: Value) -> Result<RemoteTask, Fault> {
         id: RemoteTaskId::parse(&read.id)?,
         context_id: ContextId::parse(&read.context_id).ok(),
         status: status(read.status)?,
-        artifacts: read.artifacts.into_iter().map(artifact).collect::<Result<_, _>>()?,
+        artifacts: read
+            .artifacts
+            .into_iter()
+            .map(artifact)
+            .collect::<Result<_, _>>()?,
     })
 }
 
 fn status(told: types::Status) -> Result<RemoteUpdate, Fault> {
     let message = told.message.map(message).transpose()?;
     Ok(RemoteUpdate {
-        state: TaskState::parse(&told.state).ok_or_else(|| Fault::new("the task's state is none of A2A's"))?,
-        text: message.map(|message| message.text()).filter(|text| !text.is_empty()),
+        state: TaskState::parse(&told.state)
+            .ok_or_else(|| Fault::new("the task's state is none of A2A's"))?,
+        text: message
+            .map(|message| message.text())
+            .filter(|text| !text.is_empty()),
         at: told.timestamp.as_deref().and_then(Timestamp::parse),
     })
 }
@@ -127,7 +134,9 @@ fn message(told: types::Message) -> Result<Message, Fault> {
         message_id: MessageId::parse(&told.message_id)?,
         role,
         parts: told.parts.into_iter().map(part).collect::<Result<_, _>>()?,
-        context_id: filled(told.context_id).map(|id| ContextId::parse(&id)).transpose()?,
+        context_id: filled(told.context_id)
+            .map(|id| ContextId::parse(&id))
+            .transpose()?,
         task_id: told.task_id.and_then(|id| TaskId::parse(&id).ok()),
         metadata: told.metadata,
         extensions: told.extensions,
@@ -158,7 +167,11 @@ fn part(told: types::Part) -> Result<Part, Fault> {
         ("text", Some(text), ..) | ("", Some(text), None, None) => Part::text(text),
         ("file", _, Some(file), _) | ("", None, Some(file), None) => file_part(file)?,
         ("data", _, _, Some(data)) | ("", None, None, Some(data)) => Part::data(data),
-        _ => return Err(Fault::new("each part must be a text, a file or data, as its kind says")),
+        _ => {
+            return Err(Fault::new(
+                "each part must be a text, a file or data, as its kind says",
+            ));
+        }
     };
     if let PartContent::Data(data) = &mut part.content
         && metadata.get(LONE_VALUE) == Some(&Value::Bool(true))
@@ -173,9 +186,9 @@ fn part(told: types::Part) -> Result<Part, Fault> {
 
 fn file_part(file: types::File) -> Result<Part, Fault> {
     let content = match (file.bytes, file.uri) {
-        (Some(bytes), None) => {
-            PartContent::Raw(standard_base64(&bytes).ok_or_else(|| Fault::new("a file's bytes must be base64"))?)
-        }
+        (Some(bytes), None) => PartContent::Raw(
+            standard_base64(&bytes).ok_or_else(|| Fault::new("a file's bytes must be base64"))?,
+        ),
         (None, Some(uri)) => PartContent::Url(uri),
         _ => return Err(Fault::new("a file must have either bytes or a uri")),
     };

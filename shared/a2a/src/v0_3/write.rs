@@ -56,7 +56,10 @@ pub(crate) fn event(task: &domain::Task, event: &Event) -> Option<Value> {
 
 pub(crate) fn send_call(call: &SendCall) -> Value {
     let message = types::Message {
-        task_id: call.task_id.clone().or_else(|| call.message.task_id.map(|id| id.to_string())),
+        task_id: call
+            .task_id
+            .clone()
+            .or_else(|| call.message.task_id.map(|id| id.to_string())),
         ..message_type(&call.message)
     };
     to_json(&types::SendParams {
@@ -64,7 +67,9 @@ pub(crate) fn send_call(call: &SendCall) -> Value {
         configuration: types::Configuration {
             accepted_output_modes: call.accepted_output_modes.clone(),
             blocking: Some(!call.return_immediately),
-            history_length: call.history_length.map(|length| i32::try_from(length).unwrap_or(i32::MAX)),
+            history_length: call
+                .history_length
+                .map(|length| i32::try_from(length).unwrap_or(i32::MAX)),
             push_notification_config: call.push.as_ref().map(push_config),
         },
         metadata: call.metadata.clone(),
@@ -75,10 +80,16 @@ fn push_config(target: &PushTarget) -> types::PushConfig {
     types::PushConfig {
         id: target.id.as_ref().map(PushConfigId::to_string),
         url: target.url.to_string(),
-        token: target.token.as_ref().map(|token| token.expose_secret().to_owned()),
+        token: target
+            .token
+            .as_ref()
+            .map(|token| token.expose_secret().to_owned()),
         authentication: target.authentication.as_ref().map(|auth| types::Authentication {
             schemes: vec![auth.scheme.clone()],
-            credentials: auth.credentials.as_ref().map(|secret| secret.expose_secret().to_owned()),
+            credentials: auth
+                .credentials
+                .as_ref()
+                .map(|secret| secret.expose_secret().to_owned()),
         }),
     }
 }

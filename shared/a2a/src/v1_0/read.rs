@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use a2a_types as wire;
 use domain::{
-    Artifact, ContextId, Message, MessageId, Metadata, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate, Role,
-    SecretString, TaskId, TaskState, Timestamp,
+    Artifact, ContextId, Message, MessageId, Metadata, Notification, Part, PartContent, RemoteTaskId,
+    RemoteUpdate, Role, SecretString, TaskId, TaskState, Timestamp,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -50,7 +50,10 @@ pub(crate) fn read_cancel(params: Value) -> Result<(String, Option<String>), Fau
 }
 
 pub(crate) fn read_answer(mut result: Value) -> Result<Answer, Fault> {
-    match (result.get_mut("task").map(Value::take), result.get_mut("message").map(Value::take)) {
+    match (
+        result.get_mut("task").map(Value::take),
+        result.get_mut("message").map(Value::take),
+    ) {
         (Some(task), _) => Ok(Answer::Task(read_task(task)?)),
         (None, Some(message)) => Ok(Answer::Message(read_message_type(from(message)?)?)),
         (None, None) => Err(Fault::new("the answer holds neither a task nor a message")),
@@ -64,7 +67,12 @@ pub(crate) fn read_task(mut told: Value) -> Result<RemoteTask, Fault> {
         id: RemoteTaskId::parse(&read.id)?,
         context_id: ContextId::parse(&read.context_id).ok(),
         status: read_status(read.status)?,
-        artifacts: read.artifacts.unwrap_or_default().into_iter().map(read_artifact).collect(),
+        artifacts: read
+            .artifacts
+            .unwrap_or_default()
+            .into_iter()
+            .map(read_artifact)
+            .collect(),
     })
 }
 
@@ -97,8 +105,12 @@ fn read_status(told: wire::TaskStatus) -> Result<RemoteUpdate, Fault> {
     let message = told.message.map(read_message_type).transpose()?;
     Ok(RemoteUpdate {
         state: state_in(&told.state),
-        text: message.map(|message| message.text()).filter(|text| !text.is_empty()),
-        at: told.timestamp.map(|at| Timestamp::from_millis(at.timestamp_millis())),
+        text: message
+            .map(|message| message.text())
+            .filter(|text| !text.is_empty()),
+        at: told
+            .timestamp
+            .map(|at| Timestamp::from_millis(at.timestamp_millis())),
     })
 }
 
@@ -115,7 +127,9 @@ fn read_message_type(told: wire::Message) -> Result<Message, Fault> {
         message_id: MessageId::parse(&told.message_id)?,
         role,
         parts: told.parts.into_iter().map(read_part).collect(),
-        context_id: filled(told.context_id).map(|id| ContextId::parse(&id)).transpose()?,
+        context_id: filled(told.context_id)
+            .map(|id| ContextId::parse(&id))
+            .transpose()?,
         task_id: told.task_id.and_then(|id| TaskId::parse(&id).ok()),
         metadata: free_in(told.metadata),
         extensions: told.extensions.unwrap_or_default(),
@@ -173,7 +187,9 @@ fn state_in(state: &wire::TaskState) -> TaskState {
 /// The official types want a `contextId`; an agent may well leave it out.
 fn with_context(told: &mut Value) {
     if let Some(fields) = told.as_object_mut() {
-        fields.entry("contextId").or_insert_with(|| Value::String(String::new()));
+        fields
+            .entry("contextId")
+            .or_insert_with(|| Value::String(String::new()));
     }
 }
 
@@ -188,9 +204,9 @@ fn one_content_each(parts: Option<&Value>) -> Result<(), Fault> {
         }
     };
     match parts.and_then(Value::as_array) {
-        Some(parts) if !parts.iter().all(fits) => {
-            Err(Fault::new("each part must have exactly one of text, raw, url, data"))
-        }
+        Some(parts) if !parts.iter().all(fits) => Err(Fault::new(
+            "each part must have exactly one of text, raw, url, data",
+        )),
         _ => Ok(()),
     }
 }

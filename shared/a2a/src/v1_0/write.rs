@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use a2a_types as wire;
 use chrono::DateTime;
 use domain::{
-    Artifact, ContextId, Event, EventKind, ExposeSecret, Message, Metadata, Part, PartContent, PushConfigId, Role, Task,
-    TaskState, Timestamp,
+    Artifact, ContextId, Event, EventKind, ExposeSecret, Message, Metadata, Part, PartContent, PushConfigId,
+    Role, Task, TaskState, Timestamp,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -47,27 +47,35 @@ pub(crate) fn event(task: &Task, event: &Event) -> Option<Value> {
             artifact: result,
             append,
             last_chunk,
-        } => Some(json(&wire::StreamResponse::ArtifactUpdate(wire::TaskArtifactUpdateEvent {
-            task_id: task.id.to_string(),
-            context_id: task.context_id.to_string(),
-            artifact: artifact(result),
-            append: Some(*append),
-            last_chunk: Some(*last_chunk),
-            metadata: None,
-        }))),
+        } => Some(json(&wire::StreamResponse::ArtifactUpdate(
+            wire::TaskArtifactUpdateEvent {
+                task_id: task.id.to_string(),
+                context_id: task.context_id.to_string(),
+                artifact: artifact(result),
+                append: Some(*append),
+                last_chunk: Some(*last_chunk),
+                metadata: None,
+            },
+        ))),
         EventKind::Said { .. } | EventKind::Job { .. } => None,
     }
 }
 
 pub(crate) fn send_call(call: &SendCall) -> Value {
     let message = wire::Message {
-        task_id: call.task_id.clone().or_else(|| call.message.task_id.map(|id| id.to_string())),
+        task_id: call
+            .task_id
+            .clone()
+            .or_else(|| call.message.task_id.map(|id| id.to_string())),
         ..message_type(&call.message)
     };
     let configuration = wire::SendMessageConfiguration {
-        accepted_output_modes: (!call.accepted_output_modes.is_empty()).then(|| call.accepted_output_modes.clone()),
+        accepted_output_modes: (!call.accepted_output_modes.is_empty())
+            .then(|| call.accepted_output_modes.clone()),
         task_push_notification_config: call.push.as_ref().map(push_config),
-        history_length: call.history_length.map(|length| i32::try_from(length).unwrap_or(i32::MAX)),
+        history_length: call
+            .history_length
+            .map(|length| i32::try_from(length).unwrap_or(i32::MAX)),
         return_immediately: Some(call.return_immediately),
     };
     json(&wire::SendMessageRequest {
@@ -83,11 +91,20 @@ fn push_config(target: &PushTarget) -> wire::TaskPushNotificationConfig {
         url: target.url.to_string(),
         id: target.id.as_ref().map(PushConfigId::to_string),
         task_id: String::new(),
-        token: target.token.as_ref().map(|token| token.expose_secret().to_owned()),
-        authentication: target.authentication.as_ref().map(|auth| wire::AuthenticationInfo {
-            scheme: auth.scheme.clone(),
-            credentials: auth.credentials.as_ref().map(|secret| secret.expose_secret().to_owned()),
-        }),
+        token: target
+            .token
+            .as_ref()
+            .map(|token| token.expose_secret().to_owned()),
+        authentication: target
+            .authentication
+            .as_ref()
+            .map(|auth| wire::AuthenticationInfo {
+                scheme: auth.scheme.clone(),
+                credentials: auth
+                    .credentials
+                    .as_ref()
+                    .map(|secret| secret.expose_secret().to_owned()),
+            }),
         tenant: None,
     }
 }

@@ -1,0 +1,166 @@
+//! Which addresses may be called. A URL is checked as it stands before the call, a name once more after it was resolved,
+//! at the moment of dialling: what a name meant a minute ago does not count.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::{Host, Url};
+
+/// Why an address may not be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Blocked(pub(crate) &'static str);
+
+/// Checks all that a URL shows by itself.
+pub(crate) fn check(url: &Url, allow_loopback: bool) -> Result<(), Blocked> {
+    let Some(host) = url.host() else {
+        return Err(Blocked("it has no host"));
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Blocked("it carries a user name"));
+    }
+    let local = is_local(&host);
+    match url.scheme() {
+        "https" => {}
+        "http" if allow_loopback && local => return Ok(()),
+        "http" => return Err(Blocked("it is not https")),
+        _ => return Err(Blocked("it is not an HTTP address")),
+    }
+    if local {
+        return if allow_loopback {
+            Ok(())
+        } else {
+            Err(Blocked("it is a loopback address"))
+        };
+    }
+    if !url.port_or_known_default().is_some_and(is_sane_port) {
+        return Err(Blocked("its port is not one of HTTP"));
+    }
+    match host {
+        Host::Domain(_) => Ok(()),
+        Host::Ipv4(ip) => public_v4(ip),
+        Host::Ipv6(ip) => public_v6(ip),
+    }
+}
+
+/// 443, and whatever is not reserved for other services; 0 is none.
+fn is_sane_port(port: u16) -> bool {
+    port == 443 || port >= 1024
+}
+
+fn is_local(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => is_local_name(name),
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback()),
+    }
+}
+
+/// RFC 6761: `localhost` and what lies below it mean this machine.
+fn is_local_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
+}
+
+/// Checks an address that a name was resolved to.
+pub(crate) fn public(ip: IpAddr) -> Result<(), Blocked> {
+    match ip {
+        IpAddr::V4(ip) => public_v4(ip),
+        IpAddr::V6(ip) => public_v6(ip),
+    }
+}
+
+fn public_v4(ip: Ipv4Addr) -> Result<(), Blocked> {
+    let reason = match ip.octets() {
+        [127, ..] => "it is a loopback address",
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => "it is a private address",
+        [169, 254, ..] => "it is a link-local address, where clouds keep their metadata",
+        [168, 63, 129, 16] => "it is a cloud's metadata address",
+        [100, 64..=127, ..] => "it is an address of a carrier's own network",
+        [0, ..] => "it means this network",
+        [192, 0, 0, _] | [192, 88, 99, _] => "it is reserved for protocols",
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => "it is reserved for documentation",
+        [198, 18..=19, ..] => "it is reserved for benchmarks",
+        [224..=239, ..] => "it is a multicast address",
+        [240..=255, ..] => "it is reserved",
+        _ => return Ok(()),
+    };
+    Err(Blocked(reason))
+}
+
+/// Global unicast only, less what is carved out of it. Addresses that stand for an IPv4 address are judged by that.
+fn public_v6(ip: Ipv6Addr) -> Result<(), Blocked> {
+    if let Some(ip) = ip.to_ipv4_mapped() {
+        return public_v4(ip);
+    }
+    let reason = match ip.segments() {
+        // The well-known NAT64 prefix: where IPv6 networks reach the IPv4 world.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+            return public_v4(Ipv4Addr::new(a, b, c, d));
+        }
+        [0, 0, 0, 0, 0, 0, 0, 1] => "it is a loopback address",
+        [0xfc00..=0xfdff, ..] => "it is a private address",
+        [0xfe80..=0xfebf, ..] => "it is a link-local address",
+        [0xff00..=0xffff, ..] => "it is a multicast address",
+        [0x2001, 0..=0x01ff, ..] => "it is reserved for protocols and tunnels",
+        [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => "it is reserved for documentation",
+        [0x2002, ..] => "it is a tunnel to an IPv4 address",
+        [0x2000..=0x3fff, ..] => return Ok(()),
+        _ => "it is reserved",
+    };
+    Err(Blocked(reason))
+}
+
+/// Asks the system's DNS and lets only allowed addresses through to be dialled.
+#[derive(Debug, Clone)]
+pub(crate) struct GuardedDns {
+    allow_loopback: bool,
+}
+
+impl GuardedDns {
+    pub(crate) fn shared(allow_loopback: bool) -> Arc<Self> {
+        Arc::new(Self { allow_loopback })
+    }
+}
+
+impl Resolve for GuardedDns {
+    fn resolve(&self, name: Name) -> Resolving {
+        let allow_loopback = self.allow_loopback;
+        Box::pin(async move {
+            // The port is the URL's; 0 stands for it.
+            let found: Vec<SocketAddr> = if is_local_name(name.as_str()) {
+                vec![(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()]
+            } else {
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect()
+            };
+            let allowed = allowed(name.as_str(), found, allow_loopback)?;
+            let addresses: Addrs = Box::new(allowed.into_iter());
+            Ok(addresses)
+        })
+    }
+}
+
+/// The addresses of a name that may be dialled. A name that is not `localhost` has no business on this machine even
+/// where loopback is allowed.
+fn allowed(name: &str, found: Vec<SocketAddr>, allow_loopback: bool) -> Result<Vec<SocketAddr>, Blocked> {
+    let mut blocked = Blocked("its name has no address");
+    let mut allowed = Vec::with_capacity(found.len());
+    for address in found {
+        let local = allow_loopback && is_local_name(name) && address.ip().is_loopback();
+        match public(address.ip()) {
+            _ if local => allowed.push(address),
+            Ok(()) => allowed.push(address),
+            Err(reason) => blocked = reason,
+        }
+    }
+    if allowed.is_empty() {
+        Err(blocked)
+    } else {
+        Ok(allowed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

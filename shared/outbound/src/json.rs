@@ -1,0 +1,80 @@
+//! Plain JSON over HTTP, for services that are no agents.
+
+use domain::{SecretString, TraceParent};
+use http::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::Url;
+
+use crate::client::{Answered, Ask};
+use crate::{CallError, Outbound};
+
+impl Outbound {
+    /// Gets JSON.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn get_json<T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        token: Option<&SecretString>,
+        trace: Option<&TraceParent>,
+    ) -> Result<T, CallError> {
+        read(self.exchange(Ask::get(url, trace).bearer(token)?).await?)
+    }
+
+    /// Posts JSON and reads JSON.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn post_json<B: Serialize + Sync + ?Sized, T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        body: &B,
+        token: Option<&SecretString>,
+        trace: Option<&TraceParent>,
+    ) -> Result<T, CallError> {
+        let body = serde_json::to_value(body)
+            .map_err(|_| CallError::NotAllowed("the body is not JSON".to_owned()))?;
+        read(self.exchange(Ask::post(url, &body, trace).bearer(token)?).await?)
+    }
+
+    /// Any method with any JSON, for callers that read refusals themselves: status and body as they came. A body that is
+    /// empty or no JSON is `null`.
+    ///
+    /// # Errors
+    /// [`CallError`] where no answer came at all.
+    pub async fn request_json(
+        &self,
+        method: Method,
+        url: &Url,
+        body: Option<&Value>,
+        token: Option<&SecretString>,
+        trace: Option<&TraceParent>,
+    ) -> Result<(u16, Value), CallError> {
+        let ask = match body {
+            Some(body) => Ask::post(url, body, trace),
+            None => Ask::get(url, trace),
+        };
+        let answered = self.exchange(Ask { method, ..ask }.bearer(token)?).await?;
+        Ok((answered.status, answered.json().unwrap_or_default()))
+    }
+}
+
+fn read<T: DeserializeOwned>(answered: Answered) -> Result<T, CallError> {
+    let answered = answered.success()?;
+    let body: &[u8] = if answered.body.is_empty() {
+        b"null"
+    } else {
+        &answered.body
+    };
+    // The reason names a place, not the content.
+    serde_json::from_slice(body).map_err(|error| {
+        CallError::BadAnswer(format!(
+            "it is not the JSON that was expected (line {}, column {})",
+            error.line(),
+            error.column()
+        ))
+    })
+}

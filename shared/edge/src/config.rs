@@ -1,6 +1,41 @@
 //! Settings: the only place that reads the environment. A function reads all of its variables into one typed
 //! `Config`; what is missing or wrong is told at once, in one error.
 //!
+//! # Every variable
+//!
+//! A test keeps this table complete. An empty variable counts as absent. Secrets are never in a variable, only their
+//! names in Secrets Manager.
+//!
+//! | variable | who reads it | meaning | default |
+//! |---|---|---|---|
+//! | `TENANT_ID` | host_agent, chat_api, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
+//! | `TENANT_BASE_URL` | host_agent, chat_api | the tenant's base URL, issuer of the tokens made there | required |
+//! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
+//! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
+//! | `AGENT_URL` | weather_agent | the agent's public URL, audience of tokens for it | required |
+//! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
+//! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
+//! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
+//! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
+//! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
+//! | `TRUSTED_ISSUERS` | host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]` | required |
+//! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
+//! | `SEALING_KEYS_SECRET` | host_agent, weather_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
+//! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | the chat's own |
+//! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
+//! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
+//! | `ALLOW_LOOPBACK` | host_agent, chat_api, registry, weather_agent | plain http to loopback addresses, for local work | `false` |
+//! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}` | none; required at task_sweeper |
+//! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
+//! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
+//! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
+//! | `LOG_FILTER` | all | which log lines are written, such as `info,store=debug` | `info` |
+//! | `AWS_REGION` | all | set by Lambda | the AWS SDK's own search |
+//! | `AWS_ENDPOINT_URL_DYNAMODB` | all | another DynamoDB; over plain `http` it is taken for an emulator | AWS |
+//! | `AWS_ENDPOINT_URL_SECRETS_MANAGER` | all | another Secrets Manager, likewise | AWS |
+//! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |
+//!
+//! # Example
 //! ```
 //! use edge::config::{ConfigError, Env};
 //! use domain::Tenant;

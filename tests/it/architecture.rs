@@ -1,0 +1,312 @@
+//! The ladder: a room uses only rooms on lower rungs, functions do not know each other, a function's `main.rs` only
+//! wires, and every module says what it is for. Read from `cargo metadata` and the files themselves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{MetadataCommand, Package};
+
+/// The rungs of `shared/`. A new room needs a line here, and a sentence in ARCHITECTURE.md that no other room's covers.
+const SHARED: [(&str, u8); 8] = [
+    ("domain", 0),
+    ("a2a", 1),
+    ("auth", 1),
+    ("store", 2),
+    ("outbound", 2),
+    ("agent", 3),
+    ("llm", 3),
+    ("edge", 4),
+];
+
+/// Most lines of a function's `main.rs`.
+const MAIN_LINES: usize = 40;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Room {
+    name: String,
+    /// Below the workspace root: `shared/store`.
+    folder: String,
+    /// The rooms it depends on, for its tests included.
+    uses: Vec<String>,
+}
+
+impl Room {
+    fn of(package: &Package, root: &Path) -> Self {
+        let folder = package
+            .manifest_path
+            .as_std_path()
+            .parent()
+            .unwrap()
+            .strip_prefix(root)
+            .unwrap();
+        let uses = package
+            .dependencies
+            .iter()
+            .filter(|used| used.path.is_some())
+            .map(|used| used.name.to_string());
+        Self {
+            name: package.name.to_string(),
+            folder: folder.to_str().unwrap().to_owned(),
+            uses: uses.collect(),
+        }
+    }
+
+    /// `None` where the room has no place in the tree; `tests` stands above everything.
+    fn rung(&self) -> Option<u8> {
+        match self.folder.split_once('/') {
+            Some(("shared", room)) => SHARED
+                .iter()
+                .find(|(name, _)| *name == room)
+                .map(|(_, rung)| *rung),
+            Some(("functions", _)) => Some(5),
+            Some(("infra", "local")) => Some(6),
+            None if self.folder == "tests" => Some(u8::MAX),
+            _ => None,
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn rooms() -> Vec<Room> {
+    let manifest = root().join("Cargo.toml");
+    let metadata = MetadataCommand::new()
+        .manifest_path(manifest)
+        .no_deps()
+        .exec()
+        .unwrap();
+    metadata
+        .packages
+        .iter()
+        .map(|package| Room::of(package, &root()))
+        .collect()
+}
+
+/// What breaks the ladder, one sentence each.
+fn broken_rungs(rooms: &[Room]) -> Vec<String> {
+    let by_name: BTreeMap<&str, &Room> = rooms.iter().map(|room| (room.name.as_str(), room)).collect();
+    let mut broken = Vec::new();
+    for room in rooms {
+        let Room { name, folder, uses } = room;
+        if Path::new(folder).file_name().and_then(|last| last.to_str()) != Some(name) {
+            broken.push(format!(
+                "the package {name} lies in {folder}: folder and package have the same name"
+            ));
+        }
+        let Some(rung) = room.rung() else {
+            broken.push(format!(
+                "{folder} has no rung: add it to the ladder in tests/it/architecture.rs"
+            ));
+            continue;
+        };
+        for used in uses {
+            let Some(used_room) = by_name.get(used.as_str()) else {
+                continue;
+            };
+            let Some(used_rung) = used_room.rung() else {
+                continue;
+            };
+            if rung == 5 && used_rung == 5 {
+                broken.push(format!("{name} uses {used}: functions never depend on each other; what both need goes down a rung"));
+            } else if used_rung >= rung {
+                broken.push(format!(
+                    "{name} (rung {rung}) uses {used} (rung {used_rung}): a room uses only lower rungs"
+                ));
+            }
+        }
+    }
+    broken
+}
+
+/// All files of Rust below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else {
+        return found;
+    };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn says_what_it_is_for(source: &str) -> bool {
+    let first = source.lines().find(|line| !line.trim().is_empty());
+    first
+        .and_then(|line| line.strip_prefix("//!"))
+        .is_some_and(|words| !words.trim().is_empty())
+}
+
+#[test]
+fn a_room_uses_only_lower_rungs() {
+    let broken = broken_rungs(&rooms());
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn every_rung_is_taken_by_a_room() {
+    let rooms = rooms();
+    for (name, _) in SHARED {
+        assert!(
+            rooms.iter().any(|room| room.folder == format!("shared/{name}")),
+            "shared/{name} is gone: take it off the ladder"
+        );
+    }
+}
+
+#[test]
+fn a_functions_main_only_wires() {
+    for room in rooms()
+        .iter()
+        .filter(|room| room.folder.starts_with("functions/"))
+    {
+        let main = root().join(&room.folder).join("src/main.rs");
+        let Ok(source) = fs::read_to_string(&main) else {
+            panic!("{} is missing: a function is a Lambda", main.display());
+        };
+        let lines = source.lines().count();
+        assert!(
+            lines <= MAIN_LINES,
+            "{} has {lines} lines; {MAIN_LINES} are enough for wiring",
+            main.display()
+        );
+    }
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    let mut silent = Vec::new();
+    for room in rooms() {
+        let folder = root().join(&room.folder);
+        for below in ["src", "tests", "it", "benches", "examples"] {
+            for path in sources(&folder.join(below)) {
+                if !says_what_it_is_for(&fs::read_to_string(&path).unwrap()) {
+                    silent.push(path.strip_prefix(root()).unwrap().display().to_string());
+                }
+            }
+        }
+    }
+    assert!(
+        silent.is_empty(),
+        "these modules do not open with `//! what they are for`:\n{}\n",
+        silent.join("\n")
+    );
+}
+
+/// The variables that a source reads: the first word in capitals after `env.`.
+fn settings_read(source: &str) -> Vec<String> {
+    let named = |call: &str| {
+        let (_, quoted) = call.split_once("(\"")?;
+        let (name, _) = quoted.split_once('"')?;
+        let capital = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+        (name.len() > 1 && name.bytes().all(capital)).then(|| name.to_owned())
+    };
+    let calls = source
+        .split("env.")
+        .skip(1)
+        .map(|rest| rest.split_once(';').map_or(rest, |(call, _)| call));
+    calls.filter_map(named).collect()
+}
+
+#[test]
+fn every_setting_is_in_the_table() {
+    let table = fs::read_to_string(root().join("shared/edge/src/config.rs")).unwrap();
+    let mut read = settings_read(&table);
+    for function in rooms()
+        .iter()
+        .filter(|room| room.folder.starts_with("functions/"))
+    {
+        for path in sources(&root().join(&function.folder).join("src")) {
+            read.extend(settings_read(&fs::read_to_string(path).unwrap()));
+        }
+    }
+    assert!(
+        read.len() > 8,
+        "only {read:?}: the test does not see the settings any more"
+    );
+    read.sort();
+    read.dedup();
+    let documented: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `")?.split_once('`'))
+        .map(|(name, _)| name)
+        .collect();
+    for name in &read {
+        assert!(
+            documented.contains(&name.as_str()),
+            "{name} is not in the table of shared/edge/src/config.rs"
+        );
+    }
+    for name in documented {
+        assert!(
+            read.iter().any(|read| read == name),
+            "{name} is in the table of shared/edge/src/config.rs, but nobody reads it"
+        );
+    }
+}
+
+#[test]
+fn the_ladder_test_can_fail() {
+    let room = |folder: &str, uses: &[&str]| Room {
+        name: folder.rsplit('/').next().unwrap().to_owned(),
+        folder: folder.to_owned(),
+        uses: uses.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let check = |rooms: &[Room], expect: &str| {
+        let broken = broken_rungs(rooms);
+        assert!(
+            broken.len() == 1 && broken[0].contains(expect),
+            "{expect}: {broken:?}"
+        );
+    };
+    let good = [
+        room("shared/domain", &[]),
+        room("shared/store", &["domain", "serde"]),
+        room("functions/registry", &["store"]),
+        room("infra/local", &["registry"]),
+        room("tests", &["local", "domain"]),
+    ];
+    assert_eq!(broken_rungs(&good), Vec::<String>::new());
+    check(
+        &[room("shared/domain", &["store"]), room("shared/store", &[])],
+        "domain (rung 0) uses store (rung 2)",
+    );
+    check(
+        &[room("shared/a2a", &["auth"]), room("shared/auth", &[])],
+        "only lower rungs",
+    );
+    check(
+        &[room("functions/a", &["b"]), room("functions/b", &[])],
+        "functions never depend on each other",
+    );
+    check(
+        &[room("shared/store", &["tests"]), room("tests", &[])],
+        "only lower rungs",
+    );
+    check(&[room("shared/attic", &[])], "has no rung");
+    check(
+        &[Room {
+            name: "shop".to_owned(),
+            ..room("functions/store", &[])
+        }],
+        "the same name",
+    );
+
+    assert!(says_what_it_is_for("\n//! Words.\nuse x;"));
+    for silent in [
+        "",
+        "//!\n",
+        "use x;\n//! late",
+        "/// not of the module\nfn x() {}",
+    ] {
+        assert!(!says_what_it_is_for(silent), "{silent}");
+    }
+}

@@ -1,0 +1,3 @@
+//! The whole system, from outside.
+
+mod architecture;

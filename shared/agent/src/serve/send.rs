@@ -128,7 +128,7 @@ fn seal(
     }
     agent
         .outbound
-        .check(&target.url)
+        .check_url(&target.url)
         .map_err(|error| A2aError::InvalidParams(format!("push notification url: {error}")))?;
     let id = match target.id {
         Some(id) => id,

@@ -18,7 +18,10 @@ async fn main() -> Result<(), edge::Error> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let platform = config.platform;
     let aws = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
-    let policy = Policy { allow_loopback: config.allow_loopback, ..Policy::default() };
+    let policy = Policy {
+        allow_loopback: config.allow_loopback,
+        ..Policy::default()
+    };
     let state = State {
         store: Store::new(&aws, Tables::prefixed(&platform.table_prefix)),
         outbound: Outbound::new(policy, entropy.clone())?,

@@ -1,0 +1,320 @@
+//! Admitting, refusing, finding, checking and removing cards; declaring types.
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::fixture::{By, Registry, card};
+
+#[tokio::test]
+async fn an_admitted_agent_is_found_by_all_its_tags() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    let id = registry
+        .admit("/w.json", &card("Weather", &["type:weather", "region:eu"]), None)
+        .await;
+    let host = registry.token(By::Acme, &["registry:read"]);
+    for (path, found) in [
+        ("/agents", true),
+        ("/agents?tag=type:weather", true),
+        ("/agents?tag=type%3Aweather&tag=region:eu", true),
+        ("/agents?tag=type:weather&tag=region:us", false),
+        ("/agents?tag=type:stay", false),
+    ] {
+        assert_eq!(registry.ids(path, &host).await.contains(&id), found, "{path}");
+    }
+    let all = registry.get("/agents", &host).await.body;
+    assert_eq!(all["types"], json!({"weather": "global"}));
+    let agent = &all["agents"][0];
+    assert_eq!(agent["tenant"], json!(null));
+    assert_eq!(agent["card"]["name"], "Weather");
+    assert_eq!(
+        agent["health"],
+        json!({"ok": true, "checkedAt": "2026-01-01T00:00:00.000Z", "reason": null})
+    );
+    assert_eq!(registry.get(&format!("/agents/{id}"), &host).await.body, *agent);
+
+    let gone = registry
+        .call("DELETE", &format!("/agents/{id}"), &registry.admin(), json!(null))
+        .await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    assert!(registry.ids("/agents?tag=type:weather", &host).await.is_empty());
+    assert_eq!(
+        registry.get(&format!("/agents/{id}"), &host).await.status,
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn a_plain_foreign_card_becomes_registrable_by_the_tags_given_to_it() {
+    let registry = Registry::start().await;
+    registry.declare("echo", "global").await;
+    let url = registry
+        .serve("/hello.json", &card("Hello", &["hello world"]))
+        .await;
+    let plain = registry
+        .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
+        .await;
+    assert_eq!(plain.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let body = json!({"cardUrl": url, "tags": ["type:echo", "lang:py"]});
+    let tagged = registry
+        .call("POST", "/agents", &registry.admin(), body.clone())
+        .await;
+    assert_eq!(tagged.status, StatusCode::CREATED, "{}", tagged.body);
+    let host = registry.token(By::Globex, &["registry:read"]);
+    let found = registry
+        .get("/agents?tag=type:echo&tag=lang:py", &host)
+        .await
+        .body;
+    // A host reads the types of skills from the card it gets.
+    assert_eq!(
+        found["agents"][0]["card"]["skills"][0]["tags"],
+        json!(["hello world", "type:echo", "lang:py"])
+    );
+
+    let again = registry.call("POST", "/agents", &registry.admin(), body).await;
+    assert_eq!(
+        (again.status, &again.body["id"]),
+        (StatusCode::OK, &tagged.body["id"])
+    );
+    assert_eq!(registry.ids("/agents", &host).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_card_is_told_every_reason_and_leaves_nothing() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    registry.declare("horizon", "tenant").await;
+    let mut two = card("Two", &["weather"]);
+    let second = json!({"id": "t", "name": "t", "description": "d", "tags": ["type:unknown"]});
+    two["skills"].as_array_mut().unwrap().push(second);
+    let mut nowhere = card("Nowhere", &["type:weather"]);
+    nowhere["url"] = json!("not a url");
+    let cases = [
+        (
+            "/two",
+            two,
+            json!(null),
+            vec![
+                "`weather` is not `key:value`",
+                "no `type:`",
+                "`unknown` is not declared",
+            ],
+        ),
+        (
+            "/contradicts",
+            card("A", &["type:weather", "tenant_id:acme"]),
+            json!(null),
+            vec!["global"],
+        ),
+        (
+            "/private",
+            card("A", &["type:weather"]),
+            json!("acme"),
+            vec!["belong to no tenant"],
+        ),
+        (
+            "/homeless",
+            card("A", &["type:horizon", "tenant_id:acme"]),
+            json!(null),
+            vec!["for a tenant"],
+        ),
+        (
+            "/untagged",
+            card("A", &["type:horizon"]),
+            json!("acme"),
+            vec!["tenant_id:acme"],
+        ),
+        (
+            "/theirs",
+            card("A", &["type:horizon", "tenant_id:globex"]),
+            json!("acme"),
+            vec!["tenant_id:globex"],
+        ),
+        ("/nowhere", nowhere, json!(null), vec![""]),
+        ("/rubbish", json!({"hello": 1}), json!(null), vec![""]),
+        ("/list", json!([1, 2]), json!(null), vec![""]),
+    ];
+    for (at, card, tenant, reasons) in cases {
+        let url = registry.serve(at, &card).await;
+        let body = json!({"cardUrl": url, "tenant": tenant});
+        let answer = registry.call("POST", "/agents", &registry.admin(), body).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{at} {}",
+            answer.body
+        );
+        assert_eq!(answer.body["error"], "card_refused");
+        let told = answer.body["reasons"].as_array().unwrap();
+        assert!(told.len() >= reasons.len(), "{at} {told:?}");
+        for reason in reasons {
+            assert!(
+                told.iter().any(|told| told.as_str().unwrap().contains(reason)),
+                "{at} {reason} {told:?}"
+            );
+        }
+    }
+    for tenant in ["", "?tenant=acme", "?tenant=globex"] {
+        assert!(
+            registry
+                .ids(&format!("/agents{tenant}"), &registry.admin())
+                .await
+                .is_empty()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_cannot_be_fetched_is_refused_without_a_map_of_the_network() {
+    let registry = Registry::start().await;
+    let missing = format!("{}/none.json", registry.cards.uri());
+    for url in [
+        missing.as_str(),
+        "http://127.0.0.1:1/card.json",
+        "http://169.254.169.254/latest/meta-data",
+        "http://10.0.0.1/card.json",
+        "https://[::ffff:10.0.0.1]/card.json",
+        "http://agent.example/card.json",
+    ] {
+        let answer = registry
+            .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
+            .await;
+        assert_eq!(
+            answer.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{url} {}",
+            answer.body
+        );
+        let told = answer.body["reasons"][0].as_str().unwrap();
+        assert!(told.starts_with("the card cannot be fetched: "), "{told}");
+        assert!(!told.contains("10.0.0.1") && !told.contains("os error"), "{told}");
+    }
+    for url in [
+        "ftp://agent.example/c",
+        "file:///etc/passwd",
+        "http://user:pw@agent.example/c",
+        "nonsense",
+    ] {
+        let answer = registry
+            .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
+            .await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{url} {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn a_type_is_declared_once() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    let put = async |token: &str, name: &str, scope: &str| {
+        registry
+            .call("PUT", &format!("/types/{name}"), token, json!({"scope": scope}))
+            .await
+    };
+    let admin = registry.admin();
+    assert_eq!(put(&admin, "weather", "global").await.status, StatusCode::OK);
+    let contradiction = put(&admin, "weather", "tenant").await;
+    assert_eq!(contradiction.status, StatusCode::CONFLICT);
+    assert_eq!(contradiction.body["error"], "type_contradiction");
+    for (name, scope) in [
+        ("Weather", "global"),
+        ("w", "global"),
+        ("stay", "both"),
+        ("stay", ""),
+    ] {
+        assert_eq!(
+            put(&admin, name, scope).await.status,
+            StatusCode::BAD_REQUEST,
+            "{name} {scope}"
+        );
+    }
+    let tenant = registry.token(By::Acme, &["registry:read", "registry:write", "registry:admin"]);
+    assert_eq!(put(&tenant, "mine", "tenant").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        registry.get("/types", &tenant).await.body,
+        json!({"types": {"weather": "global"}})
+    );
+}
+
+#[tokio::test]
+async fn a_check_records_how_the_agent_is_and_takes_over_a_good_card() {
+    let registry = Registry::start().await;
+    registry.declare("echo", "global").await;
+    let url = registry.serve("/e.json", &card("Echo", &["demo"])).await;
+    let body = json!({"cardUrl": url, "tags": ["type:echo"]});
+    let id = registry
+        .call("POST", "/agents", &registry.admin(), body)
+        .await
+        .body["id"]
+        .clone();
+    let (one, check) = (
+        format!("/agents/{}", id.as_str().unwrap()),
+        format!("/agents/{}/check", id.as_str().unwrap()),
+    );
+    let checked = async || {
+        registry
+            .call("POST", &check, &registry.admin(), json!(null))
+            .await
+    };
+
+    registry.cards.reset().await;
+    registry.clock.advance(std::time::Duration::from_secs(60));
+    let gone = checked().await;
+    assert_eq!(gone.status, StatusCode::OK);
+    assert_eq!(gone.body["health"]["ok"], false);
+    assert_eq!(gone.body["health"]["checkedAt"], "2026-01-01T00:01:00.000Z");
+    assert!(gone.body["health"]["reason"].as_str().unwrap().contains("404"));
+
+    registry
+        .serve("/e.json", &card("Bad", &["type:undeclared"]))
+        .await;
+    assert_eq!(checked().await.body["health"]["ok"], false);
+    let host = registry.token(By::Acme, &["registry:read"]);
+    assert_eq!(
+        registry.get(&one, &host).await.body["card"]["name"],
+        "Echo",
+        "the old card stays"
+    );
+
+    registry.cards.reset().await;
+    registry.serve("/e.json", &card("Echo 2", &["other words"])).await;
+    assert_eq!(checked().await.body["health"]["ok"], true);
+    let now = registry.get("/agents?tag=type:echo", &host).await.body;
+    assert_eq!(
+        now["agents"][0]["card"]["name"], "Echo 2",
+        "still found by the tag it was registered with"
+    );
+    assert_eq!(now["agents"][0]["registeredAt"], "2026-01-01T00:00:00.000Z");
+}
+
+#[tokio::test]
+async fn a_long_list_comes_in_pages() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    let mut ids = Vec::new();
+    for n in 0..5 {
+        ids.push(
+            registry
+                .admit(&format!("/{n}.json"), &card("W", &["type:weather"]), None)
+                .await,
+        );
+    }
+    ids.sort();
+    let host = registry.token(By::Acme, &["registry:read"]);
+    let (mut seen, mut path) = (Vec::new(), "/agents?limit=2".to_owned());
+    loop {
+        let page = registry.get(&path, &host).await.body;
+        let agents = page["agents"].as_array().unwrap();
+        assert!(agents.len() <= 2);
+        seen.extend(
+            agents
+                .iter()
+                .map(|agent| agent["id"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page["nextCursor"].as_str() else {
+            break;
+        };
+        path = format!("/agents?limit=2&cursor={next}");
+    }
+    assert_eq!(seen, ids);
+}

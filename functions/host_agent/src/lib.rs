@@ -1,1 +1,142 @@
-//! Placeholder.
+//! The host agent: a tenant's single entry point. It reads the prompt, finds the agents that fit, hands the work over
+//! without waiting for it, and brings the answers back.
+//!
+//! ```text
+//! new task ─► model ─► send_message(type, text) ─► job stored, prepared ─► non-blocking send ─► linked ─► parked
+//!                                                                                                     │ webhook, look, time
+//! answer ◄─ model phrases the results ◄──────────────────────────────── every job settled ◄───────────┘
+//! ```
+//!
+//! What it decided is stored before anything leaves (`domain::Job`), so a process may end at any point: the next one
+//! resends the same bytes. Which model decides is the room `llm`; what an agent is, the room `agent`. Only this
+//! function decides what happens next to a task; the webhook receiver writes news down and wakes it.
+
+mod access;
+mod advance;
+mod card;
+mod conclude;
+mod config;
+mod directory;
+mod downstream;
+mod host;
+mod one_agent;
+mod own_tasks;
+mod patience;
+mod tools;
+mod transcript;
+
+use std::sync::Arc;
+
+use agent::{Access, Agent, Wake, WakeDoor, WorkError};
+use auth::{KeyError, Sealer, SigningKey, TrustedIssuer, Verifier};
+use axum::Router;
+use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
+use edge::{Front, front};
+use llm::Model;
+use outbound::Outbound;
+use store::Store;
+use url::Url;
+
+pub use config::{Args, Config, StartError};
+pub use directory::Directory;
+pub use patience::Patience;
+
+/// What a host is built of.
+pub struct Parts {
+    /// The one tenant it serves.
+    pub tenant: Tenant,
+    /// Its own public URL: where its card points, and the audience of tokens for it.
+    pub url: Url,
+    /// The issuer that its own tokens name: the tenant's base URL.
+    pub issuer: String,
+    /// The tenant's session key, which signs those tokens.
+    pub key: Arc<SigningKey>,
+    /// Whose tokens it takes.
+    pub trusted: Vec<TrustedIssuer>,
+    /// Where it finds agents.
+    pub directory: Directory,
+    /// Where agents are to send their notifications.
+    pub webhook: Url,
+    /// Seals webhook tokens, and what clients entrust to it.
+    pub sealer: Arc<Sealer>,
+    /// The tables.
+    pub store: Store,
+    /// The queues.
+    pub wake: Arc<dyn WakeDoor>,
+    /// The way out.
+    pub outbound: Outbound,
+    /// What decides.
+    pub model: Arc<dyn Model>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn Entropy>,
+    /// How long it waits for agents, and how often it asks.
+    pub patience: Patience,
+    /// False where nothing may be delegated for now.
+    pub enabled: bool,
+    /// Times and bounds of every agent.
+    pub settings: agent::Settings,
+}
+
+/// A host that is ready to serve.
+#[derive(Clone)]
+pub struct State {
+    /// The host as an agent.
+    pub agent: Arc<Agent>,
+}
+
+/// Why a host cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A trusted key is none.
+    #[error("a trusted key cannot be used")]
+    Key(#[from] KeyError),
+    /// The host's own name is no agent name.
+    #[error(transparent)]
+    Name(#[from] InvalidId),
+}
+
+/// Builds a host.
+///
+/// # Errors
+/// [`BuildError`] where a trusted key cannot be used.
+pub fn build(parts: Parts) -> Result<State, BuildError> {
+    let agent = Agent {
+        name: AgentName::parse("host")?,
+        card: card::card(&parts.tenant, &parts.url),
+        own_tenant: Some(parts.tenant.clone()),
+        access: Access::Secured,
+        store: parts.store.clone(),
+        wake: Arc::clone(&parts.wake),
+        verifier: Verifier::new(parts.url.to_string(), parts.trusted.clone())?,
+        sealer: Arc::clone(&parts.sealer),
+        outbound: parts.outbound.clone(),
+        clock: Arc::clone(&parts.clock),
+        entropy: Arc::clone(&parts.entropy),
+        settings: parts.settings.clone(),
+        executor: Arc::new(host::Host::new(parts)),
+    };
+    Ok(State {
+        agent: Arc::new(agent),
+    })
+}
+
+/// The whole function, paths relative to the host's URL.
+#[must_use]
+pub fn router(state: State) -> Router {
+    let dress = Front {
+        clock: Arc::clone(&state.agent.clock),
+        entropy: Arc::clone(&state.agent.entropy),
+        function: "host_agent",
+    };
+    front(agent::router(state.agent), dress)
+}
+
+/// Works on one wake of the host's queue.
+///
+/// # Errors
+/// [`WorkError`] when the wake should come again.
+pub async fn handle(state: &State, wake: &Wake) -> Result<(), WorkError> {
+    agent::handle(&state.agent, wake).await
+}

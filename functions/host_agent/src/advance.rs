@@ -1,0 +1,280 @@
+//! Moving a task's jobs on: whatever can be done about them now is done, all at once, and written down together.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use agent::{ExecuteError, Run, Wake, wake_or_log};
+use domain::{
+    EventKind, Job, JobState, Message, MessageId, Notification, RemoteTaskId, Task, TaskId, TaskState,
+    Timestamp,
+};
+use futures_util::future::join_all;
+use store::{StoreError, TaskKey};
+
+use crate::downstream::Done;
+use crate::host::Host;
+use crate::transcript;
+
+/// A send may settle a job whose result must then be fetched; more than this never follows from one look.
+const PASSES: usize = 3;
+/// From this attempt of an execution on, a result that cannot be fetched is done without.
+const PATIENT_ATTEMPTS: u32 = 3;
+/// Most tasks whose acknowledgements are kept.
+const UNRECORDED_MAX: usize = 1_000;
+/// Beyond this the sweeper wakes the task; sooner, a delayed wake does.
+const SOON: Duration = Duration::from_secs(60);
+
+/// Acknowledgements that could not be recorded because the task changed under them (the agent's own push overtakes
+/// them easily). Kept for the next round, so that an agent that is not idempotent is not asked twice.
+#[derive(Default)]
+pub(crate) struct Unrecorded(Mutex<HashMap<TaskId, Vec<(u32, Notification)>>>);
+
+impl Unrecorded {
+    fn keep(&self, task: TaskId, heard: Vec<(u32, Notification)>) {
+        if !heard.is_empty() {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if all.len() >= UNRECORDED_MAX {
+                all.clear();
+            }
+            all.entry(task).or_default().extend(heard);
+        }
+    }
+
+    fn take(&self, task: TaskId) -> Vec<(u32, Notification)> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&task)
+            .unwrap_or_default()
+    }
+}
+
+enum Act {
+    Send,
+    Forward(Message),
+    Look,
+    Fetch,
+}
+
+impl Host {
+    /// Does what can be done about the task's jobs now.
+    pub(crate) async fn advance(&self, run: &mut Run) -> Result<(), ExecuteError> {
+        for _ in 0..PASSES {
+            if !self.pass(run).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn pass(&self, run: &mut Run) -> Result<bool, ExecuteError> {
+        let now = run.now();
+        let before = run.task().clone();
+        let mut heard = self.unrecorded.take(before.id);
+        let mut task = before.clone();
+        for (number, news) in &heard {
+            if let Some(job) = task.jobs.iter_mut().find(|job| job.number == *number) {
+                job.note(news.clone(), now);
+            }
+        }
+        let mut said = transcript::pending_answer(&before).cloned();
+        let answered = said.is_some();
+        let asked_again = answered && before.status.state == TaskState::Unknown;
+        let mut acts: Vec<(Job, Act)> = Vec::new();
+        for job in &task.jobs {
+            let known = before.jobs.iter().find(|known| known.number == job.number);
+            let act = match &job.state {
+                JobState::Linked { remote, .. } if remote.state.is_interrupted() && said.is_some() => {
+                    said.take().map(Act::Forward)
+                }
+                _ if known != Some(job) => None,
+                _ => self.act(job, asked_again, now, run.attempt()),
+            };
+            acts.extend(act.map(|act| (job.clone(), act)));
+        }
+        let done = join_all(
+            acts.into_iter()
+                .map(|(job, act)| self.perform(&task, job, act, now)),
+        )
+        .await;
+        let again = done.iter().find_map(|done| done.again.clone());
+        for Done { job, heard: news, .. } in done {
+            heard.extend(news.map(|news| (job.number, news)));
+            if let Some(known) = task.jobs.iter_mut().find(|known| known.number == job.number) {
+                *known = job;
+            }
+        }
+        let changed: Vec<Job> = task
+            .jobs
+            .iter()
+            .filter(|job| !before.jobs.contains(*job))
+            .cloned()
+            .collect();
+        let mut kinds = self.news(&before, &changed);
+        let tells = |kind: &EventKind| matches!(kind, EventKind::Status { .. });
+        if again.is_some() {
+            // A new status would hide that the user's answer is still to be handed on.
+            kinds.retain(|kind| !tells(kind));
+        } else if answered && !kinds.iter().any(tells) {
+            kinds.push(self.status(&after_answer(&before, said.is_none())));
+        }
+        let moved = !kinds.is_empty();
+        self.record(run, &before, kinds, heard).await?;
+        match again {
+            Some(reason) => Err(ExecuteError::Retry(reason)),
+            None => Ok(moved),
+        }
+    }
+
+    fn act(&self, job: &Job, asked_again: bool, now: Timestamp, attempt: u32) -> Option<Act> {
+        let is_due = self.patience.next(job).is_some_and(|at| at <= now);
+        match &job.state {
+            JobState::Prepared => is_due.then_some(Act::Send),
+            JobState::Linked { .. } => (is_due || asked_again).then_some(Act::Look),
+            JobState::Settled {
+                remote_task_id: Some(_),
+                remote,
+            } => {
+                let bare = job.artifacts.is_empty();
+                let lacking = match remote.state {
+                    TaskState::Completed => bare,
+                    _ => bare && remote.text.is_none(),
+                };
+                (lacking && attempt <= PATIENT_ATTEMPTS).then_some(Act::Fetch)
+            }
+            JobState::Settled { .. } => None,
+        }
+    }
+
+    async fn perform(&self, task: &Task, job: Job, act: Act, now: Timestamp) -> Done {
+        match act {
+            Act::Send => self.send(task, job, now).await,
+            Act::Forward(said) => self.forward(task, job, &said, now).await,
+            Act::Look => self.look(task, job, now).await,
+            Act::Fetch => self.fetch(task, job, now).await,
+        }
+    }
+
+    /// The events that tell of these jobs: their records, and the newest word of those that go on.
+    pub(crate) fn news(&self, task: &Task, changed: &[Job]) -> Vec<EventKind> {
+        let mut kinds: Vec<EventKind> = changed
+            .iter()
+            .map(|job| EventKind::Job {
+                job: Box::new(job.clone()),
+            })
+            .collect();
+        let at_work = task.status.state == TaskState::Working;
+        let word = changed.iter().rev().find_map(|job| {
+            let JobState::Linked { remote, .. } = &job.state else {
+                return None;
+            };
+            let before = task
+                .jobs
+                .iter()
+                .find(|known| known.number == job.number)
+                .and_then(Job::remote);
+            if remote.state.is_interrupted() || before == Some(remote) {
+                return None;
+            }
+            let text = remote
+                .text
+                .as_deref()
+                .map(str::trim)
+                .filter(|text| !text.is_empty());
+            match text {
+                Some(text) => Some(text.to_owned()),
+                None if at_work && before.is_some() => None,
+                None => Some(format!("{} is working on it.", job.agent_name)),
+            }
+        });
+        let waits = task.status.state.is_interrupted();
+        kinds.extend(
+            word.filter(|_| !waits || transcript::pending_answer(task).is_some())
+                .map(|text| self.status(&text)),
+        );
+        kinds
+    }
+
+    fn status(&self, text: &str) -> EventKind {
+        let message = Message::agent_text(MessageId::random(self.entropy.as_ref()), text);
+        EventKind::status(TaskState::Working, Some(message))
+    }
+
+    async fn record(
+        &self,
+        run: &mut Run,
+        before: &Task,
+        kinds: Vec<EventKind>,
+        heard: Vec<(u32, Notification)>,
+    ) -> Result<(), ExecuteError> {
+        let now = run.now();
+        let recorded = match run.record(kinds.clone()).await {
+            Err(ExecuteError::Store(StoreError::TooLarge { .. })) => {
+                run.record(kinds.into_iter().map(|kind| without_bulk(kind, now)).collect())
+                    .await
+            }
+            recorded => recorded,
+        };
+        if matches!(recorded, Err(ExecuteError::Stale)) {
+            let key = TaskKey::from(before);
+            let found = self.store.tasks().find(&key, now).await?;
+            if found.is_some_and(|found| found.task.status.state.is_terminal()) {
+                // Called off while the send was under way: nobody else knows the agent's task.
+                for (number, news) in &heard {
+                    let job = before.jobs.iter().find(|job| job.number == *number);
+                    if let (Some(job), Some(id)) = (job, &news.remote_task_id) {
+                        self.cancel_one(before, job, id).await;
+                    }
+                }
+            } else {
+                self.unrecorded.keep(before.id, heard);
+            }
+        }
+        recorded
+    }
+
+    /// Wakes the task after a while; the sweeper would, but not as soon.
+    pub(crate) async fn nudge(&self, task: &Task, wait: Duration) {
+        if wait <= SOON {
+            let wake = Wake::task(&TaskKey::from(task), task.trace.clone());
+            wake_or_log(self.wake.as_ref(), &wake, wait).await;
+        }
+    }
+}
+
+fn after_answer(task: &Task, forwarded: bool) -> String {
+    let waiting = task
+        .jobs
+        .iter()
+        .find(|job| job.remote().is_some_and(|remote| remote.state.is_interrupted()));
+    match waiting {
+        Some(job) if forwarded => format!("Your answer went to {}.", job.agent_name),
+        _ if task.status.state == TaskState::Unknown => "Asking once more and waiting on.".to_owned(),
+        _ => {
+            "I can take nothing more for this task while the agents work on it; please ask again afterwards."
+                .to_owned()
+        }
+    }
+}
+
+/// The event with its job failed for being too large to keep.
+fn without_bulk(kind: EventKind, now: Timestamp) -> EventKind {
+    let EventKind::Job { mut job } = kind else {
+        return kind;
+    };
+    if !job.artifacts.is_empty() {
+        let remote_task_id: Option<RemoteTaskId> = job.remote_task_id().cloned();
+        let remote = domain::RemoteUpdate {
+            state: TaskState::Failed,
+            text: Some(format!("The result of {} is too large to keep.", job.agent_name)),
+            at: Some(now),
+        };
+        job.artifacts.clear();
+        job.state = JobState::Settled {
+            remote_task_id,
+            remote,
+        };
+    }
+    EventKind::Job { job }
+}

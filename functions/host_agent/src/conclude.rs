@@ -1,0 +1,126 @@
+//! How a look at a task ends: with the answer, a question to the user, or waiting on.
+
+use agent::{ExecuteError, Outcome, Run};
+use domain::{Artifact, EventKind, Job, Message, Task, TaskState};
+
+use crate::host::Host;
+use crate::transcript;
+
+/// Most bytes of a finished task; the store takes a little more.
+const TASK_MAX: usize = 300 * 1024;
+
+impl Host {
+    /// Nothing can be done now: says what the task waits for, and until when.
+    pub(crate) async fn wait(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let now = run.now();
+        if let Some(status) = self.waiting_for(run.task(), now) {
+            let (state, text) = status;
+            let message = run.message(&text);
+            run.record(vec![EventKind::status(state, Some(message))]).await?;
+        }
+        let until = self.patience.wake_at(run.task(), now);
+        self.nudge(run.task(), until.since(now)).await;
+        Ok(Outcome::Parked { until })
+    }
+
+    /// The status that a waiting task should have, where it has another.
+    fn waiting_for(&self, task: &Task, now: domain::Timestamp) -> Option<(TaskState, String)> {
+        let shown = task.status.message.as_ref().map(Message::text);
+        if let Some(job) = transcript::asking(task) {
+            let remote = job.remote()?;
+            let asked = remote
+                .text
+                .as_deref()
+                .map(str::trim)
+                .filter(|text| !text.is_empty());
+            let text = asked.map_or_else(
+                || format!("{} needs more from you.", job.agent_name),
+                str::to_owned,
+            );
+            let known = task.status.state == remote.state && shown.as_deref() == Some(text.as_str());
+            return (!known).then_some((remote.state, text));
+        }
+        let silent: Vec<&str> = task
+            .jobs
+            .iter()
+            .filter(|job| {
+                self.patience
+                    .deadline(task, job)
+                    .is_some_and(|deadline| deadline <= now)
+            })
+            .map(|job| job.agent_name.as_str())
+            .collect();
+        let given_up = task.status.state == TaskState::Unknown;
+        if silent.is_empty() || given_up {
+            return None;
+        }
+        let text = format!(
+            "Nothing was heard from {} within {} minutes. A late result is still taken; the task can be cancelled.",
+            listed(&silent),
+            self.patience.limit.as_secs() / 60
+        );
+        Some((TaskState::Unknown, text))
+    }
+
+    /// The outcome of a task whose answer is this text.
+    pub(crate) fn answer(&self, task: &Task, text: String) -> Outcome {
+        let states: Vec<TaskState> = task
+            .jobs
+            .iter()
+            .filter_map(Job::remote)
+            .map(|remote| remote.state)
+            .collect();
+        let all = |state: TaskState| states.iter().all(|known| *known == state);
+        if states.is_empty() || states.contains(&TaskState::Completed) {
+            let artifacts = artifacts(task);
+            if size(task) + text.len() + artifacts.iter().map(size).sum::<usize>() > TASK_MAX {
+                return Outcome::Failed("The result is too large to keep.".to_owned());
+            }
+            return Outcome::Completed {
+                artifacts,
+                say: Some(text),
+            };
+        }
+        if all(TaskState::Rejected) {
+            Outcome::Rejected(text)
+        } else if all(TaskState::Canceled) {
+            Outcome::Canceled(text)
+        } else {
+            Outcome::Failed(text)
+        }
+    }
+}
+
+/// What the agents brought, under ids that do not collide.
+fn artifacts(task: &Task) -> Vec<Artifact> {
+    let completed = |job: &&Job| {
+        job.remote()
+            .is_some_and(|remote| remote.state == TaskState::Completed)
+    };
+    let several = task.jobs.len() > 1;
+    let of_job = |job: &Job| {
+        let number = job.number;
+        let own = |artifact: Artifact| match several {
+            true => Artifact {
+                artifact_id: format!("{number}-{}", artifact.artifact_id),
+                ..artifact
+            },
+            false => artifact,
+        };
+        job.artifacts.clone().into_iter().map(own).collect::<Vec<_>>()
+    };
+    task.jobs.iter().filter(completed).flat_map(of_job).collect()
+}
+
+fn size(value: &impl serde::Serialize) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX / 4, |text| text.len())
+}
+
+/// "A", "A and B", "A, B and C".
+pub(crate) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

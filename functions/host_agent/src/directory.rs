@@ -1,0 +1,236 @@
+//! Which agents there are, and which of them a `send_message` goes to.
+//!
+//! The registry shows a host global agents and its own tenant's. What it answers is checked once more here: another
+//! tenant's card is never chosen, not even when it is the only one of its type and the registry handed it out.
+
+use std::collections::BTreeMap;
+
+use a2a::card::{ForeignCard, ForeignSkill};
+use domain::{AgentId, AgentType, Endpoint, SecretString, Tag, Tenant, TraceParent, TypeScope};
+use llm::{AgentBrief, CardText, SkillText};
+use outbound::registry_client::{Found, FoundAgent, Registry};
+use outbound::{CallError, Outbound};
+use url::Url;
+
+/// Where a host finds agents.
+pub enum Directory {
+    /// In a registry.
+    Registry {
+        /// Its client.
+        client: Registry,
+        /// Its URL, the audience of tokens for it.
+        url: Url,
+    },
+    /// Nowhere: one agent gets everything.
+    Fixed {
+        /// The way to it.
+        outbound: Outbound,
+        /// Where its card lies.
+        card: Url,
+    },
+}
+
+/// The agents that were found, with what each type is declared as.
+pub(crate) struct Known {
+    agents: Vec<Candidate>,
+    types: BTreeMap<AgentType, TypeScope>,
+}
+
+struct Candidate {
+    id: AgentId,
+    tenant: Option<Tenant>,
+    healthy: bool,
+    card: ForeignCard,
+}
+
+/// The agent a message goes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chosen {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    pub(crate) endpoint: Endpoint,
+}
+
+impl Directory {
+    /// Agents from the registry at this URL.
+    #[must_use]
+    pub fn registry(outbound: Outbound, url: Url) -> Self {
+        Self::Registry {
+            client: Registry::new(outbound, url.clone()),
+            url,
+        }
+    }
+
+    /// The one agent of this card.
+    #[must_use]
+    pub fn fixed(outbound: Outbound, card: Url) -> Self {
+        Self::Fixed { outbound, card }
+    }
+
+    /// Finds the agents. `token` makes the token for the registry.
+    pub(crate) async fn discover<E>(
+        &self,
+        token: impl FnOnce(&Url) -> Result<SecretString, E>,
+        trace: Option<&TraceParent>,
+    ) -> Result<Result<Known, CallError>, E> {
+        Ok(match self {
+            Self::Registry { client, url } => {
+                let token = token(url)?;
+                client.agents(&[], &token, trace).await.map(Known::of)
+            }
+            Self::Fixed { outbound, card } => outbound
+                .card(card)
+                .await
+                .map(|document| Known::fixed(card, document)),
+        })
+    }
+}
+
+impl Known {
+    fn of(found: Found) -> Self {
+        let Found { agents, types, .. } = found;
+        Self {
+            agents: agents.into_iter().filter_map(candidate).collect(),
+            types,
+        }
+    }
+
+    /// One agent, under the type its card names, or under `agent`.
+    fn fixed(url: &Url, document: serde_json::Value) -> Self {
+        let Ok(mut card) = a2a::card::parse(&document) else {
+            tracing::warn!("the card of the fixed agent cannot be used");
+            return Self {
+                agents: Vec::new(),
+                types: BTreeMap::new(),
+            };
+        };
+        let typed = card
+            .skills
+            .iter()
+            .flat_map(|skill| &skill.tags)
+            .find(|tag| tag.key() == "type");
+        let Ok(tag) = typed.cloned().map_or_else(|| Tag::parse("type:agent"), Ok) else {
+            return Self {
+                agents: Vec::new(),
+                types: BTreeMap::new(),
+            };
+        };
+        for skill in &mut card.skills {
+            skill.tags = vec![tag.clone()];
+        }
+        let types = AgentType::parse(tag.value())
+            .map(|name| (name, TypeScope::Global))
+            .into_iter()
+            .collect();
+        let id = AgentId::derived(url.as_str());
+        Self {
+            agents: vec![Candidate {
+                id,
+                tenant: None,
+                healthy: true,
+                card,
+            }],
+            types,
+        }
+    }
+
+    /// The agent for a type: first those with `type:` of it; where the type is declared tenant-specific, of these only
+    /// those with the host's own `tenant_id:` beside it, within one skill. Healthy ones come first.
+    pub(crate) fn choose(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Option<Chosen> {
+        self.pick(agent_type, own, host).map(|(agent, endpoint)| Chosen {
+            id: agent.id,
+            name: llm::clean(&agent.card.name, 80),
+            endpoint: endpoint.clone(),
+        })
+    }
+
+    /// What a model may know of the agents that it can send to.
+    pub(crate) fn briefs(&self, own: &Tenant, host: &Url) -> Vec<AgentBrief> {
+        let brief = |agent_type: &AgentType| {
+            let (agent, _) = self.pick(agent_type, own, host)?;
+            let scope = *self.types.get(agent_type)?;
+            let skills: Vec<&ForeignSkill> = fitting(&agent.card, agent_type, scope, own).collect();
+            let tags: Vec<Vec<String>> = skills
+                .iter()
+                .map(|skill| {
+                    skill
+                        .tags
+                        .iter()
+                        .map(Tag::to_string)
+                        .chain(skill.plain_tags.iter().cloned())
+                        .collect()
+                })
+                .collect();
+            let texts = skills.iter().zip(&tags).map(|(skill, tags)| SkillText {
+                name: &skill.name,
+                description: &skill.description,
+                tags,
+                examples: &skill.examples,
+            });
+            let card = CardText {
+                name: &agent.card.name,
+                description: &agent.card.description,
+            };
+            Some(AgentBrief::new(agent_type.clone(), card, texts))
+        };
+        self.types.keys().filter_map(brief).collect()
+    }
+
+    fn pick(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Option<(&Candidate, &Endpoint)> {
+        let scope = *self.types.get(agent_type)?;
+        let fits = self.agents.iter().filter(|agent| {
+            let visible = agent.tenant.as_ref().is_none_or(|tenant| tenant == own);
+            visible && fitting(&agent.card, agent_type, scope, own).next().is_some()
+        });
+        // An endpoint that is the host itself would make it talk to itself for ever.
+        let reachable = fits.filter_map(|agent| Some((agent, agent.card.endpoints.first()?)));
+        reachable
+            .filter(|(_, endpoint)| endpoint.url != *host)
+            .min_by_key(|(agent, _)| (!agent.healthy, agent.id))
+    }
+}
+
+fn candidate(found: FoundAgent) -> Option<Candidate> {
+    let FoundAgent {
+        id,
+        tenant,
+        card,
+        health,
+        ..
+    } = found;
+    match a2a::card::parse(&card) {
+        Ok(card) => Some(Candidate {
+            id,
+            tenant,
+            healthy: health.is_none_or(|health| health.ok),
+            card,
+        }),
+        Err(fault) => {
+            tracing::warn!(agent.id = %id, reason = %fault, "a registered card cannot be used");
+            None
+        }
+    }
+}
+
+/// The skills of that type that this tenant may use.
+fn fitting<'a>(
+    card: &'a ForeignCard,
+    agent_type: &'a AgentType,
+    scope: TypeScope,
+    own: &'a Tenant,
+) -> impl Iterator<Item = &'a ForeignSkill> {
+    card.skills.iter().filter(move |skill| {
+        let has = |key: &str, value: &str| {
+            skill
+                .tags
+                .iter()
+                .any(|tag| tag.key() == key && tag.value() == value)
+        };
+        let foreign = skill
+            .tags
+            .iter()
+            .any(|tag| tag.key() == "tenant_id" && tag.value() != own.as_str());
+        let owned = scope == TypeScope::Global || has("tenant_id", own.as_str());
+        has("type", agent_type.as_str()) && owned && !foreign
+    })
+}

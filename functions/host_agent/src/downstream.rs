@@ -1,0 +1,358 @@
+//! One call to one agent about one job: send, forward, look, fetch, cancel.
+
+use a2a::{A2aError, PushAuth, PushTarget, SendCall};
+use auth::KeyError;
+use domain::{
+    ExposeSecret, Job, Message, MessageId, Noted, Notification, Part, PartContent, RemoteTaskId,
+    RemoteUpdate, SecretString, Task, TaskState, Timestamp,
+};
+use futures_util::future::join_all;
+use outbound::{Answer, CallError, RemoteTask};
+
+use crate::host::Host;
+
+/// Media types that an answer can be shown in.
+const OUTPUT_MODES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
+/// Most characters of a foreign error that are shown.
+const REASON_MAX: usize = 300;
+
+/// What a call did to its job.
+pub(crate) struct Done {
+    /// The job as it is now.
+    pub(crate) job: Job,
+    /// What the agent said, kept in case the job cannot be recorded at once.
+    pub(crate) heard: Option<Notification>,
+    /// The call is worth another try of the whole execution.
+    pub(crate) again: Option<String>,
+}
+
+impl Done {
+    fn of(job: Job) -> Self {
+        Self {
+            job,
+            heard: None,
+            again: None,
+        }
+    }
+}
+
+impl Host {
+    /// Sends a prepared job's message; the same bytes with every try.
+    pub(crate) async fn send(&self, task: &Task, mut job: Job, now: Timestamp) -> Done {
+        let Some(token) = self.open_webhook_token(task, &job) else {
+            let reason = format!(
+                "{} cannot be asked again: the key for it is gone.",
+                job.agent_name
+            );
+            job.give_up(TaskState::Failed, reason, now);
+            return Done::of(job);
+        };
+        let mut call = self.call(task, &job, Some(token));
+        let mut answered = self.deliver(task, &job, &call, now).await;
+        if matches!(
+            answered,
+            Err(CallError::Refused(A2aError::PushNotificationNotSupported))
+        ) {
+            // It does not push: it is asked from time to time instead.
+            call.push = None;
+            answered = self.deliver(task, &job, &call, now).await;
+        }
+        job.attempts = job.attempts.saturating_add(1);
+        match answered {
+            Ok(answer) => {
+                job.attempts = 0;
+                let news = answer.into_notification();
+                job.note(news.clone(), now);
+                tracing::info!(
+                    tenant.id = %task.tenant, task.id = %task.id, job = job.number, agent.id = %job.agent_id,
+                    task.remote_id = job.remote_task_id().map(RemoteTaskId::as_str), "delegation acknowledged"
+                );
+                Done {
+                    job,
+                    heard: Some(news),
+                    again: None,
+                }
+            }
+            Err(error) => {
+                tracing::warn!(
+                    task.id = %task.id, job = job.number, agent.id = %job.agent_id, attempt = job.attempts,
+                    error = %error, "delegation failed"
+                );
+                job.updated_at = now;
+                if !error.is_retryable() || self.patience.is_used_up(&job) {
+                    let (state, reason) = failure(&job, &error);
+                    job.give_up(state, reason, now);
+                }
+                Done::of(job)
+            }
+        }
+    }
+
+    /// Hands the user's answer on to the agent that asked.
+    pub(crate) async fn forward(&self, task: &Task, mut job: Job, said: &Message, now: Timestamp) -> Done {
+        let Some(remote_task_id) = job.remote_task_id().cloned() else {
+            return Done::of(job);
+        };
+        let token = self.open_webhook_token(task, &job);
+        let id = MessageId::derived(&format!("{}/{}/{}", task.id, job.number, said.message_id));
+        let mut call = self.call(task, &job, token);
+        call.message = Message {
+            metadata: said.metadata.clone(),
+            ..Message::user(id, said.parts.clone())
+        };
+        call.task_id = Some(remote_task_id.as_str().to_owned());
+        match self.deliver(task, &job, &call, now).await {
+            Ok(answer) => {
+                let news = answer.into_notification();
+                let asks_again = news
+                    .update
+                    .as_ref()
+                    .is_some_and(|update| update.state.is_interrupted());
+                if job.note(news, now) == Noted::Nothing && !asks_again {
+                    // It took the answer and says nothing new yet.
+                    let remote = RemoteUpdate {
+                        state: TaskState::Working,
+                        text: None,
+                        at: None,
+                    };
+                    job.state = domain::JobState::Linked {
+                        remote_task_id,
+                        remote,
+                    };
+                }
+                job.updated_at = now;
+                job.attempts = 0;
+                Done::of(job)
+            }
+            Err(error) if error.is_retryable() => {
+                let (_, reason) = failure(&job, &error);
+                Done {
+                    job,
+                    heard: None,
+                    again: Some(reason),
+                }
+            }
+            Err(error) => {
+                let (state, reason) = failure(&job, &error);
+                job.give_up(state, reason, now);
+                Done::of(job)
+            }
+        }
+    }
+
+    /// Asks the agent how its task is doing.
+    pub(crate) async fn look(&self, task: &Task, mut job: Job, now: Timestamp) -> Done {
+        job.attempts = job.attempts.saturating_add(1);
+        match self.remote(task, &job, now).await {
+            Ok(remote) => {
+                job.note(remote.into_notification(), now);
+            }
+            Err(CallError::Refused(A2aError::TaskNotFound)) => {
+                let reason = format!("{} knows nothing of the task any more.", job.agent_name);
+                job.give_up(TaskState::Failed, reason, now);
+            }
+            Err(error) => {
+                tracing::info!(task.id = %task.id, job = job.number, error = %error, "look at an agent's task failed");
+            }
+        }
+        Done::of(job)
+    }
+
+    /// Gets the results of a job that ended without bringing any.
+    pub(crate) async fn fetch(&self, task: &Task, mut job: Job, now: Timestamp) -> Done {
+        match self.remote(task, &job, now).await {
+            Ok(found) => {
+                if let domain::JobState::Settled { remote, .. } = &mut job.state
+                    && remote.text.is_none()
+                {
+                    remote.text = found.status.text;
+                }
+                job.artifacts = found.artifacts;
+                Done::of(job)
+            }
+            Err(error) if error.is_retryable() => {
+                let again = Some(format!(
+                    "{} is done, but its result cannot be fetched.",
+                    job.agent_name
+                ));
+                Done {
+                    job,
+                    heard: None,
+                    again,
+                }
+            }
+            Err(error) => {
+                tracing::info!(task.id = %task.id, job = job.number, error = %error, "result not fetched");
+                Done::of(job)
+            }
+        }
+    }
+
+    /// Looks at every linked job, whether it is due or not; gives those that changed.
+    pub(crate) async fn look_at_all(&self, task: &Task, now: Timestamp) -> Vec<Job> {
+        let open = task
+            .jobs
+            .iter()
+            .filter(|job| matches!(job.state, domain::JobState::Linked { .. }));
+        let looks = join_all(open.map(|job| self.look(task, job.clone(), now))).await;
+        let differs = |job: &Job| {
+            task.jobs.iter().any(|known| {
+                known.number == job.number && (known.state != job.state || known.artifacts != job.artifacts)
+            })
+        };
+        looks.into_iter().map(|done| done.job).filter(differs).collect()
+    }
+
+    /// Calls every job that still runs off at its agent. What cannot be reached is logged: the task is over all the same.
+    pub(crate) async fn cancel_downstream(&self, task: &Task) {
+        let open = task.jobs.iter().filter(|job| !job.is_settled());
+        let linked = open.filter_map(|job| Some((job, job.remote_task_id()?)));
+        join_all(linked.map(|(job, id)| self.cancel_one(task, job, id))).await;
+    }
+
+    pub(crate) async fn cancel_one(&self, task: &Task, job: &Job, id: &RemoteTaskId) {
+        let now = self.clock.now();
+        let Ok(token) = self.access.agent(&task.owner, job.endpoint.url.as_str(), now) else {
+            return;
+        };
+        match self
+            .outbound
+            .cancel(&job.endpoint, id, Some(&token), task.trace.as_ref())
+            .await
+        {
+            Ok(_) => tracing::info!(task.id = %task.id, job = job.number, "cancel handed on"),
+            Err(error) => {
+                tracing::warn!(task.id = %task.id, job = job.number, error = %error, "cancel did not reach the agent");
+            }
+        }
+    }
+
+    async fn deliver(
+        &self,
+        task: &Task,
+        job: &Job,
+        call: &SendCall,
+        now: Timestamp,
+    ) -> Result<Answer, CallError> {
+        let token = self.agent_token(task, job, now)?;
+        let sent = self
+            .outbound
+            .send(&job.endpoint, call, Some(&token), task.trace.as_ref())
+            .await;
+        match sent {
+            Err(CallError::Unauthorized { expired: true, .. }) => {
+                // The agent's clock is ahead of ours, or the call waited too long: once more with a fresh token.
+                let token = self.agent_token(task, job, self.clock.now())?;
+                self.outbound
+                    .send(&job.endpoint, call, Some(&token), task.trace.as_ref())
+                    .await
+            }
+            sent => sent,
+        }
+    }
+
+    async fn remote(&self, task: &Task, job: &Job, now: Timestamp) -> Result<RemoteTask, CallError> {
+        let id = job
+            .remote_task_id()
+            .ok_or(CallError::Refused(A2aError::TaskNotFound))?;
+        let token = self.agent_token(task, job, now)?;
+        self.outbound
+            .task(&job.endpoint, id, Some(&token), task.trace.as_ref())
+            .await
+    }
+
+    fn agent_token(&self, task: &Task, job: &Job, now: Timestamp) -> Result<SecretString, CallError> {
+        let signed = self.access.agent(&task.owner, job.endpoint.url.as_str(), now);
+        signed.map_err(|error: KeyError| CallError::NotAllowed(error.to_string()))
+    }
+
+    fn call(&self, task: &Task, job: &Job, token: Option<SecretString>) -> SendCall {
+        // What the user attached goes along; the text is the model's choice.
+        let attached = task
+            .history
+            .first()
+            .into_iter()
+            .flat_map(|message| &message.parts);
+        let attached = attached
+            .filter(|part| !matches!(part.content, PartContent::Text(_)))
+            .cloned();
+        let parts = std::iter::once(Part::text(job.instruction.clone()))
+            .chain(attached)
+            .collect();
+        let message = Message {
+            context_id: Some(task.context_id.clone()),
+            ..Message::user(job.message_id.clone(), parts)
+        };
+        let mut call = SendCall::new(message);
+        call.return_immediately = true;
+        call.accepted_output_modes = OUTPUT_MODES.map(str::to_owned).to_vec();
+        call.tenant.clone_from(&job.endpoint.tenant);
+        call.push = token.map(|token| PushTarget {
+            id: None,
+            url: self.webhook.clone(),
+            authentication: Some(PushAuth {
+                scheme: "Bearer".to_owned(),
+                credentials: Some(token.clone()),
+            }),
+            token: Some(token),
+        });
+        call
+    }
+
+    fn open_webhook_token(&self, task: &Task, job: &Job) -> Option<SecretString> {
+        let plain = self
+            .sealer
+            .open(&job.webhook.sealed, &webhook_place(task, job.number))
+            .ok()?;
+        String::from_utf8(plain).ok().map(SecretString::from)
+    }
+
+    /// A new webhook token for a job of the task, sealed for the resend.
+    pub(crate) fn webhook_token(&self, task: &Task, number: u32) -> domain::SealedToken {
+        let token = auth::token::webhook(task.id, self.entropy.as_ref());
+        let plain = token.expose_secret();
+        domain::SealedToken {
+            hash: auth::token::hash(plain),
+            sealed: self.sealer.seal(
+                plain.as_bytes(),
+                &webhook_place(task, number),
+                self.entropy.as_ref(),
+            ),
+        }
+    }
+}
+
+fn webhook_place(task: &Task, number: u32) -> String {
+    format!("webhook/{}/{}/{}/{number}", task.tenant, task.agent, task.id)
+}
+
+/// What to tell the user of a call that failed for good.
+fn failure(job: &Job, error: &CallError) -> (TaskState, String) {
+    let agent = &job.agent_name;
+    let reason = match error {
+        CallError::Refused(refused) => {
+            let said = llm::clean(&refused.to_string(), REASON_MAX);
+            let state = match refused {
+                A2aError::UnsupportedOperation(_)
+                | A2aError::ContentTypeNotSupported
+                | A2aError::InvalidParams(_) => TaskState::Rejected,
+                _ => TaskState::Failed,
+            };
+            return (state, format!("{agent} refused: {said}"));
+        }
+        CallError::Unreachable { .. } | CallError::Timeout => {
+            format!("{agent} cannot be reached at the moment.")
+        }
+        CallError::Status(status) if error.is_retryable() => {
+            format!("{agent} does not answer properly at the moment (status {status}).")
+        }
+        CallError::Unauthorized { .. } | CallError::Forbidden { .. } => {
+            format!("{agent} does not let us in: it wants other credentials.")
+        }
+        CallError::NotAllowed(_) => format!("The address of {agent} may not be called."),
+        CallError::BadAnswer(_) | CallError::Status(_) => {
+            format!("{agent} gave an answer that cannot be used.")
+        }
+    };
+    (TaskState::Failed, reason)
+}

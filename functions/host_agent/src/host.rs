@@ -1,0 +1,176 @@
+//! The host as an executor: what one look at a task does.
+
+use std::sync::Arc;
+
+use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor};
+use async_trait::async_trait;
+use auth::Sealer;
+use domain::{Clock, Entropy, PartContent, Tenant};
+use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Turn};
+use outbound::Outbound;
+use store::Store;
+use url::Url;
+
+use crate::access::Access;
+use crate::advance::Unrecorded;
+use crate::one_agent::OneAgent;
+use crate::tools::Tools;
+use crate::{Directory, Parts, Patience, transcript};
+
+/// Longest text that is taken, in characters.
+const TEXT_MAX: usize = 32_000;
+
+pub(crate) struct Host {
+    pub(crate) tenant: Tenant,
+    pub(crate) url: Url,
+    pub(crate) webhook: Url,
+    pub(crate) access: Access,
+    pub(crate) directory: Directory,
+    pub(crate) sealer: Arc<Sealer>,
+    pub(crate) store: Store,
+    pub(crate) wake: Arc<dyn WakeDoor>,
+    pub(crate) outbound: Outbound,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) patience: Patience,
+    pub(crate) enabled: bool,
+    pub(crate) unrecorded: Unrecorded,
+}
+
+impl Host {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let access = Access {
+            issuer: parts.issuer,
+            tenant: parts.tenant.clone(),
+            key: parts.key,
+            entropy: Arc::clone(&parts.entropy),
+        };
+        let model: Arc<dyn Model> = match parts.directory {
+            Directory::Fixed { .. } => Arc::new(OneAgent(parts.model)),
+            Directory::Registry { .. } => parts.model,
+        };
+        Self {
+            tenant: parts.tenant,
+            url: parts.url,
+            webhook: parts.webhook,
+            access,
+            directory: parts.directory,
+            sealer: parts.sealer,
+            store: parts.store,
+            wake: parts.wake,
+            outbound: parts.outbound,
+            model,
+            clock: parts.clock,
+            entropy: parts.entropy,
+            patience: parts.patience,
+            enabled: parts.enabled,
+            unrecorded: Unrecorded::default(),
+        }
+    }
+
+    /// A new task: what was said earlier, who there is, and then the model.
+    async fn begin(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        if !self.enabled {
+            return Ok(Outcome::Rejected(
+                "Delegating to agents is switched off here at the moment.".to_owned(),
+            ));
+        }
+        let text = transcript::asked(run.task());
+        if text.trim().is_empty() && !run.task().history.iter().any(has_text) {
+            return Ok(Outcome::Rejected(
+                "I need some text to know what is wanted; the message has none.".to_owned(),
+            ));
+        }
+        if text.chars().count() > TEXT_MAX {
+            return Ok(Outcome::Rejected(format!(
+                "The message is too long: I take up to {TEXT_MAX} characters."
+            )));
+        }
+        let known = self.discover(run.task().trace.as_ref()).await?;
+        let agents = known.briefs(&self.tenant, &self.url);
+        let mut turns = self.earlier(run.task(), run.now()).await?;
+        turns.push(Turn::User(text));
+        let prompt = Prompt { agents, turns };
+        self.think(run, prompt, Some(known)).await
+    }
+
+    /// Every job is over: the model phrases the answer, or goes on.
+    pub(crate) async fn resume(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        // Agents are looked up only if the model wants to send once more, so that an answer never waits for a registry.
+        let prompt = Prompt {
+            agents: Vec::new(),
+            turns: transcript::of_work(run.task()),
+        };
+        self.think(run, prompt, None).await
+    }
+
+    async fn think(
+        &self,
+        run: &mut Run,
+        prompt: Prompt,
+        known: Option<crate::directory::Known>,
+    ) -> Result<Outcome, ExecuteError> {
+        let mut tools = Tools {
+            host: self,
+            run,
+            known,
+        };
+        let ended = llm::run(self.model.as_ref(), prompt, &mut tools, Limits::default()).await;
+        match ended {
+            Ok(Ended::Said(text)) => Ok(self.answer(run.task(), text)),
+            Ok(Ended::Parked) => self.wait(run).await,
+            Err(LoopError::Tool(error)) => Err(error),
+            Err(LoopError::Model(ModelError::Unavailable(reason))) => {
+                tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
+                Err(ExecuteError::Retry(
+                    "I cannot think at the moment; please try again later.".to_owned(),
+                ))
+            }
+            Err(error @ (LoopError::Model(_) | LoopError::TooMuch)) => {
+                tracing::warn!(task.id = %run.task().id, error = %error, "the model came to no answer");
+                Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
+            }
+        }
+    }
+}
+
+fn has_text(message: &domain::Message) -> bool {
+    message
+        .parts
+        .iter()
+        .any(|part| matches!(part.content, PartContent::Text(_)))
+}
+
+#[async_trait]
+impl Executor for Host {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        if run.task().jobs.is_empty() {
+            return self.begin(run).await;
+        }
+        self.advance(run).await?;
+        if run.task().jobs.iter().all(domain::Job::is_settled) {
+            return self.resume(run).await;
+        }
+        self.wait(run).await
+    }
+
+    async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {
+        self.cancel_downstream(run.task()).await;
+        Ok(())
+    }
+
+    async fn refresh(&self, run: &mut Run) -> Result<(), ExecuteError> {
+        let now = run.now();
+        let jobs = self.look_at_all(run.task(), now).await;
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let kinds = self.news(run.task(), &jobs);
+        run.record(kinds).await?;
+        if transcript::wants_a_look(run.task()) {
+            self.nudge(run.task(), std::time::Duration::ZERO).await;
+        }
+        Ok(())
+    }
+}

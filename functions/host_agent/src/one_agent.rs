@@ -1,0 +1,30 @@
+//! With a fixed agent instead of a registry, that agent gets whatever the model has no tool of its own for.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use llm::{Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+
+/// A model that leaves talking to the one agent there is.
+pub(crate) struct OneAgent(pub(crate) Arc<dyn Model>);
+
+#[async_trait]
+impl Model for OneAgent {
+    async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError> {
+        let step = self.0.step(prompt).await?;
+        match (&step, prompt.agents.as_slice(), prompt.turns.last()) {
+            (Step::Say(_), [agent], Some(Turn::User(text))) => {
+                let agent_type = agent.agent_type().clone();
+                let tool = Tool::SendMessage {
+                    agent_type,
+                    message: text.clone(),
+                };
+                Ok(Step::Call(vec![ToolCall {
+                    id: "call-0".to_owned(),
+                    tool,
+                }]))
+            }
+            _ => Ok(step),
+        }
+    }
+}

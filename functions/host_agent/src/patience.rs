@@ -1,0 +1,78 @@
+//! When a job is looked at next: pure rules over what is stored of it.
+
+use std::time::Duration;
+
+use domain::{Job, JobState, Task, TaskState, Timestamp};
+
+/// How long the host waits for agents, and how often it asks.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// Waits before a send is tried again; after the last one the job fails.
+    pub retries: Vec<Duration>,
+    /// After this long without news the agent is asked; then after twice as long, and so on.
+    pub first_look: Duration,
+    /// After this long without news the task is `unknown`.
+    pub limit: Duration,
+    /// How long after the task's creation an agent's notifications are taken at all.
+    pub token_ttl: Duration,
+}
+
+/// The longest time between two looks.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+impl Default for Patience {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            retries: vec![seconds(1), seconds(5), seconds(30)],
+            first_look: seconds(15),
+            limit: seconds(30 * 60),
+            token_ttl: seconds(7 * 24 * 3600),
+        }
+    }
+}
+
+impl Patience {
+    /// When something is to be done about the job; `None` where only its agent or the user can move it.
+    pub(crate) fn next(&self, job: &Job) -> Option<Timestamp> {
+        match &job.state {
+            JobState::Prepared => {
+                let tried = usize::try_from(job.attempts).unwrap_or(usize::MAX);
+                let wait = tried.checked_sub(1).and_then(|failed| self.retries.get(failed));
+                Some(job.updated_at.after(wait.copied().unwrap_or_default()))
+            }
+            JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
+            JobState::Linked { .. } => {
+                let wait = self
+                    .first_look
+                    .saturating_mul(2_u32.saturating_pow(job.attempts.min(20)));
+                Some(job.updated_at.after(wait.min(LONGEST)))
+            }
+            JobState::Settled { .. } => None,
+        }
+    }
+
+    /// True where a send that failed is not tried again.
+    pub(crate) fn is_used_up(&self, job: &Job) -> bool {
+        usize::try_from(job.attempts).unwrap_or(usize::MAX) > self.retries.len()
+    }
+
+    /// When a job of which nothing is heard makes the task `unknown`; `None` where it waits for the user.
+    pub(crate) fn deadline(&self, task: &Task, job: &Job) -> Option<Timestamp> {
+        let waits = job.is_settled() || job.remote().is_some_and(|remote| remote.state.is_interrupted());
+        let heard = job.updated_at.max(task.status.at);
+        let limit = heard.after(self.limit).min(task.created_at.after(self.token_ttl));
+        (!waits).then_some(limit)
+    }
+
+    /// When the task is to be looked at again.
+    pub(crate) fn wake_at(&self, task: &Task, now: Timestamp) -> Timestamp {
+        let given_up = task.status.state == TaskState::Unknown;
+        let times = task.jobs.iter().flat_map(|job| {
+            let deadline = self.deadline(task, job).filter(|_| !given_up);
+            [self.next(job), deadline].into_iter().flatten()
+        });
+        let next = times.min().unwrap_or_else(|| now.after(LONGEST));
+        next.clamp(now.after(Duration::from_secs(1)), now.after(LONGEST))
+    }
+}

@@ -1,0 +1,144 @@
+//! The model's tools, on one task.
+
+use agent::{ExecuteError, Run};
+use async_trait::async_trait;
+use domain::{AgentType, EventKind, Job, MessageId, NewJob, TaskState, TraceParent};
+use llm::{Called, Tool, ToolCall, ToolOutcome, ToolResult, Toolbox};
+
+use crate::conclude::listed;
+use crate::directory::{Chosen, Known};
+use crate::host::Host;
+use crate::transcript;
+
+/// Most jobs of one task.
+const JOBS_MAX: usize = 20;
+
+pub(crate) struct Tools<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) run: &'a mut Run,
+    /// Who there is; looked up when it is needed.
+    pub(crate) known: Option<Known>,
+}
+
+#[async_trait]
+impl Toolbox for Tools<'_> {
+    type Error = ExecuteError;
+
+    async fn call(&mut self, calls: Vec<ToolCall>) -> Result<Called, ExecuteError> {
+        let mut results: Vec<ToolResult> = Vec::new();
+        let mut sends: Vec<(String, AgentType, String, Chosen)> = Vec::new();
+        for ToolCall { id, tool } in calls {
+            let outcome = match tool {
+                Tool::SendMessage { agent_type, message } => match self.choose(&agent_type).await? {
+                    _ if self.run.task().jobs.len() + sends.len() >= JOBS_MAX => {
+                        ToolOutcome::Failed("That is more than one task can hand out.".to_owned())
+                    }
+                    Some(chosen) => {
+                        sends.push((id, agent_type, message, chosen));
+                        continue;
+                    }
+                    None => ToolOutcome::Failed(format!(
+                        "No agent of type {agent_type} is there for this tenant."
+                    )),
+                },
+                Tool::TaskStatus { task_id } => self.host.status_of(self.run.task(), task_id).await?,
+                Tool::CancelTask { task_id } => self.host.cancel_by_words(self.run.task(), task_id).await?,
+            };
+            results.push(ToolResult {
+                call_id: id,
+                agent: None,
+                outcome,
+            });
+        }
+        if sends.is_empty() {
+            return Ok(Called::Results(results));
+        }
+        let first = self.prepare(&sends, &results).await?;
+        self.host.advance(self.run).await?;
+        let jobs = self.run.task().jobs.get(first..).unwrap_or_default();
+        if !jobs.iter().all(Job::is_settled) {
+            return Ok(Called::Parked);
+        }
+        // They all finished in their answers; no webhook will come.
+        for (job, (id, ..)) in jobs.iter().zip(sends) {
+            results.push(ToolResult {
+                call_id: id,
+                ..transcript::result(job)
+            });
+        }
+        Ok(Called::Results(results))
+    }
+}
+
+impl Tools<'_> {
+    async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<Chosen>, ExecuteError> {
+        let known = match self.known.take() {
+            Some(known) => known,
+            None => self.host.discover(self.run.task().trace.as_ref()).await?,
+        };
+        let chosen = known.choose(agent_type, &self.host.tenant, &self.host.url);
+        self.known = Some(known);
+        Ok(chosen)
+    }
+
+    /// Stores the jobs, with what their users are told, in one write; before anything leaves. Gives the index of the
+    /// first one.
+    async fn prepare(
+        &mut self,
+        sends: &[(String, AgentType, String, Chosen)],
+        failed: &[ToolResult],
+    ) -> Result<usize, ExecuteError> {
+        let task = self.run.task();
+        let first = task.jobs.len();
+        let now = self.run.now();
+        let numbers = (0_u32..).skip(first);
+        let jobs = numbers
+            .zip(sends)
+            .map(|(number, (_, agent_type, message, chosen))| {
+                let new = NewJob {
+                    number,
+                    agent_type: agent_type.clone(),
+                    agent_id: chosen.id,
+                    agent_name: chosen.name.clone(),
+                    endpoint: chosen.endpoint.clone(),
+                    instruction: message.clone(),
+                    message_id: MessageId::derived(&format!("{}/{number}", task.id)),
+                    webhook: self.host.webhook_token(task, number),
+                };
+                EventKind::Job {
+                    job: Box::new(Job::prepare(new, now)),
+                }
+            });
+        let mut kinds: Vec<EventKind> = jobs.collect();
+        let names: Vec<&str> = sends.iter().map(|(.., chosen)| chosen.name.as_str()).collect();
+        let mut text = format!("Asking {} …", listed(&names));
+        for result in failed {
+            let (ToolOutcome::Failed(said) | ToolOutcome::Done(said)) = &result.outcome;
+            text = format!("{text} {said}");
+        }
+        kinds.push(EventKind::status(
+            TaskState::Working,
+            Some(self.run.message(&text)),
+        ));
+        self.run.record(kinds).await?;
+        Ok(first)
+    }
+}
+
+impl Host {
+    /// Finds the agents, with the host's own token.
+    pub(crate) async fn discover(&self, trace: Option<&TraceParent>) -> Result<Known, ExecuteError> {
+        let now = self.clock.now();
+        let token = |url: &url::Url| self.access.registry(url.as_str(), now);
+        let unusable =
+            || ExecuteError::Retry("The registry of agents cannot be asked at the moment.".to_owned());
+        let found = self.directory.discover(token, trace).await.map_err(|error| {
+            tracing::error!(error = %error, "no token for the registry");
+            unusable()
+        })?;
+        found.map_err(|error| {
+            tracing::warn!(error = %error, "the registry cannot be asked");
+            unusable()
+        })
+    }
+}

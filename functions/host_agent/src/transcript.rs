@@ -1,0 +1,153 @@
+//! Tasks as a conversation that a model reads, and the small questions about a task that everybody asks.
+
+use agent::ExecuteError;
+use domain::{Job, Message, PartContent, Role, Task, TaskState, Timestamp};
+use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
+
+use crate::host::Host;
+
+/// Most earlier tasks of the conversation that a model sees.
+const EARLIER_MAX: usize = 6;
+/// Most characters of structured results that stand in for text.
+const DATA_MAX: usize = 2_000;
+
+/// What the task was made for.
+pub(crate) fn asked(task: &Task) -> String {
+    task.history
+        .iter()
+        .find(|message| message.role == Role::User)
+        .map(Message::text)
+        .unwrap_or_default()
+}
+
+/// The task as far as it went: the question, what was delegated, what came of it.
+pub(crate) fn of_work(task: &Task) -> Vec<Turn> {
+    let mut turns = vec![Turn::User(asked(task))];
+    let mut jobs = task.jobs.as_slice();
+    // Jobs that were prepared at one time were called in one step.
+    while let Some(first) = jobs.first() {
+        let (step, rest) = jobs.split_at(
+            jobs.iter()
+                .take_while(|job| job.created_at == first.created_at)
+                .count(),
+        );
+        turns.push(Turn::Calls(step.iter().map(call).collect()));
+        turns.push(Turn::Results(step.iter().map(result).collect()));
+        jobs = rest;
+    }
+    turns
+}
+
+impl Host {
+    /// What was said and done earlier in the task's conversation.
+    pub(crate) async fn earlier(&self, task: &Task, now: Timestamp) -> Result<Vec<Turn>, ExecuteError> {
+        let tasks = self.store.tasks();
+        let known = tasks
+            .by_context(&task.tenant, &task.agent, &task.owner, &task.context_id, now)
+            .await?;
+        let mut before: Vec<&Task> = known.iter().filter(|known| known.id != task.id).collect();
+        before.drain(..before.len().saturating_sub(EARLIER_MAX));
+        let mut turns = Vec::new();
+        for task in before {
+            turns.push(Turn::User(asked(task)));
+            if !task.jobs.is_empty() {
+                turns.push(Turn::Calls(task.jobs.iter().map(call).collect()));
+            }
+            turns.extend(
+                task.status
+                    .message
+                    .as_ref()
+                    .map(|message| Turn::Said(message.text())),
+            );
+        }
+        Ok(turns)
+    }
+}
+
+fn call(job: &Job) -> ToolCall {
+    let tool = Tool::SendMessage {
+        agent_type: job.agent_type.clone(),
+        message: job.instruction.clone(),
+    };
+    ToolCall {
+        id: call_id(job),
+        tool,
+    }
+}
+
+fn call_id(job: &Job) -> String {
+    format!("job-{}", job.number)
+}
+
+/// What came of a job, as a tool's result.
+pub(crate) fn result(job: &Job) -> ToolResult {
+    let outcome = match job.remote() {
+        Some(remote) if remote.state == TaskState::Completed => ToolOutcome::Done(text_of(job)),
+        Some(remote) => {
+            let said = remote.text.clone().filter(|text| !text.trim().is_empty());
+            ToolOutcome::Failed(said.unwrap_or_else(|| format!("it ended as {}.", remote.state.as_str())))
+        }
+        None => ToolOutcome::Failed("it was not asked.".to_owned()),
+    };
+    ToolResult {
+        call_id: call_id(job),
+        agent: Some(job.agent_name.clone()),
+        outcome,
+    }
+}
+
+fn text_of(job: &Job) -> String {
+    let texts: Vec<String> = job
+        .artifacts
+        .iter()
+        .map(domain::Artifact::text)
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    if !texts.is_empty() {
+        return texts.join("\n");
+    }
+    if let Some(text) = job
+        .remote()
+        .and_then(|remote| remote.text.clone())
+        .filter(|text| !text.trim().is_empty())
+    {
+        return text;
+    }
+    let parts = job.artifacts.iter().flat_map(|artifact| &artifact.parts);
+    let data = parts.filter_map(|part| match &part.content {
+        PartContent::Data(value) => Some(value.to_string()),
+        PartContent::Url(url) => Some(url.clone()),
+        PartContent::Text(_) | PartContent::Raw(_) => None,
+    });
+    let data: String = data
+        .collect::<Vec<_>>()
+        .join("\n")
+        .chars()
+        .take(DATA_MAX)
+        .collect();
+    if data.is_empty() && job.artifacts.is_empty() {
+        "It finished without a result.".to_owned()
+    } else {
+        data
+    }
+}
+
+/// The user's newest message, where nothing was done about it yet: it is the last thing said, and not the first.
+pub(crate) fn pending_answer(task: &Task) -> Option<&Message> {
+    let last = task.history.last().filter(|message| message.role == Role::User);
+    last.filter(|_| task.history.len() > 1 && task.status.message.is_none())
+}
+
+/// The job whose agent waits for the user, the first of them.
+pub(crate) fn asking(task: &Task) -> Option<&Job> {
+    let waits = |job: &&Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
+    task.jobs.iter().find(waits)
+}
+
+/// True where the host has something to decide about the task.
+pub(crate) fn wants_a_look(task: &Task) -> bool {
+    !task.status.state.is_terminal()
+        && !task.jobs.is_empty()
+        && (task.jobs.iter().all(Job::is_settled)
+            || (asking(task).is_some() && !task.status.state.is_interrupted()))
+}

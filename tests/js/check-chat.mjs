@@ -2,9 +2,8 @@
 //
 //   node check-chat.mjs BASE_URL PROMPT [CHAT_ID]
 //
-// Prints one JSON document: { message, stored, progress }: the assistant's UIMessage as the stream built it, the
-// same message as the history has it, and the transient progress. Any chunk that the SDK cannot parse, any protocol
-// error, and any difference between streamed and stored parts ends with a reason and exit code 1; wrong use with 2.
+// Prints the assistant's UIMessage as the stream built it. A chunk that the SDK cannot parse, any protocol error, and
+// a history that tells something else than the stream did end with a reason and exit code 1; wrong use with 2.
 
 import {
   DefaultChatTransport, readUIMessageStream, safeValidateUIMessages, validateUIMessages,
@@ -18,7 +17,6 @@ if (!base || !prompt) {
 }
 
 const root = base.replace(/\/+$/, '');
-const progress = [];
 let cookie;
 
 /** fetch with the one cookie that the chat route sets. */
@@ -48,15 +46,9 @@ async function streamed(message) {
   const chunks = await transport.sendMessages({
     chatId, messages: [message], trigger: 'submit-message', messageId: undefined, abortSignal: undefined,
   });
-  const watched = chunks.pipeThrough(new TransformStream({
-    transform(chunk, controller) {
-      if (chunk.type === 'data-progress') progress.push(chunk.data);
-      controller.enqueue(chunk);
-    },
-  }));
   let answer;
   const states = readUIMessageStream({
-    stream: watched, terminateOnError: true, onError: (error) => { throw error; },
+    stream: chunks, terminateOnError: true, onError: (error) => { throw error; },
   });
   for await (const state of states) answer = state;
   return answer ?? fail('the stream brought no message');
@@ -82,7 +74,7 @@ try {
   const kept = await stored(answer);
   const text = ({ parts }) => parts.filter((part) => part.type === 'text').map((part) => part.text).join('\n');
   if (text(answer) && text(answer) !== text(kept)) fail('the history tells another answer than the stream');
-  console.log(JSON.stringify({ message: answer, stored: kept, progress }, null, 2));
+  console.log(JSON.stringify(answer, null, 2));
 } catch (error) {
   console.error(error?.stack ?? String(error));
   process.exit(1);

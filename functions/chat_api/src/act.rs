@@ -20,14 +20,23 @@ pub(crate) async fn act(
     OwnedTask { task, owner }: OwnedTask,
     Trace(trace): Trace,
 ) -> Result<Json<Value>, RouteError> {
-    let action = params.iter().find(|(name, _)| *name == "action").map(|(_, action)| action);
+    let action = params
+        .iter()
+        .find(|(name, _)| *name == "action")
+        .map(|(_, action)| action);
     match action {
         Some("cancel") => {
             room.host.cancel(&owner, task.id, trace.as_ref()).await?;
-            let now = room.find_task(&owner, task.id).await?.ok_or(RouteError::NotFound)?;
+            let now = room
+                .find_task(&owner, task.id)
+                .await?
+                .ok_or(RouteError::NotFound)?;
             Ok(Json(view::task(&now, None)))
         }
-        Some("start") => Err(RouteError::conflict("not_startable", "a task starts by itself; this one has")),
+        Some("start") => Err(RouteError::conflict(
+            "not_startable",
+            "a task starts by itself; this one has",
+        )),
         Some("retry") => Err(match task.status.state {
             TaskState::Failed | TaskState::Rejected | TaskState::Canceled | TaskState::Unknown => {
                 RouteError::NotImplemented("a task cannot be retried yet; ask again in the chat")

@@ -56,7 +56,11 @@ async fn answer(
     request: ChatRequest,
     trace: Option<TraceParent>,
 ) -> Result<Response, RouteError> {
-    let ChatRequest { chat, message, trigger } = request;
+    let ChatRequest {
+        chat,
+        message,
+        trigger,
+    } = request;
     let chat = open(room, owner, &chat, &message).await?;
     let tasks = room.tasks_of(&chat).await?;
     let turn = Turn::of(&chat.context_id, &message.id, &tasks).asked(&trigger, &tasks);
@@ -65,7 +69,7 @@ async fn answer(
     let task = match turn.task {
         Some(task) => task.clone(),
         None => match send(room, &chat, &tasks, &turn, message, trace).await? {
-            Sent::Task(task) => task,
+            Sent::Task(task) => *task,
             Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
         },
     };
@@ -82,22 +86,30 @@ async fn open(
     message: &UserMessage,
 ) -> Result<Chat, RouteError> {
     let (sessions, now) = (room.store.sessions(), room.clock.now());
-    let chat = match sessions.open_chat(&room.tenant, owner, id, &message.title(), now).await? {
+    let chat = match sessions
+        .open_chat(&room.tenant, owner, id, &message.title(), now)
+        .await?
+    {
         Opened::Chat(chat) => chat,
         Opened::NotYours => return Err(RouteError::NotFound),
     };
-    let stored = StoredMessage { id: message.id.clone(), at: now, body: message.body.clone() };
+    let stored = StoredMessage {
+        id: message.id.clone(),
+        at: now,
+        body: message.body.clone(),
+    };
     match sessions.add_message(&room.tenant, id, &stored).await? {
         Added::New | Added::Same => Ok(chat),
         Added::NoChat => Err(RouteError::NotFound),
-        Added::Conflict => {
-            Err(RouteError::conflict("message_changed", "the chat has another message under that id"))
-        }
+        Added::Conflict => Err(RouteError::conflict(
+            "message_changed",
+            "the chat has another message under that id",
+        )),
     }
 }
 
 enum Sent {
-    Task(Task),
+    Task(Box<Task>),
     Said(String),
 }
 
@@ -122,7 +134,8 @@ async fn send(
         Answer::Message(message) => Ok(Sent::Said(message.text())),
         Answer::Task(remote) => {
             let task = room.find_task(&chat.owner, local_id(&remote.id)?).await?;
-            task.map(Sent::Task).ok_or_else(|| foreign("its task is not in the tenant's table"))
+            task.map(|task| Sent::Task(Box::new(task)))
+                .ok_or_else(|| foreign("its task is not in the tenant's table"))
         }
     }
 }
@@ -140,9 +153,15 @@ async fn said(room: &Room, chat: &Chat, answer_id: &MessageId, text: &str) -> Re
     let message = StoredMessage {
         id: answer_id.clone(),
         at: room.clock.now(),
-        body: assistant(answer_id, vec![json!({"type": "text", "text": text, "state": "done"})]),
+        body: assistant(
+            answer_id,
+            vec![json!({"type": "text", "text": text, "state": "done"})],
+        ),
     };
-    room.store.sessions().add_message(&room.tenant, &chat.id, &message).await?;
+    room.store
+        .sessions()
+        .add_message(&room.tenant, &chat.id, &message)
+        .await?;
     let mut frames = Frames::default().start(answer_id);
     frames.text(&format!("text-{answer_id}"), text);
     let frames = axum::body::Bytes::from(frames.finish());

@@ -21,8 +21,16 @@ pub(crate) async fn chats(
 ) -> Result<Json<Value>, RouteError> {
     let request = page_request(query.as_deref())?;
     let page = match visitor {
-        Some(owner) => room.store.sessions().chats_of(&room.tenant, &owner, request).await?,
-        None => Page { items: Vec::new(), next: None },
+        Some(owner) => {
+            room.store
+                .sessions()
+                .chats_of(&room.tenant, &owner, request)
+                .await?
+        }
+        None => Page {
+            items: Vec::new(),
+            next: None,
+        },
     };
     let chats = page.items.iter().map(|chat| {
         json!({
@@ -33,7 +41,9 @@ pub(crate) async fn chats(
             "updatedAt": chat.updated_at,
         })
     });
-    Ok(Json(json!({"chats": chats.collect::<Vec<_>>(), "next": page.next})))
+    Ok(Json(
+        json!({"chats": chats.collect::<Vec<_>>(), "next": page.next}),
+    ))
 }
 
 /// `?limit=` and `?cursor=`.
@@ -42,14 +52,25 @@ pub(crate) fn page_request(query: Option<&str>) -> Result<PageRequest, RouteErro
         None => USUAL,
         Some(text) => match text.parse() {
             Ok(limit @ 1..=100) => limit,
-            _ => return Err(RouteError::invalid("invalid_limit", "limit must be a number from 1 to 100")),
+            _ => {
+                return Err(RouteError::invalid(
+                    "invalid_limit",
+                    "limit must be a number from 1 to 100",
+                ));
+            }
         },
     };
-    Ok(PageRequest { limit, cursor: parameter(query, "cursor") })
+    Ok(PageRequest {
+        limit,
+        cursor: parameter(query, "cursor"),
+    })
 }
 
 /// A parameter of the query.
 pub(crate) fn parameter(query: Option<&str>, name: &str) -> Option<String> {
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-    pairs.into_iter().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+    pairs
+        .into_iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.into_owned())
 }

@@ -86,7 +86,10 @@ impl Config {
         let secrets = Secrets::new(platform.secrets.clone(), clock.clone());
         let key = SigningKey::from_pem(&secrets.value(&self.session_key).await?)?;
         let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
-        let policy = Policy { allow_loopback: self.allow_loopback, ..Policy::default() };
+        let policy = Policy {
+            allow_loopback: self.allow_loopback,
+            ..Policy::default()
+        };
         Ok(State {
             tenant: self.tenant.clone(),
             base: self.base.clone(),
@@ -97,7 +100,10 @@ impl Config {
             outbound: Outbound::new(policy, entropy.clone())?,
             clock,
             entropy,
-            settings: Settings { grace: self.grace, ..Settings::default() },
+            settings: Settings {
+                grace: self.grace,
+                ..Settings::default()
+            },
         })
     }
 }

@@ -40,12 +40,18 @@ pub(crate) enum RouteError {
 impl RouteError {
     /// A request that is wrong in itself.
     pub(crate) fn invalid(code: &'static str, message: &str) -> Self {
-        Self::Invalid { code, message: message.to_owned() }
+        Self::Invalid {
+            code,
+            message: message.to_owned(),
+        }
     }
 
     /// A request that does not fit what is there.
     pub(crate) fn conflict(code: &'static str, message: &str) -> Self {
-        Self::Conflict { code, message: message.to_owned() }
+        Self::Conflict {
+            code,
+            message: message.to_owned(),
+        }
     }
 }
 
@@ -80,21 +86,41 @@ impl IntoResponse for RouteError {
             Self::NotImplemented(_) => answer(StatusCode::NOT_IMPLEMENTED, "not_implemented", &message),
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
             Self::Host(fault) if fault.is_retryable() => {
-                tracing::warn!(error = &fault as &dyn std::error::Error, "the host agent is out of reach");
-                later("host_unavailable", "the host agent is out of reach; try again shortly")
+                tracing::warn!(
+                    error = &fault as &dyn std::error::Error,
+                    "the host agent is out of reach"
+                );
+                later(
+                    "host_unavailable",
+                    "the host agent is out of reach; try again shortly",
+                )
             }
             Self::Host(fault) => {
-                tracing::error!(error = &fault as &dyn std::error::Error, "the host agent does not serve us");
-                answer(StatusCode::BAD_GATEWAY, "host_failed", "the host agent does not answer as it should")
+                tracing::error!(
+                    error = &fault as &dyn std::error::Error,
+                    "the host agent does not serve us"
+                );
+                answer(
+                    StatusCode::BAD_GATEWAY,
+                    "host_failed",
+                    "the host agent does not answer as it should",
+                )
             }
-            Self::Store(StoreError::TooLarge { .. }) => {
-                answer(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "this is more than one record can hold")
-            }
-            Self::Store(StoreError::BadCursor) => {
-                answer(StatusCode::BAD_REQUEST, "bad_cursor", "the cursor does not belong to this listing")
-            }
+            Self::Store(StoreError::TooLarge { .. }) => answer(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                "this is more than one record can hold",
+            ),
+            Self::Store(StoreError::BadCursor) => answer(
+                StatusCode::BAD_REQUEST,
+                "bad_cursor",
+                "the cursor does not belong to this listing",
+            ),
             Self::Store(fault @ (StoreError::Throttled { .. } | StoreError::Unavailable { .. })) => {
-                tracing::warn!(error = &fault as &dyn std::error::Error, "the tables are out of reach");
+                tracing::warn!(
+                    error = &fault as &dyn std::error::Error,
+                    "the tables are out of reach"
+                );
                 later("unavailable", "try again shortly")
             }
             Self::Store(fault) => internal(&fault),
@@ -109,7 +135,9 @@ fn answer(status: StatusCode, error: &str, message: &str) -> Response {
 
 fn later(error: &str, message: &str) -> Response {
     let mut response = answer(StatusCode::SERVICE_UNAVAILABLE, error, message);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 

@@ -42,17 +42,28 @@ pub(crate) async fn events(
     }
     let key = TaskKey::from(&task);
     let tail = Tail::new(room.store.clone(), task, room.settings.events_limit);
-    let frames = stream::unfold(Some(Log { room, tail, key, seen }), |log| async {
-        let mut log = log?;
-        match log.next().await {
-            Ok(Some(bytes)) => Some((bytes, Some(log))),
-            Ok(None) => None,
-            Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "a task's events could not be followed");
-                None
+    let frames = stream::unfold(
+        Some(Log {
+            room,
+            tail,
+            key,
+            seen,
+        }),
+        |log| async {
+            let mut log = log?;
+            match log.next().await {
+                Ok(Some(bytes)) => Some((bytes, Some(log))),
+                Ok(None) => None,
+                Err(error) => {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "a task's events could not be followed"
+                    );
+                    None
+                }
             }
-        }
-    });
+        },
+    );
     Ok(event_stream(frames))
 }
 
@@ -61,7 +72,10 @@ impl Log {
         // First what had happened when the task was read, then what happens.
         if self.seen < self.tail.task().rev {
             let events = self.room.store.tasks().events(&self.key, self.seen, LOOK).await?;
-            let known: Vec<_> = events.into_iter().filter(|event| event.seq <= self.tail.task().rev).collect();
+            let known: Vec<_> = events
+                .into_iter()
+                .filter(|event| event.seq <= self.tail.task().rev)
+                .collect();
             if !known.is_empty() {
                 return Ok(Some(self.written(&known)));
             }
@@ -88,11 +102,17 @@ impl Log {
 }
 
 fn seen(headers: &HeaderMap, query: Option<&str>) -> Result<u64, RouteError> {
-    let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?").to_owned());
-    match header.or_else(|| parameter(query, "after")).as_deref().map(str::trim) {
+    let header = headers
+        .get("last-event-id")
+        .map(|value| value.to_str().unwrap_or("?").to_owned());
+    match header
+        .or_else(|| parameter(query, "after"))
+        .as_deref()
+        .map(str::trim)
+    {
         None | Some("") => Ok(0),
-        Some(text) => text
-            .parse()
-            .map_err(|_| RouteError::invalid("invalid_event_id", "Last-Event-ID must be the number of an event")),
+        Some(text) => text.parse().map_err(|_| {
+            RouteError::invalid("invalid_event_id", "Last-Event-ID must be the number of an event")
+        }),
     }
 }

@@ -84,7 +84,9 @@ impl From<Frames> for Bytes {
 /// The response that carries a UI message stream.
 pub(crate) fn ui_stream(frames: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let mut response = event_stream(frames);
-    response.headers_mut().insert(PROTOCOL, HeaderValue::from_static("v1"));
+    response
+        .headers_mut()
+        .insert(PROTOCOL, HeaderValue::from_static("v1"));
     response
 }
 

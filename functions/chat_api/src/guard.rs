@@ -30,7 +30,10 @@ fn check(headers: &HeaderMap, base: &Url) -> Result<MayChange, RouteError> {
     if !comes_from_here(headers, base) {
         return Err(RouteError::CrossOrigin);
     }
-    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
     if !media.eq_ignore_ascii_case("application/json") {
         return Err(RouteError::NotJson);
@@ -42,8 +45,12 @@ fn comes_from_here(headers: &HeaderMap, base: &Url) -> bool {
     if let Some(site) = headers.get(&FETCH_SITE) {
         return matches!(site.as_bytes(), b"same-origin" | b"none");
     }
-    let Some(origin) = headers.get(ORIGIN) else { return true };
-    let Some(origin) = origin.to_str().ok().and_then(|text| Url::parse(text).ok()) else { return false };
+    let Some(origin) = headers.get(ORIGIN) else {
+        return true;
+    };
+    let Some(origin) = origin.to_str().ok().and_then(|text| Url::parse(text).ok()) else {
+        return false;
+    };
     if origin.origin() == base.origin() {
         return true;
     }
@@ -76,12 +83,20 @@ mod tests {
         assert!(allowed(&[json]));
         assert!(allowed(&[json, ("sec-fetch-site", "same-origin")]));
         assert!(allowed(&[json, ("origin", "https://chat.example")]));
-        assert!(allowed(&[json, ("origin", "http://localhost:3000"), ("host", "localhost:3000")]));
+        assert!(allowed(&[
+            json,
+            ("origin", "http://localhost:3000"),
+            ("host", "localhost:3000")
+        ]));
         for bad in [
             &[][..],
             &[("content-type", "text/plain")],
             &[("content-type", "application/x-www-form-urlencoded")],
-            &[json, ("sec-fetch-site", "cross-site"), ("origin", "https://chat.example")],
+            &[
+                json,
+                ("sec-fetch-site", "cross-site"),
+                ("origin", "https://chat.example"),
+            ],
             &[json, ("sec-fetch-site", "same-site")],
             &[json, ("origin", "https://evil.example")],
             &[json, ("origin", "https://evil.example"), ("host", "chat.example")],

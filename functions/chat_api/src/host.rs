@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use auth::{Grant, KeyError, SigningKey};
 use domain::{
-    Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant, Timestamp,
-    TraceParent, Transport,
+    Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant,
+    Timestamp, TraceParent, Transport,
 };
 use outbound::{Answer, CallError, Outbound, RemoteTask, SendCall};
 use serde_json::{Value, json};
@@ -47,10 +47,31 @@ pub(crate) struct HostParts {
 
 impl Host {
     pub(crate) fn new(parts: HostParts) -> Self {
-        let HostParts { url, tenant, issuer, key, outbound, clock, entropy } = parts;
-        let endpoint =
-            Endpoint { url, generation: Generation::V1_0, transport: Transport::JsonRpc, tenant: None };
-        Self { endpoint, tenant, issuer, key, outbound, clock, entropy, tokens: Mutex::default() }
+        let HostParts {
+            url,
+            tenant,
+            issuer,
+            key,
+            outbound,
+            clock,
+            entropy,
+        } = parts;
+        let endpoint = Endpoint {
+            url,
+            generation: Generation::V1_0,
+            transport: Transport::JsonRpc,
+            tenant: None,
+        };
+        Self {
+            endpoint,
+            tenant,
+            issuer,
+            key,
+            outbound,
+            clock,
+            entropy,
+            tokens: Mutex::default(),
+        }
     }
 
     /// Sends a message and does not wait for the task's end.
@@ -63,7 +84,10 @@ impl Host {
         let token = self.token(owner)?;
         let mut call = SendCall::new(message);
         call.history_length = Some(0); // the task is read from the store
-        Ok(self.outbound.send(&self.endpoint, &call, Some(&token), trace).await?)
+        Ok(self
+            .outbound
+            .send(&self.endpoint, &call, Some(&token), trace)
+            .await?)
     }
 
     /// Calls a task off.
@@ -75,7 +99,10 @@ impl Host {
     ) -> Result<RemoteTask, RouteError> {
         let token = self.token(owner)?;
         let id = RemoteTaskId::parse(&task.to_string()).map_err(|_| RouteError::NotFound)?;
-        Ok(self.outbound.cancel(&self.endpoint, &id, Some(&token), trace).await?)
+        Ok(self
+            .outbound
+            .cancel(&self.endpoint, &id, Some(&token), trace)
+            .await?)
     }
 
     /// Has the host ask the agents of a task's jobs how they are doing.
@@ -87,9 +114,14 @@ impl Host {
     ) -> Result<(), RouteError> {
         let token = self.token(owner)?;
         let mut url = self.endpoint.url.clone();
-        url.set_path(&format!("{}/tasks/{task}:refresh", url.path().trim_end_matches('/')));
-        let answered: Result<Value, CallError> =
-            self.outbound.post_json(&url, &json!({}), Some(&token), trace).await;
+        url.set_path(&format!(
+            "{}/tasks/{task}:refresh",
+            url.path().trim_end_matches('/')
+        ));
+        let answered: Result<Value, CallError> = self
+            .outbound
+            .post_json(&url, &json!({}), Some(&token), trace)
+            .await;
         answered.map(|_| ()).map_err(RouteError::from)
     }
 
@@ -106,7 +138,7 @@ impl Host {
             issuer: &self.issuer,
             subject: owner.as_str(),
             tenant: Some(&self.tenant),
-            audience: self.endpoint.url.as_str(),
+            audience: self.endpoint.url.as_str().trim_end_matches('/'),
             scopes: &["tasks"],
             lifetime: LIFETIME,
         };

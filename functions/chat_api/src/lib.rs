@@ -52,7 +52,6 @@ pub use config::Config;
 pub use state::{Settings, State};
 
 /// The whole function, paths relative to the tenant's base.
-#[must_use]
 pub fn router(state: State) -> Router {
     let front = Front {
         clock: state.clock.clone(),

@@ -10,5 +10,11 @@ async fn main() -> Result<(), edge::Error> {
     edge::telemetry::init(&config.platform.log_filter);
     let router = chat_api::router(config.state().await?);
     let http = config.platform.http.clone();
-    edge::serve(Function { router, queue: None, schedule: None, http }).await
+    edge::serve(Function {
+        router,
+        queue: None,
+        schedule: None,
+        http,
+    })
+    .await
 }

@@ -20,7 +20,9 @@ impl FromRequestParts<Arc<Room>> for OwnedChat {
         let chat = ChatId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
         let KnownVisitor(owner) = KnownVisitor::from_request_parts(parts, room).await?;
         let chat = room.store.sessions().find_chat(&room.tenant, &chat).await?;
-        chat.filter(|chat| chat.owner == owner).map(Self).ok_or(RouteError::NotFound)
+        chat.filter(|chat| chat.owner == owner)
+            .map(Self)
+            .ok_or(RouteError::NotFound)
     }
 }
 
@@ -43,16 +45,24 @@ impl FromRequestParts<Arc<Room>> for OwnedTask {
 impl Room {
     /// The owner's task of that id; one read.
     pub(crate) async fn find_task(&self, owner: &Owner, id: TaskId) -> Result<Option<Task>, RouteError> {
-        let key = TaskKey { tenant: self.tenant.clone(), agent: self.agent.clone(), id };
+        let key = TaskKey {
+            tenant: self.tenant.clone(),
+            agent: self.agent.clone(),
+            id,
+        };
         let found = self.store.tasks().find(&key, self.clock.now()).await?;
-        Ok(found.map(|stored| stored.task).filter(|task| task.owner == *owner))
+        Ok(found
+            .map(|stored| stored.task)
+            .filter(|task| task.owner == *owner))
     }
 
     /// The tasks of a chat, oldest first.
     pub(crate) async fn tasks_of(&self, chat: &Chat) -> Result<Vec<Task>, RouteError> {
         let now = self.clock.now();
         let tasks = self.store.tasks();
-        Ok(tasks.by_context(&self.tenant, &self.agent, &chat.owner, &chat.context_id, now).await?)
+        Ok(tasks
+            .by_context(&self.tenant, &self.agent, &chat.owner, &chat.context_id, now)
+            .await?)
     }
 }
 
@@ -67,7 +77,12 @@ impl<S: Sync> FromRequestParts<S> for Trace {
 }
 
 async fn id(parts: &mut Parts, room: &Arc<Room>) -> Result<String, RouteError> {
-    let params = RawPathParams::from_request_parts(parts, room).await.map_err(|_| RouteError::NotFound)?;
-    let found = params.iter().find(|(name, _)| *name == "id").map(|(_, id)| id.to_owned());
+    let params = RawPathParams::from_request_parts(parts, room)
+        .await
+        .map_err(|_| RouteError::NotFound)?;
+    let found = params
+        .iter()
+        .find(|(name, _)| *name == "id")
+        .map(|(_, id)| id.to_owned());
     found.ok_or(RouteError::NotFound)
 }

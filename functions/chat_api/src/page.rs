@@ -18,15 +18,24 @@ pub(crate) async fn page(State(room): State<Arc<Room>>) -> Response {
     // The base makes every address on the page relative to the tenant, with or without a slash at the end.
     let base = format!("{}/", room.base.path().trim_end_matches('/'));
     let html = include_str!("../page/index.html").replace("{{base}}", &escaped(&base));
-    asset("text/html; charset=utf-8", html.replace("{{tenant}}", room.tenant.as_str()))
+    asset(
+        "text/html; charset=utf-8",
+        html.replace("{{tenant}}", room.tenant.as_str()),
+    )
 }
 
 pub(crate) async fn script() -> Response {
-    asset("text/javascript; charset=utf-8", include_str!("../page/app.js").to_owned())
+    asset(
+        "text/javascript; charset=utf-8",
+        include_str!("../page/app.js").to_owned(),
+    )
 }
 
 pub(crate) async fn style() -> Response {
-    asset("text/css; charset=utf-8", include_str!("../page/app.css").to_owned())
+    asset(
+        "text/css; charset=utf-8",
+        include_str!("../page/app.css").to_owned(),
+    )
 }
 
 fn asset(media: &'static str, content: String) -> Response {
@@ -41,5 +50,7 @@ fn asset(media: &'static str, content: String) -> Response {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
+    text.replace('&', "&amp;")
+        .replace('"', "&quot;")
+        .replace('<', "&lt;")
 }

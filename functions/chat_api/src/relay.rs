@@ -38,7 +38,12 @@ impl Relay {
         grace: Duration,
     ) -> Self {
         let shown = view::card(&task);
-        Self { tail: Tail::new(store, task, grace), message_id, answer_id, shown }
+        Self {
+            tail: Tail::new(store, task, grace),
+            message_id,
+            answer_id,
+            shown,
+        }
     }
 
     /// The stream, to be polled by the server alone: nothing runs on when the client leaves.
@@ -76,7 +81,10 @@ impl Relay {
             Ok(News::Quiet) => (Frames::heartbeat().into(), Stage::Follow(self)),
             Ok(News::TimeUp) => (frames.finish().into(), Stage::Over),
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "an answer could not be followed");
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an answer could not be followed"
+                );
                 frames.error("The answer could not be followed any further; it will be in the chat.");
                 (frames.finish().into(), Stage::Over)
             }
@@ -85,8 +93,10 @@ impl Relay {
 
     fn tell(&mut self, events: &[Event], frames: &mut Frames) {
         for event in events {
-            if let EventKind::Status { state: TaskState::Submitted | TaskState::Working, message: Some(said) } =
-                &event.kind
+            if let EventKind::Status {
+                state: TaskState::Submitted | TaskState::Working,
+                message: Some(said),
+            } = &event.kind
             {
                 frames.progress(self.tail.task(), &said.text());
             }

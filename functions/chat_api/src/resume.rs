@@ -32,9 +32,13 @@ pub(crate) async fn resume(
     let turn = messages.iter().rev().find_map(|message| {
         let ui_id = user_message_id(&message.body)?;
         let turn = Turn::of(&chat.context_id, &ui_id, &tasks);
-        turn.task.is_some_and(|task| task.id == running.id).then_some(turn)
+        turn.task
+            .is_some_and(|task| task.id == running.id)
+            .then_some(turn)
     });
-    let Some(turn) = turn else { return Ok(StatusCode::NO_CONTENT.into_response()) };
+    let Some(turn) = turn else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
     let (message_id, answer_id) = (turn.message_id.clone(), turn.answer_id());
     let grace = room.settings.grace;
     Ok(Relay::new(room.store.clone(), running.clone(), message_id, answer_id, grace).into_response())
@@ -43,5 +47,7 @@ pub(crate) async fn resume(
 /// The id of a stored message, where it is the user's.
 pub(crate) fn user_message_id(body: &serde_json::Value) -> Option<MessageId> {
     let field = |name: &str| body.get(name).and_then(serde_json::Value::as_str);
-    (field("role") == Some("user")).then(|| MessageId::parse(field("id")?).ok()).flatten()
+    (field("role") == Some("user"))
+        .then(|| MessageId::parse(field("id")?).ok())
+        .flatten()
 }

@@ -26,9 +26,15 @@ pub(crate) struct Visitor(pub(crate) Option<Owner>);
 impl FromRequestParts<Arc<Room>> for Visitor {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
-        let Some(token) = token(&parts.headers, &room.tenant) else { return Ok(Self(None)) };
+        let Some(token) = token(&parts.headers, &room.tenant) else {
+            return Ok(Self(None));
+        };
         let hash = auth::token::hash(&token);
-        let session = room.store.sessions().find_session(&room.tenant, &hash, room.clock.now()).await?;
+        let session = room
+            .store
+            .sessions()
+            .find_session(&room.tenant, &hash, room.clock.now())
+            .await?;
         Ok(Self(session.map(|session| session.owner)))
     }
 }
@@ -52,7 +58,10 @@ pub(crate) async fn welcome_guest(room: &Room) -> Result<(Owner, HeaderValue), R
     let now = room.clock.now();
     let hash = auth::token::hash(token.expose_secret());
     let until = now.after(room.settings.session_lifetime);
-    room.store.sessions().create_session(&room.tenant, &hash, &owner, now, until).await?;
+    room.store
+        .sessions()
+        .create_session(&room.tenant, &hash, &owner, now, until)
+        .await?;
     Ok((owner, cookie(&token, room)?))
 }
 
@@ -63,7 +72,11 @@ fn cookie(token: &SecretString, room: &Room) -> Result<HeaderValue, RouteError> 
         token.expose_secret(),
         cookie_path(&room.base),
         room.settings.session_lifetime.as_secs(),
-        if room.base.scheme() == "https" { "; Secure" } else { "" },
+        if room.base.scheme() == "https" {
+            "; Secure"
+        } else {
+            ""
+        },
     );
     let mut value = HeaderValue::from_str(&text)
         .map_err(|_| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))?;
@@ -84,10 +97,17 @@ fn cookie_path(base: &Url) -> &str {
 
 fn token(headers: &HeaderMap, tenant: &Tenant) -> Option<String> {
     let name = cookie_name(tenant);
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let cookies = headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
     let (_, value) = pairs.find(|(known, _)| *known == name)?;
-    let ours = value.strip_prefix(TOKEN_PREFIX).is_some_and(|rest| rest.starts_with('_'));
+    let ours = value
+        .strip_prefix(TOKEN_PREFIX)
+        .is_some_and(|rest| rest.starts_with('_'));
     (ours && value.len() <= TOKEN_MAX).then(|| value.to_owned())
 }
 
@@ -104,7 +124,13 @@ mod tests {
             token(&headers, &tenant)
         };
         assert_eq!(read("a=b; switchyard_acme=sws_x; c=d").as_deref(), Some("sws_x"));
-        for bad in ["switchyard_globex=sws_x", "switchyard_acme=", "switchyard_acme", "switchyard_acme=x", "xswitchyard_acme=sws_x"] {
+        for bad in [
+            "switchyard_globex=sws_x",
+            "switchyard_acme=",
+            "switchyard_acme",
+            "switchyard_acme=x",
+            "xswitchyard_acme=sws_x",
+        ] {
             assert_eq!(read(bad), None, "{bad}");
         }
         assert_eq!(read(&format!("switchyard_acme=sws_{}", "x".repeat(500))), None);

@@ -70,7 +70,18 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new(state: State) -> Self {
-        let State { tenant, base, host, host_url, store, key, outbound, clock, entropy, settings } = state;
+        let State {
+            tenant,
+            base,
+            host,
+            host_url,
+            store,
+            key,
+            outbound,
+            clock,
+            entropy,
+            settings,
+        } = state;
         let host_client = Host::new(HostParts {
             url: host_url,
             tenant: tenant.clone(),
@@ -80,6 +91,15 @@ impl Room {
             clock: clock.clone(),
             entropy: entropy.clone(),
         });
-        Self { tenant, base, agent: host, host: host_client, store, clock, entropy, settings }
+        Self {
+            tenant,
+            base,
+            agent: host,
+            host: host_client,
+            store,
+            clock,
+            entropy,
+            settings,
+        }
     }
 }

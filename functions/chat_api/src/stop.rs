@@ -29,5 +29,7 @@ pub(crate) async fn stop(
         Err(error) => return Err(error),
     }
     let now = room.find_task(&chat.owner, open.id).await?;
-    Ok(Json(json!({"task": now.as_ref().map(|task| view::task(task, None))})))
+    Ok(Json(
+        json!({"task": now.as_ref().map(|task| view::task(task, None))}),
+    ))
 }

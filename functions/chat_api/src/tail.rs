@@ -44,7 +44,14 @@ impl Tail {
     pub(crate) fn new(store: Store, task: Task, limit: Duration) -> Self {
         let now = Instant::now();
         let key = TaskKey::from(&task);
-        Self { store, key, task, pause: SOON, deadline: now + limit, spoke: now }
+        Self {
+            store,
+            key,
+            task,
+            pause: SOON,
+            deadline: now + limit,
+            spoke: now,
+        }
     }
 
     /// The task, after all events that were told.
@@ -63,13 +70,19 @@ impl Tail {
                 self.spoke = now;
                 return Ok(News::Quiet);
             }
-            let events = self.store.tasks().events(&self.key, self.task.rev, LOOK_MAX).await?;
+            let events = self
+                .store
+                .tasks()
+                .events(&self.key, self.task.rev, LOOK_MAX)
+                .await?;
             if !events.is_empty() {
                 self.apply(&events)?;
                 (self.pause, self.spoke) = (SOON, Instant::now());
                 return Ok(News::Events(events));
             }
-            let wake = (Instant::now() + self.pause).min(self.deadline).min(self.spoke + HEARTBEAT);
+            let wake = (Instant::now() + self.pause)
+                .min(self.deadline)
+                .min(self.spoke + HEARTBEAT);
             tokio::time::sleep_until(wake).await;
             self.pause = (self.pause * 3 / 2).min(SELDOM);
         }

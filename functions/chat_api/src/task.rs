@@ -32,7 +32,10 @@ pub(crate) async fn task(
             tracing::warn!(task.id = %task.id, error = error as &dyn std::error::Error, "no latest state to be had");
         }
         refreshed = Some(asked.is_ok());
-        task = room.find_task(&owner, task.id).await?.ok_or(RouteError::NotFound)?;
+        task = room
+            .find_task(&owner, task.id)
+            .await?
+            .ok_or(RouteError::NotFound)?;
     }
     let events = log(&room, &task).await?;
     let mut view = view::task(&task, Some(&events));
@@ -47,7 +50,9 @@ async fn log(room: &Room, task: &Task) -> Result<Vec<Event>, RouteError> {
     let mut events = Vec::new();
     // What came after the task was read is left for the next look, so that history and status agree.
     let last = task.rev.min(EVENTS_MAX);
-    while let Some(seen) = Some(events.last().map_or(0, |event: &Event| event.seq)).filter(|seen| *seen < last) {
+    while let Some(seen) =
+        Some(events.last().map_or(0, |event: &Event| event.seq)).filter(|seen| *seen < last)
+    {
         let more = room.store.tasks().events(&key, seen, LOOK).await?;
         if more.is_empty() {
             break;

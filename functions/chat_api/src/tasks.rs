@@ -20,16 +20,23 @@ pub(crate) async fn tasks(
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {
     let page = page_request(query.as_deref())?;
-    let context = parameter(query.as_deref(), "contextId").map(|text| ContextId::parse(&text)).transpose();
+    let context = parameter(query.as_deref(), "contextId")
+        .map(|text| ContextId::parse(&text))
+        .transpose();
     let context = context.map_err(|error| RouteError::invalid("invalid_context", &error.to_string()))?;
     let (tasks, now) = (room.store.tasks(), room.clock.now());
     let (found, next) = match (visitor, context) {
         (None, _) => (Vec::new(), None),
-        (Some(owner), Some(context)) => {
-            (tasks.by_context(&room.tenant, &room.agent, &owner, &context, now).await?, None)
-        }
+        (Some(owner), Some(context)) => (
+            tasks
+                .by_context(&room.tenant, &room.agent, &owner, &context, now)
+                .await?,
+            None,
+        ),
         (Some(owner), None) => {
-            let page = tasks.by_owner(&room.tenant, &room.agent, &owner, page, now).await?;
+            let page = tasks
+                .by_owner(&room.tenant, &room.agent, &owner, page, now)
+                .await?;
             (page.items, page.next)
         }
     };

@@ -37,8 +37,12 @@ impl<'a> Turn<'a> {
 
     /// What a request asks for: the newest attempt, or a new one in its place when that is wanted and it is over.
     pub(crate) fn asked(self, trigger: &Trigger, tasks: &'a [Task]) -> Self {
-        let Trigger::Regenerate(replaced) = trigger else { return self };
-        let named = replaced.as_ref().is_none_or(|replaced| *replaced == self.answer_id());
+        let Trigger::Regenerate(replaced) = trigger else {
+            return self;
+        };
+        let named = replaced
+            .as_ref()
+            .is_none_or(|replaced| *replaced == self.answer_id());
         match self.task {
             Some(task) if named && task.status.state.is_terminal() => Self::at(self.next_attempt(), tasks),
             _ => self,
@@ -62,7 +66,9 @@ impl<'a> Turn<'a> {
 
 /// The task that the next message of the user continues: the newest, when it waits for the user's word.
 pub(crate) fn waiting(tasks: &[Task]) -> Option<&Task> {
-    tasks.last().filter(|task| task.status.state == TaskState::InputRequired)
+    tasks
+        .last()
+        .filter(|task| task.status.state == TaskState::InputRequired)
 }
 
 /// True where a task gives its answer now: it is over, waits for the user, or nothing was heard of it in time.
@@ -74,17 +80,27 @@ pub(crate) fn rests(state: TaskState) -> bool {
 ///
 /// A message that was followed by another one got as its answer what the agent said last in between.
 pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
-    let after = position(task, message_id).map_or(&[][..], |at| task.history.get(at + 1..).unwrap_or_default());
+    let after =
+        position(task, message_id).map_or(&[][..], |at| task.history.get(at + 1..).unwrap_or_default());
     if let Some(next) = after.iter().position(|message| message.role == Role::User) {
         let between = after.get(..next).unwrap_or_default();
-        return between.iter().rev().map(Message::text).find(|text| !text.trim().is_empty());
+        return between
+            .iter()
+            .rev()
+            .map(Message::text)
+            .find(|text| !text.trim().is_empty());
     }
     rests(task.status.state).then(|| last_word(task))
 }
 
 /// The status message of a resting task, or its results, or a plain sentence.
 pub(crate) fn last_word(task: &Task) -> String {
-    let said = task.status.message.as_ref().map(Message::text).filter(|text| !text.trim().is_empty());
+    let said = task
+        .status
+        .message
+        .as_ref()
+        .map(Message::text)
+        .filter(|text| !text.trim().is_empty());
     let results = || {
         let texts: Vec<_> = task.artifacts.iter().map(domain::Artifact::text).collect();
         Some(texts.join("\n\n")).filter(|text| !text.trim().is_empty())
@@ -105,7 +121,9 @@ pub(crate) fn last_word(task: &Task) -> String {
 }
 
 fn position(task: &Task, message_id: &MessageId) -> Option<usize> {
-    task.history.iter().position(|message| message.role == Role::User && message.message_id == *message_id)
+    task.history
+        .iter()
+        .position(|message| message.role == Role::User && message.message_id == *message_id)
 }
 
 #[cfg(test)]
@@ -137,7 +155,8 @@ mod tests {
 
     fn status(task: &mut Task, state: TaskState, text: Option<&str>) {
         let message = text.map(|text| Message::agent_text(MessageId::derived(text), text));
-        task.record(EventKind::status(state, message), Timestamp::from_millis(1)).unwrap();
+        task.record(EventKind::status(state, message), Timestamp::from_millis(1))
+            .unwrap();
     }
 
     #[test]
@@ -166,7 +185,8 @@ mod tests {
         assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
         assert!(waiting(std::slice::from_ref(&task)).is_some());
         let said = Message::user(second.clone(), vec![Part::text("Norway")]);
-        task.record(EventKind::Said { message: said }, Timestamp::from_millis(2)).unwrap();
+        task.record(EventKind::Said { message: said }, Timestamp::from_millis(2))
+            .unwrap();
         status(&mut task, TaskState::Working, None);
         assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
         assert_eq!(answer(&task, &second), None);
@@ -182,9 +202,15 @@ mod tests {
         let mut tasks = vec![task(first.message_id.clone())];
         let again = Trigger::Regenerate(Some(first.answer_id()));
         let turn = |tasks: &[Task], trigger| {
-            Turn::of(&context(), &ui("m1"), tasks).asked(trigger, tasks).message_id
+            Turn::of(&context(), &ui("m1"), tasks)
+                .asked(trigger, tasks)
+                .message_id
         };
-        assert_eq!(turn(&tasks, &again), first.message_id, "still at work: the same answer");
+        assert_eq!(
+            turn(&tasks, &again),
+            first.message_id,
+            "still at work: the same answer"
+        );
         status(&mut tasks[0], TaskState::Failed, Some("no"));
         assert_eq!(turn(&tasks, &Trigger::Submit), first.message_id);
         let second = turn(&tasks, &again);
@@ -192,6 +218,10 @@ mod tests {
         tasks.push(task(second.clone()));
         status(&mut tasks[1], TaskState::Completed, Some("yes"));
         assert_eq!(turn(&tasks, &again), second, "a repeat of the same request");
-        assert_eq!(turn(&tasks, &Trigger::Submit), second, "the chat shows the newest attempt");
+        assert_eq!(
+            turn(&tasks, &Trigger::Submit),
+            second,
+            "the chat shows the newest attempt"
+        );
     }
 }

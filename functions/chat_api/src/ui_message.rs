@@ -70,7 +70,9 @@ impl ChatRequest {
         let chat = ChatId::parse(&chat).map_err(|error| invalid(&error.to_string()))?;
         let message = match (body.message, body.messages) {
             (Some(message), _) => message,
-            (None, mut messages) => messages.pop().ok_or_else(|| invalid("messages holds no message"))?,
+            (None, mut messages) => messages
+                .pop()
+                .ok_or_else(|| invalid("messages holds no message"))?,
         };
         let trigger = match body.trigger.as_deref() {
             None | Some("submit-message") => Trigger::Submit,
@@ -81,17 +83,26 @@ impl ChatRequest {
             Some(_) => return Err(invalid("trigger must be submit-message or regenerate-message")),
         };
         let message = UserMessage::parse(message)?;
-        Ok(Self { chat, message, trigger })
+        Ok(Self {
+            chat,
+            message,
+            trigger,
+        })
     }
 }
 
 impl UserMessage {
     fn parse(value: Value) -> Result<Self, RouteError> {
-        let Value::Object(mut fields) = value else { return Err(invalid("a message must be an object")) };
+        let Value::Object(mut fields) = value else {
+            return Err(invalid("a message must be an object"));
+        };
         if fields.get("role").and_then(Value::as_str) != Some("user") {
             return Err(invalid("the newest message must be the user's"));
         }
-        let id = fields.get("id").and_then(Value::as_str).ok_or_else(|| invalid("the message has no id"))?;
+        let id = fields
+            .get("id")
+            .and_then(Value::as_str)
+            .ok_or_else(|| invalid("the message has no id"))?;
         let id = MessageId::parse(id).map_err(|error| invalid(&error.to_string()))?;
         let Some(Value::Array(listed)) = fields.remove("parts") else {
             return Err(invalid("a message must have an array of parts"));
@@ -127,7 +138,11 @@ impl UserMessage {
             PartContent::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
         });
-        let words = text.unwrap_or("File").split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = text
+            .unwrap_or("File")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         if words.chars().count() <= TITLE_MAX {
             return words;
         }
@@ -159,7 +174,9 @@ fn readable(part: &Value) -> Result<Option<Part>, RouteError> {
                     PartContent::Raw(data.to_owned())
                 }
                 _ => match url::Url::parse(url) {
-                    Ok(parsed) if matches!(parsed.scheme(), "https" | "http") => PartContent::Url(parsed.into()),
+                    Ok(parsed) if matches!(parsed.scheme(), "https" | "http") => {
+                        PartContent::Url(parsed.into())
+                    }
                     _ => return Err(invalid("a file part's url must be https or base64 data")),
                 },
             };
@@ -176,7 +193,9 @@ fn is_base64(text: &str) -> bool {
     let body = text.trim_end_matches('=');
     text.len().is_multiple_of(4)
         && text.len() - body.len() <= 2
-        && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+        && body
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
 fn invalid(message: &str) -> RouteError {
@@ -199,7 +218,8 @@ mod tests {
     fn both_forms_of_the_transport_are_read() {
         let message = user(json!([{"type": "text", "text": "Oslo?"}]));
         let old = json!({"id": "m0", "role": "assistant", "parts": []});
-        let whole = parse(json!({"id": "c", "messages": [old, message], "trigger": "submit-message"})).unwrap();
+        let whole =
+            parse(json!({"id": "c", "messages": [old, message], "trigger": "submit-message"})).unwrap();
         let short = parse(json!({"id": "c", "message": message})).unwrap();
         assert_eq!(whole, short);
         assert_eq!(whole.message.parts, vec![Part::text("Oslo?")]);
@@ -209,7 +229,8 @@ mod tests {
     #[test]
     fn regenerating_names_the_answer_to_replace() {
         let message = user(json!([{"type": "text", "text": "Oslo?"}]));
-        let again = json!({"id": "c", "messages": [message], "trigger": "regenerate-message", "messageId": "a1"});
+        let again =
+            json!({"id": "c", "messages": [message], "trigger": "regenerate-message", "messageId": "a1"});
         let wanted = Trigger::Regenerate(Some(MessageId::parse("a1").unwrap()));
         assert_eq!(parse(again).unwrap().trigger, wanted);
     }
@@ -223,10 +244,13 @@ mod tests {
         ]))}))
         .unwrap();
         let contents: Vec<_> = request.message.parts.iter().map(|part| &part.content).collect();
-        assert_eq!(contents, [
-            &PartContent::Raw("aGk=".into()),
-            &PartContent::Url("https://example.org/a.png".into())
-        ]);
+        assert_eq!(
+            contents,
+            [
+                &PartContent::Raw("aGk=".into()),
+                &PartContent::Url("https://example.org/a.png".into())
+            ]
+        );
     }
 
     #[test]
@@ -260,10 +284,16 @@ mod tests {
             json!({"id": "c", "message": user(many)}),
             json!({"id": "c", "message": user(text.clone()), "trigger": "resume-stream"}),
         ] {
-            assert!(matches!(parse(bad.clone()), Err(RouteError::Invalid { .. })), "{bad}");
+            assert!(
+                matches!(parse(bad.clone()), Err(RouteError::Invalid { .. })),
+                "{bad}"
+            );
         }
         let long = user(json!([{"type": "text", "text": "x".repeat(MESSAGE_MAX)}]));
-        assert!(matches!(parse(json!({"id": "c", "message": long})), Err(RouteError::TooLarge)));
+        assert!(matches!(
+            parse(json!({"id": "c", "message": long})),
+            Err(RouteError::TooLarge)
+        ));
         for bad in [&b""[..], b"{", b"\xff\xfe", &b"[".repeat(100_000)[..]] {
             assert!(matches!(ChatRequest::parse(bad), Err(RouteError::Invalid { .. })));
         }

@@ -46,7 +46,10 @@ pub(crate) fn card(task: &Task) -> Value {
         ("agentType", task.jobs.last().map(|job| json!(job.agent_type))),
         ("agentName", task.jobs.last().map(|job| json!(job.agent_name))),
         ("statusMessage", status_text(task).map(Value::String)),
-        ("jobs", (task.jobs.len() > 1).then(|| Value::Array(task.jobs.iter().map(brief).collect()))),
+        (
+            "jobs",
+            (task.jobs.len() > 1).then(|| Value::Array(task.jobs.iter().map(brief).collect())),
+        ),
     ];
     if let Some(fields) = card.as_object_mut() {
         for (name, value) in optional {
@@ -59,12 +62,18 @@ pub(crate) fn card(task: &Task) -> Value {
 /// One entry of the task's log.
 pub(crate) fn event(event: &Event) -> Value {
     let (kind, mut fields) = match &event.kind {
-        EventKind::Status { state, message } => {
-            ("status", json!({"state": state, "message": message.as_ref().map(Message::text)}))
-        }
-        EventKind::Artifact { artifact, append, last_chunk } => {
-            ("artifact", json!({"artifact": self::artifact(artifact), "append": append, "lastChunk": last_chunk}))
-        }
+        EventKind::Status { state, message } => (
+            "status",
+            json!({"state": state, "message": message.as_ref().map(Message::text)}),
+        ),
+        EventKind::Artifact {
+            artifact,
+            append,
+            last_chunk,
+        } => (
+            "artifact",
+            json!({"artifact": self::artifact(artifact), "append": append, "lastChunk": last_chunk}),
+        ),
         EventKind::Said { message } => ("said", json!({"role": message.role, "text": message.text()})),
         EventKind::Job { job } => ("job", json!({"job": self::job(job)})),
     };
@@ -112,7 +121,11 @@ fn part(part: &Part) -> Value {
     let mut shown = Map::new();
     shown.insert(kind.to_owned(), content);
     let about = [("mediaType", &part.media_type), ("filename", &part.filename)];
-    shown.extend(about.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))));
+    shown.extend(
+        about
+            .into_iter()
+            .filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))),
+    );
     Value::Object(shown)
 }
 
@@ -125,7 +138,11 @@ fn job_state(job: &Job) -> TaskState {
 }
 
 fn status_text(task: &Task) -> Option<String> {
-    task.status.message.as_ref().map(Message::text).filter(|text| !text.is_empty())
+    task.status
+        .message
+        .as_ref()
+        .map(Message::text)
+        .filter(|text| !text.is_empty())
 }
 
 fn prompt(task: &Task) -> Option<String> {
@@ -133,7 +150,11 @@ fn prompt(task: &Task) -> Option<String> {
     let said = task.history.iter().find(|message| message.role == Role::User)?;
     let text = said.text();
     let short: String = text.chars().take(MAX).collect();
-    Some(if short.len() < text.len() { format!("{short}…") } else { short })
+    Some(if short.len() < text.len() {
+        format!("{short}…")
+    } else {
+        short
+    })
 }
 
 /// What a finished task brought: its last word and the data of its artifacts.
@@ -141,7 +162,10 @@ fn result(task: &Task) -> Option<Value> {
     if !task.status.state.is_terminal() {
         return None;
     }
-    let data = task.artifacts.iter().flat_map(|artifact: &Artifact| &artifact.parts);
+    let data = task
+        .artifacts
+        .iter()
+        .flat_map(|artifact: &Artifact| &artifact.parts);
     let data = data.filter_map(|part| match &part.content {
         PartContent::Data(value) => Some(value.clone()),
         _ => None,
@@ -153,9 +177,7 @@ fn result(task: &Task) -> Option<Value> {
 }
 
 fn states(events: &[Event]) -> Value {
-    let entry = |at: Timestamp, state: &TaskState, message: Option<String>| {
-        json!({"state": state, "at": at, "message": message})
-    };
+    let entry = |at: Timestamp, state: &TaskState, message: Option<String>| json!({"state": state, "at": at, "message": message});
     let states = events.iter().filter_map(|event| match &event.kind {
         EventKind::Status { state, message } => {
             Some(entry(event.at, state, message.as_ref().map(Message::text)))
@@ -201,7 +223,10 @@ mod tests {
                 },
                 instruction: "Oslo".into(),
                 message_id: MessageId::parse("inner-message").unwrap(),
-                webhook: SealedToken { hash: "the-hash".into(), sealed: "the-seal".into() },
+                webhook: SealedToken {
+                    hash: "the-hash".into(),
+                    sealed: "the-seal".into(),
+                },
             },
             now,
         );

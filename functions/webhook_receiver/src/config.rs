@@ -31,7 +31,11 @@ impl Config {
         let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", TOKEN_TTL);
         let platform = Platform::read(&mut env);
         env.finish()?;
-        Ok(Self { tenant: tenant?, token_ttl: token_ttl?, platform: platform? })
+        Ok(Self {
+            tenant: tenant?,
+            token_ttl: token_ttl?,
+            platform: platform?,
+        })
     }
 
     /// Builds what the function works with.

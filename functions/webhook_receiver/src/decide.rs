@@ -1,7 +1,8 @@
 //! What news of a job does to its task: a pure rule, asked anew whenever the task changed meanwhile.
 
 use domain::{
-    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, Revision, Task, TaskState, Timestamp,
+    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, Revision, Task, TaskState,
+    Timestamp,
 };
 use store::Due;
 
@@ -30,7 +31,9 @@ pub enum Decision {
 /// notification may overtake the acknowledgement of its own send.
 #[must_use]
 pub fn decide(task: &Task, number: u32, news: Notification, now: Timestamp) -> Decision {
-    let Some(known) = task.jobs.iter().find(|job| job.number == number) else { return Decision::Nothing };
+    let Some(known) = task.jobs.iter().find(|job| job.number == number) else {
+        return Decision::Nothing;
+    };
     let mut job = known.clone();
     let noted = job.note(news, now);
     let wake = match noted {
@@ -69,18 +72,27 @@ fn revised(
 /// the user on somebody else's behalf.
 fn progress(task: &Task, before: &Job, after: &Job) -> Option<EventKind> {
     let waits = |job: &Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
-    let others_wait = task.jobs.iter().any(|job| job.number != after.number && waits(job));
+    let others_wait = task
+        .jobs
+        .iter()
+        .any(|job| job.number != after.number && waits(job));
     if waits(after) || others_wait || (task.status.state.is_interrupted() && !waits(before)) {
         return None;
     }
-    let text = after.remote().and_then(|remote| remote.text.as_deref()).filter(|text| !text.trim().is_empty());
+    let text = after
+        .remote()
+        .and_then(|remote| remote.text.as_deref())
+        .filter(|text| !text.trim().is_empty());
     let shown = task.status.message.as_ref().map(Message::text);
     let at_work = task.status.state == TaskState::Working;
     if at_work && (text.is_none() || text == shown.as_deref()) {
         return None;
     }
     let id = MessageId::derived(&format!("progress/{}/{}", task.id, task.rev));
-    Some(EventKind::status(TaskState::Working, text.map(|text| Message::agent_text(id, text))))
+    Some(EventKind::status(
+        TaskState::Working,
+        text.map(|text| Message::agent_text(id, text)),
+    ))
 }
 
 #[cfg(test)]
@@ -93,7 +105,11 @@ mod tests {
     fn news(state: TaskState, text: &str) -> Notification {
         Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
-            update: Some(RemoteUpdate { state, text: Some(text.to_owned()), at: None }),
+            update: Some(RemoteUpdate {
+                state,
+                text: Some(text.to_owned()),
+                at: None,
+            }),
             artifacts: Vec::new(),
             snapshot: false,
         }
@@ -120,7 +136,10 @@ mod tests {
         let (task, wake) = step(&task, 0, news(TaskState::Working, "half way"));
         assert_eq!(wake, Some(false));
         assert_eq!(task.status.state, TaskState::Working);
-        assert_eq!(task.status.message.as_ref().map(Message::text).as_deref(), Some("half way"));
+        assert_eq!(
+            task.status.message.as_ref().map(Message::text).as_deref(),
+            Some("half way")
+        );
         assert_eq!(task.rev, 3, "the job and the status");
         let (after, wake) = step(&task, 0, news(TaskState::Working, "half way"));
         assert_eq!((after.rev, wake), (3, None), "a duplicate writes nothing");
@@ -128,14 +147,27 @@ mod tests {
 
     #[test]
     fn a_result_is_left_for_the_host_to_judge() {
-        for state in [TaskState::Completed, TaskState::Failed, TaskState::Canceled, TaskState::Rejected] {
+        for state in [
+            TaskState::Completed,
+            TaskState::Failed,
+            TaskState::Canceled,
+            TaskState::Rejected,
+        ] {
             let task = task_with(vec![prepared_job(0, "token")]);
             let (task, wake) = step(&task, 0, news(state, "that is it"));
             assert_eq!(wake, Some(true));
-            assert_eq!(task.status.state, TaskState::Submitted, "only the host ends a task");
+            assert_eq!(
+                task.status.state,
+                TaskState::Submitted,
+                "only the host ends a task"
+            );
             assert_eq!(task.jobs[0].remote().unwrap().state, state);
             let (after, wake) = step(&task, 0, news(TaskState::Working, "late"));
-            assert_eq!((after.jobs[0].remote().unwrap().state, wake), (state, None), "late news undoes nothing");
+            assert_eq!(
+                (after.jobs[0].remote().unwrap().state, wake),
+                (state, None),
+                "late news undoes nothing"
+            );
         }
     }
 
@@ -144,17 +176,23 @@ mod tests {
         let task = task_with(vec![prepared_job(0, "a"), prepared_job(1, "b")]);
         let (mut task, wake) = step(&task, 0, news(TaskState::InputRequired, "which one?"));
         assert_eq!(wake, Some(true));
-        task.record(EventKind::status(TaskState::InputRequired, None), at(2)).unwrap();
+        task.record(EventKind::status(TaskState::InputRequired, None), at(2))
+            .unwrap();
         let (task, wake) = step(&task, 1, news(TaskState::Working, "on it"));
         assert_eq!((task.status.state, wake), (TaskState::InputRequired, Some(false)));
         let (task, _) = step(&task, 0, news(TaskState::Working, "got it"));
-        assert_eq!(task.status.state, TaskState::Working, "the job that asked goes on");
+        assert_eq!(
+            task.status.state,
+            TaskState::Working,
+            "the job that asked goes on"
+        );
     }
 
     #[test]
     fn the_hosts_own_question_stays() {
         let mut task = task_with(vec![prepared_job(0, "a")]);
-        task.record(EventKind::status(TaskState::InputRequired, None), at(2)).unwrap();
+        task.record(EventKind::status(TaskState::InputRequired, None), at(2))
+            .unwrap();
         let (task, _) = step(&task, 0, news(TaskState::Working, "on it"));
         assert_eq!(task.status.state, TaskState::InputRequired);
     }
@@ -162,17 +200,31 @@ mod tests {
     #[test]
     fn a_task_of_which_nothing_was_heard_takes_late_news() {
         let mut task = task_with(vec![prepared_job(0, "a")]);
-        task.record(EventKind::status(TaskState::Unknown, None), at(2)).unwrap();
-        assert_eq!(step(&task, 0, news(TaskState::Working, "still here")).0.status.state, TaskState::Working);
+        task.record(EventKind::status(TaskState::Unknown, None), at(2))
+            .unwrap();
+        assert_eq!(
+            step(&task, 0, news(TaskState::Working, "still here"))
+                .0
+                .status
+                .state,
+            TaskState::Working
+        );
         assert_eq!(step(&task, 0, news(TaskState::Completed, "done")).1, Some(true));
     }
 
     #[test]
     fn a_finished_task_and_an_unknown_job_take_nothing() {
         let mut task = task_with(vec![prepared_job(0, "a")]);
-        assert!(matches!(decide(&task, 7, news(TaskState::Working, ""), at(9)), Decision::Nothing));
-        task.record(EventKind::status(TaskState::Canceled, None), at(2)).unwrap();
-        assert!(matches!(decide(&task, 0, news(TaskState::Completed, ""), at(9)), Decision::Nothing));
+        assert!(matches!(
+            decide(&task, 7, news(TaskState::Working, ""), at(9)),
+            Decision::Nothing
+        ));
+        task.record(EventKind::status(TaskState::Canceled, None), at(2))
+            .unwrap();
+        assert!(matches!(
+            decide(&task, 0, news(TaskState::Completed, ""), at(9)),
+            Decision::Nothing
+        ));
     }
 
     #[test]

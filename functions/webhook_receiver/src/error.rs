@@ -29,21 +29,31 @@ impl IntoResponse for RouteError {
         match self {
             Self::Unauthorized => {
                 let mut response = answer(StatusCode::UNAUTHORIZED, "unauthorized", &message);
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                response
+                    .headers_mut()
+                    .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
                 response
             }
             Self::Rubbish(_) => answer(StatusCode::BAD_REQUEST, "invalid_notification", &message),
             Self::Foreign => answer(StatusCode::BAD_REQUEST, "foreign_task", &message),
             Self::Contended => later(&message),
-            Self::Store(StoreError::TooLarge { .. }) => {
-                answer(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the result does not fit into the task's record")
-            }
+            Self::Store(StoreError::TooLarge { .. }) => answer(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                "the result does not fit into the task's record",
+            ),
             Self::Store(fault @ (StoreError::Throttled { .. } | StoreError::Unavailable { .. })) => {
-                tracing::warn!(error = &fault as &dyn std::error::Error, "the tables are out of reach");
+                tracing::warn!(
+                    error = &fault as &dyn std::error::Error,
+                    "the tables are out of reach"
+                );
                 later("try again shortly")
             }
             Self::Store(fault) => {
-                tracing::error!(error = &fault as &dyn std::error::Error, "the notification was not stored");
+                tracing::error!(
+                    error = &fault as &dyn std::error::Error,
+                    "the notification was not stored"
+                );
                 answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
             }
         }
@@ -56,6 +66,8 @@ fn answer(status: StatusCode, error: &str, message: &str) -> Response {
 
 fn later(message: &str) -> Response {
     let mut response = answer(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }

@@ -48,16 +48,19 @@ pub struct Receiver {
 pub type State = Receiver;
 
 /// The whole function, paths relative to the tenant's base.
-#[must_use]
 pub fn router(state: State) -> Router {
     let front = Front {
         clock: state.clock.clone(),
         entropy: state.entropy.clone(),
         function: "webhook_receiver",
     };
-    let routes = Router::new().route("/api/webhook/tasks", post(receive::receive)).with_state(Arc::new(state));
+    let routes = Router::new()
+        .route("/api/webhook/tasks", post(receive::receive))
+        .with_state(Arc::new(state));
     edge::front(routes, front)
 }
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;

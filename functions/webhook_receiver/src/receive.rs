@@ -53,7 +53,8 @@ async fn take(receiver: &Arc<Receiver>, request: Request) -> Result<(), Refused>
     let body = Bytes::from_request(Request::from_parts(parts, body), receiver)
         .await
         .map_err(|rejection| Refused::Body(rejection.into_response()))?;
-    let news = a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
+    let news =
+        a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
     for round in 1..=ROUNDS {
         match note(receiver, &task, number, news.clone(), trace.as_ref()).await? {
             Committed::Yes => return Ok(()),
@@ -61,7 +62,12 @@ async fn take(receiver: &Arc<Receiver>, request: Request) -> Result<(), Refused>
         }
         tokio::time::sleep(PAUSE * round).await;
         let now = receiver.clock.now();
-        let stored = receiver.store.tasks().find(&TaskKey::from(&task), now).await.map_err(RouteError::from)?;
+        let stored = receiver
+            .store
+            .tasks()
+            .find(&TaskKey::from(&task), now)
+            .await
+            .map_err(RouteError::from)?;
         task = stored.ok_or(RouteError::Unauthorized)?.task;
     }
     Err(RouteError::Contended.into())
@@ -84,7 +90,11 @@ async fn note(
         Decision::Foreign => return Err(RouteError::Foreign),
         Decision::Write { revision, due, wake } => (revision, due, wake),
     };
-    let committed = receiver.store.tasks().commit(&revision, due, LeaseAfter::Keep).await?;
+    let committed = receiver
+        .store
+        .tasks()
+        .commit(&revision, due, LeaseAfter::Keep)
+        .await?;
     if committed == Committed::Yes {
         tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification taken");
         if wake {
@@ -106,18 +116,30 @@ impl FromRequestParts<Arc<Receiver>> for Addressed {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, receiver: &Arc<Receiver>) -> Result<Self, RouteError> {
         let offered = token::offered(&parts.headers);
-        let named = offered.iter().find_map(|token| {
-            Some((token, auth::token::webhook_task(token.expose_secret())?))
-        });
+        let named = offered
+            .iter()
+            .find_map(|token| Some((token, auth::token::webhook_task(token.expose_secret())?)));
         let (token, id) = named.ok_or(RouteError::Unauthorized)?;
-        let key = TaskKey { tenant: receiver.tenant.clone(), agent: receiver.host.clone(), id };
+        let key = TaskKey {
+            tenant: receiver.tenant.clone(),
+            agent: receiver.host.clone(),
+            id,
+        };
         let now = receiver.clock.now();
-        let stored = receiver.store.tasks().find(&key, now).await?.ok_or(RouteError::Unauthorized)?;
+        let stored = receiver
+            .store
+            .tasks()
+            .find(&key, now)
+            .await?
+            .ok_or(RouteError::Unauthorized)?;
         let number = token::job_of(&stored.task, token).ok_or(RouteError::Unauthorized)?;
         if stored.task.created_at.after(receiver.token_ttl) <= now {
             tracing::info!(tenant.id = %key.tenant, task.id = %key.id, "notification's token is too old");
             return Err(RouteError::Unauthorized);
         }
-        Ok(Self { task: stored.task, number })
+        Ok(Self {
+            task: stored.task,
+            number,
+        })
     }
 }

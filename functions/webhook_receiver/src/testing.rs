@@ -1,8 +1,8 @@
 //! Tasks and jobs for tests.
 
 use domain::{
-    AgentId, AgentName, AgentType, ContextId, Endpoint, Generation, Job, Message, MessageId, NewJob, NewTask, Owner,
-    Part, SealedToken, Task, TaskId, Tenant, Timestamp, Transport,
+    AgentId, AgentName, AgentType, ContextId, Endpoint, Generation, Job, Message, MessageId, NewJob, NewTask,
+    Owner, Part, SealedToken, Task, TaskId, Tenant, Timestamp, Transport,
 };
 
 /// A job that was stored before its message left, with the hash of this webhook token.
@@ -20,7 +20,10 @@ pub(crate) fn prepared_job(number: u32, token: &str) -> Job {
         },
         instruction: "Oslo".into(),
         message_id: MessageId::derived("1"),
-        webhook: SealedToken { hash: auth::token::hash(token), sealed: "s".into() },
+        webhook: SealedToken {
+            hash: auth::token::hash(token),
+            sealed: "s".into(),
+        },
     };
     Job::prepare(new, Timestamp::from_millis(0))
 }

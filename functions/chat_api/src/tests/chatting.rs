@@ -14,13 +14,19 @@ async fn a_quick_answer_comes_in_the_same_turn() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(PATIENT);
     let body = says("c1", "m1", "hello");
-    let (answered, ()) = tokio::join!(browser.post(&app, "/api/chat", &body), world.work_soon());
+    let (answered, ()) = browser.post_while(&app, "/api/chat", &body, world.work()).await;
     let chunks = answered.chunks();
     let kinds = types(&chunks);
     assert_eq!(kinds[..2], ["start", "data-task"]);
-    assert_eq!(kinds[kinds.len() - 4..], ["text-start", "text-delta", "text-end", "finish"]);
+    assert_eq!(
+        kinds[kinds.len() - 4..],
+        ["text-start", "text-delta", "text-end", "finish"]
+    );
     assert_eq!(chunks[1]["data"]["artifactType"], "task");
-    let progress = chunks.iter().find(|chunk| chunk["type"] == "data-progress").expect("progress");
+    let progress = chunks
+        .iter()
+        .find(|chunk| chunk["type"] == "data-progress")
+        .expect("progress");
     assert_eq!(progress["data"]["text"], "working on: hello");
     assert_eq!(progress["transient"], true);
     assert_eq!(last_card(&chunks)["state"], "completed");
@@ -28,9 +34,15 @@ async fn a_quick_answer_comes_in_the_same_turn() {
 
     let history = browser.get(&app, "/api/chats/c1/messages").await.json();
     assert_eq!(history[0], body["messages"][0]);
-    assert_eq!(history[1]["id"], chunks[0]["messageId"], "the streamed answer and the stored one are one");
+    assert_eq!(
+        history[1]["id"], chunks[0]["messageId"],
+        "the streamed answer and the stored one are one"
+    );
     assert_eq!(history[1]["parts"][0]["data"], last_card(&chunks));
-    assert_eq!(history[1]["parts"][1], json!({"type": "text", "text": "You said: hello", "state": "done"}));
+    assert_eq!(
+        history[1]["parts"][1],
+        json!({"type": "text", "text": "You said: hello", "state": "done"})
+    );
     assert_eq!(history.as_array().unwrap().len(), 2);
 }
 
@@ -38,8 +50,15 @@ async fn a_quick_answer_comes_in_the_same_turn() {
 async fn a_late_answer_is_in_the_history_once_it_is_there() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
-    let chunks = browser.post(&app, "/api/chat", &says("c1", "m1", "hello")).await.chunks();
-    assert_eq!(types(&chunks), ["start", "data-task", "finish"], "the card at once, and no waiting");
+    let chunks = browser
+        .post(&app, "/api/chat", &says("c1", "m1", "hello"))
+        .await
+        .chunks();
+    assert_eq!(
+        types(&chunks),
+        ["start", "data-task", "finish"],
+        "the card at once, and no waiting"
+    );
     let before = browser.get(&app, "/api/chats/c1/messages").await.json();
     assert_eq!(before[1]["parts"].as_array().unwrap().len(), 1);
     world.work().await;
@@ -74,8 +93,10 @@ async fn many_parallel_repeats_make_one_task() {
     let body = says("c1", "m1", "hello");
     let posts = (0..8).map(|_| browser.post(&app, "/api/chat", &body));
     let answers = futures_util::future::join_all(posts).await;
-    let ids: std::collections::BTreeSet<_> =
-        answers.iter().map(|answered| last_card(&answered.chunks())["taskId"].to_string()).collect();
+    let ids: std::collections::BTreeSet<_> = answers
+        .iter()
+        .map(|answered| last_card(&answered.chunks())["taskId"].to_string())
+        .collect();
     assert_eq!(ids.len(), 1);
 }
 
@@ -84,8 +105,13 @@ async fn another_text_under_a_known_message_id_is_refused() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
     browser.post(&app, "/api/chat", &says("c1", "m1", "hello")).await;
-    let changed = browser.post(&app, "/api/chat", &says("c1", "m1", "goodbye")).await;
-    assert_eq!((changed.status, changed.json()["error"].clone()), (StatusCode::CONFLICT, json!("message_changed")));
+    let changed = browser
+        .post(&app, "/api/chat", &says("c1", "m1", "goodbye"))
+        .await;
+    assert_eq!(
+        (changed.status, changed.json()["error"].clone()),
+        (StatusCode::CONFLICT, json!("message_changed"))
+    );
 }
 
 #[tokio::test]
@@ -93,11 +119,14 @@ async fn an_answer_to_a_question_continues_its_task() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(PATIENT);
     let ask = says("c1", "m1", "ask");
-    let (asked, ()) = tokio::join!(browser.post(&app, "/api/chat", &ask), world.work_soon());
+    let (asked, ()) = browser.post_while(&app, "/api/chat", &ask, world.work()).await;
     let asked = asked.chunks();
-    assert_eq!((text(&asked).as_str(), last_card(&asked)["state"].clone()), ("Which one?", json!("input-required")));
+    assert_eq!(
+        (text(&asked).as_str(), last_card(&asked)["state"].clone()),
+        ("Which one?", json!("input-required"))
+    );
     let reply = says("c1", "m2", "the first");
-    let (replied, ()) = tokio::join!(browser.post(&app, "/api/chat", &reply), world.work_soon());
+    let (replied, ()) = browser.post_while(&app, "/api/chat", &reply, world.work()).await;
     let replied = replied.chunks();
     assert_eq!(last_card(&replied)["taskId"], last_card(&asked)["taskId"]);
     assert_eq!(text(&replied), "You said: the first");
@@ -120,14 +149,29 @@ async fn an_answer_to_a_question_continues_its_task() {
 async fn a_message_after_a_finished_task_starts_a_new_one_in_the_same_context() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
-    let first = last_card(&browser.post(&app, "/api/chat", &says("c1", "m1", "one")).await.chunks());
+    let first = last_card(
+        &browser
+            .post(&app, "/api/chat", &says("c1", "m1", "one"))
+            .await
+            .chunks(),
+    );
     world.work().await;
-    let second = last_card(&browser.post(&app, "/api/chat", &says("c1", "m2", "two")).await.chunks());
+    let second = last_card(
+        &browser
+            .post(&app, "/api/chat", &says("c1", "m2", "two"))
+            .await
+            .chunks(),
+    );
     assert_ne!(first["taskId"], second["taskId"]);
     assert_eq!(first["contextId"], second["contextId"]);
     let path = format!("/api/tasks?contextId={}", first["contextId"].as_str().unwrap());
     let tasks = browser.get(&app, &path).await.json();
-    let ids: Vec<_> = tasks["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    let ids: Vec<_> = tasks["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| &task["id"])
+        .collect();
     assert_eq!(ids, [&first["taskId"], &second["taskId"]]);
 }
 
@@ -145,7 +189,12 @@ async fn regenerating_replaces_the_answer() {
     assert_ne!(last_card(&second)["taskId"], last_card(&first)["taskId"]);
     assert_eq!(last_card(&repeat)["taskId"], last_card(&second)["taskId"]);
     let history = browser.get(&app, "/api/chats/c1/messages").await.json();
-    let ids: Vec<_> = history.as_array().unwrap().iter().map(|message| &message["id"]).collect();
+    let ids: Vec<_> = history
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| &message["id"])
+        .collect();
     assert_eq!(ids, [&json!("m1"), &second[0]["messageId"]]);
 }
 
@@ -154,13 +203,23 @@ async fn a_running_answer_can_be_resumed_and_a_finished_one_not() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(PATIENT);
     let hasty = world.app(Duration::ZERO);
-    assert_eq!(browser.get(&app, "/api/chat/c1/stream").await.status, StatusCode::NO_CONTENT, "no chat yet");
-    let first = browser.post(&hasty, "/api/chat", &says("c1", "m1", "hello")).await.chunks();
-    let (resumed, ()) = tokio::join!(browser.get(&app, "/api/chat/c1/stream"), world.work_soon());
+    assert_eq!(
+        browser.get(&app, "/api/chat/c1/stream").await.status,
+        StatusCode::NO_CONTENT,
+        "no chat yet"
+    );
+    let first = browser
+        .post(&hasty, "/api/chat", &says("c1", "m1", "hello"))
+        .await
+        .chunks();
+    let (resumed, ()) = browser.get_while(&app, "/api/chat/c1/stream", world.work()).await;
     let resumed = resumed.chunks();
     assert_eq!(resumed[0], first[0], "the same answer from its beginning");
     assert_eq!(text(&resumed), "You said: hello");
-    assert_eq!(browser.get(&app, "/api/chat/c1/stream").await.status, StatusCode::NO_CONTENT);
+    assert_eq!(
+        browser.get(&app, "/api/chat/c1/stream").await.status,
+        StatusCode::NO_CONTENT
+    );
 }
 
 #[tokio::test]
@@ -169,14 +228,16 @@ async fn stopping_cancels_the_task_at_the_host_and_ends_the_stream() {
     let (app, hasty) = (world.app(PATIENT), world.app(Duration::ZERO));
     browser.post(&hasty, "/api/chat", &says("c1", "m1", "park")).await;
     world.work().await;
-    let (resumed, stopped) = tokio::join!(browser.get(&app, "/api/chat/c1/stream"), async {
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        browser.post(&app, "/api/chat/c1/stop", &json!({})).await
-    });
+    let stop = json!({});
+    let stopping = browser.post(&app, "/api/chat/c1/stop", &stop);
+    let (resumed, stopped) = browser.get_while(&app, "/api/chat/c1/stream", stopping).await;
     assert_eq!(stopped.json()["task"]["status"], "canceled");
     assert_eq!(last_card(&resumed.chunks())["state"], "canceled");
     let again = browser.post(&app, "/api/chat/c1/stop", &json!({})).await;
-    assert_eq!((again.status, again.json()["task"].clone()), (StatusCode::OK, Value::Null));
+    assert_eq!(
+        (again.status, again.json()["task"].clone()),
+        (StatusCode::OK, Value::Null)
+    );
 }
 
 #[tokio::test]

@@ -19,7 +19,10 @@ async fn a_rubbish_message_is_refused_and_leaves_no_session_chat_or_task() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
-    let giant = format!(r#"{{"id":"c","message":{{"id":"m","role":"user","parts":[{{"type":"text","text":"{}"}}]}}}}"#, "x".repeat(10_000_000));
+    let giant = format!(
+        r#"{{"id":"c","message":{{"id":"m","role":"user","parts":[{{"type":"text","text":"{}"}}]}}}}"#,
+        "x".repeat(10_000_000)
+    );
     for body in [
         String::new(),
         "{".into(),
@@ -66,18 +69,35 @@ async fn rubbish_paths_queries_and_cookies_are_refused() {
         format!("/api/tasks?contextId={long}"),
     ] {
         let answered = Browser::default().get(&app, &path).await;
-        assert!(is_typed_refusal(answered.status, &answered.text), "{path}: {} {}", answered.status, answered.text);
+        assert!(
+            is_typed_refusal(answered.status, &answered.text),
+            "{path}: {} {}",
+            answered.status,
+            answered.text
+        );
     }
     for method in [Method::GET, Method::DELETE, Method::PUT] {
-        let request = Browser::default().request(method, "/api/chat").body(Body::empty()).unwrap();
+        let request = Browser::default()
+            .request(method, "/api/chat")
+            .body(Body::empty())
+            .unwrap();
         let answered = Browser::default().send(&app, request).await;
         assert_eq!(answered.status, StatusCode::METHOD_NOT_ALLOWED);
     }
-    for cookie in ["switchyard_acme=sws_", "switchyard_acme=sws_AAAA", "=;;;", "switchyard_acme"] {
+    for cookie in [
+        "switchyard_acme=sws_",
+        "switchyard_acme=sws_AAAA",
+        "=;;;",
+        "switchyard_acme",
+    ] {
         let browser = Browser::default();
         let request = browser.request(Method::GET, "/api/chats").header(COOKIE, cookie);
         let answered = browser.send(&app, request.body(Body::empty()).unwrap()).await;
-        assert_eq!((answered.status, answered.json()["chats"].clone()), (StatusCode::OK, json!([])), "{cookie}");
+        assert_eq!(
+            (answered.status, answered.json()["chats"].clone()),
+            (StatusCode::OK, json!([])),
+            "{cookie}"
+        );
     }
 }
 
@@ -85,9 +105,14 @@ async fn rubbish_paths_queries_and_cookies_are_refused() {
 async fn a_foreign_or_damaged_cursor_is_refused() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
-    browser.post(&app, "/api/chat", &super::world::says("c1", "m1", "hello")).await;
+    browser
+        .post(&app, "/api/chat", &super::world::says("c1", "m1", "hello"))
+        .await;
     for path in ["/api/tasks?cursor=rubbish", "/api/chats?cursor=%00"] {
         let answered = browser.get(&app, path).await;
-        assert_eq!((answered.status, answered.json()["error"].clone()), (StatusCode::BAD_REQUEST, json!("bad_cursor")));
+        assert_eq!(
+            (answered.status, answered.json()["error"].clone()),
+            (StatusCode::BAD_REQUEST, json!("bad_cursor"))
+        );
     }
 }

@@ -23,7 +23,9 @@ async fn a_guest_is_made_by_the_first_message_and_not_by_looking() {
     for attribute in ["; HttpOnly", "; SameSite=Lax", "; Path=/t/acme;"] {
         assert!(cookie.contains(attribute), "{cookie}");
     }
-    let answered = browser.post(&app, "/api/chat", &says("c1", "m2", "hello again")).await;
+    let answered = browser
+        .post(&app, "/api/chat", &says("c1", "m2", "hello again"))
+        .await;
     assert!(!answered.headers.contains_key(SET_COOKIE), "the session goes on");
     let chats = browser.get(&app, "/api/chats").await.json();
     assert_eq!(chats["chats"].as_array().unwrap().len(), 1);
@@ -37,16 +39,29 @@ async fn an_expired_session_is_none() {
     browser.post(&app, "/api/chat", &says("c1", "m1", "hello")).await;
     world.clock.advance(Duration::from_secs(31 * 24 * 3600));
     assert_eq!(browser.get(&app, "/api/chats").await.json()["chats"], json!([]));
-    assert_eq!(browser.get(&app, "/api/chats/c1/messages").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(
+        browser.get(&app, "/api/chats/c1/messages").await.status,
+        StatusCode::NOT_FOUND
+    );
 }
 
 #[tokio::test]
 async fn nothing_of_another_session_exists() {
     let (world, mine, theirs) = (World::new().await, Browser::default(), Browser::default());
     let app = world.app(Duration::ZERO);
-    let card = last_card(&mine.post(&app, "/api/chat", &says("mine", "m1", "park")).await.chunks());
-    theirs.post(&app, "/api/chat", &says("theirs", "m1", "hello")).await;
-    let (id, context) = (card["taskId"].as_str().unwrap(), card["contextId"].as_str().unwrap());
+    let card = last_card(
+        &mine
+            .post(&app, "/api/chat", &says("mine", "m1", "park"))
+            .await
+            .chunks(),
+    );
+    theirs
+        .post(&app, "/api/chat", &says("theirs", "m1", "hello"))
+        .await;
+    let (id, context) = (
+        card["taskId"].as_str().unwrap(),
+        card["contextId"].as_str().unwrap(),
+    );
     for stranger in [&theirs, &Browser::default()] {
         for path in [
             format!("/api/tasks/{id}"),
@@ -54,7 +69,11 @@ async fn nothing_of_another_session_exists() {
             format!("/api/tasks/{id}/events"),
             "/api/chats/mine/messages".to_owned(),
         ] {
-            assert_eq!(stranger.get(&app, &path).await.status, StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(
+                stranger.get(&app, &path).await.status,
+                StatusCode::NOT_FOUND,
+                "{path}"
+            );
         }
         for path in [
             format!("/api/tasks/{id}/cancel"),
@@ -62,17 +81,32 @@ async fn nothing_of_another_session_exists() {
             format!("/api/tasks/{id}/retry"),
             "/api/chat/mine/stop".to_owned(),
         ] {
-            assert_eq!(stranger.post(&app, &path, &json!({})).await.status, StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(
+                stranger.post(&app, &path, &json!({})).await.status,
+                StatusCode::NOT_FOUND,
+                "{path}"
+            );
         }
-        assert_eq!(stranger.get(&app, "/api/chat/mine/stream").await.status, StatusCode::NO_CONTENT);
-        let listed = stranger.get(&app, &format!("/api/tasks?contextId={context}")).await.json();
+        assert_eq!(
+            stranger.get(&app, "/api/chat/mine/stream").await.status,
+            StatusCode::NO_CONTENT
+        );
+        let listed = stranger
+            .get(&app, &format!("/api/tasks?contextId={context}"))
+            .await
+            .json();
         assert_eq!(listed["tasks"], json!([]));
-        let taken = stranger.post(&app, "/api/chat", &says("mine", "m9", "let me in")).await;
+        let taken = stranger
+            .post(&app, "/api/chat", &says("mine", "m9", "let me in"))
+            .await;
         assert_eq!(taken.status, StatusCode::NOT_FOUND);
     }
     let history = mine.get(&app, "/api/chats/mine/messages").await.json();
     assert_eq!(history.as_array().unwrap().len(), 2, "and nothing was added");
-    assert_eq!(mine.get(&app, &format!("/api/tasks/{id}")).await.json()["status"], "submitted");
+    assert_eq!(
+        mine.get(&app, &format!("/api/tasks/{id}")).await.json()["status"],
+        "submitted"
+    );
 }
 
 #[tokio::test]
@@ -81,12 +115,32 @@ async fn another_sites_request_changes_nothing() {
     let app = world.app(Duration::ZERO);
     let body = says("c1", "m1", "hello").to_string();
     for (name, value, media, status) in [
-        ("origin", "https://evil.example", "application/json", StatusCode::FORBIDDEN),
-        ("sec-fetch-site", "cross-site", "application/json", StatusCode::FORBIDDEN),
-        ("sec-fetch-site", "same-origin", "text/plain", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        (
+            "origin",
+            "https://evil.example",
+            "application/json",
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            "sec-fetch-site",
+            "cross-site",
+            "application/json",
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            "sec-fetch-site",
+            "same-origin",
+            "text/plain",
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ),
     ] {
-        let request = browser.request(Method::POST, "/api/chat").header(name, value).header(CONTENT_TYPE, media);
-        let answered = browser.send(&app, request.body(Body::from(body.clone())).unwrap()).await;
+        let request = browser
+            .request(Method::POST, "/api/chat")
+            .header(name, value)
+            .header(CONTENT_TYPE, media);
+        let answered = browser
+            .send(&app, request.body(Body::from(body.clone())).unwrap())
+            .await;
         assert_eq!(answered.status, status);
         assert!(!answered.headers.contains_key(SET_COOKIE));
     }
@@ -103,6 +157,9 @@ async fn the_page_is_whole_and_allows_nothing_from_elsewhere() {
     for (path, media) in [("/app.js", "text/javascript"), ("/app.css", "text/css")] {
         let asset = browser.get(&app, path).await;
         assert!(asset.headers[CONTENT_TYPE].to_str().unwrap().starts_with(media));
-        assert!(!asset.text.contains("https://"), "{path} loads nothing from elsewhere");
+        assert!(
+            !asset.text.contains("https://"),
+            "{path} loads nothing from elsewhere"
+        );
     }
 }

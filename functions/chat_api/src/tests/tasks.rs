@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::world::{Browser, World, last_card, says};
 
 async fn asked(app: &Router, browser: &Browser, text: &str) -> String {
-    let chunks = browser.post(app, "/api/chat", &says("c1", &format!("m-{text}"), text)).await.chunks();
+    let chunks = browser
+        .post(app, "/api/chat", &says("c1", &format!("m-{text}"), text))
+        .await
+        .chunks();
     last_card(&chunks)["taskId"].as_str().unwrap().to_owned()
 }
 
@@ -24,7 +27,12 @@ async fn a_task_shows_its_states_with_times_and_its_result() {
     assert_eq!((&task["id"], &task["status"]), (&json!(id), &json!("completed")));
     assert_eq!(task["statusMessage"], "You said: hello");
     assert_eq!(task["result"]["data"], json!([{"said": "hello"}]));
-    let states: Vec<_> = task["history"].as_array().unwrap().iter().map(|entry| &entry["state"]).collect();
+    let states: Vec<_> = task["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| &entry["state"])
+        .collect();
     assert_eq!(states, ["submitted", "working", "completed"]);
     assert_eq!(task["history"][2]["at"], "2026-01-01T00:00:05.000Z");
     assert_eq!(task["traceId"].as_str().map(str::len), Some(32));
@@ -48,10 +56,16 @@ async fn refreshing_asks_the_host_and_falls_back_to_what_is_stored() {
     let id = asked(&app, &browser, "park").await;
     let path = format!("/api/tasks/{id}?refresh=true");
     let fresh = browser.get(&app, &path).await;
-    assert_eq!((fresh.status, fresh.json()["refreshed"].clone()), (StatusCode::OK, json!(true)));
+    assert_eq!(
+        (fresh.status, fresh.json()["refreshed"].clone()),
+        (StatusCode::OK, json!(true))
+    );
     let broken = world.app_at(Duration::ZERO, "http://127.0.0.1:9/a/host".parse().unwrap());
     let stored = browser.get(&broken, &path).await;
-    assert_eq!((stored.status, stored.json()["refreshed"].clone()), (StatusCode::OK, json!(false)));
+    assert_eq!(
+        (stored.status, stored.json()["refreshed"].clone()),
+        (StatusCode::OK, json!(false))
+    );
     assert_eq!(stored.json()["id"], json!(id));
 }
 
@@ -60,7 +74,10 @@ fn events(text: &str) -> Vec<(u64, Value)> {
     frames
         .map(|frame| {
             let (id, data) = frame.split_once("\ndata: ").unwrap();
-            (id["id: ".len()..].parse().unwrap(), serde_json::from_str(data).unwrap())
+            (
+                id["id: ".len()..].parse().unwrap(),
+                serde_json::from_str(data).unwrap(),
+            )
         })
         .collect()
 }
@@ -71,13 +88,14 @@ async fn events_are_told_from_the_start_or_behind_the_last_one_seen_and_end_with
     let app = world.app(Duration::ZERO);
     let id = asked(&app, &browser, "hello").await;
     let path = format!("/api/tasks/{id}/events");
-    let (live, ()) = tokio::join!(browser.get(&app, &path), async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        world.work().await;
-    });
+    let (live, ()) = browser.get_while(&app, &path, world.work()).await;
     let told = events(&live.text);
     let numbers: Vec<_> = told.iter().map(|(seq, _)| *seq).collect();
-    assert_eq!(numbers, (1..=told.len() as u64).collect::<Vec<_>>(), "no gap, none twice");
+    assert_eq!(
+        numbers,
+        (1..=told.len() as u64).collect::<Vec<_>>(),
+        "no gap, none twice"
+    );
     assert_eq!(told.first().unwrap().1["state"], "submitted");
     assert_eq!(told.last().unwrap().1["state"], "completed");
     assert!(told.iter().any(|(_, event)| event["type"] == "artifact"));
@@ -85,7 +103,9 @@ async fn events_are_told_from_the_start_or_behind_the_last_one_seen_and_end_with
     let again = browser.get(&app, &path).await;
     assert_eq!(events(&again.text), told, "the whole log once more");
     let request = browser.request(Method::GET, &path).header("last-event-id", "2");
-    let rest = browser.send(&app, request.body(axum::body::Body::empty()).unwrap()).await;
+    let rest = browser
+        .send(&app, request.body(axum::body::Body::empty()).unwrap())
+        .await;
     assert_eq!(events(&rest.text), told[2..]);
     let last = told.last().unwrap().0;
     let over = browser.get(&app, &format!("{path}?after={last}")).await;
@@ -99,8 +119,13 @@ async fn a_task_can_be_canceled_once_and_not_after_its_end() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
     let id = asked(&app, &browser, "park").await;
-    let canceled = browser.post(&app, &format!("/api/tasks/{id}/cancel"), &json!({})).await;
-    assert_eq!((canceled.status, canceled.json()["status"].clone()), (StatusCode::OK, json!("canceled")));
+    let canceled = browser
+        .post(&app, &format!("/api/tasks/{id}/cancel"), &json!({}))
+        .await;
+    assert_eq!(
+        (canceled.status, canceled.json()["status"].clone()),
+        (StatusCode::OK, json!("canceled"))
+    );
     let done = asked(&app, &browser, "hello").await;
     world.work().await;
     for (action, status, error) in [
@@ -109,10 +134,18 @@ async fn a_task_can_be_canceled_once_and_not_after_its_end() {
         ("retry", StatusCode::CONFLICT, "not_retryable"),
         ("explode", StatusCode::NOT_FOUND, "not_found"),
     ] {
-        let answered = browser.post(&app, &format!("/api/tasks/{done}/{action}"), &json!({})).await;
-        assert_eq!((answered.status, answered.json()["error"].clone()), (status, json!(error)), "{action}");
+        let answered = browser
+            .post(&app, &format!("/api/tasks/{done}/{action}"), &json!({}))
+            .await;
+        assert_eq!(
+            (answered.status, answered.json()["error"].clone()),
+            (status, json!(error)),
+            "{action}"
+        );
     }
-    let retried = browser.post(&app, &format!("/api/tasks/{id}/retry"), &json!({})).await;
+    let retried = browser
+        .post(&app, &format!("/api/tasks/{id}/retry"), &json!({}))
+        .await;
     assert_eq!(retried.status, StatusCode::NOT_IMPLEMENTED);
 }
 
@@ -129,7 +162,10 @@ async fn tasks_are_listed_page_by_page() {
     assert_eq!(first["tasks"][0]["prompt"], "three", "newest first");
     let cursor = first["next"].as_str().unwrap();
     let query: String = url::form_urlencoded::byte_serialize(cursor.as_bytes()).collect();
-    let rest = browser.get(&app, &format!("/api/tasks?limit=2&cursor={query}")).await.json();
+    let rest = browser
+        .get(&app, &format!("/api/tasks?limit=2&cursor={query}"))
+        .await
+        .json();
     assert_eq!(rest["tasks"][0]["prompt"], "one");
     assert_eq!(rest["next"], Value::Null);
 }

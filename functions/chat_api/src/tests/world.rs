@@ -53,12 +53,18 @@ struct Script;
 #[async_trait]
 impl Executor for Script {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let said = run.task().last_user_message().map(domain::Message::text).unwrap_or_default();
+        let said = run
+            .task()
+            .last_user_message()
+            .map(domain::Message::text)
+            .unwrap_or_default();
         run.working(&format!("working on: {said}")).await?;
         Ok(match said.as_str() {
             "ask" => Outcome::InputRequired("Which one?".into()),
             "fail" => Outcome::Failed("It broke.".into()),
-            "park" => Outcome::Parked { until: run.now().after(Duration::from_secs(60)) },
+            "park" => Outcome::Parked {
+                until: run.now().after(Duration::from_secs(60)),
+            },
             said => Outcome::Completed {
                 artifacts: vec![Artifact::new("echo", vec![Part::data(json!({"said": said}))])],
                 say: Some(format!("You said: {said}")),
@@ -76,9 +82,14 @@ impl World {
         let entropy = Arc::new(SystemEntropy);
         let (key, _) = SigningKey::generate().unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url: Url = format!("http://{}/a/host", listener.local_addr().unwrap()).parse().unwrap();
-        let issuer =
-            TrustedIssuer { issuer: base.to_string(), tenant: Some(tenant.clone()), keys: vec![key.public_jwk()] };
+        let url: Url = format!("http://{}/a/host", listener.local_addr().unwrap())
+            .parse()
+            .unwrap();
+        let issuer = TrustedIssuer {
+            issuer: base.to_string(),
+            tenant: Some(tenant.clone()),
+            keys: vec![key.public_jwk()],
+        };
         let queue = Arc::new(Queue::default());
         let host = Arc::new(Agent {
             name: AgentName::parse("host").unwrap(),
@@ -97,9 +108,23 @@ impl World {
             entropy,
             settings: agent::Settings::default(),
         });
-        let served = Router::new().nest("/a/host", agent::router(host.clone()));
+        let front = edge::Front {
+            clock: clock.clone(),
+            entropy: Arc::new(SystemEntropy),
+            function: "host_agent",
+        };
+        let served = Router::new().nest("/a/host", edge::front(agent::router(host.clone()), front));
         tokio::spawn(async move { axum::serve(listener, served).await });
-        Self { store, clock, tenant, host, queue, key: Arc::new(key), base, _database: database }
+        Self {
+            store,
+            clock,
+            tenant,
+            host,
+            queue,
+            key: Arc::new(key),
+            base,
+            _database: database,
+        }
     }
 
     /// The function, with this much patience for an answer.
@@ -119,7 +144,10 @@ impl World {
             outbound: way_out(),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
-            settings: Settings { grace, ..Settings::default() },
+            settings: Settings {
+                grace,
+                ..Settings::default()
+            },
         })
     }
 
@@ -131,18 +159,13 @@ impl World {
             agent::handle(&self.host, &wake).await.unwrap();
         }
     }
-
-    /// The host works until something was done.
-    pub(super) async fn work_soon(&self) {
-        while self.queue.0.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        self.work().await;
-    }
 }
 
 fn way_out() -> Outbound {
-    let policy = Policy { allow_loopback: true, ..Policy::default() };
+    let policy = Policy {
+        allow_loopback: true,
+        ..Policy::default()
+    };
     Outbound::new(policy, Arc::new(SystemEntropy)).unwrap()
 }
 
@@ -186,26 +209,44 @@ impl Answered {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);
         assert_eq!(self.headers["x-vercel-ai-ui-message-stream"], "v1");
         assert_eq!(self.headers[CONTENT_TYPE], "text/event-stream");
-        let frames: Vec<_> = self.text.split("\n\n").filter(|frame| frame.starts_with("data: ")).collect();
+        let frames: Vec<_> = self
+            .text
+            .split("\n\n")
+            .filter(|frame| frame.starts_with("data: "))
+            .collect();
         let (last, chunks) = frames.split_last().unwrap();
         assert_eq!(*last, "data: [DONE]");
-        chunks.iter().map(|frame| serde_json::from_str(&frame["data: ".len()..]).unwrap()).collect()
+        chunks
+            .iter()
+            .map(|frame| serde_json::from_str(&frame["data: ".len()..]).unwrap())
+            .collect()
     }
 }
 
 /// The types of chunks, in order.
 pub(super) fn types(chunks: &[Value]) -> Vec<&str> {
-    chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect()
+    chunks
+        .iter()
+        .map(|chunk| chunk["type"].as_str().unwrap())
+        .collect()
 }
 
 /// The last task card of a stream.
 pub(super) fn last_card(chunks: &[Value]) -> Value {
-    chunks.iter().rev().find(|chunk| chunk["type"] == "data-task").unwrap()["data"].clone()
+    chunks
+        .iter()
+        .rev()
+        .find(|chunk| chunk["type"] == "data-task")
+        .unwrap()["data"]
+        .clone()
 }
 
 /// The text of a stream.
 pub(super) fn text(chunks: &[Value]) -> String {
-    chunks.iter().filter_map(|chunk| chunk["delta"].as_str()).collect()
+    chunks
+        .iter()
+        .filter_map(|chunk| chunk["delta"].as_str())
+        .collect()
 }
 
 /// What a page sends for a message.
@@ -216,12 +257,16 @@ pub(super) fn says(chat: &str, id: &str, text: &str) -> Value {
 
 impl Browser {
     pub(super) async fn get(&self, app: &Router, path: &str) -> Answered {
-        self.send(app, self.request(Method::GET, path).body(Body::empty()).unwrap()).await
+        self.send(app, self.request(Method::GET, path).body(Body::empty()).unwrap())
+            .await
     }
 
     pub(super) async fn post(&self, app: &Router, path: &str, body: &Value) -> Answered {
-        let request = self.request(Method::POST, path).header(CONTENT_TYPE, "application/json");
-        self.send(app, request.body(Body::from(body.to_string())).unwrap()).await
+        let request = self
+            .request(Method::POST, path)
+            .header(CONTENT_TYPE, "application/json");
+        self.send(app, request.body(Body::from(body.to_string())).unwrap())
+            .await
     }
 
     pub(super) fn request(&self, method: Method, path: &str) -> http::request::Builder {
@@ -233,14 +278,55 @@ impl Browser {
     }
 
     pub(super) async fn send(&self, app: &Router, request: Request<Body>) -> Answered {
-        let response: Response<Body> = app.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        if let Some(set) = parts.headers.get(SET_COOKIE) {
+        read(self.open(app, request).await).await
+    }
+
+    /// Gets; once the answer has begun, `meanwhile` runs while the rest of it is read.
+    pub(super) async fn get_while<T>(
+        &self,
+        app: &Router,
+        path: &str,
+        meanwhile: impl Future<Output = T>,
+    ) -> (Answered, T) {
+        let request = self.request(Method::GET, path).body(Body::empty()).unwrap();
+        let begun = self.open(app, request).await;
+        tokio::join!(read(begun), meanwhile)
+    }
+
+    /// As [`Browser::get_while`], for a post.
+    pub(super) async fn post_while<T>(
+        &self,
+        app: &Router,
+        path: &str,
+        body: &Value,
+        meanwhile: impl Future<Output = T>,
+    ) -> (Answered, T) {
+        let request = self
+            .request(Method::POST, path)
+            .header(CONTENT_TYPE, "application/json");
+        let begun = self
+            .open(app, request.body(Body::from(body.to_string())).unwrap())
+            .await;
+        tokio::join!(read(begun), meanwhile)
+    }
+
+    async fn open(&self, app: &Router, request: Request<Body>) -> Response<Body> {
+        let response = app.clone().oneshot(request).await.unwrap();
+        if let Some(set) = response.headers().get(SET_COOKIE) {
             let pair = set.to_str().unwrap().split(';').next().unwrap().to_owned();
             *self.0.lock().unwrap() = Some(pair);
         }
-        let bytes = body.collect().await.unwrap().to_bytes();
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        Answered { status: parts.status, headers: parts.headers, text }
+        response
+    }
+}
+
+async fn read(response: Response<Body>) -> Answered {
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    Answered {
+        status: parts.status,
+        headers: parts.headers,
+        text,
     }
 }

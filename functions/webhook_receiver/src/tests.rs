@@ -1,0 +1,465 @@
+//! The whole function, in-process, over real tables.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent::{Wake, WakeDoor, WakeError};
+use async_trait::async_trait;
+use auth::token;
+use axum::Router;
+use axum::body::Body;
+use domain::{
+    AgentName, EventKind, ExposeSecret, ManualClock, Message, MessageId, Revision, SystemEntropy, Task,
+    TaskId, TaskState, Tenant, Timestamp,
+};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use store::testing::Database;
+use store::{Due, LeaseAfter, NewRecord, PointsAt, Store, StoredTask, TaskKey};
+use tower::ServiceExt;
+
+use crate::testing::{prepared_job, task_with};
+use crate::{State, TOKEN_TTL, router};
+
+/// A queue that takes wakes, or does not.
+struct Queue {
+    wakes: Mutex<Vec<Wake>>,
+    broken: bool,
+}
+
+#[async_trait]
+impl WakeDoor for Queue {
+    async fn wake(&self, wake: &Wake, _: Duration) -> Result<(), WakeError> {
+        if self.broken {
+            return Err(WakeError::Queue("no queue".into()));
+        }
+        self.wakes.lock().unwrap().push(wake.clone());
+        Ok(())
+    }
+}
+
+/// A task with one job whose message is on its way.
+struct World {
+    app: Router,
+    store: Store,
+    clock: Arc<ManualClock>,
+    queue: Arc<Queue>,
+    key: TaskKey,
+    token: String,
+    _database: Database,
+}
+
+impl World {
+    async fn new() -> Self {
+        Self::with(false, "acme").await
+    }
+
+    async fn with(broken: bool, served: &str) -> Self {
+        let (store, database) = store::testing::start().await;
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(60_000)));
+        let queue = Arc::new(Queue {
+            wakes: Mutex::default(),
+            broken,
+        });
+        let app = router(State {
+            tenant: Tenant::parse(served).unwrap(),
+            host: AgentName::parse("host").unwrap(),
+            store: store.clone(),
+            wake: queue.clone(),
+            clock: clock.clone(),
+            entropy: Arc::new(SystemEntropy),
+            token_ttl: TOKEN_TTL,
+        });
+        let task = task_with(Vec::new());
+        let token = token::webhook(task.id, &SystemEntropy).expose_secret().to_owned();
+        let expires_at = Timestamp::from_millis(0).after(Duration::from_secs(100 * 24 * 3600));
+        let record = NewRecord {
+            task: &task,
+            message_id: &MessageId::parse("m").unwrap(),
+            body_hash: "h",
+            push: None,
+            due_at: expires_at,
+            expires_at,
+        };
+        store.tasks().create(&record).await.unwrap();
+        let key = TaskKey::from(&task);
+        let mut revision = Revision::of(task);
+        let job = EventKind::Job {
+            job: Box::new(prepared_job(0, &token)),
+        };
+        revision.record(job, Timestamp::from_millis(1)).unwrap();
+        store
+            .tasks()
+            .commit(&revision, Due::Never, LeaseAfter::Keep)
+            .await
+            .unwrap();
+        Self {
+            app,
+            store,
+            clock,
+            queue,
+            key,
+            token,
+            _database: database,
+        }
+    }
+
+    async fn stored(&self) -> StoredTask {
+        self.store
+            .tasks()
+            .find(&self.key, Timestamp::from_millis(0))
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    async fn task(&self) -> Task {
+        self.stored().await.task
+    }
+
+    async fn post(&self, body: &Value) -> (StatusCode, Value) {
+        let bearer = format!("Bearer {}", self.token);
+        self.send(&[("authorization", &bearer)], body.to_string().into_bytes())
+            .await
+    }
+
+    async fn send(&self, headers: &[(&str, &str)], body: Vec<u8>) -> (StatusCode, Value) {
+        let mut request = Request::post("/api/webhook/tasks").header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = self
+            .app
+            .clone()
+            .oneshot(request.body(Body::from(body)).unwrap())
+            .await
+            .unwrap();
+        let status = response.status();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    fn wakes(&self) -> usize {
+        self.queue.wakes.lock().unwrap().len()
+    }
+}
+
+/// A push of A2A 1.0: one status update.
+fn update(state: &str, text: &str) -> Value {
+    json!({"statusUpdate": {
+        "taskId": "remote-1",
+        "contextId": "there",
+        "status": {
+            "state": format!("TASK_STATE_{state}"),
+            "message": {"messageId": "x", "role": "ROLE_AGENT", "parts": [{"text": text}]},
+        },
+    }})
+}
+
+/// A push of A2A 0.3: the whole task.
+fn whole(state: &str, text: &str) -> Value {
+    json!({
+        "kind": "task",
+        "id": "remote-1",
+        "contextId": "there",
+        "status": {"state": state},
+        "artifacts": [{"artifactId": "a", "parts": [{"kind": "text", "text": text}]}],
+    })
+}
+
+#[tokio::test]
+async fn a_result_is_stored_made_due_and_told_to_the_host_with_one_read_and_one_write() {
+    for body in [
+        whole("completed", "rain"),
+        json!({"task": {
+            "id": "remote-1", "contextId": "there",
+            "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [{"artifactId": "a", "parts": [{"text": "rain"}]}],
+        }}),
+    ] {
+        let world = World::new().await;
+        let (answered, calls) = store::counted(world.post(&body)).await;
+        assert_eq!(answered, (StatusCode::NO_CONTENT, Value::Null));
+        assert_eq!(calls.total(), 2, "{calls:?}");
+        let stored = world.stored().await;
+        let job = &stored.task.jobs[0];
+        assert_eq!(
+            job.remote().unwrap().state,
+            TaskState::Completed,
+            "it overtook its acknowledgement"
+        );
+        assert_eq!(job.remote_task_id().unwrap().as_str(), "remote-1");
+        assert_eq!(job.artifacts[0].text(), "rain");
+        assert_eq!(stored.due_at, Some(Timestamp::from_millis(60_000)));
+        assert_eq!(world.wakes(), 1);
+    }
+}
+
+#[tokio::test]
+async fn every_end_is_handled_and_no_late_news_undoes_it() {
+    for (word, state) in [
+        ("COMPLETED", TaskState::Completed),
+        ("FAILED", TaskState::Failed),
+        ("CANCELED", TaskState::Canceled),
+        ("REJECTED", TaskState::Rejected),
+    ] {
+        let world = World::new().await;
+        world.post(&update(word, "that is it")).await;
+        let before = world.task().await;
+        assert_eq!(before.jobs[0].remote().unwrap().state, state);
+        assert_eq!(
+            before.jobs[0].remote().unwrap().text.as_deref(),
+            Some("that is it")
+        );
+        for late in ["WORKING", "SUBMITTED", "COMPLETED", "FAILED"] {
+            let ((status, _), calls) = store::counted(world.post(&update(late, "late"))).await;
+            assert_eq!(
+                (status, calls.total()),
+                (StatusCode::NO_CONTENT, 1),
+                "{late} after {word}: one read"
+            );
+        }
+        assert_eq!(world.task().await, before);
+        assert_eq!(world.wakes(), 1);
+    }
+}
+
+#[tokio::test]
+async fn progress_shows_in_the_task_and_does_not_wake_the_host() {
+    let world = World::new().await;
+    assert_eq!(
+        world.post(&update("WORKING", "half way")).await.0,
+        StatusCode::NO_CONTENT
+    );
+    let stored = world.stored().await;
+    assert_eq!(stored.task.status.state, TaskState::Working);
+    assert_eq!(
+        stored.task.status.message.as_ref().map(Message::text).as_deref(),
+        Some("half way")
+    );
+    assert_eq!((stored.due_at, world.wakes()), (None, 0));
+    world.post(&update("WORKING", "half way")).await;
+    assert_eq!(
+        world.task().await.rev,
+        stored.task.rev,
+        "a duplicate writes nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_question_wakes_the_host() {
+    let world = World::new().await;
+    world.post(&update("INPUT_REQUIRED", "which one?")).await;
+    assert_eq!(
+        world.task().await.jobs[0].remote().unwrap().state,
+        TaskState::InputRequired
+    );
+    assert_eq!(world.wakes(), 1);
+}
+
+#[tokio::test]
+async fn a_token_counts_in_any_of_its_headers_and_only_the_right_one() {
+    let world = World::new().await;
+    let body = update("WORKING", "x").to_string().into_bytes();
+    let bearer = format!("Bearer {}", world.token);
+    for (name, value) in [
+        ("authorization", bearer.as_str()),
+        ("x-a2a-notification-token", world.token.as_str()),
+        ("a2a-notification-token", world.token.as_str()),
+    ] {
+        assert_eq!(
+            world.send(&[(name, value)], body.clone()).await.0,
+            StatusCode::NO_CONTENT,
+            "{name}"
+        );
+    }
+    let both = [
+        ("authorization", "Bearer something-else"),
+        ("x-a2a-notification-token", world.token.as_str()),
+    ];
+    assert_eq!(world.send(&both, body.clone()).await.0, StatusCode::NO_CONTENT);
+
+    let guessed = token::webhook(world.key.id, &SystemEntropy);
+    let elsewhere = token::webhook(TaskId::from_bytes([9; 16]), &SystemEntropy);
+    let hash = token::hash(&world.token);
+    let before = world.task().await;
+    for wrong in [
+        "",
+        "x",
+        "Bearer",
+        guessed.expose_secret(),
+        elsewhere.expose_secret(),
+        &hash,
+        &"x".repeat(5_000),
+    ] {
+        let (status, answer) = world
+            .send(&[("x-a2a-notification-token", wrong)], body.clone())
+            .await;
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::UNAUTHORIZED, &json!("unauthorized")),
+            "{wrong}"
+        );
+    }
+    assert_eq!(world.send(&[], body).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(world.task().await, before);
+}
+
+#[tokio::test]
+async fn another_tenants_function_does_not_know_the_token() {
+    let world = World::with(false, "globex").await;
+    assert_eq!(
+        world.post(&update("WORKING", "x")).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+}
+
+#[tokio::test]
+async fn an_old_token_is_refused() {
+    let world = World::new().await;
+    world.clock.advance(TOKEN_TTL - Duration::from_secs(61));
+    assert_eq!(
+        world.post(&update("WORKING", "x")).await.0,
+        StatusCode::NO_CONTENT
+    );
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(
+        world.post(&update("COMPLETED", "x")).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+}
+
+#[tokio::test]
+async fn news_of_another_remote_task_is_refused() {
+    let world = World::new().await;
+    world.post(&update("WORKING", "x")).await;
+    let mut other = update("COMPLETED", "x");
+    other["statusUpdate"]["taskId"] = json!("remote-2");
+    let (status, answer) = world.post(&other).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("foreign_task"))
+    );
+    assert_eq!(
+        world.task().await.jobs[0].remote().unwrap().state,
+        TaskState::Working
+    );
+}
+
+#[tokio::test]
+async fn rubbish_is_400_with_a_good_token_and_401_without() {
+    let world = World::new().await;
+    let before = world.task().await;
+    let bearer = format!("Bearer {}", world.token);
+    for body in [
+        &b""[..],
+        b"{",
+        b"null",
+        b"[]",
+        b"7",
+        b"\0",
+        b"\xff\xfe",
+        b"{}",
+        br#"{"kind":"task"}"#,
+        br#"{"statusUpdate":{"taskId":"r","status":{"state":"TASK_STATE_DANCING"}}}"#,
+        br#"{"hello":"world"}"#,
+        &b"[".repeat(100_000),
+    ] {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
+        let (status, answer) = world.send(&[("authorization", &bearer)], body.to_vec()).await;
+        assert_eq!(
+            (status, &answer["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_notification")),
+            "{shown}"
+        );
+        assert_eq!(
+            world.send(&[], body.to_vec()).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{shown}"
+        );
+    }
+    let giant = format!(r#"{{"kind":"task","id":"{}"}}"#, "x".repeat(10_000_000)).into_bytes();
+    let (status, answer) = world.send(&[("authorization", &bearer)], giant).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(answer["error"].is_string());
+    assert_eq!(world.task().await, before);
+}
+
+#[tokio::test]
+async fn news_at_the_same_time_are_all_kept() {
+    let world = World::new().await;
+    let pieces = (0..6).map(|number| {
+        json!({"artifactUpdate": {
+            "taskId": "remote-1", "contextId": "there",
+            "artifact": {"artifactId": format!("a-{number}"), "parts": [{"text": "x"}]},
+        }})
+    });
+    let pieces: Vec<_> = pieces.collect();
+    let posts = pieces.iter().map(|piece| world.post(piece));
+    for (status, _) in futures_util::future::join_all(posts).await {
+        assert_eq!(status, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(world.task().await.jobs[0].artifacts.len(), 6);
+}
+
+#[tokio::test]
+async fn a_lost_wake_is_found_because_the_task_is_due() {
+    let world = World::with(true, "acme").await;
+    assert_eq!(
+        world.post(&update("COMPLETED", "done")).await.0,
+        StatusCode::NO_CONTENT
+    );
+    let mut found = Vec::new();
+    for shard in 0..store::DUE_SHARDS {
+        found.extend(
+            world
+                .store
+                .tasks()
+                .due(shard, Timestamp::from_millis(60_000), 10)
+                .await
+                .unwrap(),
+        );
+    }
+    assert_eq!(found.len(), 1);
+    assert_eq!((&found[0].key, &found[0].what), (&world.key, &PointsAt::Task));
+}
+
+#[tokio::test]
+async fn a_task_that_was_called_off_takes_no_result() {
+    let world = World::new().await;
+    let mut revision = Revision::of(world.task().await);
+    revision
+        .record(
+            EventKind::status(TaskState::Canceled, None),
+            Timestamp::from_millis(2),
+        )
+        .unwrap();
+    world
+        .store
+        .tasks()
+        .commit(&revision, Due::Never, LeaseAfter::Keep)
+        .await
+        .unwrap();
+    let before = world.task().await;
+    assert_eq!(
+        world.post(&whole("completed", "late")).await.0,
+        StatusCode::NO_CONTENT
+    );
+    assert_eq!((world.task().await, world.wakes()), (before, 0));
+}
+
+#[tokio::test]
+async fn there_is_one_route() {
+    let world = World::new().await;
+    let request = Request::get("/api/webhook/tasks").body(Body::empty()).unwrap();
+    assert_eq!(
+        world.app.clone().oneshot(request).await.unwrap().status(),
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+    let request = Request::post("/api/webhook").body(Body::empty()).unwrap();
+    assert_eq!(
+        world.app.clone().oneshot(request).await.unwrap().status(),
+        StatusCode::NOT_FOUND
+    );
+}

@@ -21,7 +21,7 @@
 //! | `TRUSTED_ISSUERS` | host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
 //! | `SEALING_KEYS_SECRET` | host_agent, weather_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
-//! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | the chat's own |
+//! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | 20 |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
 //! | `ALLOW_LOOPBACK` | host_agent, chat_api, registry, weather_agent | plain http to loopback addresses, for local work | `false` |

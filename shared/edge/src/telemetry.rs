@@ -1,6 +1,7 @@
 //! Logs: JSON lines on standard output, readable text on a terminal.
 
 use std::io::IsTerminal;
+use std::panic::PanicHookInfo;
 use std::str::FromStr;
 
 use tracing_subscriber::EnvFilter;
@@ -25,11 +26,9 @@ impl FromStr for LogFilter {
 
 /// Starts logging for the process. A second call changes nothing.
 pub fn init(filter: &LogFilter) {
-    let filter = EnvFilter::new(&filter.0);
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(true);
-    let _already_started = if std::io::stdout().is_terminal() {
+    let terminal = std::io::stdout().is_terminal();
+    let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(&filter.0));
+    let started = if terminal {
         lines.try_init()
     } else {
         lines
@@ -39,4 +38,13 @@ pub fn init(filter: &LogFilter) {
             .with_span_list(false)
             .try_init()
     };
+    if started.is_ok() && !terminal {
+        std::panic::set_hook(Box::new(log_panic));
+    }
+}
+
+/// One line instead of text across several. Where, not what: the words of a panic may quote what a client sent.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string);
+    tracing::error!(location = location.as_deref().unwrap_or("unknown"), "panicked");
 }

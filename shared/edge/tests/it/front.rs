@@ -174,3 +174,29 @@ async fn one_line_a_request_with_the_pattern_not_the_path() {
     assert_eq!(lines[1]["span"]["tenant.id"], "acme");
     assert!(!log.text().contains("secret-token") && !log.text().contains("/number/42"));
 }
+
+#[tokio::test]
+async fn the_line_counts_the_requests_to_the_database() {
+    let (store, _database) = store::testing::start().await;
+    let look = async move || {
+        store
+            .registry()
+            .types()
+            .await
+            .map(|types| types.len().to_string())
+            .unwrap()
+    };
+    let (log, _guard) = Log::start();
+    let response = ask(
+        &fronted(Router::new().route("/types", get(look))),
+        request("GET", "/types"),
+    )
+    .await;
+    assert_eq!(response.status(), 200);
+    let lines = log.lines();
+    let line = lines
+        .iter()
+        .find(|line| line["message"] == "request answered")
+        .unwrap();
+    assert_eq!(line["dynamodb_calls"], 1);
+}

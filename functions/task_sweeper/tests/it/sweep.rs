@@ -1,0 +1,187 @@
+//! Sweeps over a database in the same process.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent::{Wake, WakeDoor, WakeError};
+use domain::{ManualClock, PushConfigId};
+use edge::ScheduleHandler as _;
+use serde_json::json;
+use store::{Leased, TaskKey, counted};
+use task_sweeper::{State, Sweeper, Swept, sweep};
+
+use crate::support::{Wanted, create, create_with_delivery, id, start};
+
+/// A queue that takes wakes for all agents but the one it does not like.
+#[derive(Default)]
+struct Queue {
+    taken: Mutex<Vec<Wake>>,
+    refuses: Option<&'static str>,
+}
+
+#[async_trait::async_trait]
+impl WakeDoor for Queue {
+    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
+        assert_eq!(delay, Duration::ZERO);
+        if self
+            .refuses
+            .is_some_and(|agent| wake.key().agent.as_str() == agent)
+        {
+            return Err(WakeError::Queue("away".into()));
+        }
+        self.taken.lock().unwrap().push(wake.clone());
+        Ok(())
+    }
+}
+
+impl Queue {
+    fn keys(&self) -> BTreeSet<String> {
+        let name = |key: TaskKey| format!("{}/{}/{}", key.tenant, key.agent, key.id);
+        self.taken
+            .lock()
+            .unwrap()
+            .drain(..)
+            .map(|wake| name(wake.key()))
+            .collect()
+    }
+}
+
+fn due(agent: &'static str, number: u8) -> Wanted {
+    Wanted {
+        tenant: "acme",
+        agent,
+        id: id(number),
+        due_at: start(),
+    }
+}
+
+#[tokio::test]
+async fn what_is_due_is_woken_in_every_shard_and_the_rest_is_not() {
+    let (store, _database) = store::testing::start().await;
+    let clock = ManualClock::new(start());
+    for number in 0..16 {
+        create(&store, due("host", number)).await;
+    }
+    let later = start().after(Duration::from_secs(60));
+    create(
+        &store,
+        Wanted {
+            due_at: later,
+            ..due("weather", 16)
+        },
+    )
+    .await;
+    create(
+        &store,
+        Wanted {
+            tenant: "globex",
+            ..due("host", 17)
+        },
+    )
+    .await;
+
+    let queue = Queue::default();
+    assert_eq!(
+        sweep(&store, &queue, &clock).await,
+        Swept {
+            tasks: 17,
+            ..Swept::default()
+        }
+    );
+    let keys = queue.keys();
+    assert_eq!(keys.len(), 17);
+    assert!(keys.contains(&format!("globex/host/{}", id(17))));
+    assert!(!keys.iter().any(|key| key.contains("weather")));
+
+    // What nobody worked on is still due: a lost wake is repeated.
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(sweep(&store, &queue, &clock).await.tasks, 18);
+}
+
+#[tokio::test]
+async fn a_task_that_somebody_works_on_is_left_alone_until_the_lease_ends() {
+    let (store, _database) = store::testing::start().await;
+    let clock = ManualClock::new(start());
+    let task = create(&store, due("host", 1)).await;
+    let until = start().after(Duration::from_secs(30));
+    let leased = store
+        .tasks()
+        .lease(&TaskKey::from(&task), "worker-1", start(), until)
+        .await
+        .unwrap();
+    assert!(matches!(leased, Leased::Taken(_)));
+
+    let queue = Queue::default();
+    assert_eq!(sweep(&store, &queue, &clock).await, Swept::default());
+    clock.advance(Duration::from_secs(30));
+    assert_eq!(sweep(&store, &queue, &clock).await.tasks, 1);
+}
+
+#[tokio::test]
+async fn a_delivery_is_woken_as_such() {
+    let (store, _database) = store::testing::start().await;
+    let config = PushConfigId::parse("hook-1").unwrap();
+    create_with_delivery(&store, due("host", 3), &config).await;
+    let queue = Queue::default();
+    let swept = sweep(&store, &queue, &ManualClock::new(start())).await;
+    assert_eq!(
+        swept,
+        Swept {
+            deliveries: 1,
+            ..Swept::default()
+        }
+    );
+    let taken = queue.taken.lock().unwrap();
+    assert!(
+        matches!(&taken[..], [Wake::Push(wake)] if wake.config_id == config),
+        "{taken:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_queue_that_is_away_keeps_nobody_else_waiting() {
+    let (store, _database) = store::testing::start().await;
+    for number in 0..4 {
+        create(&store, due("host", number)).await;
+        create(&store, due("weather", number + 8)).await;
+    }
+    let queue = Queue {
+        refuses: Some("host"),
+        ..Queue::default()
+    };
+    let swept = sweep(&store, &queue, &ManualClock::new(start())).await;
+    assert_eq!(
+        swept,
+        Swept {
+            tasks: 4,
+            not_sent: 4,
+            ..Swept::default()
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_sweep_costs_one_query_a_shard_and_writes_nothing() {
+    let (store, _database) = store::testing::start().await;
+    create(&store, due("host", 5)).await;
+    let (_, calls) = counted(sweep(&store, &Queue::default(), &ManualClock::new(start()))).await;
+    assert_eq!(calls.by_operation, [("Query".to_owned(), 8)].into());
+}
+
+#[tokio::test]
+async fn an_unreadable_database_fails_the_invocation() {
+    let (store, database) = store::testing::start().await;
+    let state = State {
+        store,
+        wake: Arc::new(Queue::default()),
+        clock: Arc::new(ManualClock::new(start())),
+    };
+    let sweeper = Sweeper(state);
+    assert_eq!(
+        sweeper.run().await.unwrap(),
+        json!({ "tasks": 0, "deliveries": 0, "notSent": 0, "unreadShards": 0 })
+    );
+    drop(database);
+    assert!(sweeper.run().await.is_err());
+}

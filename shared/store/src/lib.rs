@@ -15,10 +15,13 @@ mod sessions;
 mod tasks;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 
@@ -48,26 +51,29 @@ impl Store {
     /// A store over the account, region and endpoint of `config`. Opens nothing yet.
     #[must_use]
     pub fn new(config: &aws_config::SdkConfig, tables: Tables) -> Self {
+        // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
+        let plain = config
+            .endpoint_url()
+            .is_some_and(|url| url.starts_with("http://"));
+        let http = plain.then(|| aws_smithy_http_client::Builder::new().build_http());
+        Self::over(config, tables, http)
+    }
+
+    fn over(config: &aws_config::SdkConfig, tables: Tables, http: Option<SharedHttpClient>) -> Self {
         let timeouts = TimeoutConfig::builder()
-            .connect_timeout(Duration::from_millis(1000))
-            .operation_attempt_timeout(Duration::from_millis(3000))
-            .operation_timeout(Duration::from_millis(9000))
+            .connect_timeout(Duration::from_secs(1))
+            .operation_attempt_timeout(Duration::from_secs(3))
+            .operation_timeout(Duration::from_secs(9))
             .build();
         let retries = RetryConfig::standard()
             .with_max_attempts(4)
             .with_initial_backoff(Duration::from_millis(50))
-            .with_max_backoff(Duration::from_millis(1000));
+            .with_max_backoff(Duration::from_secs(1));
         let mut builder = aws_sdk_dynamodb::config::Builder::from(config)
             .timeout_config(timeouts)
             .retry_config(retries)
             .interceptor(count::CountCalls);
-        // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
-        if config
-            .endpoint_url()
-            .is_some_and(|url| url.starts_with("http://"))
-        {
-            builder = builder.http_client(aws_smithy_http_client::Builder::new().build_http());
-        }
+        builder.set_http_client(http.or_else(|| config.http_client()));
         let client = aws_sdk_dynamodb::Client::from_conf(builder.build());
         Self {
             inner: Arc::new(Inner { client, tables }),

@@ -22,15 +22,20 @@ impl Database {
     /// Another store over the same tables.
     #[must_use]
     pub fn store(&self) -> Store {
-        let config = aws_config::SdkConfig::builder()
+        Store::new(&self.config(), Tables::prefixed("switchyard-"))
+    }
+
+    /// What a store needs to get here.
+    #[must_use]
+    pub fn config(&self) -> aws_config::SdkConfig {
+        aws_config::SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static("eu-central-1"))
             .credentials_provider(SharedCredentialsProvider::new(Credentials::new(
-                "test", "test", None, None, "test",
+                "test", "test", None, None, "tests",
             )))
             .endpoint_url(&self.endpoint)
-            .build();
-        Store::new(&config, Tables::prefixed("switchyard-"))
+            .build()
     }
 }
 

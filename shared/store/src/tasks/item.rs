@@ -20,16 +20,16 @@ impl TaskKey {
         format!("{}#{}#task#{}", self.tenant, self.agent, self.id)
     }
 
-    pub(super) fn task(&self) -> Key {
+    pub(crate) fn task(&self) -> Key {
         (self.partition(), TASK.to_owned())
     }
 
     /// Numbers of events have twenty digits, so that their text sorts as they do.
-    pub(super) fn event(&self, seq: u64) -> Key {
+    pub(crate) fn event(&self, seq: u64) -> Key {
         (self.partition(), format!("EVENT#{seq:020}"))
     }
 
-    pub(super) fn push(&self, config: &PushConfigId) -> Key {
+    pub(crate) fn push(&self, config: &PushConfigId) -> Key {
         (self.partition(), format!("{PUSH}{config}"))
     }
 
@@ -45,7 +45,7 @@ impl TaskKey {
     }
 
     /// The task that a partition is of, and what the sort key names in it: itself, or one of its configurations.
-    pub(super) fn of((pk, sk): &Key) -> Option<(Self, Option<PushConfigId>)> {
+    pub(crate) fn of((pk, sk): &Key) -> Option<(Self, Option<PushConfigId>)> {
         let mut parts = pk.split('#');
         let tenant = Tenant::parse_stored(parts.next()?).ok()?;
         let agent = AgentName::parse(parts.next()?).ok()?;
@@ -63,7 +63,7 @@ impl TaskKey {
 }
 
 /// Where a message id lies. It comes last, because its form is its sender's business.
-pub(super) fn message_key(tenant: &Tenant, agent: &AgentName, owner: &Owner, message: &MessageId) -> Key {
+pub(crate) fn message_key(tenant: &Tenant, agent: &AgentName, owner: &Owner, message: &MessageId) -> Key {
     (
         format!("{tenant}#{agent}#message#{owner}#{message}"),
         "MESSAGE".to_owned(),

@@ -15,6 +15,8 @@ use crate::Store;
 
 pub use item::DUE_SHARDS;
 pub(crate) use item::expiry;
+#[cfg(test)]
+pub(crate) use item::message_key;
 
 /// Where a task lies: nothing is found without tenant and agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

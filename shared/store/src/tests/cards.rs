@@ -1,0 +1,252 @@
+//! The registry's agents and types.
+
+use domain::{AgentId, AgentType, Tag, TypeScope};
+use serde_json::json;
+
+use super::*;
+use crate::{Declared, Health, Put, RegisteredAgent, StoreError, Visibility, counted, testing};
+
+fn tag(text: &str) -> Tag {
+    Tag::parse(text).unwrap()
+}
+
+fn registered(tenant_name: Option<&str>, url: &str, tags: &[&str]) -> RegisteredAgent {
+    RegisteredAgent {
+        id: AgentId::random(&SystemEntropy),
+        tenant: tenant_name.map(tenant),
+        card_url: url.parse().unwrap(),
+        card: json!({ "name": url, "size": 1, "extra": { "kept": [null, 1.5] } }),
+        skills: vec![
+            tags.iter().map(|text| tag(text)).collect(),
+            vec![tag("region:eu")],
+        ],
+        registered_at: now(),
+        health: Health {
+            ok: true,
+            checked_at: now(),
+            reason: None,
+        },
+    }
+}
+
+#[tokio::test]
+async fn a_type_is_declared_once() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let weather = AgentType::parse("weather").unwrap();
+    assert_eq!(cards.type_scope(&weather).await.unwrap(), None);
+    assert_eq!(
+        cards.declare_type(&weather, TypeScope::Global).await.unwrap(),
+        Declared::New
+    );
+    assert_eq!(
+        cards.declare_type(&weather, TypeScope::Global).await.unwrap(),
+        Declared::Same
+    );
+    let contradiction = cards.declare_type(&weather, TypeScope::Tenant).await.unwrap();
+    assert_eq!(contradiction, Declared::Contradicts(TypeScope::Global));
+    let horizon = AgentType::parse("horizon").unwrap();
+    cards.declare_type(&horizon, TypeScope::Tenant).await.unwrap();
+    let expected = [(horizon, TypeScope::Tenant), (weather, TypeScope::Global)];
+    assert_eq!(cards.types().await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn an_agent_is_found_by_id_and_by_each_of_its_tags() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let agent = registered(None, "https://a.example/card", &["type:weather", "unit:metric"]);
+    assert_eq!(cards.put(&agent).await.unwrap(), Put::Yes);
+    assert_eq!(
+        cards.find(Visibility::Global, &agent.id).await.unwrap(),
+        Some(agent.clone())
+    );
+    for found_by in ["type:weather", "unit:metric", "region:eu"] {
+        let (found, calls) = counted(cards.by_tag(Visibility::Global, &tag(found_by))).await;
+        assert_eq!(found.unwrap(), [agent.clone()]);
+        assert_eq!(calls.total(), 2);
+    }
+    assert!(
+        cards
+            .by_tag(Visibility::Global, &tag("type:flats"))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(cards.all(Visibility::Global).await.unwrap(), [agent]);
+}
+
+#[tokio::test]
+async fn no_tenant_ever_sees_anothers_agent() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let (acme, globex) = (tenant("acme"), tenant("globex"));
+    // The same URL, the same tags: each tenant has its own, and neither is told of the other's.
+    let url = "https://horizon.example/card";
+    let of_acme = registered(Some("acme"), url, &["type:horizon", "tenant_id:acme"]);
+    let of_globex = registered(Some("globex"), url, &["type:horizon", "tenant_id:acme"]);
+    assert_eq!(cards.put(&of_acme).await.unwrap(), Put::Yes);
+    assert_eq!(cards.put(&of_globex).await.unwrap(), Put::Yes);
+    let acme = Visibility::Tenant(&acme);
+    for visibility in [Visibility::Tenant(&globex), Visibility::Global] {
+        assert_eq!(cards.find(visibility, &of_acme.id).await.unwrap(), None);
+        for found_by in ["type:horizon", "tenant_id:acme"] {
+            let found = cards.by_tag(visibility, &tag(found_by)).await.unwrap();
+            assert!(!found.contains(&of_acme));
+        }
+        assert!(!cards.all(visibility).await.unwrap().contains(&of_acme));
+        assert!(!cards.remove(visibility, &of_acme.id).await.unwrap());
+        let health = of_acme.health.clone();
+        assert!(!cards.set_health(visibility, &of_acme.id, health).await.unwrap());
+    }
+    assert_eq!(cards.all(acme).await.unwrap(), [of_acme]);
+}
+
+#[tokio::test]
+async fn a_replaced_agent_leaves_no_tag_and_no_url_behind() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let before = registered(None, "https://a.example/card", &["type:weather", "unit:metric"]);
+    cards.put(&before).await.unwrap();
+    let after = RegisteredAgent {
+        id: before.id,
+        ..registered(None, "https://b.example/card", &["type:climate", "unit:metric"])
+    };
+    assert_eq!(cards.put(&after).await.unwrap(), Put::Yes);
+    assert!(
+        cards
+            .by_tag(Visibility::Global, &tag("type:weather"))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    for found_by in ["type:climate", "unit:metric"] {
+        let found = cards.by_tag(Visibility::Global, &tag(found_by)).await.unwrap();
+        assert_eq!(found, [after.clone()]);
+    }
+    assert_eq!(cards.all(Visibility::Global).await.unwrap(), [after.clone()]);
+    // The URL it had is free, the one it has is not.
+    let other = registered(None, "https://a.example/card", &["type:weather"]);
+    assert_eq!(cards.put(&other).await.unwrap(), Put::Yes);
+    let third = registered(None, "https://b.example/card", &["type:weather"]);
+    assert_eq!(cards.put(&third).await.unwrap(), Put::CardUrlTaken(after.id));
+    assert_eq!(cards.find(Visibility::Global, &third.id).await.unwrap(), None);
+    assert_eq!(
+        cards
+            .by_tag(Visibility::Global, &tag("type:weather"))
+            .await
+            .unwrap(),
+        [other]
+    );
+}
+
+#[tokio::test]
+async fn a_removed_agent_is_gone_everywhere() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let agent = registered(None, "https://a.example/card", &["type:weather"]);
+    cards.put(&agent).await.unwrap();
+    assert!(cards.remove(Visibility::Global, &agent.id).await.unwrap());
+    assert!(!cards.remove(Visibility::Global, &agent.id).await.unwrap());
+    assert_eq!(cards.find(Visibility::Global, &agent.id).await.unwrap(), None);
+    assert!(
+        cards
+            .by_tag(Visibility::Global, &tag("type:weather"))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert!(cards.all(Visibility::Global).await.unwrap().is_empty());
+    let again = registered(None, "https://a.example/card", &["type:weather"]);
+    assert_eq!(cards.put(&again).await.unwrap(), Put::Yes);
+}
+
+#[tokio::test]
+async fn health_is_written_without_touching_the_card() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let mut agent = registered(None, "https://a.example/card", &["type:weather"]);
+    cards.put(&agent).await.unwrap();
+    agent.health = Health {
+        ok: false,
+        checked_at: later(60),
+        reason: Some("no answer".into()),
+    };
+    assert!(
+        cards
+            .set_health(Visibility::Global, &agent.id, agent.health.clone())
+            .await
+            .unwrap()
+    );
+    assert_eq!(
+        cards.find(Visibility::Global, &agent.id).await.unwrap(),
+        Some(agent)
+    );
+    let absent = AgentId::random(&SystemEntropy);
+    let health = registered(None, "https://b.example/", &[]).health;
+    assert!(
+        !cards
+            .set_health(Visibility::Global, &absent, health)
+            .await
+            .unwrap()
+    );
+    assert_eq!(cards.find(Visibility::Global, &absent).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn of_concurrent_registrations_of_one_url_one_wins() {
+    let (store, _database) = testing::start().await;
+    let mut racers = tokio::task::JoinSet::new();
+    for _ in 0..12 {
+        let store = store.clone();
+        racers.spawn(async move {
+            let agent = registered(None, "https://a.example/card", &["type:weather"]);
+            (agent.id, store.registry().put(&agent).await.unwrap())
+        });
+    }
+    let outcomes = racers.join_all().await;
+    let winners: Vec<_> = outcomes
+        .iter()
+        .filter(|(_, put)| *put == Put::Yes)
+        .map(|(id, _)| *id)
+        .collect();
+    assert_eq!(winners.len(), 1);
+    let taken = Put::CardUrlTaken(winners[0]);
+    assert_eq!(outcomes.iter().filter(|(_, put)| *put == taken).count(), 11);
+    assert_eq!(store.registry().all(Visibility::Global).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn more_than_a_hundred_agents_are_all_found() {
+    let (store, _database) = testing::start().await;
+    for number in 0..130 {
+        let agent = registered(None, &format!("https://a.example/{number}"), &["type:weather"]);
+        store.registry().put(&agent).await.unwrap();
+    }
+    assert_eq!(store.registry().all(Visibility::Global).await.unwrap().len(), 130);
+    let found = store
+        .registry()
+        .by_tag(Visibility::Global, &tag("type:weather"))
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 130);
+}
+
+#[tokio::test]
+async fn a_card_that_does_not_fit_is_refused_whole() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let mut large = registered(None, "https://a.example/card", &["type:weather"]);
+    large.card = json!("x".repeat(400_000));
+    assert!(matches!(
+        cards.put(&large).await,
+        Err(StoreError::TooLarge { .. })
+    ));
+    let mut tagged = registered(None, "https://a.example/card", &[]);
+    tagged.skills = vec![(0..120).map(|number| tag(&format!("n:{number}"))).collect()];
+    assert!(matches!(
+        cards.put(&tagged).await,
+        Err(StoreError::TooLarge { .. })
+    ));
+    assert!(cards.all(Visibility::Global).await.unwrap().is_empty());
+}

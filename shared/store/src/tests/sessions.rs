@@ -1,0 +1,239 @@
+//! Sessions, chats, messages.
+
+use domain::ChatId;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Added, Chat, Opened, PageRequest, StoreError, StoredMessage, counted, testing};
+
+fn chat(id: &str) -> ChatId {
+    ChatId::parse(id).unwrap()
+}
+
+fn said(id: &str, at: u64, body: Value) -> StoredMessage {
+    StoredMessage {
+        id: message_id(id),
+        at: later(at),
+        body,
+    }
+}
+
+async fn open(store: &Store, tenant_name: &str, user: &str, id: &str, at: u64) -> Opened {
+    let (tenant, owner) = (tenant(tenant_name), owner(user));
+    store
+        .sessions()
+        .open_chat(&tenant, &owner, &chat(id), "A trip", later(at))
+        .await
+        .unwrap()
+}
+
+async fn chats(store: &Store, tenant_name: &str, user: &str) -> Vec<Chat> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = PageRequest { limit: 3, cursor };
+        let page = store
+            .sessions()
+            .chats_of(&tenant(tenant_name), &owner(user), page)
+            .await
+            .unwrap();
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_its_tenant_and_token_until_it_ends() {
+    let (store, _database) = testing::start().await;
+    let sessions = store.sessions();
+    let (acme, globex) = (tenant("acme"), tenant("globex"));
+    sessions
+        .create_session(&acme, "hash", &owner("user-1"), now(), later(60))
+        .await
+        .unwrap();
+    let (found, calls) = counted(sessions.find_session(&acme, "hash", later(60))).await;
+    let found = found.unwrap().unwrap();
+    assert_eq!(calls.total(), 1);
+    assert_eq!((found.owner, found.created_at), (owner("user-1"), now()));
+    assert!(
+        sessions
+            .find_session(&acme, "hash", later(61))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        sessions
+            .find_session(&acme, "other", now())
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        sessions
+            .find_session(&globex, "hash", now())
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[tokio::test]
+async fn a_chat_is_opened_once_and_is_its_owners() {
+    let (store, _database) = testing::start().await;
+    let Opened::Chat(first) = open(&store, "acme", "user-1", "c", 0).await else {
+        panic!("not opened")
+    };
+    assert_eq!(first.context_id, ContextId::derived("acme/user-1/c"));
+    assert_eq!(
+        open(&store, "acme", "user-1", "c", 9).await,
+        Opened::Chat(first.clone())
+    );
+    assert_eq!(open(&store, "acme", "user-2", "c", 9).await, Opened::NotYours);
+    let Opened::Chat(other) = open(&store, "globex", "user-1", "c", 0).await else {
+        panic!("another tenant's chat is in the way")
+    };
+    assert_ne!(other.context_id, first.context_id);
+    let sessions = store.sessions();
+    assert_eq!(
+        sessions.find_chat(&tenant("acme"), &chat("c")).await.unwrap(),
+        Some(first)
+    );
+    assert_eq!(
+        sessions.find_chat(&tenant("acme"), &chat("d")).await.unwrap(),
+        None
+    );
+    let title = "x".repeat(5000);
+    let refused = sessions
+        .open_chat(&tenant("acme"), &owner("user-1"), &chat("e"), &title, now())
+        .await;
+    assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
+}
+
+#[tokio::test]
+async fn messages_are_added_once_and_read_in_order() {
+    let (store, _database) = testing::start().await;
+    open(&store, "acme", "user-1", "c", 0).await;
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let question = said("z", 5, json!({ "role": "user" }));
+    let answer = said("a", 5, json!({ "role": "assistant" }));
+    assert_eq!(
+        sessions.add_message(&acme, &c, &question).await.unwrap(),
+        Added::New
+    );
+    assert_eq!(
+        sessions.add_message(&acme, &c, &answer).await.unwrap(),
+        Added::New
+    );
+    let early = said("m", 1, json!({ "role": "user" }));
+    assert_eq!(sessions.add_message(&acme, &c, &early).await.unwrap(), Added::New);
+    assert_eq!(
+        sessions.add_message(&acme, &c, &answer).await.unwrap(),
+        Added::Same
+    );
+    let changed = said("a", 5, json!({ "role": "assistant", "more": 1 }));
+    assert_eq!(
+        sessions.add_message(&acme, &c, &changed).await.unwrap(),
+        Added::Conflict
+    );
+    assert_eq!(
+        sessions.messages(&acme, &c).await.unwrap(),
+        [early, question, answer]
+    );
+
+    let nowhere = said("m", 1, json!({}));
+    for (name, id) in [("acme", "d"), ("globex", "c")] {
+        assert_eq!(
+            sessions
+                .add_message(&tenant(name), &chat(id), &nowhere)
+                .await
+                .unwrap(),
+            Added::NoChat
+        );
+        assert!(
+            sessions
+                .messages(&tenant(name), &chat(id))
+                .await
+                .unwrap()
+                .is_empty()
+        );
+    }
+    let giant = said("g", 1, json!("x".repeat(400_000)));
+    let refused = sessions.add_message(&acme, &c, &giant).await;
+    assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
+}
+
+#[tokio::test]
+async fn of_concurrent_adds_of_one_message_one_is_new() {
+    let (store, _database) = testing::start().await;
+    open(&store, "acme", "user-1", "c", 0).await;
+    let mut adders = tokio::task::JoinSet::new();
+    for _ in 0..12 {
+        let store = store.clone();
+        adders.spawn(async move {
+            let message = said("late", 3, json!({ "text": "done" }));
+            store
+                .sessions()
+                .add_message(&tenant("acme"), &chat("c"), &message)
+                .await
+                .unwrap()
+        });
+    }
+    let added = adders.join_all().await;
+    assert_eq!(added.iter().filter(|added| **added == Added::New).count(), 1);
+    assert_eq!(added.iter().filter(|added| **added == Added::Same).count(), 11);
+    assert_eq!(
+        store
+            .sessions()
+            .messages(&tenant("acme"), &chat("c"))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn chats_are_listed_by_their_newest_message() {
+    let (store, _database) = testing::start().await;
+    for at in 0..10 {
+        open(&store, "acme", "user-1", &format!("c{at}"), at).await;
+    }
+    open(&store, "acme", "user-2", "other", 99).await;
+    open(&store, "globex", "user-1", "c0", 99).await;
+    let sessions = store.sessions();
+    let news = said("m", 50, json!({}));
+    sessions
+        .add_message(&tenant("acme"), &chat("c4"), &news)
+        .await
+        .unwrap();
+    // A message of the past does not move its chat down.
+    let past = said("p", 2, json!({}));
+    sessions
+        .add_message(&tenant("acme"), &chat("c4"), &past)
+        .await
+        .unwrap();
+    let listed = chats(&store, "acme", "user-1").await;
+    let ids: Vec<_> = listed.iter().map(|chat| chat.id.as_str()).collect();
+    assert_eq!(ids, ["c4", "c9", "c8", "c7", "c6", "c5", "c3", "c2", "c1", "c0"]);
+    assert_eq!(listed[0].updated_at, later(50));
+}
+
+#[tokio::test]
+async fn a_long_chat_is_read_whole() {
+    let (store, _database) = testing::start().await;
+    open(&store, "acme", "user-1", "c", 0).await;
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    for round in 0..12 {
+        // 3.6 MB, where one page of a query has 1 MB.
+        let message = said(&format!("m{round}"), round, json!("x".repeat(300_000)));
+        sessions.add_message(&acme, &c, &message).await.unwrap();
+    }
+    let (read, calls) = counted(sessions.messages(&acme, &c)).await;
+    let ids: Vec<_> = read.unwrap().into_iter().map(|message| message.id).collect();
+    let expected: Vec<_> = (0..12).map(|round| message_id(&format!("m{round}"))).collect();
+    assert_eq!(ids, expected);
+    assert!(calls.total() >= 3);
+}

@@ -63,7 +63,7 @@ async fn an_agent_is_found_by_id_and_by_each_of_its_tags() {
     );
     for found_by in ["type:weather", "unit:metric", "region:eu"] {
         let (found, calls) = counted(cards.by_tag(Visibility::Global, &tag(found_by))).await;
-        assert_eq!(found.unwrap(), [agent.clone()]);
+        assert_eq!(found.unwrap(), std::slice::from_ref(&agent));
         assert_eq!(calls.total(), 2);
     }
     assert!(
@@ -122,9 +122,12 @@ async fn a_replaced_agent_leaves_no_tag_and_no_url_behind() {
     );
     for found_by in ["type:climate", "unit:metric"] {
         let found = cards.by_tag(Visibility::Global, &tag(found_by)).await.unwrap();
-        assert_eq!(found, [after.clone()]);
+        assert_eq!(found, std::slice::from_ref(&after));
     }
-    assert_eq!(cards.all(Visibility::Global).await.unwrap(), [after.clone()]);
+    assert_eq!(
+        cards.all(Visibility::Global).await.unwrap(),
+        std::slice::from_ref(&after)
+    );
     // The URL it had is free, the one it has is not.
     let other = registered(None, "https://a.example/card", &["type:weather"]);
     assert_eq!(cards.put(&other).await.unwrap(), Put::Yes);

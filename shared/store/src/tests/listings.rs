@@ -175,17 +175,3 @@ async fn a_cursor_of_another_listing_or_rubbish_is_refused_before_any_call() {
         assert!(matches!(refused, Err(StoreError::BadCursor)));
     }
 }
-
-#[tokio::test]
-async fn a_page_of_giants_comes_whole() {
-    let (store, _database) = testing::start().await;
-    for round in 0..60 {
-        let mut task = task_of("acme", "weather", "user-1", later(round));
-        task.history = vec![message(&"x".repeat(330_000))];
-        created(&store, &task).await;
-    }
-    // 20 MB, where one batch of reads brings 16 MB at most.
-    let (found, calls) = counted(of_user(&store, "user-1", page(100, None))).await;
-    assert_eq!(found.unwrap().items.len(), 60);
-    assert!(calls.by_operation["BatchGetItem"] >= 2, "{calls:?}");
-}

@@ -47,10 +47,10 @@ async function streamed(message) {
     chatId, messages: [message], trigger: 'submit-message', messageId: undefined, abortSignal: undefined,
   });
   let answer;
-  const states = readUIMessageStream({
-    stream: chunks, terminateOnError: true, onError: (error) => { throw error; },
-  });
+  let problem;
+  const states = readUIMessageStream({ stream: chunks, onError: (error) => { problem ??= error; } });
   for await (const state of states) answer = state;
+  if (problem) throw problem;
   return answer ?? fail('the stream brought no message');
 }
 

@@ -3,11 +3,17 @@
 //! The wire types are tolerant: fields that are absent, null or new are no fault. What a name means when several
 //! places have it, and which day "tomorrow" is, are not decided here.
 
+mod fold;
+
 use chrono::NaiveDate;
+use http::Method;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::{CallError, Outbound};
+
+pub use fold::fold;
 
 /// The most results that one search may ask for.
 pub const MAX_RESULTS: u8 = 100;
@@ -307,7 +313,7 @@ impl Forecast {
     }
 }
 
-/// Either what was asked for, or the service's own words of refusal.
+/// The service's words of refusal; any other answer has none of these fields.
 #[derive(Deserialize)]
 struct Refusal {
     #[serde(default)]
@@ -357,22 +363,21 @@ impl OpenMeteo {
         self.get(&url).await
     }
 
-    async fn get<T: serde::de::DeserializeOwned>(&self, url: &Url) -> Result<T, OpenMeteoError> {
-        let value: serde_json::Value =
-            self.outbound
-                .get_json(url, None, None)
-                .await
-                .map_err(|error| match error {
-                    // The one status the service gives a question it does not take.
-                    CallError::Status(400) => OpenMeteoError::Refused {
-                        reason: "the question was not accepted".into(),
-                    },
-                    other => OpenMeteoError::Call(other),
-                })?;
-        if let Ok(Refusal { error: true, reason }) = Refusal::deserialize(&value) {
-            return Err(OpenMeteoError::Refused { reason });
+    async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, OpenMeteoError> {
+        let (status, body) = self
+            .outbound
+            .request_json(Method::GET, url, None, None, None)
+            .await
+            .map_err(OpenMeteoError::Call)?;
+        match Refusal::deserialize(&body) {
+            // It says so whatever the status; without the words it is a fault of something in between.
+            Ok(Refusal { error: true, reason }) if status < 500 && status != 429 => {
+                Err(OpenMeteoError::Refused { reason })
+            }
+            _ if status != 200 => Err(OpenMeteoError::Call(CallError::Status(status))),
+            _ => T::deserialize(body)
+                .map_err(|error| OpenMeteoError::Call(CallError::BadAnswer(error.to_string()))),
         }
-        T::deserialize(value).map_err(|error| OpenMeteoError::Call(CallError::BadAnswer(error.to_string())))
     }
 }
 

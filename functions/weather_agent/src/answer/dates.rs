@@ -1,0 +1,57 @@
+//! Dates as people say them.
+
+use chrono::{Datelike, NaiveDate};
+
+use super::listed;
+
+/// "Sunday 22 November"
+pub(super) fn long(date: NaiveDate) -> String {
+    date.format("%A %-d %B").to_string()
+}
+
+/// One day as seen from today: "tomorrow (Sunday 22 November)", "on Friday 27 November".
+pub(super) fn one(date: NaiveDate, today: NaiveDate, tonight: bool) -> String {
+    let long = long(date);
+    match (date - today).num_days() {
+        0 if tonight => format!("tonight ({long}, the whole day)"),
+        0 => format!("today ({long})"),
+        1 => format!("tomorrow ({long})"),
+        _ => format!("on {long}"),
+    }
+}
+
+/// Several days: "on Sunday 22 and Monday 23 November", "from Monday 23 to Sunday 29 November".
+pub(super) fn several(dates: &[NaiveDate]) -> String {
+    let (Some(first), Some(last)) = (dates.first(), dates.last()) else {
+        return String::new();
+    };
+    let in_a_row = dates
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.succ_opt() == Some(*b)));
+    if dates.len() > 2 && in_a_row {
+        return format!("from {} to {}", short(*first, *last), long(*last));
+    }
+    let names: Vec<String> = dates
+        .iter()
+        .map(|date| {
+            if date == last {
+                long(*date)
+            } else {
+                short(*date, *last)
+            }
+        })
+        .collect();
+    format!(
+        "on {}",
+        listed(&names.iter().map(String::as_str).collect::<Vec<_>>(), "and")
+    )
+}
+
+/// Without the month where a later date of the same month follows.
+fn short(date: NaiveDate, later: NaiveDate) -> String {
+    if (date.year(), date.month()) == (later.year(), later.month()) {
+        date.format("%A %-d").to_string()
+    } else {
+        long(date)
+    }
+}

@@ -1,0 +1,264 @@
+//! Finds the days that a question names, and takes their words out of it.
+
+use chrono::Weekday;
+
+use super::dates;
+use super::when::When;
+use super::words::{Kind, Word};
+
+/// Most days named in one question; more are no question.
+const MAX_NAMES: usize = 16;
+
+/// Takes the days out of the words: the days in order, and whether it is about the coming night.
+pub(super) fn take(words: &mut [Word]) -> (Vec<When>, bool) {
+    let mut days = Vec::new();
+    let mut tonight = false;
+    let mut index = 0;
+    while index < words.len() {
+        let Some((mut when, mut taken)) = at(words, index) else {
+            index += 1;
+            continue;
+        };
+        // "Monday to Wednesday", "between Friday and Sunday"
+        let between = index
+            .checked_sub(1)
+            .and_then(|before| words.get(before))
+            .is_some_and(|word| word.lower == "between");
+        if let Some(to) = words.get(index + taken)
+            && (dates::is_to(to) || between && to.kind == Kind::And)
+            && let Some((last, more)) = at(words, index + taken + 1)
+        {
+            when = When::Span(Box::new(when), Box::new(last));
+            taken += 1 + more;
+        }
+        for word in words.iter_mut().skip(index).take(taken) {
+            tonight |= matches!(word.lower.as_str(), "tonight" | "tonite" | "evening" | "night");
+            word.kind = Kind::Gap;
+        }
+        if days.len() < MAX_NAMES && !days.contains(&when) {
+            days.push(when);
+        }
+        index += taken;
+    }
+    (days, tonight)
+}
+
+/// A day that begins at `index`, with the number of words it takes.
+fn at(words: &[Word], index: usize) -> Option<(When, usize)> {
+    if words.get(index)?.kind != Kind::Word {
+        return None;
+    }
+    let (when, taken) = dates::at(words, index)
+        .or_else(|| near(words, index))
+        .or_else(|| counted(words, index))
+        .or_else(|| week(words, index))
+        .or_else(|| named(words, index))
+        .or_else(|| loose(words, index))?;
+    let part = words
+        .get(index + taken)
+        .is_some_and(|word| is_part_of_day(&word.lower));
+    Some((when, taken + usize::from(part)))
+}
+
+fn is_part_of_day(lower: &str) -> bool {
+    matches!(
+        lower,
+        "morning" | "afternoon" | "evening" | "night" | "noon" | "midday" | "lunchtime"
+    )
+}
+
+/// Small windows of lower-case words.
+fn lower(words: &[Word], index: usize) -> &str {
+    words.get(index).map_or("", |word| word.lower.as_str())
+}
+
+/// `today`, `tomorrow`, `the day after tomorrow`, `this evening`, `yesterday`
+fn near(words: &[Word], index: usize) -> Option<(When, usize)> {
+    let window = (
+        lower(words, index),
+        lower(words, index + 1),
+        lower(words, index + 2),
+    );
+    Some(match window {
+        ("day", "after", "tomorrow") => (When::In(2), 3),
+        ("day", "before", "yesterday") => (When::In(-2), 3),
+        ("right", "now", _) => (When::In(0), 2),
+        ("at", "the", "moment") => (When::In(0), 3),
+        ("this", part, _) if is_part_of_day(part) => (When::In(0), 2),
+        ("last", "night", _) => (When::In(-1), 2),
+        ("last" | "past", "week" | "weekend", _) => (When::Run { from: -7, count: 7 }, 2),
+        ("last", _, _)
+            if words
+                .get(index + 1)
+                .and_then(|word| weekday(word, true))
+                .is_some() =>
+        {
+            (When::In(-1), 2)
+        }
+        ("today" | "today's" | "tonight" | "tonight's" | "tonite" | "now" | "currently", _, _) => {
+            (When::In(0), 1)
+        }
+        (
+            "tomorrow" | "tomorrow's" | "tmrw" | "tmr" | "tomorow" | "tommorow" | "tommorrow" | "tomorrows",
+            _,
+            _,
+        ) => (When::In(1), 1),
+        ("overmorrow", _, _) => (When::In(2), 1),
+        ("yesterday" | "yesterday's", _, _) => (When::In(-1), 1),
+        _ => return None,
+    })
+}
+
+/// `in 3 days`, `in a week`, `3 days from now`, `next 5 days`, `5-day`, `for two weeks`
+fn counted(words: &[Word], index: usize) -> Option<(When, usize)> {
+    let word = lower(words, index);
+    if let Some(count) = word.strip_suffix("-day").or_else(|| word.strip_suffix("-days")) {
+        return Some((run(count.parse().ok()?), 1));
+    }
+    let lead = usize::from(matches!(
+        word,
+        "in" | "within" | "next" | "coming" | "following" | "upcoming"
+    ));
+    let ahead = word == "in";
+    let (count, after) = amount(words, index + lead)?;
+    let length = match lower(words, after) {
+        "day" | "days" | "nights" => 1,
+        "week" | "weeks" | "week's" => 7,
+        "fortnight" => 14,
+        _ => return None,
+    };
+    let total = count.saturating_mul(length);
+    let end = after + 1;
+    let from_now = lower(words, end) == "from" && matches!(lower(words, end + 1), "now" | "today");
+    let point = i32::try_from(total.min(100_000)).unwrap_or(100_000);
+    if from_now {
+        Some((When::In(point), end + 2 - index))
+    } else if ahead {
+        Some((When::In(point), end - index))
+    } else if lead == 0 && matches!((word, length), ("a" | "an" | "one", 1)) {
+        None // "a day" is no day
+    } else {
+        Some((run(total), end - index))
+    }
+}
+
+fn run(count: u32) -> When {
+    When::Run {
+        from: 0,
+        count: count.max(1),
+    }
+}
+
+/// A number that begins at `index`, and where it ends.
+fn amount(words: &[Word], index: usize) -> Option<(u32, usize)> {
+    let number = |text: &str| {
+        const NAMES: [&str; 14] = [
+            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+            "twelve", "thirteen", "fourteen",
+        ];
+        NAMES
+            .iter()
+            .position(|name| *name == text)
+            .and_then(|index| u32::try_from(index + 1).ok())
+    };
+    match (
+        lower(words, index),
+        lower(words, index + 1),
+        lower(words, index + 2),
+    ) {
+        ("a", "couple", "of") => Some((2, index + 3)),
+        ("couple", "of", _) => Some((2, index + 2)),
+        ("a", "few", _) => Some((3, index + 2)),
+        ("few" | "several", _, _) => Some((3, index + 1)),
+        ("a" | "an", _, _) => Some((1, index + 1)),
+        (word, _, _) => number(word)
+            .or_else(|| words.get(index).and_then(Word::number))
+            .map(|count| (count, index + 1)),
+    }
+}
+
+/// `this week`, `next week`, `this weekend`, `rest of the week`
+fn week(words: &[Word], index: usize) -> Option<(When, usize)> {
+    let window = (lower(words, index), lower(words, index + 1));
+    Some(match window {
+        ("next", "weekend") => (When::Weekend { next: true }, 2),
+        ("this" | "coming", "weekend") => (When::Weekend { next: false }, 2),
+        ("weekend" | "weekend's" | "weekends", _) => (When::Weekend { next: false }, 1),
+        ("next", "week" | "week's") => (When::Week { next: true }, 2),
+        ("this", "week" | "week's") => (When::Week { next: false }, 2),
+        ("rest", "of") if matches!(lower(words, index + 3), "week") => (When::Week { next: false }, 4),
+        ("coming" | "following" | "all" | "whole", "week") => (run(7), 2),
+        ("coming" | "next" | "following", "days") => (run(3), 2),
+        ("week" | "weekly", _) => (run(7), 1),
+        _ => return None,
+    })
+}
+
+/// `Sunday`, `next Friday`, `Sunday, 22 November`
+fn named(words: &[Word], index: usize) -> Option<(When, usize)> {
+    let lead = usize::from(matches!(lower(words, index), "next" | "this" | "coming" | "on"));
+    let surely = lead == 1 || sibling(words, index);
+    if let Some((first, last)) = words.get(index + lead)?.lower.split_once('-') {
+        let part =
+            |text: &str| weekday_of(text, true).map(|day| Box::new(When::Weekday { day, next: false }));
+        return Some((When::Span(part(first)?, part(last)?), lead + 1));
+    }
+    let day = weekday(words.get(index + lead)?, surely)?;
+    let after = index + lead + 1;
+    let the = words.get(after).map_or(0, |word| {
+        usize::from(word.kind == Kind::Comma || word.lower == "the")
+    });
+    if let Some((date, taken)) = dates::at(words, after + the) {
+        return Some((date, lead + 1 + the + taken));
+    }
+    let next = lower(words, index) == "next";
+    Some((When::Weekday { day, next }, lead + 1))
+}
+
+/// `sun` is a day beside other days, such as in `sat and sun`.
+fn sibling(words: &[Word], index: usize) -> bool {
+    let other = |index: Option<usize>| {
+        index
+            .and_then(|index| words.get(index))
+            .is_some_and(|word| weekday_of(&word.lower, false).is_some())
+    };
+    let joined = |index: Option<usize>| {
+        index
+            .and_then(|index| words.get(index))
+            .is_some_and(|word| word.kind != Kind::Word || dates::is_to(word))
+    };
+    joined(index.checked_sub(1)) && other(index.checked_sub(2))
+        || joined(Some(index + 1)) && other(Some(index + 2))
+}
+
+fn weekday(word: &Word, surely: bool) -> Option<Weekday> {
+    let lower = word.lower.strip_suffix("'s").unwrap_or(&word.lower);
+    weekday_of(lower, surely)
+}
+
+fn weekday_of(lower: &str, surely: bool) -> Option<Weekday> {
+    Some(match lower {
+        "monday" | "mondays" | "mon" => Weekday::Mon,
+        "tuesday" | "tuesdays" | "tue" | "tues" => Weekday::Tue,
+        "wednesday" | "wednesdays" | "wed" | "weds" => Weekday::Wed,
+        "thursday" | "thursdays" | "thu" | "thur" | "thurs" => Weekday::Thu,
+        "friday" | "fridays" | "fri" => Weekday::Fri,
+        "saturday" | "saturdays" | "sat" => Weekday::Sat,
+        "sunday" | "sundays" => Weekday::Sun,
+        "sun" if surely => Weekday::Sun,
+        _ => return None,
+    })
+}
+
+/// `the 24th`, `in December`
+fn loose(words: &[Word], index: usize) -> Option<(When, usize)> {
+    let word = words.get(index)?;
+    if let Some(day) = dates::ordinal(word) {
+        return Some((When::DayOfMonth(day), 1));
+    }
+    let before = index.checked_sub(1).map_or("", |before| lower(words, before));
+    let led = matches!(before, "in" | "during" | "this" | "next");
+    let month = dates::month(word)?;
+    let clear = word.lower.len() > 3 && !matches!(word.lower.as_str(), "march" | "may");
+    (led || clear).then_some((When::Month(month), 1))
+}

@@ -1,0 +1,392 @@
+//! Many short questions.
+
+use chrono::Weekday;
+use proptest::prelude::*;
+
+use super::*;
+
+/// The places of a question, a chained one behind a `>`.
+fn places(text: &str) -> String {
+    let question = Question::read(text);
+    let names = question
+        .places
+        .iter()
+        .map(|place| format!("{}{}", if place.chained { ">" } else { "" }, place.text));
+    names.collect::<Vec<_>>().join("|")
+}
+
+fn check(text: &str, expect: &str) {
+    assert_eq!(places(text), expect, "{text}");
+}
+
+fn check_days(text: &str, expect: &[When]) {
+    assert_eq!(Question::read(text).days, expect, "{text}");
+}
+
+fn check_wants(text: &str, expect: &[Want], yes_no: bool) {
+    let question = Question::read(text);
+    assert_eq!(
+        (question.wants.as_slice(), question.yes_no),
+        (expect, yes_no),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_place_however_it_is_asked_for() {
+    for text in [
+        "Will it rain in Oslo tomorrow?",
+        "Oslo",
+        "Oslo tomorrow",
+        "Oslo weather",
+        "Oslo's weather",
+        "weather Oslo",
+        "What's the weather like in Oslo?",
+        "How's Oslo looking on Sunday?",
+        "Do I need an umbrella in Oslo this weekend?",
+        "Is Oslo cold in December?",
+        "Tell me about the weather in Oslo, please.",
+        "please give me a brief outlook for Oslo",
+        "Hi! I'm going to Oslo next week, will I need a coat?",
+        "rain in Oslo?",
+        "I need good shoes for hiking in Oslo",
+        "We visit Oslo on 24 December. Snow?",
+        "Forecast for Oslo from Monday to Wednesday in Fahrenheit",
+        "Will Oslo get snow in the next 5 days?",
+        "Oslo: rain tomorrow?",
+        "What about Oslo?",
+        "Weather in the city of Oslo right now",
+        "5-day forecast for Oslo",
+        "In Oslo, will it rain?",
+        "Weather in Oslo for my trip",
+        "Can you tell me if it will be sunny in Oslo?",
+        "Weather In Oslo Tomorrow",
+    ] {
+        check(text, "Oslo");
+    }
+    for text in [
+        "weather in oslo tomorrow",
+        "oslo",
+        "oslo tomorrow?",
+        "is it cold in oslo",
+        "how is the weather at oslo",
+    ] {
+        check(text, "oslo");
+    }
+    check("WILL IT RAIN IN OSLO TOMORROW", "OSLO");
+}
+
+#[test]
+fn several_places() {
+    check("Oslo and Bergen", "Oslo|Bergen");
+    check("weather in oslo and bergen", "oslo|bergen");
+    check("Rain in Oslo or Bergen?", "Oslo|Bergen");
+    check("Oslo/Bergen", "Oslo|Bergen");
+    check("Oslo & Bergen tomorrow", "Oslo|Bergen");
+    check("Paris, Rome or Berlin", "Paris|>Rome|Berlin");
+    check("Paris, Rome, or Berlin next week", "Paris|>Rome|Berlin");
+    check("Will it rain in Oslo tomorrow? And Bergen?", "Oslo|Bergen");
+    check("Oslo tomorrow and Bergen on Sunday", "Oslo|Bergen");
+    check("in oslo tomorrow and bergen on sunday", "oslo|bergen");
+    check("Compare Oslo with Bergen", "Oslo|Bergen");
+    check("Is it warmer in Rome than in Athens?", "Rome|Athens");
+    check("from Oslo to Bergen", "Oslo|Bergen");
+    check("Camping in Oslo", "Camping|>Oslo");
+    check("How much snow will fall in Zermatt?", "Zermatt");
+    check("Oslo\nBergen\nTromsø", "Oslo|Bergen|Tromsø");
+}
+
+#[test]
+fn names_of_several_words() {
+    check("weather in new york tomorrow", "new york");
+    check("Weather in Rio de Janeiro", "Rio de Janeiro");
+    check("rain in Newcastle upon Tyne?", "Newcastle upon Tyne");
+    check("Is it cold in St. John's?", "St. John's");
+    check("Weather in King's Lynn", "King's Lynn");
+    check("Weather in The Hague", "The Hague");
+    check("weather in the hague", "The Hague");
+    check("Washington, D.C. tomorrow", "Washington|>D.C.");
+    check("Frankfurt am Main", "Frankfurt am Main");
+    check("Trinidad and Tobago", "Trinidad and Tobago");
+    check("Wind in Cape Town at 5pm today?", "Cape Town");
+    check("storm in kansas city, missouri", "kansas city|>missouri");
+    check("Winston-Salem", "Winston-Salem");
+    check("São Paulo amanhã", "São Paulo amanhã");
+    check(
+        "weather in San Francisco and Los Angeles",
+        "San Francisco|Los Angeles",
+    );
+    check("東京", "東京");
+}
+
+#[test]
+fn where_a_place_is() {
+    check("Paris, Texas", "Paris|>Texas");
+    check("Springfield in Illinois", "Springfield|>Illinois");
+    check("Weather in Cambridge, MA tomorrow", "Cambridge|>MA");
+    check("Portland, OR", "Portland|>OR");
+    check("Springfield, IN on Monday", "Springfield|>IN");
+    check("Paris, France and Rome, Italy", "Paris|>France|Rome|>Italy");
+    check("New York, New York", "New York|>New York");
+    check("Cambridge MA", "Cambridge MA");
+    check(
+        "Cambridge, UK and Cambridge, Massachusetts",
+        "Cambridge|>UK|Cambridge|>Massachusetts",
+    );
+    check("Paris in the United States", "Paris|>United States");
+}
+
+#[test]
+fn towns_that_are_common_words() {
+    check("weather in Nice", "Nice");
+    check("weather in nice tomorrow", "nice");
+    check("will the weather be nice in Oslo", "Oslo");
+    check("Is it nice in Nice?", "Nice");
+    check("Rain in Reading on Monday", "Reading");
+    check("weather in Hot Springs", "Hot Springs");
+    check("Will it be nice tomorrow?", "");
+}
+
+#[test]
+fn no_place_at_all() {
+    for text in [
+        "",
+        "   ",
+        "?!",
+        "Will it rain tomorrow?",
+        "hello",
+        "What's the weather like?",
+        "do I need an umbrella this weekend",
+        "24 December",
+        "12345",
+        "in Fahrenheit please",
+        "Thanks!",
+        "How are you?",
+        "\u{0}",
+    ] {
+        check(text, "");
+    }
+}
+
+#[test]
+fn guesses_are_marked() {
+    let guessed = |text| {
+        Question::read(text)
+            .places
+            .iter()
+            .map(|place| place.guessed)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(guessed("oslo"), [true]);
+    assert_eq!(guessed("tell me a joke"), [true]);
+    assert_eq!(guessed("weather in oslo"), [false]);
+    assert_eq!(guessed("Oslo tomorrow"), [false]);
+    assert_eq!(guessed("Springfield in Illinois"), [true, false]);
+}
+
+#[test]
+fn places_are_bounded() {
+    let many = (0..50)
+        .map(|n| format!("Town{}", char::from(b'a' + n % 26)))
+        .collect::<Vec<_>>()
+        .join(" and ");
+    let question = Question::read(&many);
+    assert_eq!(question.places.len(), MAX_PLACES);
+    assert!(question.more_places);
+}
+
+#[test]
+fn days_near_and_far() {
+    let day = |day| When::Weekday { day, next: false };
+    check_days("Oslo", &[]);
+    check_days("Oslo today", &[When::In(0)]);
+    check_days("tonight in Oslo", &[When::In(0)]);
+    check_days("tomorrow morning in Oslo", &[When::In(1)]);
+    check_days("the day after tomorrow", &[When::In(2)]);
+    check_days("yesterday", &[When::In(-1)]);
+    check_days("today and tomorrow", &[When::In(0), When::In(1)]);
+    check_days("in 3 days", &[When::In(3)]);
+    check_days("in three days", &[When::In(3)]);
+    check_days("in a week", &[When::In(7)]);
+    check_days("in two weeks", &[When::In(14)]);
+    check_days("3 days from now", &[When::In(3)]);
+    check_days("next 5 days", &[When::Run { from: 0, count: 5 }]);
+    check_days("over the next few days", &[When::Run { from: 0, count: 3 }]);
+    check_days("5-day forecast", &[When::Run { from: 0, count: 5 }]);
+    check_days("for a week", &[When::Run { from: 0, count: 7 }]);
+    check_days("on Sunday", &[day(Weekday::Sun)]);
+    check_days("Saturday and Sunday", &[day(Weekday::Sat), day(Weekday::Sun)]);
+    check_days("sat and sun", &[day(Weekday::Sat), day(Weekday::Sun)]);
+    check_days("will the sun shine", &[]);
+    check_days(
+        "next Friday",
+        &[When::Weekday {
+            day: Weekday::Fri,
+            next: true,
+        }],
+    );
+    check_days("this weekend", &[When::Weekend { next: false }]);
+    check_days("next weekend", &[When::Weekend { next: true }]);
+    check_days("next week", &[When::Week { next: true }]);
+    check_days("this week", &[When::Week { next: false }]);
+    check_days("for the rest of the week", &[When::Week { next: false }]);
+    check_days("this week's weather", &[When::Week { next: false }]);
+    let span = |first, last| When::Span(Box::new(first), Box::new(last));
+    check_days(
+        "from Monday to Wednesday",
+        &[span(day(Weekday::Mon), day(Weekday::Wed))],
+    );
+    check_days(
+        "between Friday and Sunday",
+        &[span(day(Weekday::Fri), day(Weekday::Sun))],
+    );
+    check_days("Mon-Wed", &[span(day(Weekday::Mon), day(Weekday::Wed))]);
+    check_days("tomorrow until Sunday", &[span(When::In(1), day(Weekday::Sun))]);
+}
+
+#[test]
+fn dates() {
+    let date = |month, day| When::Date {
+        year: None,
+        month,
+        day,
+    };
+    let full = |year, month, day| When::Date {
+        year: Some(year),
+        month,
+        day,
+    };
+    check_days("2026-12-24", &[full(2026, 12, 24)]);
+    check_days("on 24 December", &[date(12, 24)]);
+    check_days("24th of December 2026", &[full(2026, 12, 24)]);
+    check_days("Dec 24", &[date(12, 24)]);
+    check_days("December 24th, 2026", &[full(2026, 12, 24)]);
+    check_days("24.12.2026", &[full(2026, 12, 24)]);
+    check_days("24.12.", &[date(12, 24)]);
+    check_days("Sunday, 22 November", &[date(11, 22)]);
+    check_days("Sunday 22 November", &[date(11, 22)]);
+    let span = |first, last| When::Span(Box::new(first), Box::new(last));
+    check_days("22-24 November", &[span(date(11, 22), date(11, 24))]);
+    check_days("22 to 24 November", &[span(date(11, 22), date(11, 24))]);
+    check_days("from 30 December to 2 January", &[span(date(12, 30), date(1, 2))]);
+    check_days(
+        "2026-11-22 to 2026-11-24",
+        &[span(full(2026, 11, 22), full(2026, 11, 24))],
+    );
+    check_days("the 24th", &[When::DayOfMonth(24)]);
+    check_days("on Christmas Eve", &[date(12, 24)]);
+    check_days("in December", &[When::Month(12)]);
+    check_days("in May", &[When::Month(5)]);
+    check_days("5 May", &[date(5, 5)]);
+    check_days("may I ask", &[]);
+    check_days("99 December", &[When::Month(12)]);
+    check_days("2026-13-40", &[]);
+}
+
+#[test]
+fn days_and_dates_are_no_places() {
+    check("Oslo on Sunday, 22 November", "Oslo");
+    check("Weather in Oslo in December", "Oslo");
+    check("Oslo 24 December", "Oslo");
+    check("Christmas in Innsbruck", "Innsbruck");
+}
+
+#[test]
+fn units_as_asked() {
+    use outbound::open_meteo::{PrecipitationUnit, TemperatureUnit, WindSpeedUnit};
+    let units = |text| Question::read(text).units;
+    assert_eq!(units("Oslo"), AskedUnits::default());
+    for text in ["Oslo in Fahrenheit", "Oslo in °F", "Oslo in F", "Oslo, degrees F"] {
+        assert_eq!(
+            units(text).temperature,
+            Some(TemperatureUnit::Fahrenheit),
+            "{text}"
+        );
+        check(text, "Oslo");
+    }
+    assert_eq!(
+        units("Oslo in celsius").temperature,
+        Some(TemperatureUnit::Celsius)
+    );
+    assert_eq!(
+        units("Oslo in imperial units").precipitation,
+        Some(PrecipitationUnit::Inch)
+    );
+    assert_eq!(units("wind in mph in Oslo").wind_speed, Some(WindSpeedUnit::Mph));
+    assert_eq!(units("wind in m/s in Oslo").wind_speed, Some(WindSpeedUnit::Ms));
+    assert_eq!(units("wind in km/h in Oslo").wind_speed, Some(WindSpeedUnit::Kmh));
+    assert_eq!(
+        units("rain in inches in Oslo").precipitation,
+        Some(PrecipitationUnit::Inch)
+    );
+    check("wind in m/s in Oslo", "Oslo");
+}
+
+#[test]
+fn what_is_asked_for() {
+    check_wants("Will it rain in Oslo?", &[Want::Rain], true);
+    check_wants("Is it going to be wet in Oslo?", &[Want::Rain], true);
+    check_wants("rain in Oslo", &[Want::Rain], false);
+    check_wants("Will it stay dry?", &[Want::Dry], true);
+    check_wants("Do I need an umbrella?", &[Want::Umbrella], true);
+    check_wants("Can you tell me if it will snow?", &[Want::Snow], true);
+    check_wants("Could you show me the wind?", &[Want::Wind], false);
+    check_wants("How cold will it be?", &[Want::Cold], false);
+    check_wants("Will it be hot?", &[Want::Warm], true);
+    check_wants("what's the temperature", &[Want::Temperature], false);
+    check_wants("rain and wind in Oslo", &[Want::Rain, Want::Wind], false);
+    check_wants("weather in Oslo", &[], false);
+    check_wants("rain, snow, wind and sun", &[], false);
+    check_wants("Will it freeze tonight?", &[Want::Frost], true);
+    assert!(Question::read("Will it rain tonight?").tonight);
+}
+
+proptest! {
+    #[test]
+    fn reading_never_fails_and_is_bounded(text in "\\PC{0,300}") {
+        let question = Question::read(&text);
+        prop_assert!(question.places.len() <= MAX_PLACES);
+        prop_assert!(question.places.iter().all(|place| !place.text.is_empty() && place.text.chars().count() <= 80));
+        prop_assert!(question.days.len() <= 16 && question.wants.len() <= 3);
+    }
+
+    #[test]
+    fn words_of_questions_in_any_order_are_harmless(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "in", "Oslo", "Bergen", ",", "and", "tomorrow", "next", "week", "5", "days", "24", "December", "24.12.2026",
+            "rain", "the", "of", "St.", "John's", "OR", "-", "to", "between", "sun", "Sunday", "°F", "m", "/", "s", "in a",
+            "99999999999", "2026-11-22", "22-24", "de", "Nice", "'", "’s", ".", "?", "\n", "MA", "from", "now", "few",
+        ]), 0..40),
+    ) {
+        let text = words.join(" ");
+        let question = Question::read(&text);
+        let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default();
+        for when in &question.days {
+            prop_assert!(when.resolve(today).len() <= MAX_DAYS);
+        }
+        prop_assert!(question.places.len() <= MAX_PLACES);
+    }
+
+    #[test]
+    fn a_plain_question_gives_its_place_back(name in "[A-Z][bdfgklmnprtvz][a-z]{3,9}", tail in prop::sample::select(vec![
+        "", " tomorrow", "?", " on Sunday", " next week in Fahrenheit", " on 24 December", " please",
+    ])) {
+        let text = format!("Will it rain in {name}{tail}");
+        let lower = name.to_lowercase();
+        prop_assume!(!lists::is_grammar(&lower) && !lists::is_talk(&lower));
+        prop_assert_eq!(places(&text), name);
+    }
+
+    #[test]
+    fn resolving_never_fails(days in any::<i32>(), count in any::<u32>(), month in 0..20_u32, day in 0..40_u32, today in -700_000..700_000_i32) {
+        let today = chrono::NaiveDate::from_epoch_days(today).unwrap_or_default();
+        for when in [
+            When::In(days), When::Run { from: days, count }, When::Date { year: None, month, day },
+            When::Date { year: Some(days), month, day }, When::DayOfMonth(day), When::Month(month),
+            When::Weekend { next: true }, When::Week { next: true },
+            When::Span(Box::new(When::In(days)), Box::new(When::Date { year: None, month, day })),
+        ] {
+            prop_assert!(when.resolve(today).len() <= MAX_DAYS);
+        }
+    }
+}

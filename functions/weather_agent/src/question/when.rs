@@ -1,0 +1,277 @@
+//! Days as people name them, and what they are once "today" is known.
+
+use chrono::{Datelike, Days, NaiveDate, Weekday};
+
+/// Most days that one name stands for.
+pub const MAX_DAYS: usize = 31;
+
+/// A day, or several, as people name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum When {
+    /// So many days from today; negative for the past.
+    In(i32),
+    /// A run of days.
+    Run {
+        /// The first, in days from today.
+        from: i32,
+        /// How many.
+        count: u32,
+    },
+    /// The coming day of this name, today included; `next`: that of next week.
+    Weekday {
+        /// Its name.
+        day: Weekday,
+        /// That of next week.
+        next: bool,
+    },
+    /// What is left of this week's Saturday and Sunday; `next`: those of next week.
+    Weekend {
+        /// Those of next week.
+        next: bool,
+    },
+    /// What is left of this week, up to Sunday; `next`: next week from Monday to Sunday.
+    Week {
+        /// Next week.
+        next: bool,
+    },
+    /// A date; without a year the coming one.
+    Date {
+        /// The year, where given.
+        year: Option<i32>,
+        /// From 1 to 12.
+        month: u32,
+        /// From 1 to 31.
+        day: u32,
+    },
+    /// The coming day of a month with this number.
+    DayOfMonth(u32),
+    /// A whole month; what is left of it where it is this one.
+    Month(u32),
+    /// From one day to another.
+    Span(Box<When>, Box<When>),
+}
+
+impl When {
+    /// The days, in order; none where there is no such day (30 February). Never more than [`MAX_DAYS`].
+    #[must_use]
+    pub fn resolve(&self, today: NaiveDate) -> Vec<NaiveDate> {
+        match self {
+            Self::In(days) => shift(today, *days).into_iter().collect(),
+            Self::Run { from, count } => match shift(today, *from) {
+                Some(first) => run(first, *count as usize),
+                None => Vec::new(),
+            },
+            Self::Weekday { day, next } => {
+                let ahead = if *next {
+                    7 - today.weekday().num_days_from_monday() + day.num_days_from_monday()
+                } else {
+                    (7 + day.num_days_from_monday() - today.weekday().num_days_from_monday()) % 7
+                };
+                run_after(today, ahead, 1)
+            }
+            Self::Weekend { next } => {
+                let passed = today.weekday().num_days_from_monday();
+                match (next, passed) {
+                    (true, _) => run_after(today, 12 - passed, 2),
+                    (false, 6) => run(today, 1),
+                    (false, _) => run_after(today, 5 - passed, 2),
+                }
+            }
+            Self::Week { next } => {
+                let left = 7 - today.weekday().num_days_from_monday();
+                if *next {
+                    run_after(today, left, 7)
+                } else {
+                    run(today, left as usize)
+                }
+            }
+            Self::Date { year, month, day } => date(today, *year, *month, *day).into_iter().collect(),
+            Self::DayOfMonth(day) => {
+                let months = (0..12).filter_map(|ahead| {
+                    let month0 = today.month0() + ahead;
+                    let year = today.year() + i32::try_from(month0 / 12).unwrap_or(0);
+                    NaiveDate::from_ymd_opt(year, month0 % 12 + 1, *day)
+                });
+                months.filter(|date| *date >= today).take(1).collect()
+            }
+            Self::Month(month) => {
+                let year = if *month < today.month() {
+                    today.year() + 1
+                } else {
+                    today.year()
+                };
+                let first = NaiveDate::from_ymd_opt(year, *month, 1);
+                let days = first
+                    .map(|first| run(first.max(today), MAX_DAYS))
+                    .unwrap_or_default();
+                days.into_iter().filter(|date| date.month() == *month).collect()
+            }
+            Self::Span(first, last) => {
+                let Some(first) = first.resolve(today).first().copied() else {
+                    return Vec::new();
+                };
+                // "Friday to Monday": the end is named as seen from the beginning.
+                let last = last.resolve(first).last().copied().unwrap_or(first);
+                run(first, MAX_DAYS)
+                    .into_iter()
+                    .filter(|date| *date <= last.max(first))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// A date; without a year it is the coming one, or one of the last two months.
+fn date(today: NaiveDate, year: Option<i32>, month: u32, day: u32) -> Option<NaiveDate> {
+    if let Some(year) = year {
+        return NaiveDate::from_ymd_opt(year, month, day);
+    }
+    let recent = today.checked_sub_days(Days::new(60)).unwrap_or(today);
+    let years = (0..9).filter_map(|ahead| NaiveDate::from_ymd_opt(recent.year() + ahead, month, day));
+    years.filter(|date| *date >= recent).min()
+}
+
+fn shift(date: NaiveDate, days: i32) -> Option<NaiveDate> {
+    let distance = Days::new(u64::from(days.unsigned_abs()));
+    if days < 0 {
+        date.checked_sub_days(distance)
+    } else {
+        date.checked_add_days(distance)
+    }
+}
+
+fn run(first: NaiveDate, count: usize) -> Vec<NaiveDate> {
+    first.iter_days().take(count.min(MAX_DAYS)).collect()
+}
+
+fn run_after(today: NaiveDate, ahead: u32, count: usize) -> Vec<NaiveDate> {
+    today
+        .checked_add_days(Days::new(u64::from(ahead)))
+        .map(|first| run(first, count))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Saturday.
+    const TODAY: (i32, u32, u32) = (2026, 11, 21);
+
+    fn check_on(today: (i32, u32, u32), when: When, expect: &str) {
+        let today = NaiveDate::from_ymd_opt(today.0, today.1, today.2).unwrap();
+        let days = when.resolve(today);
+        let text = match days.as_slice() {
+            [] => String::new(),
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first}..{last}"),
+        };
+        assert_eq!(text, expect, "{when:?}");
+        assert!(days.windows(2).all(|pair| pair[0].succ_opt() == Some(pair[1])));
+    }
+
+    fn check(when: When, expect: &str) {
+        check_on(TODAY, when, expect);
+    }
+
+    fn date(month: u32, day: u32) -> When {
+        When::Date {
+            year: None,
+            month,
+            day,
+        }
+    }
+
+    #[test]
+    fn days_are_counted_from_today() {
+        check(When::In(0), "2026-11-21");
+        check(When::In(10), "2026-12-01");
+        check(When::In(-1), "2026-11-20");
+        check(When::Run { from: 0, count: 5 }, "2026-11-21..2026-11-25");
+        check(
+            When::Run {
+                from: 0,
+                count: 4_000_000_000,
+            },
+            "2026-11-21..2026-12-21",
+        );
+        check(When::In(i32::MAX), "");
+        check(When::In(i32::MIN), "");
+    }
+
+    #[test]
+    fn weekdays_come_today_or_later() {
+        let day = |day, next| When::Weekday { day, next };
+        check(day(Weekday::Sat, false), "2026-11-21");
+        check(day(Weekday::Sun, false), "2026-11-22");
+        check(day(Weekday::Fri, false), "2026-11-27");
+        check(day(Weekday::Mon, true), "2026-11-23");
+        check(day(Weekday::Sun, true), "2026-11-29");
+        check_on((2026, 11, 23), day(Weekday::Fri, true), "2026-12-04");
+    }
+
+    #[test]
+    fn weeks_end_on_sunday() {
+        check(When::Week { next: false }, "2026-11-21..2026-11-22");
+        check(When::Week { next: true }, "2026-11-23..2026-11-29");
+        check(When::Weekend { next: false }, "2026-11-21..2026-11-22");
+        check(When::Weekend { next: true }, "2026-11-28..2026-11-29");
+        check_on((2026, 11, 22), When::Weekend { next: false }, "2026-11-22");
+        check_on(
+            (2026, 11, 25),
+            When::Weekend { next: false },
+            "2026-11-28..2026-11-29",
+        );
+        check_on(
+            (2026, 11, 22),
+            When::Week { next: true },
+            "2026-11-23..2026-11-29",
+        );
+    }
+
+    #[test]
+    fn dates_without_a_year_are_the_coming_ones() {
+        check(date(12, 24), "2026-12-24");
+        check(date(1, 3), "2027-01-03");
+        check(date(11, 20), "2026-11-20");
+        check(date(2, 29), "2028-02-29");
+        check(date(2, 30), "");
+        check(
+            When::Date {
+                year: Some(2025),
+                month: 1,
+                day: 1,
+            },
+            "2025-01-01",
+        );
+        check(When::DayOfMonth(24), "2026-11-24");
+        check(When::DayOfMonth(3), "2026-12-03");
+        check(When::DayOfMonth(31), "2026-12-31");
+        check(When::DayOfMonth(0), "");
+        check(When::Month(12), "2026-12-01..2026-12-31");
+        check(When::Month(11), "2026-11-21..2026-11-30");
+        check(When::Month(2), "2027-02-01..2027-02-28");
+        check(When::Month(13), "");
+    }
+
+    #[test]
+    fn spans_end_after_they_begin() {
+        let day = |day| Box::new(When::Weekday { day, next: false });
+        check(
+            When::Span(day(Weekday::Mon), day(Weekday::Wed)),
+            "2026-11-23..2026-11-25",
+        );
+        check(
+            When::Span(day(Weekday::Fri), day(Weekday::Mon)),
+            "2026-11-27..2026-11-30",
+        );
+        check(
+            When::Span(Box::new(date(12, 22)), Box::new(date(12, 24))),
+            "2026-12-22..2026-12-24",
+        );
+        check(
+            When::Span(Box::new(date(12, 30)), Box::new(date(1, 2))),
+            "2026-12-30..2027-01-02",
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! A text as words and the marks between them.
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A word, or a number.
+    Word,
+    /// A comma.
+    Comma,
+    /// `and`, `or`, `&`, `/` and their like: what stands between the parts of a list.
+    And,
+    /// The end of a sentence, a bracket, a line break.
+    Stop,
+    /// Words that were understood already.
+    Gap,
+}
+
+/// A piece of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    pub(super) lower: String,
+    pub(super) kind: Kind,
+}
+
+impl Word {
+    pub(super) fn is_capital(&self) -> bool {
+        self.text.chars().next().is_some_and(char::is_uppercase)
+    }
+
+    pub(super) fn number(&self) -> Option<u32> {
+        if self.kind == Kind::Word && self.lower.len() <= 4 {
+            self.lower.parse().ok()
+        } else {
+            None
+        }
+    }
+
+    fn new(text: &str, kind: Kind) -> Self {
+        Self {
+            text: text.to_owned(),
+            lower: text.to_lowercase(),
+            kind,
+        }
+    }
+}
+
+const ABBREVIATIONS: [&str; 6] = ["st", "mt", "ft", "ste", "sta", "dr"];
+
+/// Splits the first `max` characters of a text.
+pub(super) fn split(text: &str, max: usize) -> Vec<Word> {
+    let letters: Vec<char> = text
+        .chars()
+        .take(max)
+        .map(|letter| if letter == '’' { '\'' } else { letter })
+        .collect();
+    let shouted = !letters.iter().any(|letter| letter.is_lowercase());
+    let at = |index: usize| letters.get(index).copied().unwrap_or('\n');
+    let mut words: Vec<Word> = Vec::new();
+    let mut start = 0;
+    while start < letters.len() {
+        let letter = at(start);
+        if letter.is_alphanumeric() || letter == '°' {
+            let mut end = start + 1;
+            while end < letters.len() && (is_inner(at(end)) || joins(at(end), at(end - 1), at(end + 1))) {
+                end += 1;
+            }
+            let mut text: String = letters.get(start..end).unwrap_or_default().iter().collect();
+            if at(end) == '.' && ABBREVIATIONS.contains(&text.to_lowercase().as_str())
+                || at(end) == '.' && text.contains('.')
+            {
+                end += 1;
+                // The dot behind a date is no part of it.
+                if text.contains(char::is_alphabetic) {
+                    text.push('.');
+                }
+            }
+            words.push(Word::new(&text, Kind::Word));
+            start = end;
+            continue;
+        }
+        let kind = match letter {
+            ',' | '、' | '，' => Some(Kind::Comma),
+            '&' | '+' | '/' | '–' | '—' => Some(Kind::And),
+            '.' | '!' | '?' | ';' | ':' | '(' | ')' | '[' | ']' | '\n' | '|' => Some(Kind::Stop),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            words.push(Word::new(&letter.to_string(), kind));
+        }
+        start += 1;
+    }
+    mark_ands(&mut words, shouted);
+    words
+}
+
+fn is_inner(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '\u{300}'..='\u{36f}')
+}
+
+/// Marks that join what stands on both sides of them.
+fn joins(mark: char, before: char, after: char) -> bool {
+    let inside = is_inner(before) && is_inner(after);
+    inside && (matches!(mark, '\'' | '-') || mark == '.' && before.is_alphanumeric())
+}
+
+/// Whether two letters are a state's code rather than a word: `Portland, OR` but not `Oslo OR Bergen`.
+fn is_code(words: &[Word], index: usize) -> bool {
+    let Some(word) = words.get(index) else {
+        return false;
+    };
+    let code = word.text.len() == 2 && word.text.bytes().all(|byte| byte.is_ascii_uppercase());
+    let before = index.checked_sub(1).and_then(|before| words.get(before));
+    let after = words.get(index + 1);
+    code && before.is_some_and(|before| before.kind == Kind::Comma || before.is_capital())
+        && !after.is_some_and(|after| after.kind == Kind::Word && after.is_capital())
+}
+
+fn mark_ands(words: &mut [Word], shouted: bool) {
+    for index in 0..words.len() {
+        if !shouted && is_code(words, index) {
+            // Such a code is none of the little words that it looks like.
+            if let Some(word) = words.get_mut(index) {
+                word.lower.insert(0, '~');
+            }
+        } else if let Some(word) = words.get_mut(index)
+            && word.kind == Kind::Word
+            && matches!(
+                word.lower.as_str(),
+                "and" | "or" | "vs" | "versus" | "plus" | "und" | "og"
+            )
+        {
+            word.kind = Kind::And;
+        }
+    }
+}

@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary `switchyard`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    local::cli::run()
+}

@@ -1,0 +1,146 @@
+//! `switchyard agents`: what is registered, and for whom.
+
+use clap::Args;
+use domain::Tenant;
+use http::Method;
+use serde_json::Value;
+
+use super::Failure;
+use super::place::Place;
+use crate::client::{Call, Client, below};
+use crate::endpoints::Endpoints;
+
+/// List the registered agents
+#[derive(Args)]
+pub(super) struct Agents {
+    #[command(flatten)]
+    place: Place,
+    /// Look at each agent's card again first
+    #[arg(long)]
+    check: bool,
+}
+
+/// A line of the table.
+struct Row {
+    name: String,
+    types: String,
+    tenant: String,
+    health: String,
+    id: String,
+}
+
+impl Agents {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let client = Client::new().map_err(Failure::other)?;
+        let mut agents = list(&client, &endpoints, None).await?;
+        for tenant in endpoints.tenants.keys() {
+            let all = list(&client, &endpoints, Some(tenant)).await?;
+            agents.extend(all.into_iter().filter(|agent| !agent["tenant"].is_null()));
+        }
+        if self.check {
+            for agent in &mut agents {
+                *agent = check(&client, &endpoints, agent).await?;
+            }
+        }
+        print(&agents.iter().map(Row::of).collect::<Vec<_>>());
+        Ok(())
+    }
+}
+
+async fn list(
+    client: &Client,
+    endpoints: &Endpoints,
+    tenant: Option<&Tenant>,
+) -> Result<Vec<Value>, Failure> {
+    let mut found = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let mut url = below(&endpoints.registry, "/agents");
+        {
+            let mut query = url.query_pairs_mut();
+            query.extend_pairs(tenant.map(|tenant| ("tenant", tenant.as_str())));
+            query.extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
+        }
+        let mut page = client
+            .json(Call {
+                token: Some(&endpoints.registry_token),
+                ..Call::get(url)
+            })
+            .await?;
+        cursor = page["nextCursor"].as_str().map(str::to_owned);
+        if let Some(Value::Array(agents)) = page.get_mut("agents").map(Value::take) {
+            found.extend(agents);
+        }
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<Value, Failure> {
+    let id = agent["id"].as_str().unwrap_or_default();
+    let mut url = below(&endpoints.registry, &format!("/agents/{id}/check"));
+    if let Some(tenant) = agent["tenant"].as_str() {
+        url.query_pairs_mut().append_pair("tenant", tenant);
+    }
+    let call = Call {
+        method: Method::POST,
+        token: Some(&endpoints.registry_token),
+        ..Call::get(url)
+    };
+    Ok(client.json(call).await?)
+}
+
+impl Row {
+    fn of(agent: &Value) -> Self {
+        let skills = agent["card"]["skills"].as_array().into_iter().flatten();
+        let tags = skills.filter_map(|skill| skill["tags"].as_array()).flatten();
+        let mut types: Vec<&str> = tags
+            .filter_map(|tag| tag.as_str()?.strip_prefix("type:"))
+            .collect();
+        types.sort_unstable();
+        types.dedup();
+        let health = match (
+            agent["health"]["ok"].as_bool(),
+            agent["health"]["reason"].as_str(),
+        ) {
+            (Some(true), _) => "well".to_owned(),
+            (_, reason) => format!("unwell: {}", reason.unwrap_or("unknown")),
+        };
+        Self {
+            name: printable(agent["card"]["name"].as_str().unwrap_or("?")),
+            types: types.join(","),
+            tenant: agent["tenant"].as_str().unwrap_or("(all)").to_owned(),
+            health: printable(&health),
+            id: agent["id"].as_str().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// Text of somebody else's card, without what would move a terminal's cursor.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+fn print(rows: &[Row]) {
+    let width = |cell: fn(&Row) -> &str, head: &str| {
+        let longest = rows.iter().map(|row| cell(row).chars().count()).max();
+        longest.unwrap_or(0).max(head.len())
+    };
+    let (name, types, tenant) = (
+        width(|row| &row.name, "NAME"),
+        width(|row| &row.types, "TYPE"),
+        width(|row| &row.tenant, "TENANT"),
+    );
+    println!(
+        "{:36}  {:name$}  {:types$}  {:tenant$}  HEALTH",
+        "ID", "NAME", "TYPE", "TENANT"
+    );
+    for row in rows {
+        println!(
+            "{:36}  {:name$}  {:types$}  {:tenant$}  {}",
+            row.id, row.name, row.types, row.tenant, row.health
+        );
+    }
+}

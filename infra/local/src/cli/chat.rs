@@ -1,0 +1,217 @@
+//! `switchyard chat`: a terminal client of the chat route, with the same session and history as a page would have.
+
+mod session;
+mod show;
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::time::Duration;
+
+use clap::Args;
+use domain::{ChatId, Entropy, SystemEntropy, Tenant};
+use futures_util::StreamExt;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use self::session::Sessions;
+use self::show::Show;
+use super::Failure;
+use super::place::{self, Place};
+use crate::client::{Call, Client, ClientError, below};
+
+/// How long to wait before a broken stream of events is opened again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Talk to a tenant's host agent
+///
+/// Shows the task at once, how it goes, and the answer. The next call goes on in the same chat.
+#[derive(Args)]
+pub(super) struct Chat {
+    #[command(flatten)]
+    place: Place,
+    /// Whose host agent
+    #[arg(long)]
+    tenant: Tenant,
+    /// Go on in this chat instead of the last one
+    #[arg(long, value_name = "ID", conflicts_with = "new")]
+    chat: Option<ChatId>,
+    /// Begin a new chat
+    #[arg(long)]
+    new: bool,
+    /// Longest wait for a late answer, in seconds; the task goes on without us
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    wait: u64,
+    /// What to say; without it, lines are read from the terminal
+    prompt: Option<String>,
+}
+
+impl Chat {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let base = place::tenant(&endpoints, &self.tenant)?.base.clone();
+        let mut sessions = Sessions::load(self.place.beside("chat.json"))?;
+        let known = sessions.of(&base).clone();
+        let chat = match self.chat {
+            Some(chat) => chat,
+            None => match known.chat.filter(|_| !self.new) {
+                Some(last) => last,
+                None => ChatId::parse(&SystemEntropy.uuid().to_string()).map_err(Failure::other)?,
+            },
+        };
+        sessions.of(&base).chat = Some(chat.clone());
+        let client = Client::new().map_err(Failure::other)?;
+        let wait = Duration::from_secs(self.wait);
+        let mut talk = Talk {
+            client,
+            base,
+            chat,
+            sessions,
+            wait,
+        };
+        match self.prompt {
+            Some(prompt) => talk.say(&prompt).await,
+            None => talk.converse(&self.tenant).await,
+        }
+    }
+}
+
+/// A conversation.
+struct Talk {
+    client: Client,
+    base: Url,
+    chat: ChatId,
+    sessions: Sessions,
+    wait: Duration,
+}
+
+impl Talk {
+    /// Reads lines and says each, until the input ends.
+    async fn converse(&mut self, tenant: &Tenant) -> Result<(), Failure> {
+        let terminal = std::io::stdin().is_terminal();
+        if terminal {
+            println!(
+                "Talking to {tenant}'s host agent in chat {}; an empty line or Ctrl-D ends it.",
+                self.chat
+            );
+        }
+        loop {
+            if terminal {
+                print!("{tenant}> ");
+                std::io::stdout().flush().map_err(Failure::other)?;
+            }
+            let read = tokio::task::spawn_blocking(|| {
+                let mut line = String::new();
+                std::io::stdin().lock().read_line(&mut line).map(|_| line)
+            });
+            let line = read.await.map_err(Failure::other)?.map_err(Failure::other)?;
+            let prompt = line.trim();
+            if prompt.is_empty() {
+                return Ok(());
+            }
+            match self.say(prompt).await {
+                Err(Failure::Client(fault @ ClientError::NotRunning(_))) => return Err(fault.into()),
+                Err(failure) => println!("({failure})"),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Says one thing and shows what becomes of it.
+    async fn say(&mut self, prompt: &str) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.wait;
+        let id = SystemEntropy.uuid().to_string();
+        let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": prompt}]});
+        let body = json!({"id": self.chat, "message": message, "trigger": "submit-message"});
+        let cookie = self.sessions.of(&self.base).cookie.clone();
+        let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
+        let begun = self
+            .client
+            .send(Call {
+                cookie: cookie.as_deref(),
+                ..call
+            })
+            .await?;
+        if let Some(cookie) = begun.cookie() {
+            self.sessions.of(&self.base).cookie = Some(cookie);
+        }
+        self.sessions.save()?;
+
+        let mut show = Show::default();
+        let mut chunks = begun.events();
+        while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
+            show.chunk(&chunk);
+        }
+        drop(chunks);
+        if !show.answered {
+            self.follow(&mut show, deadline).await?;
+        }
+        match show.task {
+            Some((task, state)) if matches!(state.as_str(), "failed" | "rejected" | "canceled") => {
+                Err(Failure::Other(format!("the task {task} is {state}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Follows the task of an answer that did not come in the same turn, and shows the answer when it is there.
+    async fn follow(&self, show: &mut Show, deadline: Instant) -> Result<(), Failure> {
+        let Some((task, _)) = show.task.clone() else {
+            return Err(Failure::other("the answer broke off before a task was shown"));
+        };
+        let cookie = self
+            .sessions
+            .known(&self.base)
+            .and_then(|known| known.cookie.as_deref());
+        while !show.rests() {
+            let url = below(&self.base, &format!("/api/tasks/{task}/events"));
+            let call = Call {
+                cookie,
+                last_event: Some(show.seen),
+                ..Call::get(url)
+            };
+            match timeout_at(deadline, self.client.send(call)).await {
+                Ok(Ok(begun)) => {
+                    let mut events = begun.events();
+                    while let Ok(Some(event)) = timeout_at(deadline, events.next()).await {
+                        show.event(&event);
+                        if show.rests() {
+                            break;
+                        }
+                    }
+                }
+                Ok(Err(
+                    fault @ ClientError::Refused {
+                        status: StatusCode::NOT_FOUND,
+                        ..
+                    },
+                )) => return Err(fault.into()),
+                // The system may be starting again: its state is kept, so the task goes on.
+                Ok(Err(_)) | Err(_) => {}
+            }
+            if Instant::now() >= deadline {
+                return Err(Failure::NotYet(format!(
+                    "no answer yet; the task {task} goes on, ask again later"
+                )));
+            }
+            if !show.rests() {
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+        let url = below(&self.base, &format!("/api/chats/{}/messages", self.chat));
+        let messages = self
+            .client
+            .json(Call {
+                cookie,
+                ..Call::get(url)
+            })
+            .await?;
+        show.answer(messages.as_array().map(Vec::as_slice).unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// A text field of a JSON value.
+fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name).and_then(Value::as_str)
+}

@@ -1,0 +1,155 @@
+//! How a conversation looks in a terminal.
+
+use serde_json::Value;
+
+use super::text;
+
+/// What was shown so far.
+#[derive(Default)]
+pub(super) struct Show {
+    /// The task, by id and state.
+    pub(super) task: Option<(String, String)>,
+    /// The answer's text was shown.
+    pub(super) answered: bool,
+    /// The number of the last event.
+    pub(super) seen: u64,
+    answer_id: Option<String>,
+    said: Option<String>,
+}
+
+impl Show {
+    /// Shows a chunk of the UI message stream.
+    pub(super) fn chunk(&mut self, chunk: &Value) {
+        match text(chunk, "type").unwrap_or_default() {
+            "start" => self.answer_id = text(chunk, "messageId").map(str::to_owned),
+            "data-task" => self.card(chunk.get("data").unwrap_or(&Value::Null)),
+            "data-progress" => self.progress(chunk.get("data").and_then(|data| text(data, "text"))),
+            "text-delta" => {
+                self.answered = true;
+                print!("{}", plain(text(chunk, "delta").unwrap_or_default()));
+            }
+            "text-end" => println!(),
+            "error" => println!(
+                "! {}",
+                plain(text(chunk, "errorText").unwrap_or("the answer broke off"))
+            ),
+            _ => {}
+        }
+    }
+
+    /// Shows an entry of the task's log.
+    pub(super) fn event(&mut self, event: &Value) {
+        let Some(seq) = event
+            .get("seq")
+            .and_then(Value::as_u64)
+            .filter(|seq| *seq > self.seen)
+        else {
+            return;
+        };
+        self.seen = seq;
+        if text(event, "type") != Some("status") {
+            return;
+        }
+        if let (Some((_, state)), Some(new)) = (&mut self.task, text(event, "state")) {
+            state.clear();
+            state.push_str(new);
+        }
+        if !self.rests() {
+            self.progress(text(event, "message"));
+        }
+    }
+
+    /// Shows the answer out of the chat's messages.
+    pub(super) fn answer(&mut self, messages: &[Value]) {
+        let wanted = self.answer_id.as_deref();
+        let found = messages
+            .iter()
+            .rev()
+            .find(|message| wanted.is_some() && text(message, "id") == wanted);
+        let parts = found
+            .and_then(|message| message.get("parts"))
+            .and_then(Value::as_array);
+        for part in parts
+            .into_iter()
+            .flatten()
+            .filter(|part| text(part, "type") == Some("text"))
+        {
+            println!("{}", plain(text(part, "text").unwrap_or_default()));
+            self.answered = true;
+        }
+    }
+
+    /// Nothing more happens to the task without somebody's doing.
+    pub(super) fn rests(&self) -> bool {
+        !matches!(&self.task, Some((_, state)) if matches!(state.as_str(), "submitted" | "working"))
+    }
+
+    fn card(&mut self, card: &Value) {
+        let Some(id) = text(card, "taskId") else { return };
+        let state = text(card, "state").unwrap_or("unknown");
+        let known = self
+            .task
+            .as_ref()
+            .is_some_and(|(known, old)| known == id && old == state);
+        if !known {
+            let agent = text(card, "agentName")
+                .map(|name| format!(" ({})", plain(name)))
+                .unwrap_or_default();
+            println!("[task {id}] {state}{agent}");
+        }
+        self.task = Some((id.to_owned(), state.to_owned()));
+    }
+
+    fn progress(&mut self, said: Option<&str>) {
+        if let Some(said) = said.filter(|said| self.said.as_deref() != Some(*said)) {
+            println!("  … {}", plain(said));
+            self.said = Some(said.to_owned());
+        }
+    }
+}
+
+/// Text from agents, without what would move a terminal's cursor or change its title.
+fn plain(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_and_its_late_events_lead_to_an_answer() {
+        let mut show = Show::default();
+        for chunk in [
+            json!({"type": "start", "messageId": "a1"}),
+            json!({"type": "data-task", "data": {"taskId": "t1", "state": "submitted"}}),
+            json!({"type": "data-progress", "data": {"text": "asking"}}),
+            json!({"type": "finish"}),
+            json!({"type": "data-unknown"}),
+            json!(null),
+        ] {
+            show.chunk(&chunk);
+        }
+        assert!(!show.answered && !show.rests());
+        show.event(&json!({"seq": 2, "type": "status", "state": "working", "message": "asking"}));
+        show.event(&json!({"seq": 3, "type": "status", "state": "completed"}));
+        show.event(&json!({"seq": 2, "type": "status", "state": "working"}));
+        assert!(show.rests());
+        assert_eq!(show.seen, 3);
+        show.answer(&[json!({"id": "other", "parts": [{"type": "text", "text": "no"}]})]);
+        assert!(!show.answered);
+        show.answer(&[
+            json!({"id": "a1", "parts": [{"type": "data-task"}, {"type": "text", "text": "rain"}]}),
+        ]);
+        assert!(show.answered);
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\u{7}\nc"), "a[2Jb\nc");
+    }
+}

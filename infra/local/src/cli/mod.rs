@@ -1,0 +1,117 @@
+//! The command line of `switchyard`.
+
+mod agent;
+mod agents;
+mod chat;
+mod place;
+mod token;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::StartError;
+use crate::client::ClientError;
+
+/// Every tenant's users talk to one host agent; it finds the right specialist, hands the work over and brings the
+/// answer back. This is the whole system on one machine: no account, no keys, nothing leaves it unless told so.
+#[derive(Parser)]
+#[command(
+    name = "switchyard",
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = false
+)]
+#[command(
+    after_help = "Without a command it is `switchyard up`. Exit codes: 0 done, 1 failed, 2 wrong usage, \
+                        3 no answer yet."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    up: up::Up,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start everything in one process (the default command)
+    Up(up::Up),
+    /// Talk to a tenant's host agent from the terminal
+    Chat(chat::Chat),
+    /// Add agents to the registry
+    #[command(subcommand)]
+    Agent(agent::Agent),
+    /// List the registered agents
+    Agents(agents::Agents),
+    /// Mint a short-lived token, to call an agent by hand
+    Token(token::Token),
+}
+
+/// Why a command failed: one sentence.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("{0}")]
+    Other(String),
+    /// Not a failure of anything: the work goes on without us.
+    #[error("{0}")]
+    NotYet(String),
+}
+
+impl Failure {
+    fn other(what: impl ToString) -> Self {
+        Self::Other(what.to_string())
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::NotYet(_) => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// Runs the command line of the process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(dispatch(cli)),
+        Err(fault) => Err(Failure::other(format!("the runtime does not start: {fault}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("switchyard: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+async fn dispatch(cli: Cli) -> Result<(), Failure> {
+    match cli.command.unwrap_or(Command::Up(cli.up)) {
+        Command::Up(up) => up.run().await,
+        Command::Chat(chat) => chat.run().await,
+        Command::Agent(agent) => agent.run().await,
+        Command::Agents(agents) => agents.run().await,
+        Command::Token(token) => token.run().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,62 @@
+//! `endpoints.json`: where everything is, for people, the other commands and tests.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use domain::{AgentName, Tenant};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::{StartError, folder};
+
+/// The name of the file in a data folder.
+pub(crate) const FILE: &str = "endpoints.json";
+
+/// Where everything is. It holds a token, so the file is its owner's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoints {
+    /// The gateway in front of every function.
+    pub gateway: Url,
+    /// The embedded DynamoDB.
+    pub dynamodb: Url,
+    /// The registry.
+    pub registry: Url,
+    /// The identity provider. There is none yet, so this is `null` rather than an address nobody answers.
+    pub idp: Option<Url>,
+    /// The agents that serve every tenant.
+    pub agents: BTreeMap<AgentName, Url>,
+    /// The tenants.
+    pub tenants: BTreeMap<Tenant, TenantEndpoints>,
+    /// Who can sign in, by tenant. Nobody before there is an identity provider: passwords that no page takes
+    /// would be a lie.
+    pub users: BTreeMap<Tenant, Vec<DemoUser>>,
+    /// Lets its bearer change the registry.
+    pub registry_token: String,
+}
+
+/// Where a tenant's functions are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantEndpoints {
+    /// The page, and below it the chat and task routes.
+    pub base: Url,
+    /// The tenant's host agent.
+    pub host_agent: Url,
+    /// The tenant's other agents.
+    pub agents: BTreeMap<AgentName, Url>,
+}
+
+/// A user of the identity provider, for trying things out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DemoUser {
+    /// The name to sign in with.
+    pub username: String,
+    /// The password, generated for this data folder.
+    pub password: String,
+}
+
+impl Endpoints {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), StartError> {
+        let text = serde_json::to_string_pretty(self).map_err(StartError::part("list of endpoints"))?;
+        folder::write(path, &format!("{text}\n"))
+    }
+}

@@ -1,0 +1,170 @@
+//! Every function of the system, built from the same parts that its `main.rs` builds it from on AWS.
+
+use std::sync::Arc;
+
+use agent::{Agent, WakeDoor};
+use auth::{Sealer, TrustedIssuer, Verifier};
+use axum::Router;
+use domain::{AgentName, Clock, Entropy, Tenant};
+use host_agent::{Directory, Patience};
+use llm::Rules;
+use outbound::open_meteo::Bases;
+use outbound::{Outbound, Policy};
+use store::Store;
+use url::Url;
+
+use crate::client::below;
+use crate::secrets::{Secrets, TenantSecrets};
+use crate::{Endpoints, StartError, TenantEndpoints};
+
+/// What the functions share.
+pub(crate) struct Shared {
+    pub(crate) store: Store,
+    pub(crate) wake: Arc<dyn WakeDoor>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    outbound: Outbound,
+    sealer: Arc<Sealer>,
+    issuers: Vec<TrustedIssuer>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        store: Store,
+        wake: Arc<dyn WakeDoor>,
+        time_and_chance: (Arc<dyn Clock>, Arc<dyn Entropy>),
+        secrets: &Secrets,
+        endpoints: &Endpoints,
+    ) -> Result<Self, StartError> {
+        let (clock, entropy) = time_and_chance;
+        // Everything here is at a loopback address; deployed functions never call one.
+        let policy = Policy {
+            allow_loopback: true,
+            ..Policy::default()
+        };
+        let platform = TrustedIssuer {
+            issuer: plain(&endpoints.gateway),
+            tenant: None,
+            keys: vec![secrets.platform.public_jwk()],
+        };
+        let tenants = endpoints.tenants.iter().filter_map(|(name, tenant)| {
+            let own = secrets.tenants.get(name)?;
+            Some(TrustedIssuer {
+                issuer: plain(&tenant.base),
+                tenant: Some(name.clone()),
+                keys: vec![own.session.public_jwk()],
+            })
+        });
+        Ok(Self {
+            outbound: Outbound::new(policy, entropy.clone()).map_err(StartError::part("HTTP client"))?,
+            sealer: Arc::new(Sealer::new(secrets.sealing.clone()).map_err(StartError::part("sealer"))?),
+            issuers: tenants.chain([platform]).collect(),
+            store,
+            wake,
+            clock,
+            entropy,
+        })
+    }
+
+    fn verifier(&self, audience: &Url) -> Result<Verifier, StartError> {
+        Verifier::new(plain(audience), self.issuers.clone()).map_err(StartError::part("token verifier"))
+    }
+
+    pub(crate) fn registry(&self, url: &Url) -> Result<Router, StartError> {
+        Ok(registry::router(registry::State {
+            store: self.store.clone(),
+            outbound: self.outbound.clone(),
+            verifier: self.verifier(url)?,
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+        }))
+    }
+
+    pub(crate) fn weather(&self, url: &Url, open_meteo: Bases) -> Result<Arc<Agent>, StartError> {
+        let state = weather_agent::State {
+            url: url.clone(),
+            open_meteo,
+            store: self.store.clone(),
+            wake: self.wake.clone(),
+            verifier: self.verifier(url)?,
+            sealer: self.sealer.clone(),
+            outbound: self.outbound.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: agent::Settings::default(),
+        };
+        weather_agent::build(state).map_err(StartError::part("weather agent"))
+    }
+
+    pub(crate) fn host_agent(&self, own: &Own<'_>, registry: &Url) -> Result<Arc<Agent>, StartError> {
+        let parts = host_agent::Parts {
+            tenant: own.name.clone(),
+            url: own.endpoints.host_agent.clone(),
+            issuer: plain(&own.endpoints.base),
+            key: own.secrets.session.clone(),
+            trusted: self.issuers.clone(),
+            directory: Directory::registry(self.outbound.clone(), registry.clone()),
+            webhook: below(&own.endpoints.base, "/api/webhook/tasks"),
+            sealer: self.sealer.clone(),
+            store: self.store.clone(),
+            wake: self.wake.clone(),
+            outbound: self.outbound.clone(),
+            model: Arc::new(Rules),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            patience: Patience::default(),
+            enabled: true,
+            settings: agent::Settings::default(),
+        };
+        Ok(host_agent::build(parts)
+            .map_err(StartError::part("host agent"))?
+            .agent)
+    }
+
+    pub(crate) fn sweeper(&self) -> task_sweeper::State {
+        task_sweeper::State {
+            store: self.store.clone(),
+            wake: self.wake.clone(),
+            clock: self.clock.clone(),
+        }
+    }
+
+    pub(crate) fn webhook_receiver(&self, tenant: &Tenant, host: &AgentName) -> Router {
+        webhook_receiver::router(webhook_receiver::State {
+            tenant: tenant.clone(),
+            host: host.clone(),
+            store: self.store.clone(),
+            wake: self.wake.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            token_ttl: webhook_receiver::TOKEN_TTL,
+        })
+    }
+
+    pub(crate) fn chat_api(&self, own: &Own<'_>, host: &AgentName) -> Router {
+        chat_api::router(chat_api::State {
+            tenant: own.name.clone(),
+            base: own.endpoints.base.clone(),
+            host: host.clone(),
+            host_url: own.endpoints.host_agent.clone(),
+            store: self.store.clone(),
+            key: own.secrets.session.clone(),
+            outbound: self.outbound.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: chat_api::Settings::default(),
+        })
+    }
+}
+
+/// A tenant with all that is its own.
+pub(crate) struct Own<'a> {
+    pub(crate) name: &'a Tenant,
+    pub(crate) endpoints: &'a TenantEndpoints,
+    pub(crate) secrets: &'a TenantSecrets,
+}
+
+/// The text of a URL as it stands in tokens: issuers and audiences are compared to the letter.
+pub(crate) fn plain(url: &Url) -> String {
+    url.as_str().trim_end_matches('/').to_owned()
+}

@@ -1,0 +1,364 @@
+//! The queues of the local system: one channel in this process for all agents, where AWS has an SQS queue each.
+//! Delivery is at least once and a wake may be lost with the process; the tables know what is due.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agent::{Agent, Wake, WakeDoor, WakeError};
+use async_trait::async_trait;
+use domain::{AgentName, PushConfigId, TaskId, Tenant};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+
+/// Most wakes that wait to be taken from the channel.
+const CAPACITY: usize = 10_000;
+/// Most wakes of one agent that are worked on at once.
+const AT_ONCE: usize = 32;
+/// Waits before a failed wake comes again; after the last the sweeper's next look decides.
+const AGAIN: [Duration; 3] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+];
+
+/// Puts wakes on the channel.
+#[derive(Clone)]
+pub(crate) struct Door {
+    channel: mpsc::Sender<(Wake, Duration)>,
+    waiting: Waiting,
+}
+
+/// The other end of the channel.
+pub(crate) struct Queue {
+    channel: mpsc::Receiver<(Wake, Duration)>,
+    waiting: Waiting,
+}
+
+/// What is to be looked at as soon as there is room. A second wake for it would say nothing new, and under load the
+/// sweeper sends one every second.
+#[derive(Clone, Default)]
+struct Waiting(Arc<Mutex<HashSet<Subject>>>);
+
+type Subject = (Tenant, AgentName, TaskId, Option<PushConfigId>);
+
+impl Waiting {
+    /// False where it waits already.
+    fn enter(&self, wake: &Wake) -> bool {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(subject(wake))
+    }
+
+    fn leave(&self, wake: &Wake) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&subject(wake));
+    }
+}
+
+fn subject(wake: &Wake) -> Subject {
+    let config = match wake {
+        Wake::Push(push) => Some(push.config_id.clone()),
+        Wake::Task(_) => None,
+    };
+    let key = wake.key();
+    (key.tenant, key.agent, key.id, config)
+}
+
+/// The channel is full or its reader has stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("the queue takes no more")]
+struct NoRoom;
+
+pub(crate) fn channel() -> (Door, Queue) {
+    let (sender, receiver) = mpsc::channel(CAPACITY);
+    let waiting = Waiting::default();
+    (
+        Door {
+            channel: sender,
+            waiting: waiting.clone(),
+        },
+        Queue {
+            channel: receiver,
+            waiting,
+        },
+    )
+}
+
+#[async_trait]
+impl WakeDoor for Door {
+    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
+        if delay.is_zero() && !self.waiting.enter(wake) {
+            return Ok(());
+        }
+        self.channel.try_send((wake.clone(), delay)).map_err(|_| {
+            if delay.is_zero() {
+                self.waiting.leave(wake);
+            }
+            WakeError::Queue(Box::new(NoRoom))
+        })
+    }
+}
+
+/// Takes the wakes of one agent.
+#[async_trait]
+pub(crate) trait Work: Send + Sync {
+    async fn work(&self, wake: &Wake) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// An agent's side of its queue.
+pub(crate) struct AgentWork(pub(crate) Arc<Agent>);
+
+#[async_trait]
+impl Work for AgentWork {
+    async fn work(&self, wake: &Wake) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(agent::handle(&self.0, wake).await?)
+    }
+}
+
+/// Resolves once the system is to stop.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _or_nobody_is_left_to_say_so = stop.wait_for(|stop| *stop).await;
+}
+
+/// Who works: a tenant's own agents, and those that serve every tenant.
+pub(crate) type Workers = HashMap<(AgentName, Option<Tenant>), Arc<dyn Work>>;
+
+#[derive(Clone)]
+struct Worker {
+    work: Arc<dyn Work>,
+    room: Arc<Semaphore>,
+}
+
+impl Queue {
+    /// Hands wakes to the workers until `stop` turns true; what is running then may end, what waits is dropped.
+    pub(crate) async fn run(mut self, workers: Workers, mut stop: watch::Receiver<bool>) {
+        let workers: HashMap<_, Worker> = workers
+            .into_iter()
+            .map(|(key, work)| {
+                (
+                    key,
+                    Worker {
+                        work,
+                        room: Arc::new(Semaphore::new(AT_ONCE)),
+                    },
+                )
+            })
+            .collect();
+        let mut running = JoinSet::new();
+        loop {
+            let next = tokio::select! {
+                next = self.channel.recv() => next,
+                () = stopped(&mut stop) => None,
+                Some(_) = running.join_next(), if !running.is_empty() => continue,
+            };
+            let Some((wake, delay)) = next else { break };
+            let key = wake.key();
+            let own = workers.get(&(key.agent.clone(), Some(key.tenant.clone())));
+            match own.or_else(|| workers.get(&(key.agent.clone(), None))) {
+                Some(worker) => {
+                    let delivery = Delivery {
+                        worker: worker.clone(),
+                        wake,
+                        delay,
+                        waiting: self.waiting.clone(),
+                    };
+                    running.spawn(delivery.run(stop.clone()));
+                }
+                None => {
+                    self.waiting.leave(&wake);
+                    tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, "a wake for an agent that is not here");
+                }
+            }
+        }
+        while running.join_next().await.is_some() {}
+    }
+}
+
+/// One wake on its way to its agent.
+struct Delivery {
+    worker: Worker,
+    wake: Wake,
+    delay: Duration,
+    waiting: Waiting,
+}
+
+impl Delivery {
+    async fn run(self, mut stop: watch::Receiver<bool>) {
+        let Self {
+            worker,
+            wake,
+            delay,
+            waiting,
+        } = self;
+        for (wait, attempt) in std::iter::once(delay).chain(AGAIN).zip(1_u32..) {
+            if !wait.is_zero() {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    () = stopped(&mut stop) => return,
+                }
+            }
+            let Ok(_permit) = worker.room.acquire().await else {
+                return;
+            };
+            // From here on news are news again.
+            waiting.leave(&wake);
+            if *stop.borrow() {
+                return;
+            }
+            match worker.work.work(&wake).await {
+                Ok(()) => return,
+                Err(error) => {
+                    let task = wake.key().id;
+                    tracing::warn!(task.id = %task, attempt, error = &*error as &dyn std::error::Error, "a wake failed");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use domain::SystemEntropy;
+    use store::TaskKey;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    struct Flaky {
+        failures: usize,
+        calls: AtomicUsize,
+        at_once: AtomicUsize,
+        most: AtomicUsize,
+        pause: Duration,
+    }
+
+    impl Flaky {
+        fn new(failures: usize, pause: Duration) -> Arc<Self> {
+            let zero = AtomicUsize::default;
+            Arc::new(Self {
+                failures,
+                calls: zero(),
+                at_once: zero(),
+                most: zero(),
+                pause,
+            })
+        }
+    }
+
+    #[async_trait]
+    impl Work for Flaky {
+        async fn work(&self, _: &Wake) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(now, Ordering::SeqCst);
+            tokio::time::sleep(self.pause).await;
+            self.at_once.fetch_sub(1, Ordering::SeqCst);
+            let call = self.calls.fetch_add(1, Ordering::SeqCst);
+            if call < self.failures {
+                Err("not yet".into())
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    fn wake(tenant: &str, agent: &str) -> Wake {
+        let key = TaskKey {
+            tenant: Tenant::parse(tenant).unwrap(),
+            agent: AgentName::parse(agent).unwrap(),
+            id: TaskId::random(&SystemEntropy),
+        };
+        Wake::task(&key, None)
+    }
+
+    fn key(agent: &str, tenant: Option<&str>) -> (AgentName, Option<Tenant>) {
+        (
+            AgentName::parse(agent).unwrap(),
+            tenant.map(|name| Tenant::parse(name).unwrap()),
+        )
+    }
+
+    async fn until(calls: &AtomicUsize, expect: usize) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while calls.load(Ordering::SeqCst) < expect && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), expect);
+    }
+
+    #[tokio::test]
+    async fn wakes_reach_their_own_agent_after_their_delay_and_again_after_a_failure() {
+        let (acme, globex, weather) = (
+            Flaky::new(1, Duration::ZERO),
+            Flaky::new(0, Duration::ZERO),
+            Flaky::new(0, Duration::ZERO),
+        );
+        let (door, queue) = channel();
+        let (stop, stopped) = watch::channel(false);
+        let mut workers = Workers::new();
+        workers.insert(key("host", Some("acme")), acme.clone());
+        workers.insert(key("host", Some("globex")), globex.clone());
+        workers.insert(key("weather", None), weather.clone());
+        let running = tokio::spawn(queue.run(workers, stopped));
+
+        let begun = Instant::now();
+        door.wake(&wake("acme", "host"), Duration::ZERO).await.unwrap();
+        door.wake(&wake("acme", "weather"), Duration::from_millis(300))
+            .await
+            .unwrap();
+        door.wake(&wake("initech", "host"), Duration::ZERO).await.unwrap();
+        until(&acme.calls, 2).await;
+        until(&weather.calls, 1).await;
+        assert!(
+            begun.elapsed() >= Duration::from_millis(300),
+            "not before its delay"
+        );
+        assert_eq!(
+            globex.calls.load(Ordering::SeqCst),
+            0,
+            "another tenant's host is never woken"
+        );
+
+        door.wake(&wake("acme", "weather"), Duration::from_secs(60))
+            .await
+            .unwrap();
+        stop.send(true).unwrap();
+        running.await.unwrap();
+        assert_eq!(weather.calls.load(Ordering::SeqCst), 1, "what waits is dropped");
+        assert!(door.wake(&wake("acme", "host"), Duration::ZERO).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn an_agent_works_on_a_bounded_number_at_once_and_is_woken_once_for_the_same_news() {
+        let weather = Flaky::new(0, Duration::from_millis(50));
+        let (door, queue) = channel();
+        let (_stop, stopped) = watch::channel(false);
+        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
+        let running = tokio::spawn(queue.run(workers, stopped));
+        for _ in 0..100 {
+            door.wake(&wake("acme", "weather"), Duration::ZERO).await.unwrap();
+        }
+        until(&weather.calls, 100).await;
+        assert_eq!(weather.most.load(Ordering::SeqCst), AT_ONCE);
+
+        let same = wake("acme", "weather");
+        for _ in 0..100 {
+            door.wake(&same, Duration::ZERO).await.unwrap();
+        }
+        until(&weather.calls, 101).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(
+            weather.calls.load(Ordering::SeqCst),
+            101,
+            "waiting once is enough"
+        );
+        door.wake(&same, Duration::ZERO).await.unwrap();
+        until(&weather.calls, 102).await;
+        running.abort();
+    }
+}

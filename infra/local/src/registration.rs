@@ -1,0 +1,74 @@
+//! Makes the built-in agents known, as anybody would: through the registry's own HTTP API.
+
+use domain::AgentName;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::StartError;
+use crate::client::{Call, Client, ClientError, below};
+
+/// The registry, with the right to change it.
+pub(crate) struct Registrar<'a> {
+    pub(crate) registry: &'a Url,
+    pub(crate) token: &'a str,
+}
+
+impl Registrar<'_> {
+    /// Declares the type of an agent that serves every tenant, registers its card, and removes what it was registered
+    /// as under another port.
+    pub(crate) async fn register(&self, type_: &AgentName, agent: &Url) -> Result<(), StartError> {
+        let client = Client::new().map_err(StartError::part("registration"))?;
+        let path = format!("/types/{}", type_);
+        self.call(&client, Method::PUT, &path, Some(json!({"scope": "global"})))
+            .await?;
+        let card_url = below(agent, "/.well-known/agent-card.json");
+        self.call(
+            &client,
+            Method::POST,
+            "/agents",
+            Some(json!({"cardUrl": card_url})),
+        )
+        .await?;
+
+        let path = format!("/agents?tag=type:{}", type_);
+        let found = self.call(&client, Method::GET, &path, None).await?;
+        let found = found.get("agents").and_then(Value::as_array);
+        for known in found.into_iter().flatten() {
+            let text = |name: &str| known.get(name).and_then(Value::as_str).unwrap_or_default();
+            // The path is unguessable and ours, so the same path at another address is this agent before.
+            let earlier =
+                Url::parse(text("cardUrl")).is_ok_and(|url| url.path() == card_url.path() && url != card_url);
+            if earlier {
+                self.call(&client, Method::DELETE, &format!("/agents/{}", text("id")), None)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &self,
+        client: &Client,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<Value, StartError> {
+        let url = below(self.registry, path);
+        match client
+            .json(Call {
+                method,
+                body,
+                token: Some(self.token),
+                ..Call::get(url)
+            })
+            .await
+        {
+            Err(ClientError::Refused {
+                status: StatusCode::NOT_FOUND,
+                ..
+            }) => Ok(Value::Null),
+            answer => answer.map_err(StartError::part("registration")),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The commands that talk to a running system.
+
+use serde_json::json;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::binary::{Up, out, sentence, switchyard};
+
+#[test]
+fn commands_say_when_nothing_runs() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    for arguments in [
+        &["agents"][..],
+        &["chat", "--tenant", "acme", "hi"],
+        &["token", "--tenant", "acme"],
+        &["agent", "register", "https://a.example/card.json"],
+    ] {
+        let output = switchyard(&[arguments, &["--data", data]].concat());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(
+            sentence(&output).contains("start the system with `switchyard up`"),
+            "{arguments:?}"
+        );
+    }
+    std::fs::write(place.path().join("endpoints.json"), "{\"gateway\": 7}").unwrap();
+    let output = switchyard(&["agents", "--data", data]);
+    assert!(sentence(&output).contains("is not a list of endpoints"));
+
+    Up::start(place.path(), &[]).end("TERM");
+    for arguments in [&["agents"][..], &["chat", "--tenant", "acme", "hi"]] {
+        let output = switchyard(&[arguments, &["--data", data]].concat());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(sentence(&output).contains("nobody answers at"), "{arguments:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_from_elsewhere_is_registered_and_listed() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let up = Up::start(place.path(), &[]);
+    let elsewhere = MockServer::start().await;
+    let card = json!({
+        "name": "Echo\u{1b}[2J", "description": "Says it back", "version": "1", "protocolVersion": "0.3.0",
+        "url": "http://127.0.0.1:9/", "preferredTransport": "JSONRPC", "capabilities": {},
+        "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+        "skills": [{"id": "echo", "name": "Echo", "description": "d", "tags": ["hello world"]}],
+    });
+    Mock::given(path("/card.json"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(card))
+        .mount(&elsewhere)
+        .await;
+    let url = format!("{}/card.json", elsewhere.uri());
+
+    let plain = switchyard(&["agent", "register", &url, "--data", data]);
+    assert_eq!(plain.status.code(), Some(1));
+    assert!(sentence(&plain).contains("`hello world` is not `key:value`"));
+    let tagged = switchyard(&["agent", "register", &url, "--tag", "type:echo", "--data", data]);
+    assert_eq!(tagged.status.code(), Some(0), "{tagged:?}");
+    assert!(
+        out(&tagged).contains("registered Echo[2J for all tenants as "),
+        "{}",
+        out(&tagged)
+    );
+    let private = switchyard(&[
+        "agent",
+        "register",
+        &url,
+        "--tag",
+        "type:mine",
+        "--tenant",
+        "acme",
+        "--data",
+        data,
+    ]);
+    assert_eq!(private.status.code(), Some(0), "{private:?}");
+    let contradiction = switchyard(&[
+        "agent",
+        "register",
+        &url,
+        "--tag",
+        "type:echo",
+        "--tenant",
+        "acme",
+        "--data",
+        data,
+    ]);
+    assert!(sentence(&contradiction).contains("`echo` is global"));
+    let contradiction = switchyard(&[
+        "agent",
+        "register",
+        &url,
+        "--tag",
+        "type:mine",
+        "--scope",
+        "global",
+        "--data",
+        data,
+    ]);
+    assert!(
+        sentence(&contradiction).contains("declared as tenant"),
+        "{contradiction:?}"
+    );
+    let stranger = switchyard(&[
+        "agent", "register", &url, "--tag", "type:x", "--tenant", "initech", "--data", data,
+    ]);
+    assert!(sentence(&stranger).contains("there are acme, globex"));
+
+    let table = out(&switchyard(&["agents", "--data", data]));
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().skip(1).collect())
+        .collect();
+    assert!(
+        rows.iter()
+            .any(|row| row.ends_with(&["weather", "(all)", "well"])),
+        "{table}"
+    );
+    assert!(
+        rows.contains(&vec!["Echo[2J", "echo", "(all)", "well"]),
+        "{table}"
+    );
+    assert!(rows.contains(&vec!["Echo[2J", "mine", "acme", "well"]), "{table}");
+    assert_eq!(rows.len(), 3, "{table}");
+    elsewhere.reset().await;
+    let table = out(&switchyard(&["agents", "--check", "--data", data]));
+    assert_eq!(
+        table.matches("unwell: the card cannot be fetched").count(),
+        2,
+        "{table}"
+    );
+    drop(up);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_minted_token_opens_its_one_door() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let up = Up::start(place.path(), &[]);
+    let token = |more: &[&str]| {
+        let output = switchyard(&[&["token", "--tenant", "acme", "--data", data][..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        out(&output).trim().to_owned()
+    };
+    let ask = async |host: &str, token: &str| {
+        let url = format!("{host}/tasks/00000000-0000-4000-8000-000000000000");
+        let request = crate::http::request(reqwest::Method::GET, url).header("a2a-version", "1.0");
+        request.bearer_auth(token).send().await.unwrap().status().as_u16()
+    };
+    let (acme, globex) = {
+        let mut tenants = up.endpoints.tenants.values();
+        (
+            tenants.next().unwrap().host_agent.to_string(),
+            tenants.next().unwrap().host_agent.to_string(),
+        )
+    };
+    assert_eq!(ask(&acme, &token(&[])).await, 404, "let in, and no such task");
+    assert_eq!(ask(&globex, &token(&[])).await, 401);
+    assert_eq!(ask(&globex, &token(&["--for", &globex])).await, 403);
+    assert_eq!(ask(&acme, &token(&["--for", "registry"])).await, 401);
+    let cards = crate::http::json(
+        format!("{}/agents", up.endpoints.registry),
+        Some(&token(&["--for", "registry"])),
+    )
+    .await;
+    assert_eq!(cards["agents"].as_array().unwrap().len(), 1);
+    let stranger = switchyard(&["token", "--tenant", "initech", "--data", data]);
+    assert!(sentence(&stranger).contains("there is no tenant initech"));
+    let nonsense = switchyard(&["token", "--tenant", "acme", "--for", "x", "--data", data]);
+    assert!(sentence(&nonsense).contains("--for takes"));
+}

@@ -1,0 +1,244 @@
+//! The system as a library: what starts, what stays, what is refused.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use local::{Data, Options, StartError, System};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::http::{get, global_cards, json};
+
+fn kept(folder: &Path, port: u16) -> Options {
+    Options {
+        port,
+        data: Data::Folder(folder.to_owned()),
+        ..Options::default()
+    }
+}
+
+async fn refused(options: Options) -> StartError {
+    match System::start(options).await {
+        Ok(_) => panic!("it started"),
+        Err(fault) => fault,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_part_answers_once_it_has_started() {
+    let system = System::start(Options::default()).await.unwrap();
+    let endpoints = system.endpoints();
+    assert_eq!(
+        get(format!("{}healthz", endpoints.gateway)).await,
+        (StatusCode::OK, "ok\n".into())
+    );
+    let (status, page) = get(&endpoints.gateway).await;
+    assert_eq!(status, StatusCode::OK);
+    for tenant in endpoints.tenants.values() {
+        assert!(page.contains(tenant.base.as_str()), "{page}");
+        let card = json(format!("{}/.well-known/agent-card.json", tenant.host_agent), None).await;
+        assert!(
+            card["url"]
+                .as_str()
+                .unwrap()
+                .starts_with(tenant.host_agent.as_str()),
+            "{card}"
+        );
+        assert_eq!(get(format!("{}/api/chats", tenant.base)).await.0, StatusCode::OK);
+        let webhook = crate::http::request(
+            reqwest::Method::POST,
+            format!("{}/api/webhook/tasks", tenant.base),
+        );
+        assert_eq!(webhook.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    }
+    let weather = endpoints.agents.values().next().unwrap();
+    assert_eq!(
+        global_cards(endpoints).await,
+        [format!("{weather}/.well-known/agent-card.json")]
+    );
+    let places = json(
+        format!("{}sandbox/open-meteo/v1/search?name=Oslo", endpoints.gateway),
+        None,
+    )
+    .await;
+    assert!(places["results"].is_array());
+    for path in ["nothing", "a/", "a/weather", "t/initech", "t/initech/api/chats"] {
+        assert_eq!(
+            get(format!("{}{path}", endpoints.gateway)).await.0,
+            StatusCode::NOT_FOUND,
+            "{path}"
+        );
+    }
+    assert_eq!(system.sweep().await, task_sweeper::Swept::default());
+    system.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let also = place.path().join("also.json");
+    let options = Options {
+        endpoints: Some(also.clone()),
+        ..kept(&place.path().join("data"), 0)
+    };
+    let system = System::start(options).await.unwrap();
+    let file = place.path().join("data/endpoints.json");
+    assert_eq!(
+        std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(std::fs::read_to_string(&also).unwrap(), text);
+    let mut list: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        serde_json::from_value::<local::Endpoints>(list.clone()).unwrap(),
+        *system.endpoints()
+    );
+
+    // Nothing of an agent's address can be guessed: 160 bits in each, no two alike.
+    let mut slugs = Vec::new();
+    let mut slug = |value: &mut Value| {
+        let url = value.take();
+        slugs.push(url.as_str().unwrap().rsplit_once("/a/").unwrap().1.to_owned());
+    };
+    slug(&mut list["agents"]["weather"]);
+    slug(&mut list["tenants"]["acme"]["host_agent"]);
+    slug(&mut list["tenants"]["globex"]["host_agent"]);
+    assert!(
+        slugs
+            .iter()
+            .all(|slug| slug.len() == 40 && slug.bytes().all(|b| b.is_ascii_hexdigit()))
+    );
+    slugs.dedup();
+    assert_eq!(slugs.len(), 3);
+
+    let gateway = system.endpoints().gateway.as_str();
+    let token = list["registry_token"].take();
+    assert_eq!(token.as_str().unwrap().split('.').count(), 3);
+    assert!(
+        list["dynamodb"]
+            .take()
+            .as_str()
+            .unwrap()
+            .starts_with("http://127.0.0.1:")
+    );
+    assert_eq!(
+        list,
+        json!({
+            "gateway": gateway,
+            "dynamodb": null,
+            "registry": format!("{gateway}registry"),
+            "idp": null,
+            "agents": {"weather": null},
+            "tenants": {
+                "acme": {"base": format!("{gateway}t/acme"), "host_agent": null, "agents": {}},
+                "globex": {"base": format!("{gateway}t/globex"), "host_agent": null, "agents": {}},
+            },
+            "users": {"acme": [], "globex": []},
+            "registry_token": null,
+        })
+    );
+    system.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_keeps_addresses_and_state() {
+    let place = tempfile::tempdir().unwrap();
+    let first = System::start(kept(place.path(), 0)).await.unwrap();
+    let before = first.endpoints().clone();
+    let port = before.gateway.port().unwrap();
+    first.stop().await;
+    assert!(
+        std::net::TcpListener::bind(("127.0.0.1", port)).is_ok(),
+        "the port is free again"
+    );
+
+    let begun = Instant::now();
+    let second = System::start(kept(place.path(), port)).await.unwrap();
+    let took = begun.elapsed();
+    let after = second.endpoints().clone();
+    assert_eq!((&after.agents, &after.tenants), (&before.agents, &before.tenants));
+    assert_eq!(
+        global_cards(&after).await.len(),
+        1,
+        "the same agent, not a second one"
+    );
+    // A token of the first run is good in the second.
+    let url = format!("{}/types", after.registry);
+    assert_eq!(
+        json(url, Some(&before.registry_token)).await["types"]["weather"],
+        "global"
+    );
+    second.stop().await;
+    assert!(took < Duration::from_secs(2), "{took:?}");
+
+    let elsewhere = System::start(kept(place.path(), 0)).await.unwrap();
+    let moved = elsewhere.endpoints().clone();
+    assert_ne!(moved.gateway, before.gateway);
+    let paths = |list: &local::Endpoints| {
+        list.agents
+            .values()
+            .map(|url| url.path().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&moved), paths(&before));
+    let weather = moved.agents.values().next().unwrap();
+    assert_eq!(
+        global_cards(&moved).await,
+        [format!("{weather}/.well-known/agent-card.json")],
+        "not where it was"
+    );
+    elsewhere.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_systems_do_not_share_a_folder_or_a_port() {
+    let place = tempfile::tempdir().unwrap();
+    let system = System::start(kept(place.path(), 0)).await.unwrap();
+    let port = system.endpoints().gateway.port().unwrap();
+    assert!(matches!(
+        refused(kept(place.path(), 0)).await,
+        StartError::Busy(_)
+    ));
+    let taken = refused(Options {
+        port,
+        ..Options::default()
+    })
+    .await;
+    assert!(matches!(taken, StartError::PortTaken { port: told } if told == port));
+    assert_eq!(
+        get(format!("{}healthz", system.endpoints().gateway)).await.0,
+        StatusCode::OK
+    );
+    system.stop().await;
+    System::start(kept(place.path(), port))
+        .await
+        .unwrap()
+        .stop()
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_folder_is_told_and_left_as_it_is() {
+    for (name, rubbish) in [
+        ("secrets.json", &b"{\"version\":1"[..]),
+        ("secrets.json", b"\xff\xfe"),
+        (
+            "switchyard.db",
+            b"this is no database, and long enough that nobody takes it for an empty one",
+        ),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(name);
+        std::fs::write(&file, rubbish).unwrap();
+        let fault = refused(kept(place.path(), 0)).await;
+        assert!(
+            matches!(&fault, StartError::Damaged { path, .. } if *path == file),
+            "{fault}"
+        );
+        assert!(!fault.to_string().contains('\n'), "{fault}");
+        assert_eq!(std::fs::read(&file).unwrap(), rubbish);
+        assert!(!place.path().join("endpoints.json").exists());
+    }
+}

@@ -46,12 +46,12 @@ pub(crate) async fn buffered(response: Response<Body>, form: Form) -> Result<Ans
 pub(crate) fn streaming(response: Response<Body>) -> Answer {
     let (head, body) = response.into_parts();
     let (headers, cookies) = without_cookies(head.headers);
-    let mut prelude = MetadataPrelude::default();
-    prelude.status_code = head.status;
-    prelude.headers = headers;
-    prelude.cookies = cookies;
     FunctionResponse::StreamingResponse(StreamResponse {
-        metadata_prelude: prelude,
+        metadata_prelude: MetadataPrelude {
+            status_code: head.status,
+            headers,
+            cookies,
+        },
         stream: body.into_data_stream(),
     })
 }
@@ -64,7 +64,7 @@ fn without_cookies(mut headers: HeaderMap) -> (HeaderMap, Vec<String>) {
 }
 
 fn lists(headers: &HeaderMap) -> Map<String, Value> {
-    each(headers, |values| Value::from(values))
+    each(headers, Value::from)
 }
 
 fn joined(headers: &HeaderMap) -> Map<String, Value> {

@@ -16,7 +16,7 @@ use crate::batch;
 use crate::config::{Answers, Http};
 use crate::event::{self, Event, EventError, RestQuery};
 use crate::front::{self, RequestId};
-use crate::request::{self, Read};
+use crate::request;
 
 /// What a function is made of. A part that is `None` refuses its events with [`EventError::NotServed`].
 #[derive(Clone)]
@@ -116,8 +116,8 @@ async fn http(
     request_id: String,
 ) -> Result<Answer, EventError> {
     let (form, response) = match request::read(event, query, &function.http.base_path)? {
-        Read::Elsewhere(form) => (form, front::not_found()),
-        Read::Request(form, mut request) => {
+        (form, None) => (form, front::not_found()),
+        (form, Some(mut request)) => {
             request.extensions_mut().insert(RequestId(request_id));
             // A router cannot fail; the error type has no value.
             let Ok(response) = function.router.clone().oneshot(request).await;

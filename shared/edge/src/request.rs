@@ -26,11 +26,8 @@ pub(crate) enum Form {
     HttpApi,
 }
 
-/// A request as read, or the form in which to say that it lies outside of the base path.
-pub(crate) enum Read {
-    Request(Form, Request<Body>),
-    Elsewhere(Form),
-}
+/// A request as read, or none where it lies outside of the base path.
+pub(crate) type Read = (Form, Option<Request<Body>>);
 
 /// Reads a request.
 pub(crate) fn read(event: LambdaRequest, query: RestQuery, base: &BasePath) -> Result<Read, EventError> {
@@ -115,7 +112,7 @@ fn request(
     base: &BasePath,
 ) -> Result<Read, EventError> {
     let Some(path) = base.strip(if path.is_empty() { "/" } else { path }) else {
-        return Ok(Read::Elsewhere(form));
+        return Ok((form, None));
     };
     let mut target = encoded(path);
     if !query.is_empty() {
@@ -127,7 +124,7 @@ fn request(
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
-    Ok(Read::Request(form, request))
+    Ok((form, Some(request)))
 }
 
 /// Encodes what may not stand in a URI and leaves the rest, percent signs included: gateways decode some of it.

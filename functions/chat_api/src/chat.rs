@@ -73,7 +73,7 @@ async fn answer(
             Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
         },
     };
-    tracing::info!(tenant.id = %room.tenant, task.id = %task.id, "message taken");
+    tracing::Span::current().record("task.id", tracing::field::display(&task.id));
     let grace = room.settings.grace;
     Ok(Relay::new(room.store.clone(), task, message_id, answer_id, grace).into_response())
 }

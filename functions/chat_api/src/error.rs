@@ -78,8 +78,12 @@ impl IntoResponse for RouteError {
         let message = self.to_string();
         match self {
             Self::Invalid { code, .. } => answer(StatusCode::BAD_REQUEST, code, &message),
-            Self::TooLarge => answer(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &message),
-            Self::NotJson => answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", &message),
+            Self::TooLarge => answer(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", &message),
+            Self::NotJson => answer(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported_media_type",
+                &message,
+            ),
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
             Self::Conflict { code, .. } => answer(StatusCode::CONFLICT, code, &message),
@@ -108,7 +112,7 @@ impl IntoResponse for RouteError {
             }
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "too_large",
+                "payload_too_large",
                 "this is more than one record can hold",
             ),
             Self::Store(StoreError::BadCursor) => answer(
@@ -141,7 +145,8 @@ fn later(error: &str, message: &str) -> Response {
     response
 }
 
+/// The front gives this its constant words and the request id.
 fn internal(fault: &(dyn std::error::Error + 'static)) -> Response {
     tracing::error!(error = fault, "the request failed");
-    answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+    StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }

@@ -8,8 +8,23 @@ use http::request::Parts;
 use store::{Chat, TaskKey};
 
 use crate::error::RouteError;
-use crate::session::KnownVisitor;
+use crate::session::Visitor;
 use crate::state::Room;
+
+/// The chat in the path, where the session has one of that id.
+pub(crate) struct MaybeChat(pub(crate) Option<Chat>);
+
+impl FromRequestParts<Arc<Room>> for MaybeChat {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+        let id = ChatId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
+        let Visitor(Some(owner)) = Visitor::from_request_parts(parts, room).await? else {
+            return Ok(Self(None));
+        };
+        let chat = room.store.sessions().find_chat(&room.tenant, &id).await?;
+        Ok(Self(chat.filter(|chat| chat.owner == owner)))
+    }
+}
 
 /// The chat in the path.
 pub(crate) struct OwnedChat(pub(crate) Chat);
@@ -17,12 +32,8 @@ pub(crate) struct OwnedChat(pub(crate) Chat);
 impl FromRequestParts<Arc<Room>> for OwnedChat {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
-        let chat = ChatId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
-        let KnownVisitor(owner) = KnownVisitor::from_request_parts(parts, room).await?;
-        let chat = room.store.sessions().find_chat(&room.tenant, &chat).await?;
-        chat.filter(|chat| chat.owner == owner)
-            .map(Self)
-            .ok_or(RouteError::NotFound)
+        let MaybeChat(chat) = MaybeChat::from_request_parts(parts, room).await?;
+        chat.map(Self).ok_or(RouteError::NotFound)
     }
 }
 
@@ -36,7 +47,9 @@ impl FromRequestParts<Arc<Room>> for OwnedTask {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
         let id = TaskId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
-        let KnownVisitor(owner) = KnownVisitor::from_request_parts(parts, room).await?;
+        let Visitor(owner) = Visitor::from_request_parts(parts, room).await?;
+        let owner = owner.ok_or(RouteError::NotFound)?;
+        tracing::Span::current().record("task.id", tracing::field::display(&id));
         let task = room.find_task(&owner, id).await?.ok_or(RouteError::NotFound)?;
         Ok(Self { task, owner })
     }

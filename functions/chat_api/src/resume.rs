@@ -8,7 +8,7 @@ use domain::MessageId;
 use http::StatusCode;
 
 use crate::error::RouteError;
-use crate::owned::OwnedChat;
+use crate::owned::MaybeChat;
 use crate::relay::Relay;
 use crate::state::Room;
 use crate::turn::{self, Turn};
@@ -17,11 +17,10 @@ use crate::turn::{self, Turn};
 /// that is not there (or not the asker's) has no running answer either.
 pub(crate) async fn resume(
     State(room): State<Arc<Room>>,
-    chat: Result<OwnedChat, RouteError>,
+    MaybeChat(chat): MaybeChat,
 ) -> Result<Response, RouteError> {
-    let OwnedChat(chat) = match chat {
-        Err(RouteError::NotFound) => return Ok(StatusCode::NO_CONTENT.into_response()),
-        chat => chat?,
+    let Some(chat) = chat else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let tasks = room.tasks_of(&chat).await?;
     let Some(running) = tasks.iter().rfind(|task| !turn::rests(task.status.state)) else {

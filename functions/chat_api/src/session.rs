@@ -10,6 +10,8 @@ use domain::{ExposeSecret, Owner, SecretString, Tenant};
 use http::header::COOKIE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
+use tracing::Span;
+use tracing::field::display;
 use url::Url;
 
 use crate::error::RouteError;
@@ -26,6 +28,7 @@ pub(crate) struct Visitor(pub(crate) Option<Owner>);
 impl FromRequestParts<Arc<Room>> for Visitor {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+        Span::current().record("tenant.id", display(&room.tenant));
         let Some(token) = token(&parts.headers, &room.tenant) else {
             return Ok(Self(None));
         };
@@ -35,18 +38,11 @@ impl FromRequestParts<Arc<Room>> for Visitor {
             .sessions()
             .find_session(&room.tenant, &hash, room.clock.now())
             .await?;
-        Ok(Self(session.map(|session| session.owner)))
-    }
-}
-
-/// The owner behind the request's session; without one the request is answered as if there were nothing here.
-pub(crate) struct KnownVisitor(pub(crate) Owner);
-
-impl FromRequestParts<Arc<Room>> for KnownVisitor {
-    type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
-        let Visitor(owner) = Visitor::from_request_parts(parts, room).await?;
-        owner.map(Self).ok_or(RouteError::NotFound)
+        let owner = session.map(|session| session.owner);
+        if let Some(owner) = &owner {
+            Span::current().record("requester", display(owner));
+        }
+        Ok(Self(owner))
     }
 }
 

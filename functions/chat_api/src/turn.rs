@@ -64,11 +64,13 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// The task that the next message of the user continues: the newest, when it waits for the user's word.
+/// The task that the next message of the user continues: the newest, when it waits for the user's word. Of several
+/// made at the same time the one that waits counts.
 pub(crate) fn waiting(tasks: &[Task]) -> Option<&Task> {
+    let newest = tasks.iter().map(|task| task.created_at).max()?;
     tasks
-        .last()
-        .filter(|task| task.status.state == TaskState::InputRequired)
+        .iter()
+        .rfind(|task| task.created_at == newest && task.status.state == TaskState::InputRequired)
 }
 
 /// True where a task gives its answer now: it is over, waits for the user, or nothing was heard of it in time.

@@ -39,7 +39,7 @@ impl IntoResponse for RouteError {
             Self::Contended => later(&message),
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "too_large",
+                "payload_too_large",
                 "the result does not fit into the task's record",
             ),
             Self::Store(fault @ (StoreError::Throttled { .. } | StoreError::Unavailable { .. })) => {
@@ -54,7 +54,8 @@ impl IntoResponse for RouteError {
                     error = &fault as &dyn std::error::Error,
                     "the notification was not stored"
                 );
-                answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+                // The front gives this its constant words and the request id.
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
             }
         }
     }

@@ -125,6 +125,9 @@ impl FromRequestParts<Arc<Receiver>> for Addressed {
             agent: receiver.host.clone(),
             id,
         };
+        let span = tracing::Span::current();
+        span.record("tenant.id", tracing::field::display(&key.tenant));
+        span.record("task.id", tracing::field::display(&key.id));
         let now = receiver.clock.now();
         let stored = receiver
             .store

@@ -156,6 +156,7 @@ async fn a_message_after_a_finished_task_starts_a_new_one_in_the_same_context() 
             .chunks(),
     );
     world.work().await;
+    world.clock.advance(Duration::from_secs(1));
     let second = last_card(
         &browser
             .post(&app, "/api/chat", &says("c1", "m2", "two"))

@@ -1,3 +1,10 @@
 //! The whole system, from outside.
 
+mod ai_sdk;
 mod architecture;
+mod foreign;
+mod isolation;
+mod lifecycle;
+mod load;
+mod rubbish;
+mod walk;

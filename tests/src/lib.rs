@@ -1,1 +1,88 @@
-//! Placeholder.
+//! What the whole-system tests and the benches share: the local system in this process with a clock that they move,
+//! and users who talk to it over HTTP as anybody would.
+
+pub mod binary;
+pub mod peers;
+pub mod user;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{ManualClock, SystemEntropy, Timestamp};
+use local::{Data, Options, System};
+use serde_json::Value;
+
+pub use user::{Answer, User};
+
+/// The folder of the crate `tests`.
+#[must_use]
+pub fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The local system in this process.
+pub struct Local {
+    /// The system itself.
+    pub system: System,
+    /// Its clock, which stands still unless moved.
+    pub clock: Arc<ManualClock>,
+    endpoints: Value,
+}
+
+impl Local {
+    /// Starts on a free port with an in-memory store.
+    pub async fn start() -> Self {
+        Self::start_with(Data::Memory).await
+    }
+
+    /// Starts with the given data.
+    pub async fn start_with(data: Data) -> Self {
+        // 2026-01-01, a Thursday.
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_261_600_000)));
+        let options = Options {
+            port: 0,
+            data,
+            clock: clock.clone(),
+            entropy: Arc::new(SystemEntropy),
+            // The tests sweep when they want to.
+            sweep_every: None,
+            ..Options::default()
+        };
+        let system = System::start(options).await.expect("the local system starts");
+        let endpoints = serde_json::to_value(system.endpoints()).expect("endpoints are JSON");
+        Self { system, clock, endpoints }
+    }
+
+    /// What `endpoints.json` holds.
+    #[must_use]
+    pub fn endpoints(&self) -> &Value {
+        &self.endpoints
+    }
+
+    /// A text of `endpoints.json`, by JSON pointer.
+    #[must_use]
+    pub fn endpoint(&self, pointer: &str) -> &str {
+        self.endpoints.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no {pointer}"))
+    }
+
+    /// A new guest of a tenant, with a browser session of their own.
+    #[must_use]
+    pub fn user(&self, tenant: &str) -> User {
+        User::new(self.endpoint(&format!("/tenants/{tenant}/base")))
+    }
+
+    /// Moves the clock ahead and lets the sweeper look once.
+    pub async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.system.sweep().await;
+    }
+}
+
+/// The Python interpreter with the SDK, which `tests/run` installs.
+#[must_use]
+pub fn python() -> PathBuf {
+    let python = folder().join(".tools/venv/bin/python");
+    assert!(python.exists(), "{} is missing: `tests/run tools` installs it", python.display());
+    python
+}

@@ -19,7 +19,7 @@ const MAX_LINE: usize = 4 * 1024 * 1024;
 pub(crate) enum ClientError {
     #[error("nobody answers at {0}; start the system with `switchyard up`")]
     NotRunning(Url),
-    #[error("the answer of {0} broke off")]
+    #[error("{0} did not answer to the end")]
     BrokeOff(Url),
     #[error("{}", refusal(*.status, .body))]
     Refused { status: StatusCode, body: Value },
@@ -113,7 +113,8 @@ impl Client {
         }
         let response = match tokio::time::timeout(PATIENCE, request.send()).await {
             Ok(Ok(response)) => response,
-            _ => return Err(ClientError::NotRunning(url)),
+            Ok(Err(fault)) if fault.is_connect() => return Err(ClientError::NotRunning(url)),
+            Ok(Err(_)) | Err(_) => return Err(ClientError::BrokeOff(url)),
         };
         let status = response.status();
         if status.is_success() {

@@ -22,6 +22,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 pub(crate) struct Database {
     pub(crate) url: Url,
     pub(crate) store: Store,
+    engine: Engine,
     serving: JoinHandle<()>,
     stop: watch::Sender<bool>,
 }
@@ -39,9 +40,10 @@ impl Database {
         let address = listener.local_addr().map_err(StartError::part("database"))?;
         let url = Url::parse(&format!("http://{address}/")).map_err(StartError::part("database"))?;
         let (stop, mut stopped) = watch::channel(false);
+        let served = engine.clone();
         let serving = tokio::spawn(async move {
             let stopped = async move { queue::stopped(&mut stopped).await };
-            if let Err(reason) = dynoxide::server::serve_with_shutdown(listener, engine, stopped).await {
+            if let Err(reason) = dynoxide::server::serve_with_shutdown(listener, served, stopped).await {
                 tracing::error!(reason, "the database ended");
             }
         });
@@ -50,6 +52,7 @@ impl Database {
         let database = Self {
             url,
             store,
+            engine,
             serving,
             stop,
         };
@@ -64,6 +67,12 @@ impl Database {
 }
 
 impl Database {
+    /// How many items lie in all tables together.
+    pub(crate) fn items(&self) -> Result<i64, String> {
+        let stats = self.engine.table_stats().map_err(|fault| fault.to_string())?;
+        Ok(stats.iter().map(|table| table.item_count).sum())
+    }
+
     /// Stops: idle connections are closed, requests that run may end.
     pub(crate) async fn stop(self) {
         let _gone = self.stop.send(true);

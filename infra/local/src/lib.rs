@@ -25,6 +25,7 @@ mod functions;
 mod gateway;
 mod index;
 mod options;
+mod probe;
 mod queue;
 mod registration;
 pub mod sandbox;

@@ -2,6 +2,7 @@
 //! Delivery is at least once and a wake may be lost with the process; the tables know what is due.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,14 @@ const AGAIN: [Duration; 3] = [
 pub(crate) struct Door {
     channel: mpsc::Sender<(Wake, Duration)>,
     waiting: Waiting,
+    losing: Arc<AtomicBool>,
+}
+
+impl Door {
+    /// From now on every wake is lost, or none; see [`crate::System::lose_wakes`].
+    pub(crate) fn lose(&self, all: bool) {
+        self.losing.store(all, Ordering::SeqCst);
+    }
 }
 
 /// The other end of the channel.
@@ -80,6 +89,7 @@ pub(crate) fn channel() -> (Door, Queue) {
         Door {
             channel: sender,
             waiting: waiting.clone(),
+            losing: Arc::default(),
         },
         Queue {
             channel: receiver,
@@ -91,6 +101,9 @@ pub(crate) fn channel() -> (Door, Queue) {
 #[async_trait]
 impl WakeDoor for Door {
     async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
+        if self.losing.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         if delay.is_zero() && !self.waiting.enter(wake) {
             return Ok(());
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use auth::Grant;
 use axum::serve::ListenerExt;
-use domain::{AgentName, ExposeSecret, InvalidId, SecretString};
+use domain::{AgentName, Clock, Entropy, ExposeSecret, InvalidId, SecretString};
 use outbound::open_meteo::Bases;
 use store::Store;
 use task_sweeper::Swept;
@@ -31,6 +31,8 @@ use crate::{Data, Endpoints, Live, Options, StartError, TenantEndpoints, endpoin
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
+/// How long a folder that another system holds is waited for.
+const LET_GO: Duration = Duration::from_secs(1);
 /// How long the registry's token lives: longer than anybody leaves a local system running.
 const REGISTRY_TOKEN: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The name of the database in a data folder.
@@ -43,7 +45,12 @@ pub struct System {
     sweeper: task_sweeper::State,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
-    database: Database,
+    pub(crate) database: Database,
+    pub(crate) secrets: Secrets,
+    pub(crate) router: axum::Router,
+    pub(crate) door: queue::Door,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
     _folder: Option<Folder>,
 }
 
@@ -55,7 +62,7 @@ impl System {
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let folder = match &options.data {
             Data::Memory => None,
-            Data::Folder(path) => Some(Folder::open(path)?),
+            Data::Folder(path) => Some(open(path).await?),
         };
         let file = |name: &str| folder.as_ref().map(|folder| folder.file(name));
         let lists: Vec<_> = file(endpoints::FILE)
@@ -80,7 +87,7 @@ impl System {
         let (stop, stopped) = watch::channel(false);
         let shared = Shared::new(
             database.store.clone(),
-            Arc::new(door),
+            Arc::new(door.clone()),
             (options.clock.clone(), options.entropy.clone()),
             &secrets,
             &endpoints,
@@ -88,18 +95,16 @@ impl System {
         let (gateway, workers) = assemble(&shared, &options, &names, &secrets, &endpoints)?;
         let sweeper = shared.sweeper();
 
+        let router = gateway.into_router(index::page(&endpoints));
         let mut parts = vec![
-            serve(
-                listener,
-                gateway.into_router(index::page(&endpoints)),
-                stopped.clone(),
-            ),
+            serve(listener, router.clone(), stopped.clone()),
             tokio::spawn(queue.run(workers, stopped.clone())),
         ];
         if let Some(every) = options.sweep_every {
             parts.push(tokio::spawn(sweep_often(sweeper.clone(), every, stopped)));
         }
         let store = database.store.clone();
+        let Options { clock, entropy, .. } = options;
         let system = Self {
             endpoints,
             store,
@@ -107,6 +112,11 @@ impl System {
             stop,
             parts,
             database,
+            secrets,
+            router,
+            door,
+            clock,
+            entropy,
             _folder: folder,
         };
         match system.announce(&registry_token, &lists).await {
@@ -173,6 +183,17 @@ impl Names {
             host: AgentName::parse("host")?,
             weather: AgentName::parse(weather_agent::NAME)?,
         })
+    }
+}
+
+/// Opens the folder; a system that is just being stopped, or was killed, gets a moment to let go of it.
+async fn open(path: &Path) -> Result<Folder, StartError> {
+    let deadline = Instant::now() + LET_GO;
+    loop {
+        match Folder::open(path) {
+            Err(StartError::Busy(_)) if Instant::now() < deadline => tokio::time::sleep(LET_GO / 20).await,
+            opened => return opened,
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use self::session::Sessions;
 use self::show::Show;
 use super::Failure;
 use super::place::{self, Place};
-use crate::client::{Call, Client, ClientError, below};
+use crate::client::{Begun, Call, Client, ClientError, below};
 
 /// How long to wait before a broken stream of events is opened again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -52,20 +52,18 @@ impl Chat {
         let base = place::tenant(&endpoints, &self.tenant)?.base.clone();
         let mut sessions = Sessions::load(self.place.beside("chat.json"))?;
         let known = sessions.of(&base).clone();
-        let chat = match self.chat {
+        let wanted = self.chat.is_some();
+        let chat = match self.chat.or(known.chat.filter(|_| !self.new)) {
             Some(chat) => chat,
-            None => match known.chat.filter(|_| !self.new) {
-                Some(last) => last,
-                None => ChatId::parse(&SystemEntropy.uuid().to_string()).map_err(Failure::other)?,
-            },
+            None => new_chat()?,
         };
-        sessions.of(&base).chat = Some(chat.clone());
         let client = Client::new().map_err(Failure::other)?;
         let wait = Duration::from_secs(self.wait);
         let mut talk = Talk {
             client,
             base,
             chat,
+            wanted,
             sessions,
             wait,
         };
@@ -81,6 +79,8 @@ struct Talk {
     client: Client,
     base: Url,
     chat: ChatId,
+    /// The chat was asked for by its id, so no other will do.
+    wanted: bool,
     sessions: Sessions,
     wait: Duration,
 }
@@ -122,27 +122,16 @@ impl Talk {
         let deadline = Instant::now() + self.wait;
         let id = SystemEntropy.uuid().to_string();
         let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": prompt}]});
-        let body = json!({"id": self.chat, "message": message, "trigger": "submit-message"});
-        let cookie = self.sessions.of(&self.base).cookie.clone();
-        let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
-        let begun = self
-            .client
-            .send(Call {
-                cookie: cookie.as_deref(),
-                ..call
-            })
-            .await?;
-        if let Some(cookie) = begun.cookie() {
-            self.sessions.of(&self.base).cookie = Some(cookie);
-        }
-        self.sessions.save()?;
-
         let mut show = Show::default();
-        let mut chunks = begun.events();
-        while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
-            show.chunk(&chunk);
+        while !show.answered && show.task.is_none() {
+            let mut chunks = self.begin(&message, deadline).await?.events();
+            while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
+                show.chunk(&chunk);
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
         }
-        drop(chunks);
         if !show.answered {
             self.follow(&mut show, deadline).await?;
         }
@@ -151,6 +140,50 @@ impl Talk {
                 Err(Failure::Other(format!("the task {task} is {state}")))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Sends the message. It carries its own id, so sending it again after an answer broke off says nothing twice.
+    async fn begin(&mut self, message: &Value, deadline: Instant) -> Result<Begun, Failure> {
+        let mut broke_off = false;
+        loop {
+            let body = json!({"id": self.chat, "message": message, "trigger": "submit-message"});
+            let cookie = self.sessions.of(&self.base).cookie.clone();
+            let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
+            let fault = match self
+                .client
+                .send(Call {
+                    cookie: cookie.as_deref(),
+                    ..call
+                })
+                .await
+            {
+                Ok(begun) => {
+                    let known = self.sessions.of(&self.base);
+                    known.cookie = begun.cookie().or(cookie);
+                    known.chat = Some(self.chat.clone());
+                    self.sessions.save()?;
+                    return Ok(begun);
+                }
+                Err(fault) => fault,
+            };
+            match &fault {
+                // The remembered chat is of a session that is over: its owner is somebody else now.
+                ClientError::Refused {
+                    status: StatusCode::NOT_FOUND,
+                    ..
+                } if !self.wanted => {
+                    (self.chat, self.wanted) = (new_chat()?, true);
+                    continue;
+                }
+                ClientError::BrokeOff(_) => broke_off = true,
+                ClientError::NotRunning(_) if broke_off => {}
+                _ => return Err(fault.into()),
+            }
+            if Instant::now() >= deadline {
+                return Err(fault.into());
+            }
+            tokio::time::sleep(AGAIN).await;
         }
     }
 
@@ -209,6 +242,10 @@ impl Talk {
         show.answer(messages.as_array().map(Vec::as_slice).unwrap_or_default());
         Ok(())
     }
+}
+
+fn new_chat() -> Result<ChatId, Failure> {
+    ChatId::parse(&SystemEntropy.uuid().to_string()).map_err(Failure::other)
 }
 
 /// A text field of a JSON value.

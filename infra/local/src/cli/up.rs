@@ -30,7 +30,7 @@ pub(super) struct Up {
     #[arg(long, value_name = "NAME")]
     live: Vec<Live>,
     /// Which log lines are shown, such as `info` or `warn,host_agent=debug`
-    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    #[arg(long, value_name = "FILTER", default_value = "warn,dynoxide=error")]
     log: LogFilter,
 }
 

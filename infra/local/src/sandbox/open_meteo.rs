@@ -44,6 +44,10 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (StatusCode::BAD_REQUEST, Json(json!({ "error": true, "reason": self.0 }))).into_response()
+        (
+            StatusCode::BAD_REQUEST,
+            Json(json!({ "error": true, "reason": self.0 })),
+        )
+            .into_response()
     }
 }

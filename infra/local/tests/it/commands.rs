@@ -171,3 +171,98 @@ async fn a_minted_token_opens_its_one_door() {
     let nonsense = switchyard(&["token", "--tenant", "acme", "--for", "x", "--data", data]);
     assert!(sentence(&nonsense).contains("--for takes"));
 }
+
+#[test]
+fn a_prompt_is_answered_in_the_terminal_and_the_next_one_goes_on_in_the_same_chat() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let up = Up::start(place.path(), &[]);
+    let chat =
+        |more: &[&str]| switchyard(&[&["chat", "--tenant", "acme", "--data", data][..], more].concat());
+    let remembered = || {
+        let text = std::fs::read_to_string(place.path().join("chat.json")).unwrap();
+        let known: serde_json::Value = serde_json::from_str(&text).unwrap();
+        known.as_object().unwrap().values().next().unwrap().clone()
+    };
+
+    let first = chat(&["Will it rain in Oslo tomorrow?"]);
+    assert_eq!(first.status.code(), Some(0), "{first:?}");
+    let told = out(&first);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(
+        lines[0].starts_with("[task ") && lines[0].contains("] submitted"),
+        "the card at once: {told}"
+    );
+    assert!(told.contains("  … "), "progress: {told}");
+    assert!(
+        told.contains("Oslo") && told.contains("sandbox"),
+        "the answer: {told}"
+    );
+    let known = remembered();
+
+    let second = chat(&["And what can you do?"]);
+    assert_eq!(second.status.code(), Some(0), "{second:?}");
+    assert_eq!(remembered(), known, "the same session, the same chat");
+    let other = chat(&["--new", "Weather in Paris today?"]);
+    assert_eq!(other.status.code(), Some(0), "{other:?}");
+    assert_eq!(remembered()["cookie"], known["cookie"]);
+    assert_ne!(remembered()["chat"], known["chat"]);
+
+    // Somebody else's session does not get into the chat by its id.
+    let id = known["chat"].as_str().unwrap();
+    std::fs::remove_file(place.path().join("chat.json")).unwrap();
+    let stranger = chat(&["--chat", id, "hello"]);
+    assert_eq!(stranger.status.code(), Some(1));
+    assert!(sentence(&stranger).contains("404"));
+    drop(up);
+}
+
+#[test]
+fn lines_from_the_standard_input_make_a_conversation() {
+    use std::io::Write;
+    use std::process::Stdio;
+
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let _up = Up::start(place.path(), &[]);
+    let mut chat = crate::binary::command(&["chat", "--tenant", "globex", "--data", data]);
+    let mut chat = chat.stdin(Stdio::piped()).spawn().unwrap();
+    chat.stdin
+        .take()
+        .unwrap()
+        .write_all("Weather in Rome today?\nWeather in Bergen today?\n".as_bytes())
+        .unwrap();
+    let output = chat.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = out(&output);
+    assert!(
+        told.find("Rome").unwrap() < told.find("Bergen").unwrap(),
+        "{told}"
+    );
+    assert_eq!(told.matches("] submitted").count(), 2, "{told}");
+}
+
+#[test]
+fn a_task_survives_its_process_and_its_client_sees_it_finish() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let mut up = Up::start(place.path(), &[]);
+    let port = up.endpoints.gateway.port().unwrap().to_string();
+    let asked = crate::binary::command(&[
+        "chat",
+        "--tenant",
+        "acme",
+        "--data",
+        data,
+        "Weather in Oslo and Madrid?",
+    ]);
+    let asked = { asked }.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    up.child.kill().unwrap();
+    up.child.wait().unwrap();
+    let mut again = crate::binary::command(&["up", "--port", &port, "--data", data]);
+    up.child = again.spawn().unwrap();
+    let output = asked.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(out(&output).contains("Madrid on"), "{output:?}");
+}

@@ -29,10 +29,14 @@ pub(super) async fn forecast(
     let latitude: f64 = number(&query, "latitude")?;
     let longitude: f64 = number(&query, "longitude")?;
     if !(-90.0..=90.0).contains(&latitude) {
-        return Err(Refusal::new(format!("Latitude must be in range of -90 to 90°. Given: {latitude:?}.")));
+        return Err(Refusal::new(format!(
+            "Latitude must be in range of -90 to 90°. Given: {latitude:?}."
+        )));
     }
     if !(-180.0..=180.0).contains(&longitude) {
-        return Err(Refusal::new(format!("Longitude must be in range of -180 to 180°. Given: {longitude:?}.")));
+        return Err(Refusal::new(format!(
+            "Longitude must be in range of -180 to 180°. Given: {longitude:?}."
+        )));
     }
     let units = Units::read(&query)?;
     let columns = columns(&query)?;
@@ -59,13 +63,18 @@ pub(super) async fn forecast(
     });
     if let (Value::Object(answer), false) = (&mut answer, columns.is_empty()) {
         let dates: Vec<NaiveDate> = first.iter_days().take_while(|date| *date <= last).collect();
-        let days: Vec<Weather> =
-            dates.iter().map(|date| weather::weather(latitude, longitude, elevation, *date)).collect();
+        let days: Vec<Weather> = dates
+            .iter()
+            .map(|date| weather::weather(latitude, longitude, elevation, *date))
+            .collect();
         let mut names = Map::from_iter([("time".to_owned(), json!("iso8601"))]);
         let mut daily = Map::from_iter([("time".to_owned(), json!(dates))]);
         for column in columns {
             names.insert(column.name().into(), column.unit(units).into());
-            daily.insert(column.name().into(), days.iter().map(|day| column.value(day, units)).collect());
+            daily.insert(
+                column.name().into(),
+                days.iter().map(|day| column.value(day, units)).collect(),
+            );
         }
         answer.insert("daily_units".into(), names.into());
         answer.insert("daily".into(), daily.into());
@@ -75,11 +84,17 @@ pub(super) async fn forecast(
 
 fn number<T: FromStr>(query: &Parameters, name: &str) -> Result<T, Refusal> {
     let text = query.get(name).ok_or_else(|| Refusal::missing(name))?;
-    text.trim().parse().map_err(|_| Refusal::new(format!("Value of type 'Float' required for key '{name}'.")))
+    text.trim()
+        .parse()
+        .map_err(|_| Refusal::new(format!("Value of type 'Float' required for key '{name}'.")))
 }
 
 /// The range of days asked for: dates, or a number of days around today.
-fn range(query: &Parameters, today: NaiveDate, utc_today: NaiveDate) -> Result<(NaiveDate, NaiveDate), Refusal> {
+fn range(
+    query: &Parameters,
+    today: NaiveDate,
+    utc_today: NaiveDate,
+) -> Result<(NaiveDate, NaiveDate), Refusal> {
     let date = |name: &str| match query.get(name) {
         None => Ok(None),
         Some(text) => NaiveDate::parse_from_str(text, "%Y-%m-%d")
@@ -90,7 +105,8 @@ fn range(query: &Parameters, today: NaiveDate, utc_today: NaiveDate) -> Result<(
         (Some(first), Some(last)) => {
             for name in ["forecast_days", "past_days"] {
                 if query.contains_key(name) {
-                    let reason = format!("Parameter '{name}' is mutually exclusive with 'start_date' and 'end_date'");
+                    let reason =
+                        format!("Parameter '{name}' is mutually exclusive with 'start_date' and 'end_date'");
                     return Err(Refusal::new(reason));
                 }
             }
@@ -100,7 +116,8 @@ fn range(query: &Parameters, today: NaiveDate, utc_today: NaiveDate) -> Result<(
             let (earliest, latest) = (utc_today - Days::new(PAST), utc_today + Days::new(AHEAD));
             for (name, date) in [("start_date", first), ("end_date", last)] {
                 if date < earliest || date > latest {
-                    let reason = format!("Parameter '{name}' is out of allowed range from {earliest} to {latest}");
+                    let reason =
+                        format!("Parameter '{name}' is out of allowed range from {earliest} to {latest}");
                     return Err(Refusal::new(reason));
                 }
             }
@@ -112,7 +129,9 @@ fn range(query: &Parameters, today: NaiveDate, utc_today: NaiveDate) -> Result<(
             // No days at all would end the range before it begins.
             Ok((today - Days::new(past), today + Days::new(ahead) - Days::new(1)))
         }
-        _ => Err(Refusal::new("Both 'start_date' and 'end_date' must be set in the url")),
+        _ => Err(Refusal::new(
+            "Both 'start_date' and 'end_date' must be set in the url",
+        )),
     }
 }
 
@@ -121,7 +140,9 @@ fn days(query: &Parameters, name: &str, called: &str, default: u64, most: u64) -
         None => Ok(default),
         Some(text) => match text.parse::<u64>() {
             Ok(days) if days <= most => Ok(days),
-            _ => Err(Refusal::new(format!("{called} is invalid. Allowed range 0 to {most}. Given {text}."))),
+            _ => Err(Refusal::new(format!(
+                "{called} is invalid. Allowed range 0 to {most}. Given {text}."
+            ))),
         },
     }
 }
@@ -137,23 +158,41 @@ impl Units {
     fn read(query: &Parameters) -> Result<Self, Refusal> {
         let pick = |name: &str, kind: &str, known: &[(&str, &'static str)]| match query.get(name) {
             None => Ok(known.first().map_or("", |(_, unit)| unit)),
-            Some(text) => known.iter().find(|(word, _)| word == text).map(|(_, unit)| *unit).ok_or_else(|| {
-                Refusal::new(format!("Cannot initialize {kind} from invalid String value {text} for key {name}"))
-            }),
+            Some(text) => known
+                .iter()
+                .find(|(word, _)| word == text)
+                .map(|(_, unit)| *unit)
+                .ok_or_else(|| {
+                    Refusal::new(format!(
+                        "Cannot initialize {kind} from invalid String value {text} for key {name}"
+                    ))
+                }),
         };
         Ok(Self {
-            temperature: pick("temperature_unit", "TemperatureUnit", &[("celsius", "°C"), ("fahrenheit", "°F")])?,
+            temperature: pick(
+                "temperature_unit",
+                "TemperatureUnit",
+                &[("celsius", "°C"), ("fahrenheit", "°F")],
+            )?,
             wind: pick(
                 "wind_speed_unit",
                 "WindspeedUnit",
                 &[("kmh", "km/h"), ("ms", "m/s"), ("mph", "mp/h"), ("kn", "kn")],
             )?,
-            precipitation: pick("precipitation_unit", "PrecipitationUnit", &[("mm", "mm"), ("inch", "inch")])?,
+            precipitation: pick(
+                "precipitation_unit",
+                "PrecipitationUnit",
+                &[("mm", "mm"), ("inch", "inch")],
+            )?,
         })
     }
 
     fn temperature(self, celsius: f64) -> f64 {
-        if self.temperature == "°F" { rounded(celsius * 1.8 + 32.0, 10.0) } else { celsius }
+        if self.temperature == "°F" {
+            rounded(celsius * 1.8 + 32.0, 10.0)
+        } else {
+            celsius
+        }
     }
 
     fn wind(self, kmh: f64) -> f64 {
@@ -167,7 +206,11 @@ impl Units {
     }
 
     fn inches(self, value: f64, per_inch: f64) -> f64 {
-        if self.precipitation == "inch" { rounded(value / per_inch, 1000.0) } else { value }
+        if self.precipitation == "inch" {
+            rounded(value / per_inch, 1000.0)
+        } else {
+            value
+        }
     }
 }
 
@@ -209,10 +252,14 @@ fn columns(query: &Parameters) -> Result<Vec<Column>, Refusal> {
         .split(',')
         .filter(|name| !name.is_empty())
         .map(|name| {
-            let known = COLUMNS.iter().find(|(_, known)| *known == name).map(|(column, _)| *column);
+            let known = COLUMNS
+                .iter()
+                .find(|(_, known)| *known == name)
+                .map(|(column, _)| *column);
             known.ok_or_else(|| {
-                let reason =
-                    format!("Cannot initialize ForecastVariableDaily from invalid String value {name} for key daily");
+                let reason = format!(
+                    "Cannot initialize ForecastVariableDaily from invalid String value {name} for key daily"
+                );
                 Refusal::new(reason)
             })
         })
@@ -221,7 +268,10 @@ fn columns(query: &Parameters) -> Result<Vec<Column>, Refusal> {
 
 impl Column {
     fn name(self) -> &'static str {
-        COLUMNS.iter().find(|(column, _)| *column == self).map_or("", |(_, name)| name)
+        COLUMNS
+            .iter()
+            .find(|(column, _)| *column == self)
+            .map_or("", |(_, name)| name)
     }
 
     fn unit(self, units: Units) -> &'static str {

@@ -43,11 +43,27 @@ pub(super) fn places() -> &'static [Place] {
 }
 
 fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
+    table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split('\t').collect())
 }
 
 fn place(row: &[&'static str], countries: &HashMap<&str, (&'static str, u32)>) -> Option<Place> {
-    let [id, name, latitude, longitude, elevation, feature, code, admin1, timezone, population, others] = row else {
+    let [
+        id,
+        name,
+        latitude,
+        longitude,
+        elevation,
+        feature,
+        code,
+        admin1,
+        timezone,
+        population,
+        others,
+    ] = row
+    else {
         return None;
     };
     let (country, country_id) = countries.get(code).copied()?;
@@ -80,9 +96,13 @@ pub(super) fn search(text: &str, country_code: Option<&str>) -> Vec<&'static Pla
         return Vec::new();
     }
     let within = |place: &Place| {
-        area.is_empty() || [place.country, place.admin1, place.country_code].map(fold).contains(&area)
+        area.is_empty()
+            || [place.country, place.admin1, place.country_code]
+                .map(fold)
+                .contains(&area)
     };
-    let in_country = |place: &Place| country_code.is_none_or(|code| code.eq_ignore_ascii_case(place.country_code));
+    let in_country =
+        |place: &Place| country_code.is_none_or(|code| code.eq_ignore_ascii_case(place.country_code));
     let rank = |place: &Place| {
         if place.folded.contains(&name) {
             Some(0)
@@ -129,8 +149,13 @@ pub(super) fn zone_of(latitude: f64, longitude: f64) -> Tz {
 
 /// Metres above the sea of a coordinate, from the nearest place of which it is known.
 pub(super) fn elevation_of(latitude: f64, longitude: f64) -> f64 {
-    let near = |place: &&Place| (place.latitude - latitude).abs() < 0.3 && (place.longitude - longitude).abs() < 0.3;
-    places().iter().filter(near).find_map(|place| place.elevation).unwrap_or(38.0)
+    let near =
+        |place: &&Place| (place.latitude - latitude).abs() < 0.3 && (place.longitude - longitude).abs() < 0.3;
+    places()
+        .iter()
+        .filter(near)
+        .find_map(|place| place.elevation)
+        .unwrap_or(38.0)
 }
 
 #[cfg(test)]
@@ -138,8 +163,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &[&str]) {
-        let found: Vec<String> =
-            search(text, None).iter().take(expect.len().max(1)).map(|p| format!("{} {}", p.name, p.country_code)).collect();
+        let found: Vec<String> = search(text, None)
+            .iter()
+            .take(expect.len().max(1))
+            .map(|p| format!("{} {}", p.name, p.country_code))
+            .collect();
         assert_eq!(found, expect, "{text}");
     }
 
@@ -149,7 +177,10 @@ mod tests {
         assert!(places().len() > 500);
         for place in places() {
             assert!(place.timezone.parse::<Tz>().is_ok(), "{place:?}");
-            assert!(place.latitude.abs() <= 90.0 && place.longitude.abs() <= 180.0, "{place:?}");
+            assert!(
+                place.latitude.abs() <= 90.0 && place.longitude.abs() <= 180.0,
+                "{place:?}"
+            );
         }
     }
 
@@ -179,7 +210,11 @@ mod tests {
 
     #[test]
     fn a_country_code_narrows() {
-        assert!(search("Paris", Some("US")).iter().all(|place| place.country_code == "US"));
+        assert!(
+            search("Paris", Some("US"))
+                .iter()
+                .all(|place| place.country_code == "US")
+        );
     }
 
     #[test]

@@ -41,22 +41,39 @@ enum Of {
 
 /// The weather of a day at a place.
 pub(super) fn weather(latitude: f64, longitude: f64, elevation: f64, date: NaiveDate) -> Weather {
-    let curve = |of: Of, knot_days: i64| noise(seed(latitude, longitude, of), i64::from(date.num_days_from_ce()), knot_days);
+    let curve = |of: Of, knot_days: i64| {
+        noise(
+            seed(latitude, longitude, of),
+            i64::from(date.num_days_from_ce()),
+            knot_days,
+        )
+    };
     let north = latitude.abs();
 
     let season = season(latitude, date);
-    let usual = 27.0 - 0.0058 * north * north + 0.18 * north * season - 0.006 * elevation;
+    let usual = 28.0 - 0.0055 * north * north + 0.18 * north * season - 0.006 * elevation;
     let mean = usual + (curve(Of::Warmth, 3) - 0.5) * (4.0 + north / 7.0);
     let half_range = 2.5 + 3.0 * curve(Of::Range, 2);
 
     // The belt of the deserts is dry, the equator and the westerlies are wet.
-    let belt = if (15.0..32.0).contains(&north) { -0.15 } else { 0.04 };
+    let belt = if (15.0..32.0).contains(&north) {
+        -0.15
+    } else {
+        0.04
+    };
     let wetness = (curve(Of::Wetness, 2) + belt).clamp(0.0, 1.0);
     let wet = wetness > 0.55;
-    let precipitation =
-        if wet { round(0.2 + 22.0 * ((wetness - 0.55) / 0.45).powf(1.8), 10.0) } else { 0.0 };
-    let probability =
-        (if wet { 52.0 + 46.0 * ((wetness - 0.55) / 0.3).min(1.0) } else { 60.0 * wetness * wetness }).round();
+    let precipitation = if wet {
+        round(0.2 + 22.0 * ((wetness - 0.55) / 0.45).powf(1.8), 10.0)
+    } else {
+        0.0
+    };
+    let probability = (if wet {
+        52.0 + 46.0 * ((wetness - 0.55) / 0.3).min(1.0)
+    } else {
+        60.0 * wetness * wetness
+    })
+    .round();
 
     let cloud = (wetness * 1.6).min(1.0);
     // Clouds keep the nights warm and the days cool.
@@ -64,14 +81,24 @@ pub(super) fn weather(latitude: f64, longitude: f64, elevation: f64, date: Naive
     let (temperature_max, temperature_min) = (round(mean + half_range, 10.0), round(mean - half_range, 10.0));
     let cold = temperature_max <= 1.5;
     let wind = round(4.0 + 38.0 * curve(Of::Wind, 2).powi(2) + 8.0 * cloud, 10.0);
-    let code = code(Sky { precipitation, cloud, cold, warm: temperature_max >= 24.0, kind: curve(Of::Kind, 1) });
+    let code = code(Sky {
+        precipitation,
+        cloud,
+        cold,
+        warm: temperature_max >= 24.0,
+        kind: curve(Of::Kind, 1),
+    });
     Weather {
         code,
         temperature_max,
         temperature_min,
         precipitation,
         probability,
-        snowfall: if cold { round(precipitation * 0.7, 100.0) } else { 0.0 },
+        snowfall: if cold {
+            round(precipitation * 0.7, 100.0)
+        } else {
+            0.0
+        },
         wind,
         gusts: round(wind * 1.7 + 4.0, 10.0),
         wind_direction: (360.0 * curve(Of::Direction, 3)).floor(),
@@ -88,7 +115,13 @@ struct Sky {
 }
 
 fn code(sky: Sky) -> u8 {
-    let Sky { precipitation, cloud, cold, warm, kind } = sky;
+    let Sky {
+        precipitation,
+        cloud,
+        cold,
+        warm,
+        kind,
+    } = sky;
     let step = |light: u8, moderate: u8, heavy: u8, bounds: (f64, f64)| match precipitation {
         mm if mm < bounds.0 => light,
         mm if mm < bounds.1 => moderate,
@@ -124,7 +157,8 @@ fn season(latitude: f64, date: NaiveDate) -> f64 {
 
 /// Seconds from sunrise to sunset.
 fn daylight(latitude: f64, date: NaiveDate) -> f64 {
-    let tilt = -23.44_f64.to_radians() * (std::f64::consts::TAU * (f64::from(date.ordinal()) + 10.0) / 365.25).cos();
+    let tilt =
+        -23.44_f64.to_radians() * (std::f64::consts::TAU * (f64::from(date.ordinal()) + 10.0) / 365.25).cos();
     let angle = -latitude.clamp(-89.9, 89.9).to_radians().tan() * tilt.tan();
     86_400.0 * angle.clamp(-1.0, 1.0).acos() / std::f64::consts::PI
 }
@@ -147,7 +181,10 @@ fn noise(seed: u64, day: i64, knot_days: i64) -> f64 {
 /// Places within about ten kilometres share their weather.
 fn seed(latitude: f64, longitude: f64, of: Of) -> u64 {
     let cell = |degrees: f64| ((degrees * 10.0).round() as i64).cast_unsigned();
-    mix(cell(latitude).wrapping_mul(0x1_0001).wrapping_add(cell(longitude)) ^ mix(of as u64 + 1))
+    mix(cell(latitude)
+        .wrapping_mul(0x1_0001)
+        .wrapping_add(cell(longitude))
+        ^ mix(of as u64 + 1))
 }
 
 /// The finalizer of SplitMix64.
@@ -164,12 +201,22 @@ mod tests {
 
     fn year(latitude: f64, longitude: f64) -> Vec<Weather> {
         let first = NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
-        first.iter_days().take(365).map(|date| weather(latitude, longitude, 20.0, date)).collect()
+        first
+            .iter_days()
+            .take(365)
+            .map(|date| weather(latitude, longitude, 20.0, date))
+            .collect()
     }
 
     #[test]
     fn what_falls_fits_the_code_and_the_temperature() {
-        for (latitude, longitude) in [(59.9, 10.7), (25.2, 55.3), (-33.9, 151.2), (1.3, 103.8), (69.6, 18.9)] {
+        for (latitude, longitude) in [
+            (59.9, 10.7),
+            (25.2, 55.3),
+            (-33.9, 151.2),
+            (1.3, 103.8),
+            (69.6, 18.9),
+        ] {
             let days = year(latitude, longitude);
             for day in &days {
                 assert_eq!(day.precipitation > 0.0, day.code >= 51, "{day:?}");
@@ -177,7 +224,10 @@ mod tests {
                 assert!(day.temperature_min <= day.temperature_max, "{day:?}");
                 assert!((0.0..=100.0).contains(&day.probability), "{day:?}");
                 assert!((day.precipitation > 0.0) == (day.probability > 50.0), "{day:?}");
-                assert!(day.gusts > day.wind && (0.0..360.0).contains(&day.wind_direction), "{day:?}");
+                assert!(
+                    day.gusts > day.wind && (0.0..360.0).contains(&day.wind_direction),
+                    "{day:?}"
+                );
                 assert!((0.0..=86_400.0).contains(&day.sunshine), "{day:?}");
             }
             let wet = days.iter().filter(|day| day.code >= 51).count();
@@ -187,7 +237,8 @@ mod tests {
 
     #[test]
     fn seasons_follow_the_hemisphere() {
-        let mean = |days: &[Weather]| days.iter().map(|day| day.temperature_max).sum::<f64>() / days.len() as f64;
+        let mean =
+            |days: &[Weather]| days.iter().map(|day| day.temperature_max).sum::<f64>() / days.len() as f64;
         let (oslo, sydney) = (year(59.9, 10.7), year(-33.9, 151.2));
         assert!(mean(&oslo[181..212]) > mean(&oslo[0..31]) + 10.0);
         assert!(mean(&sydney[0..31]) > mean(&sydney[181..212]) + 5.0);

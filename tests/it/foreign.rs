@@ -1,0 +1,67 @@
+//! Foreign agents: written with the official Python SDK, registered by their card's URL, delegated to.
+
+use std::time::Duration;
+
+use tests::binary::{self, Up};
+use tests::peers::CurrencyAgent;
+use tests::{User, binary::free_port};
+
+/// The command registers the agent, the host finds it, the SDK's own push brings the result.
+async fn registered_and_used(generation: &str) {
+    let agent = CurrencyAgent::start(generation, 0.3);
+    let data = tempfile::tempdir().expect("a folder");
+    let up = Up::start(data.path(), free_port());
+    let folder = data.path().to_str().expect("a path");
+    let registered =
+        binary::run(&["agent", "register", &agent.card, "--tag", "type:currency", "--scope", "global", "--data", folder]);
+    assert!(registered.status.success(), "{registered:?}");
+    let listed = binary::run(&["agents", "--data", folder]);
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("currency"), "{listed:?}");
+
+    let user = User::new(up.base("acme"));
+    let answer = user.ask("How much is 100 euros in kroner?").await;
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert_eq!(task["agentType"], "currency", "{task:#}");
+    assert!(task["artifacts"].to_string().contains("1160.00 NOK"), "{task:#}");
+    assert_eq!(agent.runs().await, 1, "asked once");
+    // What it will not do comes back as its own words.
+    let answer = user.ask("Convert some money between currencies").await;
+    let task = user.until(&answer.task_id(), &["rejected", "failed"]).await;
+    assert!(task.to_string().contains("amount and two currencies"), "{task:#}");
+    assert_eq!(up.terminate(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_python_agent_of_1_0_is_registered_and_delegated_to() {
+    registered_and_used("1.0").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_python_agent_of_0_3_is_registered_and_delegated_to() {
+    registered_and_used("0.3").await;
+}
+
+/// The system is killed while the foreign agent works; its push finds nobody. After the restart the host asks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_found_nobody_is_fetched_after_the_restart() {
+    let agent = CurrencyAgent::start("1.0", 1.5);
+    let data = tempfile::tempdir().expect("a folder");
+    let port = free_port();
+    let mut up = Up::start(data.path(), port);
+    let folder = data.path().to_str().expect("a path");
+    let registered =
+        binary::run(&["agent", "register", &agent.card, "--tag", "type:currency", "--scope", "global", "--data", folder]);
+    assert!(registered.status.success(), "{registered:?}");
+    let user = User::new(up.base("acme"));
+    let stream = user.ask("How much is 100 euros in kroner?");
+    let id = tokio::time::timeout(Duration::from_secs(60), stream).await.expect("it answers").task_id();
+    if user.task(&id).await["status"]["state"] != "completed" {
+        up.kill();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        drop(up);
+        let up = Up::start(data.path(), port);
+        let task = user.until(&id, &["completed"]).await;
+        assert!(task["artifacts"].to_string().contains("1160.00 NOK"), "{task:#}");
+        drop(up);
+    }
+}

@@ -1,0 +1,135 @@
+//! A user: a session cookie, a chat, and patience.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+/// A client of one tenant's chat API with its own session.
+pub struct User {
+    base: String,
+    http: reqwest::Client,
+    cookie: Mutex<Option<String>>,
+}
+
+/// An HTTP answer, read whole.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: reqwest::header::HeaderMap,
+    /// The body.
+    pub text: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {:?}", self.text))
+    }
+
+    /// The chunks of a UI message stream, without the closing `[DONE]`, which must be there.
+    #[must_use]
+    pub fn chunks(&self) -> Vec<Value> {
+        let data: Vec<&str> = self.text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+        assert_eq!(data.last(), Some(&"[DONE]"), "the stream is whole: {:?}", self.text);
+        data[..data.len() - 1].iter().map(|chunk| serde_json::from_str(chunk).expect("a chunk is JSON")).collect()
+    }
+
+    /// The task id of the first task part of a stream.
+    #[must_use]
+    pub fn task_id(&self) -> String {
+        let chunks = self.chunks();
+        let task = chunks.iter().find(|chunk| chunk["type"] == "data-task").unwrap_or_else(|| panic!("no task part: {chunks:#?}"));
+        assert_eq!(task["data"]["artifactType"], "task");
+        task["data"]["taskId"].as_str().expect("a task id").to_owned()
+    }
+
+    /// The text that the stream adds up to.
+    #[must_use]
+    pub fn said(&self) -> String {
+        self.chunks().iter().filter(|chunk| chunk["type"] == "text-delta").filter_map(|chunk| chunk["delta"].as_str().map(str::to_owned)).collect()
+    }
+}
+
+/// A plain HTTP client; the only one the tests make.
+#[must_use]
+pub fn http() -> reqwest::Client {
+    #[expect(clippy::disallowed_methods, reason = "the tests call the system from outside")]
+    reqwest::Client::builder()
+        .timeout(Duration::from_secs(90))
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client")
+}
+
+impl User {
+    /// A user of the tenant whose base URL this is.
+    #[must_use]
+    pub fn new(base: &str) -> Self {
+        Self { base: base.trim_end_matches('/').to_owned(), http: http(), cookie: Mutex::new(None) }
+    }
+
+    /// A call with the session cookie.
+    pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        let cookie = self.cookie.lock().expect("no panic under the lock").clone();
+        if let Some(cookie) = cookie {
+            request = request.header("cookie", cookie);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let response = request.send().await.unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        let (status, headers) = (response.status(), response.headers().clone());
+        if let Some(set) = headers.get("set-cookie").and_then(|value| value.to_str().ok()) {
+            let pair = set.split(';').next().unwrap_or_default().to_owned();
+            *self.cookie.lock().expect("no panic under the lock") = Some(pair);
+        }
+        let text = response.text().await.unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        Answer { status, headers, text }
+    }
+
+    /// GET.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call(Method::GET, path, None).await
+    }
+
+    /// A prompt in a chat; the answer is the whole stream.
+    pub async fn chat(&self, chat: &str, message_id: &str, prompt: &str) -> Answer {
+        let message = json!({ "id": message_id, "role": "user", "parts": [{ "type": "text", "text": prompt }] });
+        let body = json!({ "id": chat, "messages": [message], "trigger": "submit-message", "messageId": null });
+        self.call(Method::POST, "/api/chat", Some(body)).await
+    }
+
+    /// A prompt in a chat of its own.
+    pub async fn ask(&self, prompt: &str) -> Answer {
+        let id = domain::MessageId::random(&domain::SystemEntropy).to_string();
+        let answer = self.chat(&format!("chat-{id}"), &id, prompt).await;
+        assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+        answer
+    }
+
+    /// The task as the API shows it.
+    pub async fn task(&self, id: &str) -> Value {
+        let answer = self.get(&format!("/api/tasks/{id}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+        answer.json()
+    }
+
+    /// Waits until the task is in one of the states, and gives it.
+    pub async fn until(&self, id: &str, states: &[&str]) -> Value {
+        let mut last = Value::Null;
+        for _ in 0..600 {
+            last = self.task(id).await;
+            if states.iter().any(|state| last["status"]["state"] == *state) {
+                return last;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("task {id} never became one of {states:?}: {last:#}")
+    }
+}

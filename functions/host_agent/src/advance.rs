@@ -267,7 +267,7 @@ fn without_bulk(kind: EventKind, now: Timestamp) -> EventKind {
         let remote_task_id: Option<RemoteTaskId> = job.remote_task_id().cloned();
         let remote = domain::RemoteUpdate {
             state: TaskState::Failed,
-            text: Some(format!("The result of {} is too large to keep.", job.agent_name)),
+            text: Some("its result is too large to keep.".to_owned()),
             at: Some(now),
         };
         job.artifacts.clear();

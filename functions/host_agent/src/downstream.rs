@@ -40,10 +40,7 @@ impl Host {
     /// Sends a prepared job's message; the same bytes with every try.
     pub(crate) async fn send(&self, task: &Task, mut job: Job, now: Timestamp) -> Done {
         let Some(token) = self.open_webhook_token(task, &job) else {
-            let reason = format!(
-                "{} cannot be asked again: the key for it is gone.",
-                job.agent_name
-            );
+            let reason = "it cannot be asked again: the key for its message is gone.";
             job.give_up(TaskState::Failed, reason, now);
             return Done::of(job);
         };
@@ -80,7 +77,7 @@ impl Host {
                 );
                 job.updated_at = now;
                 if !error.is_retryable() || self.patience.is_used_up(&job) {
-                    let (state, reason) = failure(&job, &error);
+                    let (state, reason) = failure(&error);
                     job.give_up(state, reason, now);
                 }
                 Done::of(job)
@@ -125,7 +122,8 @@ impl Host {
                 Done::of(job)
             }
             Err(error) if error.is_retryable() => {
-                let (_, reason) = failure(&job, &error);
+                let (_, reason) = failure(&error);
+                let reason = format!("Your answer did not reach {}: {reason}", job.agent_name);
                 Done {
                     job,
                     heard: None,
@@ -133,7 +131,7 @@ impl Host {
                 }
             }
             Err(error) => {
-                let (state, reason) = failure(&job, &error);
+                let (state, reason) = failure(&error);
                 job.give_up(state, reason, now);
                 Done::of(job)
             }
@@ -148,7 +146,7 @@ impl Host {
                 job.note(remote.into_notification(), now);
             }
             Err(CallError::Refused(A2aError::TaskNotFound)) => {
-                let reason = format!("{} knows nothing of the task any more.", job.agent_name);
+                let reason = "it knows nothing of the task any more.";
                 job.give_up(TaskState::Failed, reason, now);
             }
             Err(error) => {
@@ -326,33 +324,29 @@ fn webhook_place(task: &Task, number: u32) -> String {
     format!("webhook/{}/{}/{}/{number}", task.tenant, task.agent, task.id)
 }
 
-/// What to tell the user of a call that failed for good.
-fn failure(job: &Job, error: &CallError) -> (TaskState, String) {
-    let agent = &job.agent_name;
+/// What to tell the user of a call that failed for good; "it" is the agent, which is named beside it.
+fn failure(error: &CallError) -> (TaskState, String) {
     let reason = match error {
         CallError::Refused(refused) => {
-            let said = llm::clean(&refused.to_string(), REASON_MAX);
             let state = match refused {
                 A2aError::UnsupportedOperation(_)
                 | A2aError::ContentTypeNotSupported
                 | A2aError::InvalidParams(_) => TaskState::Rejected,
                 _ => TaskState::Failed,
             };
-            return (state, format!("{agent} refused: {said}"));
+            return (state, llm::clean(&refused.to_string(), REASON_MAX));
         }
         CallError::Unreachable { .. } | CallError::Timeout => {
-            format!("{agent} cannot be reached at the moment.")
+            "it cannot be reached at the moment.".to_owned()
         }
         CallError::Status(status) if error.is_retryable() => {
-            format!("{agent} does not answer properly at the moment (status {status}).")
+            format!("it does not answer properly at the moment (status {status}).")
         }
         CallError::Unauthorized { .. } | CallError::Forbidden { .. } => {
-            format!("{agent} does not let us in: it wants other credentials.")
+            "it does not let us in; it wants other credentials.".to_owned()
         }
-        CallError::NotAllowed(_) => format!("The address of {agent} may not be called."),
-        CallError::BadAnswer(_) | CallError::Status(_) => {
-            format!("{agent} gave an answer that cannot be used.")
-        }
+        CallError::NotAllowed(_) => "its address may not be called.".to_owned(),
+        CallError::BadAnswer(_) | CallError::Status(_) => "it gave an answer that cannot be used.".to_owned(),
     };
     (TaskState::Failed, reason)
 }

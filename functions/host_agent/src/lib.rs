@@ -123,7 +123,6 @@ pub fn build(parts: Parts) -> Result<State, BuildError> {
 }
 
 /// The whole function, paths relative to the host's URL.
-#[must_use]
 pub fn router(state: State) -> Router {
     let dress = Front {
         clock: Arc::clone(&state.agent.clock),

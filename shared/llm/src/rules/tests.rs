@@ -245,7 +245,7 @@ fn status_is_asked_for_in_many_words() {
     for prompt in [
         format!("How is my task {ID} doing?"),
         format!("status of task {ID}"),
-        format!("{ID}"),
+        ID.to_owned(),
         format!("what about task {ID}"),
         format!("is {ID} done yet?"),
         format!("How is my task \"{}\" doing", ID.to_uppercase()),

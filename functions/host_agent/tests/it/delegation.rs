@@ -1,0 +1,280 @@
+use domain::{JobState, TaskState};
+use serde_json::json;
+
+use crate::world::{Reply, WEBHOOK, remote, status, world, world_with};
+
+#[tokio::test]
+async fn a_job_is_stored_sent_without_waiting_and_linked() {
+    let (world, weather) = world().await;
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+
+    assert_eq!(
+        status(&task),
+        (TaskState::Working, "Weather Agent is working on it.".into())
+    );
+    let JobState::Linked { remote_task_id, .. } = &task.jobs[0].state else {
+        panic!("{:?}", task.jobs)
+    };
+    assert_eq!(remote_task_id.as_str(), "r-1");
+    assert!(
+        task.history
+            .iter()
+            .any(|said| said.text() == "Asking Weather Agent …"),
+        "the user is told at once"
+    );
+
+    let calls = weather.calls("SendMessage");
+    assert_eq!(calls.len(), 1);
+    let params = &calls[0]["params"];
+    let message = &params["message"];
+    assert_eq!(message["parts"][0]["text"], "Will it rain in Oslo tomorrow?");
+    assert_eq!(message["messageId"], json!(task.jobs[0].message_id.as_str()));
+    assert_eq!(message["contextId"], json!(task.context_id.as_str()));
+    assert!(message.get("taskId").is_none(), "the agent makes its own task");
+    let settings = &params["configuration"];
+    assert_eq!(settings["returnImmediately"], json!(true));
+    assert!(
+        settings["acceptedOutputModes"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("text/plain"))
+    );
+    let push = &settings["taskPushNotificationConfig"];
+    assert_eq!(push["url"], json!(WEBHOOK));
+    let token = push["token"].as_str().unwrap();
+    assert!(auth::token::matches(&task.jobs[0].webhook.hash, token));
+    assert_eq!(auth::token::webhook_task(token), Some(task.id));
+    assert!(
+        !serde_json::to_string(&task).unwrap().contains(token),
+        "only its hash, and sealed"
+    );
+    assert!(weather.tokens()[0].starts_with("Bearer ey"));
+}
+
+#[tokio::test]
+async fn a_notification_completes_the_task_with_the_agents_artifacts() {
+    let (world, weather) = world().await;
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &["Rain, 4 °C."]))
+        .await;
+    let task = world.wake(task.id).await;
+    assert_eq!(status(&task), (TaskState::Completed, "Rain, 4 °C.".into()));
+    assert_eq!(task.artifacts.len(), 1);
+    assert_eq!(task.artifacts[0].name.as_deref(), Some("Forecast"));
+    assert_eq!(weather.asked.lock().unwrap().len(), 1, "nothing else was asked");
+    // A doubled wake changes nothing.
+    let rev = task.rev;
+    assert_eq!(world.wake(task.id).await.rev, rev);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_done_at_once_needs_no_webhook() {
+    let (world, weather) = world().await;
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])})),
+    );
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    assert_eq!(status(&task), (TaskState::Completed, "Dry.".into()));
+
+    let message = json!({"messageId": "x", "role": "ROLE_AGENT", "parts": [{"text": "Snow."}]});
+    weather.then("SendMessage", Reply::Result(json!({"message": message})));
+    let task = world.ask("Will it rain in Bergen tomorrow?").await;
+    assert_eq!(status(&task), (TaskState::Completed, "Snow.".into()));
+    assert_eq!(task.artifacts[0].text(), "Snow.");
+}
+
+#[tokio::test]
+async fn a_result_that_came_without_artifacts_is_fetched() {
+    let (world, weather) = world().await;
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &[]))
+        .await;
+    weather.then("GetTask", Reply::Status(503));
+    let waiting = world.wake(task.id).await;
+    assert_eq!(waiting.status.state, TaskState::Working, "tried again later");
+    world.clock.advance(std::time::Duration::from_secs(2));
+    weather.then(
+        "GetTask",
+        Reply::Result(remote("r-1", "COMPLETED", None, &["Rain."])),
+    );
+    let task = world.wake(task.id).await;
+    assert_eq!(status(&task), (TaskState::Completed, "Rain.".into()));
+    assert_eq!(weather.calls("GetTask")[1]["params"]["id"], json!("r-1"));
+}
+
+#[tokio::test]
+async fn the_parts_of_a_prompt_go_out_together_and_come_back_as_paragraphs() {
+    let (world, weather) = world().await;
+    let flats = world.peer("flats").await;
+    world.registered(
+        json!([world.weather(), world.flats()]),
+        json!({"weather": "global", "flats": "global"}),
+    );
+    flats.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-2", "SUBMITTED", None, &[])})),
+    );
+    let task = world.ask("weather in Oslo and a flat for two in Oslo").await;
+    assert_eq!(task.jobs.len(), 2);
+    assert_eq!(
+        weather.calls("SendMessage")[0]["params"]["message"]["parts"][0]["text"],
+        "weather in Oslo"
+    );
+    assert_eq!(
+        flats.calls("SendMessage")[0]["params"]["message"]["parts"][0]["text"],
+        "a flat for two in Oslo"
+    );
+    assert!(
+        task.history
+            .iter()
+            .any(|said| said.text() == "Asking Weather Agent and Flat Finder …")
+    );
+
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &["Rain."]))
+        .await;
+    let half = world.wake(task.id).await;
+    assert_eq!(half.status.state, TaskState::Working);
+    world
+        .notified(task.id, 1, remote("r-2", "FAILED", Some("all taken"), &[]))
+        .await;
+    let task = world.wake(task.id).await;
+    let expected = "Weather Agent: Rain.\n\nFlat Finder could not do it: all taken";
+    assert_eq!(status(&task), (TaskState::Completed, expected.into()));
+    assert_eq!(task.artifacts[0].artifact_id, "0-forecast");
+}
+
+#[tokio::test]
+async fn what_every_agent_failed_or_refused_ends_so_with_the_reason() {
+    let (world, weather) = world().await;
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "FAILED", Some("no such place"), &[])})),
+    );
+    let task = world.ask("Will it rain in Xyzzy?").await;
+    assert_eq!(
+        status(&task),
+        (
+            TaskState::Failed,
+            "Weather Agent could not do it: no such place".into()
+        )
+    );
+
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-2", "REJECTED", Some("not me"), &[])})),
+    );
+    let task = world.ask("Will it rain in Oslo?").await;
+    assert_eq!(
+        status(&task),
+        (
+            TaskState::Rejected,
+            "Weather Agent could not do it: not me".into()
+        )
+    );
+
+    weather.then("SendMessage", Reply::Error(-32005, "Incompatible content types"));
+    let task = world.ask("Will it rain in Rome?").await;
+    assert_eq!(task.status.state, TaskState::Rejected);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_push_is_asked_without() {
+    let (world, weather) = world().await;
+    weather.then(
+        "SendMessage",
+        Reply::Error(-32003, "Push Notification is not supported"),
+    );
+    let task = world.ask("Will it rain in Oslo?").await;
+    assert_eq!(task.status.state, TaskState::Working);
+    let calls = weather.calls("SendMessage");
+    assert!(
+        calls[1]["params"]["configuration"]
+            .get("taskPushNotificationConfig")
+            .is_none()
+    );
+    assert_eq!(calls[0]["params"]["message"], calls[1]["params"]["message"]);
+}
+
+#[tokio::test]
+async fn what_fits_nobody_is_answered_here() {
+    let (world, weather) = world().await;
+    let task = world.ask("Write a poem about love").await;
+    let (state, text) = status(&task);
+    assert_eq!(state, TaskState::Completed);
+    assert!(text.contains("Weather Agent"), "{text}");
+    assert!(task.jobs.is_empty() && weather.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_switched_off_host_delegates_nothing() {
+    let world = world_with(|parts, _| parts.enabled = false).await;
+    let task = world.ask("Will it rain in Oslo?").await;
+    assert_eq!(task.status.state, TaskState::Rejected);
+}
+
+#[tokio::test]
+async fn a_follow_up_in_words_goes_to_the_agent_used_last() {
+    let (world, weather) = world().await;
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])})),
+    );
+    world.ask("Will it rain in Oslo tomorrow?").await;
+    world.clock.advance(std::time::Duration::from_secs(5));
+    world.ask("and in Bergen?").await;
+    let calls = weather.calls("SendMessage");
+    assert_eq!(
+        calls[1]["params"]["message"]["parts"][0]["text"],
+        "Will it rain in Bergen tomorrow?"
+    );
+}
+
+#[tokio::test]
+async fn no_agent_is_asked_twice_because_a_push_overtook_an_acknowledgement() {
+    let (world, weather) = world().await;
+    let flats = world.peer("flats").await;
+    world.registered(
+        json!([world.weather(), world.flats()]),
+        json!({"weather": "global", "flats": "global"}),
+    );
+    let late = json!({"task": remote("r-1", "SUBMITTED", None, &[])});
+    weather.then("SendMessage", Reply::Slow(300, late));
+    flats.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-2", "SUBMITTED", None, &[])})),
+    );
+    let id = world
+        .say(
+            "user-1",
+            "m-1",
+            "weather in Oslo and a flat for two in Oslo",
+            None,
+        )
+        .await;
+    let push = async {
+        while weather.calls("SendMessage").is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        world
+            .notified(id, 0, remote("r-1", "WORKING", Some("On it"), &[]))
+            .await;
+    };
+    let (task, ()) = tokio::join!(world.wake(id), push);
+    assert_eq!(weather.calls("SendMessage").len(), 1);
+    assert_eq!(
+        flats.calls("SendMessage").len(),
+        1,
+        "its acknowledgement was not lost"
+    );
+    let linked: Vec<_> = task
+        .jobs
+        .iter()
+        .map(|job| job.remote_task_id().unwrap().as_str())
+        .collect();
+    assert_eq!(linked, ["r-1", "r-2"]);
+    assert_eq!(task.jobs[0].remote().unwrap().text.as_deref(), Some("On it"));
+}

@@ -1,0 +1,157 @@
+use domain::TaskState;
+use host_agent::Directory;
+use serde_json::json;
+
+use crate::world::{Reply, remote, status, world, world_with};
+
+const ORDER: &str = "Where is my order 4711?";
+
+#[tokio::test]
+async fn of_a_tenant_type_only_the_tenants_own_agent_is_chosen() {
+    let world = world_with(|_, _| {}).await;
+    let (own, other) = (world.peer("own").await, world.peer("other").await);
+    let mut ours = world.card(9, "own", "Horizon", &["type:horizon", "tenant_id:acme"], ORDER);
+    ours["tenant"] = json!("acme");
+    let mut theirs = world.card(
+        1,
+        "other",
+        "Horizon",
+        &["type:horizon", "tenant_id:globex"],
+        ORDER,
+    );
+    theirs["tenant"] = json!("globex");
+    world.registered(json!([theirs, ours]), json!({"horizon": "tenant"}));
+    world.ask(ORDER).await;
+    assert_eq!(
+        (own.calls("SendMessage").len(), other.calls("SendMessage").len()),
+        (1, 0)
+    );
+}
+
+#[tokio::test]
+async fn another_tenants_agent_is_never_chosen_even_when_it_is_all_there_is() {
+    let world = world_with(|_, _| {}).await;
+    let other = world.peer("other").await;
+    let theirs = |tags: &[&str], tenant: serde_json::Value| {
+        let mut card = world.card(1, "other", "Horizon", tags, ORDER);
+        card["tenant"] = tenant;
+        card
+    };
+    for (agent, scope) in [
+        (
+            theirs(&["type:horizon", "tenant_id:globex"], json!("globex")),
+            "tenant",
+        ),
+        (
+            theirs(&["type:horizon", "tenant_id:globex"], json!(null)),
+            "tenant",
+        ),
+        (
+            theirs(&["type:horizon", "tenant_id:globex"], json!(null)),
+            "global",
+        ),
+        (theirs(&["type:horizon"], json!("globex")), "global"),
+        (
+            theirs(&["type:horizon", "tenant_id:acme"], json!("globex")),
+            "tenant",
+        ),
+        (
+            theirs(
+                &["type:horizon", "tenant_id:acme", "tenant_id:globex"],
+                json!(null),
+            ),
+            "tenant",
+        ),
+        // Its own tag is missing: it is nobody's.
+        (theirs(&["type:horizon"], json!(null)), "tenant"),
+    ] {
+        world.registered(json!([agent]), json!({ "horizon": scope }));
+        let id = world
+            .say(
+                "user-1",
+                domain::MessageId::derived(&format!("{agent}{scope}")).as_str(),
+                ORDER,
+                None,
+            )
+            .await;
+        let task = world.wake(id).await;
+        assert!(task.jobs.is_empty(), "{agent} {scope}");
+        assert!(
+            !status(&task).1.contains("Horizon"),
+            "not even its name is shown: {}",
+            status(&task).1
+        );
+    }
+    assert!(other.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn tags_are_matched_within_one_skill() {
+    let world = world_with(|_, _| {}).await;
+    let mut card = world.card(1, "own", "Horizon", &["type:horizon", "tenant_id:globex"], ORDER);
+    card["card"]["skills"].as_array_mut().unwrap().push(json!({
+        "id": "t", "name": "Other", "description": "Other", "tags": ["type:other", "tenant_id:acme"]
+    }));
+    world.registered(json!([card]), json!({"horizon": "tenant", "other": "tenant"}));
+    assert!(world.ask(ORDER).await.jobs.is_empty());
+}
+
+#[tokio::test]
+async fn a_type_that_nobody_declared_is_not_used() {
+    let (world, weather) = world().await;
+    world.registered(json!([world.weather()]), json!({}));
+    assert!(world.ask("Will it rain in Oslo?").await.jobs.is_empty());
+    assert!(weather.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_healthy_agent_is_preferred_and_the_host_never_asks_itself() {
+    let world = world_with(|_, _| {}).await;
+    let (sick, well) = (world.peer("sick").await, world.peer("well").await);
+    let example = "Will it rain in Oslo?";
+    let mut first = world.card(1, "sick", "Sick", &["type:weather"], example);
+    first["health"]["ok"] = json!(false);
+    let second = world.card(2, "well", "Well", &["type:weather"], example);
+    let mut itself = world.card(0, "x", "Itself", &["type:weather"], example);
+    itself["card"]["supportedInterfaces"][0]["url"] = json!(crate::world::URL);
+    world.registered(json!([itself, first, second]), json!({"weather": "global"}));
+    world.ask(example).await;
+    assert_eq!(
+        (sick.calls("SendMessage").len(), well.calls("SendMessage").len()),
+        (0, 1)
+    );
+}
+
+#[tokio::test]
+async fn a_registry_that_is_down_is_asked_again_and_then_named() {
+    let (world, _weather) = world().await;
+    world.registry_is_down();
+    let mut task = world.ask("Will it rain in Oslo?").await;
+    for _ in 0..4 {
+        world.clock.advance(std::time::Duration::from_secs(60));
+        task = world.wake(task.id).await;
+    }
+    let expected = "The registry of agents cannot be asked at the moment.";
+    assert_eq!(status(&task), (TaskState::Failed, expected.into()));
+}
+
+#[tokio::test]
+async fn a_fixed_agent_gets_everything() {
+    let world = world_with(|parts, server| {
+        let card = format!("{}/fixed/card", server.uri()).parse().unwrap();
+        parts.directory = Directory::fixed(parts.outbound.clone(), card);
+    })
+    .await;
+    let fixed = world.peer("fixed").await;
+    let card = world.card(1, "fixed", "Fixed", &[], "x")["card"].clone();
+    wiremock::Mock::given(wiremock::matchers::path("/fixed/card"))
+        .respond_with(wiremock::ResponseTemplate::new(200).set_body_json(card))
+        .mount(&world.server)
+        .await;
+    fixed.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "COMPLETED", None, &["Roses."])})),
+    );
+    let task = world.ask("Write a poem about love").await;
+    assert_eq!(status(&task), (TaskState::Completed, "Roses.".into()));
+}

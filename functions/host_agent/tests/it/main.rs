@@ -1,0 +1,14 @@
+//! The host agent over a real store, with scripted agents and a scripted registry.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
+
+mod delegation;
+mod discovery;
+mod own_tasks;
+mod waiting;
+mod world;

@@ -1,0 +1,227 @@
+use std::time::Duration;
+
+use domain::{Clock as _, TaskState};
+use serde_json::json;
+
+use crate::world::{Reply, World, remote, status, world};
+
+const RAIN: &str = "Will it rain in Oslo tomorrow?";
+
+async fn later(world: &World, seconds: u64, task: domain::TaskId) -> domain::Task {
+    world.clock.advance(Duration::from_secs(seconds));
+    world.wake(task).await
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_reached_gets_the_same_bytes_again() {
+    let (world, weather) = world().await;
+    weather
+        .then("SendMessage", Reply::Status(503))
+        .then("SendMessage", Reply::Status(503));
+    let task = world.ask(RAIN).await;
+    assert_eq!(
+        status(&task),
+        (TaskState::Working, "Asking Weather Agent …".into())
+    );
+    let wakes: Vec<Duration> = world
+        .door
+        .0
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|(_, delay)| *delay)
+        .collect();
+    assert_eq!(
+        wakes.last(),
+        Some(&Duration::from_secs(1)),
+        "woken again after a second"
+    );
+    assert_eq!(weather.calls("SendMessage").len(), 1);
+    world.wake(task.id).await;
+    assert_eq!(weather.calls("SendMessage").len(), 1, "not before its time");
+    later(&world, 1, task.id).await;
+    let task = later(&world, 5, task.id).await;
+    assert_eq!(status(&task).1, "Weather Agent is working on it.");
+    let sent: Vec<_> = weather
+        .calls("SendMessage")
+        .iter()
+        .map(|call| call["params"].clone())
+        .collect();
+    assert_eq!(sent.len(), 3);
+    assert!(sent.iter().all(|params| *params == sent[0]));
+}
+
+#[tokio::test]
+async fn an_agent_that_stays_away_fails_the_task_with_a_clear_reason() {
+    let (world, weather) = world().await;
+    for _ in 0..9 {
+        weather.then("SendMessage", Reply::Status(502));
+    }
+    let mut task = world.ask(RAIN).await;
+    for _ in 0..4 {
+        task = later(&world, 60, task.id).await;
+    }
+    let (state, text) = status(&task);
+    assert_eq!(state, TaskState::Failed);
+    assert!(
+        text.contains("Weather Agent could not do it: it does not answer properly"),
+        "{text}"
+    );
+    assert_eq!(weather.calls("SendMessage").len(), 4);
+}
+
+#[tokio::test]
+async fn a_silent_agent_is_asked_at_growing_intervals_and_then_given_up_as_unknown() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    let born = world.clock.now().millis();
+    let mut looked_at = Vec::new();
+    let mut state = task.status.state;
+    for _ in 0..40 {
+        let Some(due) = world.due_at(task.id).await else {
+            break;
+        };
+        let now = world.clock.now().millis();
+        world
+            .clock
+            .advance(Duration::from_millis(u64::try_from(due.millis() - now).unwrap()));
+        let before = weather.calls("GetTask").len();
+        state = world.wake(task.id).await.status.state;
+        if weather.calls("GetTask").len() > before {
+            looked_at.push((world.clock.now().millis() - born) / 1_000);
+        }
+        if state == TaskState::Unknown {
+            break;
+        }
+    }
+    assert_eq!(state, TaskState::Unknown);
+    assert_eq!(looked_at[..3], [15, 45, 75]);
+    assert!(looked_at.len() < 10, "{looked_at:?}");
+    let (_, text) = status(&world.task(task.id).await);
+    assert!(
+        text.contains("Nothing was heard from Weather Agent within 30 minutes"),
+        "{text}"
+    );
+
+    // Not terminal: a late result is still taken.
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &["Rain."]))
+        .await;
+    assert_eq!(
+        status(&world.wake(task.id).await),
+        (TaskState::Completed, "Rain.".into())
+    );
+}
+
+#[tokio::test]
+async fn a_lost_notification_is_made_good_by_a_look() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    weather.then(
+        "GetTask",
+        Reply::Result(remote("r-1", "COMPLETED", None, &["Rain."])),
+    );
+    let task = later(&world, 15, task.id).await;
+    assert_eq!(status(&task), (TaskState::Completed, "Rain.".into()));
+}
+
+#[tokio::test]
+async fn an_agent_that_forgot_its_task_fails_it() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    weather.then("GetTask", Reply::Error(-32001, "Task not found"));
+    let task = later(&world, 15, task.id).await;
+    assert_eq!(task.status.state, TaskState::Failed);
+    assert!(
+        status(&task).1.contains("knows nothing of the task"),
+        "{}",
+        status(&task).1
+    );
+}
+
+#[tokio::test]
+async fn an_agents_question_is_put_to_the_user_and_the_answer_handed_on_once() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    world
+        .notified(
+            task.id,
+            0,
+            remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
+        )
+        .await;
+    let task = world.wake(task.id).await;
+    assert_eq!(status(&task), (TaskState::InputRequired, "Which Oslo?".into()));
+    let rev = task.rev;
+    assert_eq!(
+        world.wake(task.id).await.rev,
+        rev,
+        "a second look changes nothing"
+    );
+
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "WORKING", None, &[])})),
+    );
+    world
+        .say("user-1", "answer-1", "The one in Norway", Some(task.id))
+        .await;
+    let task = world.wake(task.id).await;
+    assert_eq!(task.status.state, TaskState::Working);
+    let calls = weather.calls("SendMessage");
+    let message = &calls[1]["params"]["message"];
+    assert_eq!(message["taskId"], json!("r-1"));
+    assert_eq!(message["parts"][0]["text"], "The one in Norway");
+    world.wake(task.id).await;
+    assert_eq!(weather.calls("SendMessage").len(), 2);
+
+    // A second question is not answered with the first answer.
+    world
+        .notified(
+            task.id,
+            0,
+            remote("r-1", "INPUT_REQUIRED", Some("Which day?"), &[]),
+        )
+        .await;
+    let task = world.wake(task.id).await;
+    assert_eq!(status(&task), (TaskState::InputRequired, "Which day?".into()));
+    assert_eq!(weather.calls("SendMessage").len(), 2);
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])})),
+    );
+    world.say("user-1", "answer-2", "Tomorrow", Some(task.id)).await;
+    assert_eq!(
+        status(&world.wake(task.id).await),
+        (TaskState::Completed, "Dry.".into())
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_could_not_be_handed_on_is_tried_again() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    world
+        .notified(
+            task.id,
+            0,
+            remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
+        )
+        .await;
+    world.wake(task.id).await;
+    weather.then("SendMessage", Reply::Status(503));
+    world.say("user-1", "answer-1", "Norway", Some(task.id)).await;
+    world.wake(task.id).await;
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])})),
+    );
+    let task = later(&world, 2, task.id).await;
+    assert_eq!(status(&task), (TaskState::Completed, "Dry.".into()));
+    let sent: Vec<_> = weather
+        .calls("SendMessage")
+        .iter()
+        .map(|call| call["params"].clone())
+        .collect();
+    assert_eq!(sent[1], sent[2]);
+}

@@ -375,6 +375,10 @@ impl OpenMeteo {
                 Err(OpenMeteoError::Refused { reason })
             }
             _ if status != 200 => Err(OpenMeteoError::Call(CallError::Status(status))),
+            // A list would pass for an object without fields.
+            _ if !body.is_object() => Err(OpenMeteoError::Call(CallError::BadAnswer(
+                "it is no JSON object".into(),
+            ))),
             _ => T::deserialize(body)
                 .map_err(|error| OpenMeteoError::Call(CallError::BadAnswer(error.to_string()))),
         }
@@ -395,3 +399,6 @@ fn word<T: Serialize>(unit: T) -> String {
         _ => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

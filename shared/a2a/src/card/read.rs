@@ -151,6 +151,14 @@ fn texts(holder: &Value, name: &str, of: &str, max: usize, reasons: &mut Vec<Str
     })
 }
 
+/// One interface as the card tells it; `None` where we do not speak that.
+struct Told {
+    url: Option<String>,
+    transport: Option<Transport>,
+    generation: Option<Generation>,
+    tenant: Option<String>,
+}
+
 /// The interfaces that we can call: 1.0's list as it stands, then what 0.3's fields add.
 fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
     let list = |name: &str| {
@@ -162,20 +170,15 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
     };
     let field = |holder: &Value, name: &str| holder.get(name).and_then(Value::as_str).map(str::to_owned);
 
-    let mut told: Vec<(
-        Option<String>,
-        Option<Transport>,
-        Option<Generation>,
-        Option<String>,
-    )> = Vec::new();
+    let mut told: Vec<Told> = Vec::new();
     for interface in list("supportedInterfaces") {
         let version = field(interface, "protocolVersion").unwrap_or_else(|| "1.0".to_owned());
-        told.push((
-            field(interface, "url"),
-            transport(&field(interface, "protocolBinding").unwrap_or_default()),
-            generation(&version),
-            field(interface, "tenant").filter(|tenant| !tenant.is_empty()),
-        ));
+        told.push(Told {
+            url: field(interface, "url"),
+            transport: transport(&field(interface, "protocolBinding").unwrap_or_default()),
+            generation: generation(&version),
+            tenant: field(interface, "tenant").filter(|tenant| !tenant.is_empty()),
+        });
     }
     // A card without a version is 0.2's or 0.3's; those below 0.3 are called the same way.
     let version = field(card, "protocolVersion").unwrap_or_else(|| "0.3".to_owned());
@@ -184,17 +187,35 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
     } else {
         generation(&version)
     };
+    let mut tell = |url: Option<String>, binding: &str| {
+        told.push(Told {
+            url,
+            transport: transport(binding),
+            generation: legacy,
+            tenant: None,
+        });
+    };
     if let Some(url) = field(card, "url") {
-        let preferred = field(card, "preferredTransport").unwrap_or_else(|| "JSONRPC".to_owned());
-        told.push((Some(url), transport(&preferred), legacy, None));
+        tell(
+            Some(url),
+            field(card, "preferredTransport").as_deref().unwrap_or("JSONRPC"),
+        );
     }
     for interface in list("additionalInterfaces") {
-        let binding = field(interface, "transport").unwrap_or_default();
-        told.push((field(interface, "url"), transport(&binding), legacy, None));
+        tell(
+            field(interface, "url"),
+            &field(interface, "transport").unwrap_or_default(),
+        );
     }
 
     let mut endpoints: Vec<Endpoint> = Vec::new();
-    for (url, transport, generation, tenant) in told {
+    for Told {
+        url,
+        transport,
+        generation,
+        tenant,
+    } in told
+    {
         let (Some(transport), Some(generation)) = (transport, generation) else {
             continue;
         };

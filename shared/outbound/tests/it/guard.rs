@@ -1,0 +1,119 @@
+//! The address guard on the real client.
+
+use std::time::Duration;
+
+use outbound::{CallError, Outbound, Policy};
+use serde_json::Value;
+use url::Url;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::support::{outbound, with};
+
+async fn get(out: &Outbound, url: &str) -> Result<Value, CallError> {
+    out.get_json(&Url::parse(url).unwrap(), None, None).await
+}
+
+#[tokio::test]
+async fn a_deployed_client_does_not_reach_this_machine() {
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200))
+        .mount(&server)
+        .await;
+    let port = server.address().port();
+    let deployed = with(|policy| *policy = Policy::default());
+    for url in [
+        server.uri(),
+        format!("https://127.0.0.1:{port}/"),
+        format!("https://2130706433:{port}/"),
+        format!("https://localhost:{port}/"),
+        format!("https://[::ffff:127.0.0.1]:{port}/"),
+    ] {
+        let told = get(&deployed, &url).await;
+        assert!(matches!(told, Err(CallError::NotAllowed(_))), "{url}: {told:?}");
+    }
+    assert_eq!(server.received_requests().await.unwrap().len(), 0);
+}
+
+/// What stands in the hosts file and is no loopback name: the check happens after resolution.
+#[tokio::test]
+async fn a_name_that_resolves_to_this_machine_is_not_dialled() {
+    let Some(name) = own_name() else { return };
+    let told = get(&outbound(), &format!("https://{name}:8443/")).await;
+    assert!(matches!(told, Err(CallError::NotAllowed(_))), "{name}: {told:?}");
+}
+
+/// A name of this machine, as most systems list one beside `localhost`.
+fn own_name() -> Option<String> {
+    let hosts = std::fs::read_to_string("/etc/hosts").ok()?;
+    let fields = hosts
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .flat_map(|line| {
+            let mut fields = line.split_whitespace();
+            let private = fields.next().is_some_and(|ip| {
+                ["127.", "::1", "10.", "172.", "192.168."]
+                    .iter()
+                    .any(|start| ip.starts_with(start))
+            });
+            fields
+                .filter(move |_| private)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        });
+    let fields: Vec<String> = fields.collect();
+    fields.into_iter().find(|name| !name.contains("localhost"))
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let secret = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200).set_body_string("{}"))
+        .mount(&secret)
+        .await;
+    for status in [301, 302, 303, 307, 308] {
+        let server = MockServer::start().await;
+        let template = ResponseTemplate::new(status).insert_header("location", secret.uri());
+        Mock::given(any()).respond_with(template).mount(&server).await;
+        let told = get(&outbound(), &server.uri()).await;
+        assert!(
+            matches!(told, Err(CallError::Status(code)) if code == status),
+            "{told:?}"
+        );
+    }
+    assert_eq!(secret.received_requests().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn names_that_do_not_exist_are_unreachable_and_odd_urls_not_allowed() {
+    let out = with(|policy| policy.timeout = Duration::from_secs(5));
+    // No DNS server is asked for a label this long.
+    let told = get(&out, &format!("https://{}.invalid/", "a".repeat(70)))
+        .await
+        .unwrap_err();
+    assert!(told.is_retryable(), "{told:?}");
+    for url in [
+        "http://agents.example/",
+        "https://u:p@agents.example/",
+        "https://169.254.169.254/",
+    ] {
+        assert!(
+            matches!(get(&out, url).await, Err(CallError::NotAllowed(_))),
+            "{url}"
+        );
+        assert!(
+            matches!(
+                out.check_url(&Url::parse(url).unwrap()),
+                Err(CallError::NotAllowed(_))
+            ),
+            "{url}"
+        );
+    }
+    // What is checked before it is stored needs no network.
+    assert!(
+        out.check_url(&Url::parse("https://example.com/webhook").unwrap())
+            .is_ok()
+    );
+}

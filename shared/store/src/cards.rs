@@ -8,11 +8,10 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::change::{Change, names, number, text};
+use crate::change::{Change, number, text};
 use crate::dynamo::{
-    Item, Key, Transacted, Writes, Written, decode, document, encode, inconsistent, key_of, parse,
+    Item, Key, Query, Transacted, Writes, Written, decode, document, encode, inconsistent, key_of, parse,
 };
-use crate::error::failed;
 use crate::{Store, StoreError};
 
 /// Which part of the registry is looked at: exactly one, never two together.
@@ -395,28 +394,13 @@ impl Cards<'_> {
     }
 
     async fn partition(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
-        let condition = "#pk = :pk";
-        let (mut items, mut start) = (Vec::new(), None);
-        loop {
-            let answer = self
-                .store
-                .client()
-                .query()
-                .table_name(self.table())
-                .key_condition_expression(condition)
-                .set_expression_attribute_names(Some(names(condition)))
-                .expression_attribute_values(":pk", text(partition))
-                .consistent_read(true)
-                .set_exclusive_start_key(start)
-                .send()
-                .await
-                .map_err(failed("Query"))?;
-            items.extend(answer.items.unwrap_or_default());
-            start = answer.last_evaluated_key;
-            if start.is_none() {
-                return Ok(items);
-            }
-        }
+        let query = Query {
+            table: self.table(),
+            condition: "#pk = :pk",
+            values: vec![(":pk", text(partition))],
+            ..Query::default()
+        };
+        self.store.query_all(query).await
     }
 
     fn table(&self) -> &str {

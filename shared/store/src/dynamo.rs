@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::types::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::change::{Change, text};
+use crate::change::{Change, names, text};
 use crate::error::{CONFLICT, failed, unavailable};
 use crate::schema::{PARTITION, SORT};
 use crate::{Store, StoreError};
@@ -57,13 +57,63 @@ pub(crate) enum Transacted {
     Refused(Vec<(usize, Option<Item>)>),
 }
 
+/// A query of one partition. Over a table it reads what is there now; an index may lag behind.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Query<'a> {
+    pub(crate) table: &'a str,
+    pub(crate) index: Option<&'a str>,
+    /// Over `#names` and `:values`.
+    pub(crate) condition: &'a str,
+    pub(crate) values: Vec<(&'a str, AttributeValue)>,
+    pub(crate) limit: Option<u32>,
+    pub(crate) backwards: bool,
+    pub(crate) start: Option<Item>,
+}
+
 impl Store {
+    /// One page, and where the next one starts.
+    pub(crate) async fn query(&self, query: Query<'_>) -> Result<(Vec<Item>, Option<Item>), StoreError> {
+        let values = query
+            .values
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let request = self
+            .client()
+            .query()
+            .table_name(query.table)
+            .set_index_name(query.index.map(str::to_owned))
+            .key_condition_expression(query.condition)
+            .set_expression_attribute_names(Some(names(query.condition)))
+            .set_expression_attribute_values(Some(values.collect()))
+            .consistent_read(query.index.is_none())
+            .scan_index_forward(!query.backwards)
+            .set_limit(query.limit.and_then(|limit| i32::try_from(limit).ok()))
+            .set_exclusive_start_key(query.start);
+        let _turn = self.turn().await;
+        let answer = request.send().await.map_err(failed("Query"))?;
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+
+    /// Every page.
+    pub(crate) async fn query_all(&self, mut query: Query<'_>) -> Result<Vec<Item>, StoreError> {
+        let mut items = Vec::new();
+        loop {
+            let (more, next) = self.query(query.clone()).await?;
+            items.extend(more);
+            if next.is_none() {
+                return Ok(items);
+            }
+            query.start = next;
+        }
+    }
+
     pub(crate) async fn item(&self, table: &str, key: &Key) -> Result<Option<Item>, StoreError> {
         let request = self
             .client()
             .get_item()
             .table_name(table)
             .set_key(Some(keyed(key)));
+        let _turn = self.turn().await;
         let answer = request
             .consistent_read(true)
             .send()
@@ -83,6 +133,7 @@ impl Store {
             .set_expression_attribute_names(some(change.names()))
             .set_expression_attribute_values(some(change.values))
             .return_values_on_condition_check_failure(OnRefusal::AllOld);
+        let _turn = self.turn().await;
         let mut round = 0;
         loop {
             let error = match request.clone().send().await {
@@ -116,6 +167,7 @@ impl Store {
             .set_expression_attribute_values(some(change.values))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(OnRefusal::AllOld);
+        let _turn = self.turn().await;
         let mut round = 0;
         loop {
             let error = match request.clone().send().await {
@@ -144,6 +196,7 @@ impl Store {
             .client()
             .transact_write_items()
             .set_transact_items(Some(items));
+        let _turn = self.turn().await;
         let mut round = 0;
         loop {
             // Each round gets a client token of its own from the SDK, whose own repeats within it share that token.
@@ -170,6 +223,7 @@ impl Store {
     /// The items of these keys, as they are now, by key; what is not there is not in the answer.
     pub(crate) async fn items(&self, table: &str, keys: &[Key]) -> Result<HashMap<Key, Item>, StoreError> {
         const OPERATION: &str = "BatchGetItem";
+        let _turn = self.turn().await;
         let mut found = HashMap::with_capacity(keys.len());
         for batch in keys.chunks(BATCH) {
             let mut open: Vec<Item> = batch.iter().map(keyed).collect();

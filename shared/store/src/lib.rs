@@ -24,6 +24,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use cards::{Cards, Declared, Health, Put, RegisteredAgent, Visibility};
 pub use count::{Calls, counted};
@@ -45,7 +46,12 @@ pub struct Store {
 struct Inner {
     client: aws_sdk_dynamodb::Client,
     tables: Tables,
+    turns: Semaphore,
 }
+
+/// How many requests are under way at once. A burst waits here for its turn, where no time-out runs, and not in the
+/// queue of a database that it would only drown with repeats.
+const AT_ONCE: usize = 32;
 
 impl Store {
     /// A store over the account, region and endpoint of `config`. Opens nothing yet.
@@ -76,7 +82,11 @@ impl Store {
         builder.set_http_client(http.or_else(|| config.http_client()));
         let client = aws_sdk_dynamodb::Client::from_conf(builder.build());
         Self {
-            inner: Arc::new(Inner { client, tables }),
+            inner: Arc::new(Inner {
+                client,
+                tables,
+                turns: Semaphore::new(AT_ONCE),
+            }),
         }
     }
 
@@ -108,6 +118,11 @@ impl Store {
 
     fn client(&self) -> &aws_sdk_dynamodb::Client {
         &self.inner.client
+    }
+
+    /// Held while a request is under way. The semaphore is never closed, so that this always comes.
+    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.inner.turns.acquire().await.ok()
     }
 
     fn tables(&self) -> &Tables {

@@ -5,9 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use crate::change::{names, text};
-use crate::dynamo::{Item, Key, key_of, keyed, text_of};
-use crate::error::failed;
+use crate::change::text;
+use crate::dynamo::{Item, Key, Query, key_of, keyed, text_of};
 use crate::schema::Index;
 use crate::{Store, StoreError};
 
@@ -49,34 +48,23 @@ impl Listing<'_> {
             .as_deref()
             .map(|cursor| self.start(cursor))
             .transpose()?;
-        let limit = i32::try_from(page.limit.clamp(1, 100)).unwrap_or(100);
         let condition = format!("#{} = :partition", self.index.partition);
-        let answer = store
-            .client()
-            .query()
-            .table_name(self.table)
-            .index_name(self.index.name)
-            .set_expression_attribute_names(Some(names(&condition)))
-            .key_condition_expression(condition)
-            .expression_attribute_values(":partition", text(self.partition))
-            .scan_index_forward(false)
-            .limit(limit)
-            .set_exclusive_start_key(start)
-            .send()
-            .await
-            .map_err(failed("Query"))?;
-        let keys = answer
-            .items()
+        let (items, last) = store
+            .query(Query {
+                table: self.table,
+                index: Some(self.index.name),
+                condition: &condition,
+                values: vec![(":partition", text(self.partition))],
+                limit: Some(page.limit.clamp(1, 100)),
+                backwards: true,
+                start,
+            })
+            .await?;
+        let keys = items
             .iter()
             .map(|item| key_of(self.table, item))
             .collect::<Result<_, _>>()?;
-        Ok((
-            keys,
-            answer
-                .last_evaluated_key
-                .as_ref()
-                .and_then(|last| self.cursor(last)),
-        ))
+        Ok((keys, last.as_ref().and_then(|last| self.cursor(last))))
     }
 
     /// The newest keys, over as many pages as that takes.

@@ -4,9 +4,8 @@ use domain::{ChatId, ContextId, MessageId, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::change::{Change, names, number, text};
-use crate::dynamo::{Item, Key, Written, decode, document, encode, fits, inconsistent, parse};
-use crate::error::failed;
+use crate::change::{Change, number, text};
+use crate::dynamo::{Item, Key, Query, Written, decode, document, encode, fits, inconsistent, parse};
 use crate::page::Listing;
 use crate::schema::BY_OWNER;
 use crate::tasks::expiry;
@@ -312,30 +311,19 @@ impl Sessions<'_> {
     /// What the database says.
     pub async fn messages(&self, tenant: &Tenant, chat: &ChatId) -> Result<Vec<StoredMessage>, StoreError> {
         let condition = "#pk = :pk AND begins_with(#sk, :message)";
-        let (mut found, mut start) = (Vec::new(), None);
-        loop {
-            let answer = self
-                .store
-                .client()
-                .query()
-                .table_name(self.table())
-                .key_condition_expression(condition)
-                .set_expression_attribute_names(Some(names(condition)))
-                .expression_attribute_values(":pk", text(chat_key(tenant, chat).0))
-                .expression_attribute_values(":message", text("MESSAGE#"))
-                .consistent_read(true)
-                .set_exclusive_start_key(start)
-                .send()
-                .await
-                .map_err(failed("Query"))?;
-            for item in answer.items.unwrap_or_default() {
-                found.push(decode::<MessageItem>(self.table(), item)?);
-            }
-            start = answer.last_evaluated_key;
-            if start.is_none() {
-                break;
-            }
-        }
+        let query = Query {
+            table: self.table(),
+            condition,
+            values: vec![
+                (":pk", text(chat_key(tenant, chat).0)),
+                (":message", text("MESSAGE#")),
+            ],
+            ..Query::default()
+        };
+        let items = self.store.query_all(query).await?.into_iter();
+        let mut found: Vec<MessageItem> = items
+            .map(|item| decode(self.table(), item))
+            .collect::<Result<_, _>>()?;
         found.sort_by_key(|item| (item.at, item.order));
         found.into_iter().map(|item| self.message(item)).collect()
     }

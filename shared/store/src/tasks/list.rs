@@ -5,9 +5,8 @@ use domain::{AgentName, ContextId, Event, Owner, Task, TaskState, Tenant, Timest
 use super::create::EventItem;
 use super::item::{context_partition, due_shard, owner_partition, status_partition, stored};
 use super::{Pointer, PointsAt, TaskKey, Tasks};
-use crate::change::{names, text};
-use crate::dynamo::{Key, decode, inconsistent, key_of, parse, text_of};
-use crate::error::failed;
+use crate::change::text;
+use crate::dynamo::{Key, Query, decode, inconsistent, key_of, parse, text_of};
 use crate::page::Listing;
 use crate::schema::{BY_CONTEXT, BY_DUE, BY_OWNER, BY_STATUS, Index};
 use crate::{Page, PageRequest, StoreError};
@@ -24,26 +23,21 @@ impl Tasks<'_> {
         let condition = "#pk = :pk AND #sk BETWEEN :first AND :last";
         let (pk, first) = key.event(after.saturating_add(1));
         let (_, last) = key.event(u64::MAX);
-        let answer = self
+        let (items, _) = self
             .store
-            .client()
-            .query()
-            .table_name(self.table())
-            .key_condition_expression(condition)
-            .set_expression_attribute_names(Some(names(condition)))
-            .expression_attribute_values(":pk", text(pk))
-            .expression_attribute_values(":first", text(first))
-            .expression_attribute_values(":last", text(last))
-            .consistent_read(true)
-            .limit(i32::try_from(limit.clamp(1, 1000)).unwrap_or(1000))
-            .send()
-            .await
-            .map_err(failed("Query"))?;
+            .query(Query {
+                table: self.table(),
+                condition,
+                values: vec![(":pk", text(pk)), (":first", text(first)), (":last", text(last))],
+                limit: Some(limit.clamp(1, 1000)),
+                ..Query::default()
+            })
+            .await?;
         let read = |item| {
             let item: EventItem = decode(self.table(), item)?;
             parse(self.table(), &(item.pk, item.sk), &item.body)
         };
-        answer.items.unwrap_or_default().into_iter().map(read).collect()
+        items.into_iter().map(read).collect()
     }
 
     /// An owner's tasks of one conversation, newest last, at most the newest 1000.
@@ -110,20 +104,17 @@ impl Tasks<'_> {
     /// What the database says.
     pub async fn due(&self, shard: u32, now: Timestamp, limit: u32) -> Result<Vec<Pointer>, StoreError> {
         let condition = "#due_shard = :shard AND #due_at <= :now";
-        let answer = self
+        let (items, _) = self
             .store
-            .client()
-            .query()
-            .table_name(self.table())
-            .index_name(BY_DUE.name)
-            .key_condition_expression(condition)
-            .set_expression_attribute_names(Some(names(condition)))
-            .expression_attribute_values(":shard", text(due_shard(shard)))
-            .expression_attribute_values(":now", text(now))
-            .limit(i32::try_from(limit.clamp(1, 1000)).unwrap_or(1000))
-            .send()
-            .await
-            .map_err(failed("Query"))?;
+            .query(Query {
+                table: self.table(),
+                index: Some(BY_DUE.name),
+                condition,
+                values: vec![(":shard", text(due_shard(shard))), (":now", text(now))],
+                limit: Some(limit.clamp(1, 1000)),
+                ..Query::default()
+            })
+            .await?;
         let read = |item| {
             let key = key_of(self.table(), &item)?;
             let due_at = text_of(&item, BY_DUE.sort).and_then(Timestamp::parse);
@@ -137,7 +128,7 @@ impl Tasks<'_> {
             let what = config.map_or(PointsAt::Task, PointsAt::Push);
             Ok(Pointer { key, what, due_at })
         };
-        answer.items.unwrap_or_default().into_iter().map(read).collect()
+        items.into_iter().map(read).collect()
     }
 
     async fn page(

@@ -116,6 +116,34 @@ async fn of_concurrent_creates_of_one_message_one_makes_the_task() {
 }
 
 #[tokio::test]
+async fn a_burst_of_sends_waits_its_turn_and_loses_nothing() {
+    const EACH: usize = 150;
+    let (store, _database) = testing::start().await;
+    let mut senders = JoinSet::new();
+    for name in ["acme", "globex"] {
+        for _ in 0..EACH {
+            let store = store.clone();
+            senders.spawn(async move {
+                let task = task_of(name, "host", "user-1", now());
+                counted(created(&store, &task)).await.1.total()
+            });
+        }
+    }
+    let calls = senders.join_all().await;
+    assert!(calls.iter().all(|calls| *calls == 1), "nothing was repeated");
+    for name in ["acme", "globex"] {
+        let (tenant, host, user) = (tenant(name), agent("host"), owner("user-1"));
+        let context = ContextId::parse("trip").unwrap();
+        let listed = store
+            .tasks()
+            .by_context(&tenant, &host, &user, &context, now())
+            .await
+            .unwrap();
+        assert_eq!(listed.len(), EACH);
+    }
+}
+
+#[tokio::test]
 async fn what_has_expired_does_not_exist_and_frees_its_message_id() {
     let (store, _database) = testing::start().await;
     let first = task();

@@ -98,6 +98,8 @@ function ask(text) {
   const message = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] };
   chat.messages.push(message);
   location.hash = chat.id;
+  draw();
+  log.scrollTop = log.scrollHeight;
   const body = { id: chat.id, message, trigger: 'submit-message', messageId: null };
   return answering((signal) => post('chat', body, signal));
 }

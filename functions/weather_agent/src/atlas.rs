@@ -122,6 +122,12 @@ pub(crate) fn is_abbreviated(name: &str, place: &Place) -> bool {
     full != wanted && full.starts_with(&wanted) && !full.starts_with(&format!("{wanted} "))
 }
 
+/// The place's full name goes on behind the name that was asked for: `Mexico` for Mexico City, `Osl` for Oslo.
+pub(crate) fn is_part_of(name: &str, place: &Place) -> bool {
+    let (wanted, full) = (fold(name), fold(&place.name));
+    full != wanted && full.starts_with(&wanted)
+}
+
 /// Whether a place lies in an area: a country, a state, a county, or the usual short form of one.
 pub(crate) fn lies_in(place: &Place, area: &str) -> bool {
     let wanted = fold(area);
@@ -151,7 +157,32 @@ pub(crate) fn picked(listed: &[Place], reply: &str) -> Option<usize> {
             number => Some(number - 1).filter(|index| *index < listed.len()),
         }
     };
-    picked_by_area(listed, reply).or_else(by_number)
+    picked_by_area(listed, reply)
+        .or_else(|| picked_by_kind(listed, reply))
+        .or_else(by_number)
+}
+
+/// "the country", "the state": the one listed place of that kind.
+fn picked_by_kind(listed: &[Place], reply: &str) -> Option<usize> {
+    let words = words(reply);
+    let said = |word: &str| words.iter().any(|said| said == word);
+    let only = |kind: &dyn Fn(&Place) -> bool| {
+        let mut fitting = listed
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| kind(place))
+            .map(|(index, _)| index);
+        fitting.next().filter(|_| fitting.next().is_none())
+    };
+    if said("country") {
+        only(&|place| place.feature_code.starts_with("PCL"))
+    } else if said("state") || said("region") || said("province") {
+        only(&|place| place.feature_code.starts_with("ADM"))
+    } else if said("city") || said("town") || said("village") {
+        only(&|place| !is_region(place))
+    } else {
+        None
+    }
 }
 
 fn words(reply: &str) -> Vec<String> {
@@ -209,9 +240,9 @@ pub(crate) fn label(place: &Place) -> String {
         parts.push(&place.country);
     }
     let label = parts.join(", ");
-    match (is_region(place), parts.len()) {
-        (true, 1) => format!("{label} (the country)"),
-        (true, _) => format!("{label} (the state)"),
+    match place.feature_code.get(..3) {
+        Some("PCL") => format!("{label} (the country)"),
+        Some("ADM") => format!("{label} (the state)"),
         _ => label,
     }
 }

@@ -31,7 +31,7 @@ use url::Url;
 
 pub use config::{Config, StartError};
 pub use executor::WeatherExecutor;
-pub use forecaster::{Forecaster, Progress};
+pub use forecaster::{Forecaster, Progress, Reply, Trouble};
 
 /// The agent's name in keys and on queues.
 pub const NAME: &str = "weather";
@@ -84,7 +84,6 @@ pub fn build(state: State) -> Result<Arc<Agent>, InvalidId> {
 }
 
 /// The whole function over HTTP, paths relative to the agent's URL.
-#[must_use]
 pub fn router(agent: &Arc<Agent>) -> Router {
     let front = Front {
         clock: agent.clock.clone(),

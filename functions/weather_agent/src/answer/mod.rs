@@ -151,7 +151,7 @@ fn place_lines(question: &Question, place: &Answered, shown: Shown) -> Vec<Strin
             lines.push(several_days(question, place, days, shown));
             lines.extend(days.iter().map(|day| {
                 let date = dates::long(day.date);
-                format!("- {date}: {}", summary(day, shown))
+                format!("- {date}: {}", summary(day, shown, &[]))
             }));
         }
     }
@@ -179,12 +179,13 @@ fn one_day(question: &Question, place: &Answered, day: &Day, shown: Shown) -> St
     let when = dates::one(day.date, place.today, question.tonight);
     let name = &place.wanted.place.name;
     let mut sentences = Vec::new();
-    for (index, want) in wants(question).into_iter().enumerate() {
+    let wants = wants(question);
+    for (index, want) in wants.iter().enumerate() {
         let Verdict {
             level,
             clause,
             detail,
-        } = verdict::of(want, day, shown);
+        } = verdict::of(*want, day, shown);
         let clause = if index == 0 {
             format!("{clause} in {name} {when}")
         } else {
@@ -198,9 +199,12 @@ fn one_day(question: &Question, place: &Answered, day: &Day, shown: Shown) -> St
         sentences.push(format!("{}{detail}.", headed(question.yes_no, level, &clause)));
     }
     if sentences.is_empty() {
-        return format!("{name} {when}: {}.", summary(day, shown));
+        return format!("{name} {when}: {}.", summary(day, shown, &[]));
     }
-    sentences.push(format!("{}.", capitalized(&summary(day, shown))));
+    let rest = summary(day, shown, &wants);
+    if !rest.is_empty() {
+        sentences.push(format!("{}.", capitalized(&rest)));
+    }
     sentences.join(" ")
 }
 
@@ -274,12 +278,21 @@ fn capitalized(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// "light rain, 2 to 6 °C, 80 % chance of rain (4 mm), wind up to 25 km/h from the south-west"
-fn summary(day: &Day, shown: Shown) -> String {
+/// "light rain, 2 to 6 °C, 80 % chance of rain (4 mm), wind up to 25 km/h from the south-west", without what was told.
+fn summary(day: &Day, shown: Shown, told: &[Want]) -> String {
+    let untold = |wants: &[Want]| !told.iter().any(|want| wants.contains(want));
     let sky = day.weather_code.and_then(wmo::words).map(str::to_owned);
-    let degrees = shown.temperatures(day.temperature_min, day.temperature_max);
-    let parts = [sky, degrees, shown.wet(day), shown.wind(day)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let degrees = untold(&[Want::Temperature, Want::Cold, Want::Warm])
+        .then(|| shown.temperatures(day.temperature_min, day.temperature_max));
+    let wet = untold(&[Want::Rain, Want::Dry, Want::Umbrella]).then(|| shown.wet(day));
+    let wind = untold(&[Want::Wind]).then(|| shown.wind(day));
+    let parts = [Some(sky), degrees, wet, wind];
+    parts
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn notes(place: &Answered) -> Vec<String> {
@@ -317,7 +330,7 @@ fn notes(place: &Answered) -> Vec<String> {
             "This is {label}; there is also {}.",
             listed(&others, "and")
         ));
-    } else if atlas::is_abbreviated(&place.wanted.asked, &place.wanted.place) {
+    } else if atlas::is_part_of(&place.wanted.asked, &place.wanted.place) {
         notes.push(format!(
             "I took “{}” to be {}.",
             place.wanted.asked,

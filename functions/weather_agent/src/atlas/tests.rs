@@ -76,6 +76,22 @@ fn a_country_and_a_state_of_one_name_are_asked_about() {
     let text = decide("Georgia", &found);
     assert!(text.starts_with("which: Georgia (the country)"), "{text}");
     assert!(text.contains("Georgia, United States (the state)"), "{text}");
+    let Choice::Which { listed, .. } = choose("Georgia", candidates("Georgia", &found)) else {
+        panic!("{text}")
+    };
+    for (reply, expect) in [
+        ("the country", "PCLI"),
+        ("the state", "ADM1"),
+        ("USA", "ADM1"),
+        ("2", "ADM1"),
+    ] {
+        assert_eq!(
+            picked(&listed, reply).map(|index| listed[index].feature_code.as_str()),
+            Some(expect),
+            "{reply}"
+        );
+    }
+    assert_eq!(picked(&listed, "the city"), None);
 }
 
 #[test]

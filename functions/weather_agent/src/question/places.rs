@@ -36,12 +36,20 @@ enum Link {
 struct Candidate {
     text: String,
     chained: bool,
+    /// It goes on a list that a comma or an "and" joins.
+    listed: bool,
     tier: Tier,
 }
 
 /// Finds the places among words whose days and units are taken out.
 pub(super) fn find(words: &[Word]) -> Vec<Named> {
-    let candidates = candidates(words);
+    let mut candidates = candidates(words);
+    // "oslo, Rome and Paris": what is in a list with a name is one.
+    let mut lift = None;
+    for candidate in candidates.iter_mut().rev() {
+        candidate.tier = candidate.tier.max(lift.unwrap_or(candidate.tier));
+        lift = candidate.listed.then_some(candidate.tier);
+    }
     let best = candidates.iter().map(|candidate| candidate.tier).max();
     let mut places: Vec<Named> = Vec::new();
     let mut kept = false;
@@ -160,7 +168,7 @@ fn name_end(words: &[Word], index: usize, direct: bool, behind_in: bool) -> Opti
             .get(end - 1)
             .is_some_and(|before| before.lower.ends_with("'s"));
         let goes_on = is_name(word) || word.kind == Kind::Word && is_second(&word.lower);
-        if word.kind == Kind::Word && goes_on && !(possessive && !word.is_capital()) {
+        if word.kind == Kind::Word && goes_on && (!possessive || word.is_capital()) {
             end += 1;
         } else if word.kind == Kind::Word
             && is_connector(&word.lower)
@@ -264,6 +272,7 @@ fn candidate(
     fits.then_some(Candidate {
         text,
         chained: matches!(link, Some(Link::Chain(_))),
+        listed: link.is_some() && anchor.is_none(),
         tier,
     })
 }

@@ -91,6 +91,7 @@ fn several_places() {
     check("Compare Oslo with Bergen", "Oslo|Bergen");
     check("Is it warmer in Rome than in Athens?", "Rome|Athens");
     check("from Oslo to Bergen", "Oslo|Bergen");
+    check("oslo, Rome and münchen", "oslo|>Rome|münchen");
     check("Camping in Oslo", "Camping|>Oslo");
     check("How much snow will fall in Zermatt?", "Zermatt");
     check("Oslo\nBergen\nTromsø", "Oslo|Bergen|Tromsø");

@@ -42,8 +42,14 @@ fn a_forecast_is_read_as_days() {
     let days = forecast.days();
     // The third day is beyond what the models reach.
     assert_eq!(days.len(), 2);
-    assert_eq!((days[0].weather_code, days[0].sunshine_hours), (Some(61), Some(1.0)));
-    assert_eq!((days[1].temperature_max, days[1].precipitation_probability), (None, None));
+    assert_eq!(
+        (days[0].weather_code, days[0].sunshine_hours),
+        (Some(61), Some(1.0))
+    );
+    assert_eq!(
+        (days[1].temperature_max, days[1].precipitation_probability),
+        (None, None)
+    );
 }
 
 #[test]
@@ -57,9 +63,18 @@ fn units_are_spelled_as_the_service_does() {
 #[test]
 fn addresses_go_below_their_base() {
     for (base, expect) in [
-        ("https://api.open-meteo.com", "https://api.open-meteo.com/v1/forecast"),
-        ("http://127.0.0.1:3000/sandbox/open-meteo", "http://127.0.0.1:3000/sandbox/open-meteo/v1/forecast"),
-        ("http://127.0.0.1:3000/sandbox/open-meteo/", "http://127.0.0.1:3000/sandbox/open-meteo/v1/forecast"),
+        (
+            "https://api.open-meteo.com",
+            "https://api.open-meteo.com/v1/forecast",
+        ),
+        (
+            "http://127.0.0.1:3000/sandbox/open-meteo",
+            "http://127.0.0.1:3000/sandbox/open-meteo/v1/forecast",
+        ),
+        (
+            "http://127.0.0.1:3000/sandbox/open-meteo/",
+            "http://127.0.0.1:3000/sandbox/open-meteo/v1/forecast",
+        ),
     ] {
         assert_eq!(below(&base.parse().unwrap(), "v1/forecast").as_str(), expect);
     }

@@ -51,16 +51,16 @@ pub(super) fn weather(latitude: f64, longitude: f64, elevation: f64, date: Naive
     let north = latitude.abs();
 
     let season = season(latitude, date);
-    let usual = 28.0 - 0.0055 * north * north + 0.18 * north * season - 0.006 * elevation;
+    // The belt of the deserts is dry and hot, the equator and the westerlies are wet.
+    let (belt, heat) = if (15.0..32.0).contains(&north) {
+        (-0.15, 4.0)
+    } else {
+        (0.04, 0.0)
+    };
+    let usual = 28.0 + heat - 0.0055 * north * north + 0.18 * north * season - 0.006 * elevation;
     let mean = usual + (curve(Of::Warmth, 3) - 0.5) * (4.0 + north / 7.0);
     let half_range = 2.5 + 3.0 * curve(Of::Range, 2);
 
-    // The belt of the deserts is dry, the equator and the westerlies are wet.
-    let belt = if (15.0..32.0).contains(&north) {
-        -0.15
-    } else {
-        0.04
-    };
     let wetness = (curve(Of::Wetness, 2) + belt).clamp(0.0, 1.0);
     let wet = wetness > 0.55;
     let precipitation = if wet {

@@ -1,0 +1,242 @@
+//! Days, units, and the answer that fits the question.
+
+use crate::bench::{Bench, places};
+
+#[tokio::test]
+async fn the_question_is_answered_first() {
+    let bench = Bench::new().await;
+    let (text, data) = bench.answer(&["Will it rain in Oslo tomorrow?"]).await;
+    assert_eq!(data["sandbox"], true);
+    assert_eq!(data["source"], "Open-Meteo");
+    let day = &data["places"][0]["days"][0];
+    assert_eq!(day["date"], "2026-11-22");
+    let chance = day["precipitationProbability"].as_f64().unwrap();
+    let snow = day["snowfall"].as_f64().unwrap() > 0.0;
+    let head = match chance {
+        55.0.. if snow => "No, snow rather than rain is likely",
+        25.0.. if snow => "No, snow rather than rain is possible",
+        55.0.. => "Yes, rain is likely",
+        25.0.. => "Perhaps: rain is possible",
+        _ => "No, no rain is expected",
+    };
+    assert!(
+        text.starts_with(&format!(
+            "{head} in Oslo tomorrow (Sunday 22 November): {chance:.0} % chance"
+        )),
+        "{text}"
+    );
+    assert!(text.ends_with("(sandbox data)"), "{text}");
+    assert_eq!(text.lines().count(), 2, "{text}");
+}
+
+#[tokio::test]
+async fn several_days_have_a_line_each() {
+    let bench = Bench::new().await;
+    let (text, data) = bench
+        .answer(&["Do I need an umbrella in Bergen over the next 5 days?"])
+        .await;
+    assert_eq!(data["places"][0]["days"].as_array().unwrap().len(), 5);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("Yes, take an umbrella in Bergen ")
+            || lines[0].starts_with("Perhaps: ")
+            || lines[0].starts_with("No, "),
+        "{text}"
+    );
+    for (line, date) in lines[1..].iter().zip([
+        "Saturday 21",
+        "Sunday 22",
+        "Monday 23",
+        "Tuesday 24",
+        "Wednesday 25",
+    ]) {
+        assert!(line.starts_with(&format!("- {date} November: ")), "{text}");
+    }
+}
+
+async fn check_days(text: &str, expect: &str) {
+    let (answer, data) = Bench::new().await.answer(&[text]).await;
+    assert_eq!(
+        places(&data),
+        [format!("Oslo NO {expect}").trim_end()],
+        "{text}\n{answer}"
+    );
+}
+
+#[tokio::test]
+async fn days_are_the_ones_that_were_meant() {
+    check_days("Oslo", "2026-11-21").await;
+    check_days("Oslo tonight", "2026-11-21").await;
+    check_days("forecast for Oslo", "2026-11-21 2026-11-22 2026-11-23").await;
+    check_days("Oslo the day after tomorrow", "2026-11-23").await;
+    check_days("Oslo on Friday", "2026-11-27").await;
+    check_days("Oslo this weekend", "2026-11-21 2026-11-22").await;
+    check_days("Oslo today and on Monday", "2026-11-21 2026-11-23").await;
+    check_days(
+        "Oslo from Monday to Wednesday",
+        "2026-11-23 2026-11-24 2026-11-25",
+    )
+    .await;
+    check_days("Oslo in 15 days", "2026-12-06").await;
+    check_days("Oslo on 2026-12-01", "2026-12-01").await;
+    check_days("Oslo, 1 December", "2026-12-01").await;
+}
+
+#[tokio::test]
+async fn today_is_the_places_own() {
+    let bench = Bench::at("2026-11-21T22:30:00Z").await;
+    let (_, data) = bench.answer(&["Weather in Tokyo, Honolulu and Oslo today"]).await;
+    assert_eq!(
+        places(&data),
+        [
+            "Tokyo JP 2026-11-22",
+            "Honolulu US 2026-11-21",
+            "Oslo NO 2026-11-21"
+        ]
+    );
+    let bench = Bench::at("2026-11-21T09:30:00Z").await;
+    let (_, data) = bench.answer(&["Honolulu tomorrow"]).await;
+    assert_eq!(
+        places(&data),
+        ["Honolulu US 2026-11-21"],
+        "it is still Friday evening there"
+    );
+}
+
+#[tokio::test]
+async fn days_out_of_reach_are_told() {
+    let bench = Bench::new().await;
+    let (text, data) = bench.answer(&["Will it snow in Oslo on 24 December?"]).await;
+    assert_eq!(places(&data), ["Oslo NO"]);
+    assert_eq!(
+        text,
+        "I cannot tell yet about Oslo on Thursday 24 December: forecasts reach 16 days, to Sunday 6 December."
+    );
+    let (text, data) = bench.answer(&["Oslo from 5 December to 8 December"]).await;
+    assert_eq!(places(&data), ["Oslo NO 2026-12-05 2026-12-06"]);
+    assert!(
+        text.contains("I cannot tell yet about Oslo on Monday 7 and Tuesday 8 December"),
+        "{text}"
+    );
+    let (text, _) = bench.answer(&["Oslo yesterday"]).await;
+    assert!(
+        text.contains("not the weather of the past (on Friday 20 November)"),
+        "{text}"
+    );
+    let (text, _) = bench.answer(&["Oslo on 30 February"]).await;
+    assert!(text.contains("in no calendar"), "{text}");
+    let (text, _) = bench.answer(&["Oslo in 5000 days"]).await;
+    assert!(text.contains("forecasts reach 16 days"), "{text}");
+}
+
+#[tokio::test]
+async fn units_are_the_ones_asked_for() {
+    let bench = Bench::new().await;
+    let high = async |text| {
+        let (answer, data) = bench.answer(&[text]).await;
+        (
+            answer,
+            data["places"][0]["days"][0]["temperatureMax"].as_f64().unwrap(),
+            data["units"].clone(),
+        )
+    };
+    let (_, celsius, units) = high("Oslo tomorrow").await;
+    assert_eq!(
+        (&units["temperature"], &units["windSpeed"]),
+        (&"°C".into(), &"km/h".into())
+    );
+    let (text, fahrenheit, units) = high("Oslo tomorrow in Fahrenheit").await;
+    assert_eq!(
+        (&units["temperature"], &units["windSpeed"]),
+        (&"°F".into(), &"km/h".into())
+    );
+    assert!(
+        (celsius * 1.8 + 32.0 - fahrenheit).abs() < 0.2,
+        "{celsius} {fahrenheit}"
+    );
+    assert!(text.contains(" °F"), "{text}");
+    let (text, _, units) = high("Oslo tomorrow in imperial units").await;
+    assert_eq!(
+        (&units["precipitation"], &units["windSpeed"]),
+        (&"inches".into(), &"mph".into())
+    );
+    assert!(text.contains(" mph from the "), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_being_done_is_said() {
+    let (_, heard) = Bench::new().await.reply(&["oslo, Rome and münchen"]).await;
+    assert_eq!(
+        heard,
+        [
+            "Looking up oslo, Rome and münchen …",
+            "Reading the forecast for Oslo, Rome and Munich …"
+        ]
+    );
+    let (_, heard) = Bench::new().await.reply(&["hello"]).await;
+    assert!(heard.is_empty());
+}
+
+#[tokio::test]
+async fn every_kind_of_weather_gets_an_answer() {
+    let bench = Bench::new().await;
+    for (text, expect) in [
+        (
+            "Will it stay dry in Oslo tomorrow?",
+            &["Yes, it should stay dry", "Perhaps: a shower", "No, "][..],
+        ),
+        (
+            "Will it snow in Oslo tomorrow?",
+            &["Yes, snow is likely", "Perhaps: snow", "No, no snow is expected"],
+        ),
+        (
+            "Will it be windy in Oslo tomorrow?",
+            &[
+                "Yes, it will be",
+                "Perhaps: there will be a breeze",
+                "No, there will be little",
+            ],
+        ),
+        (
+            "Will it be cold in Oslo tomorrow?",
+            &[
+                "Yes, it will be cold",
+                "Perhaps: it will be cool",
+                "No, it will not",
+            ],
+        ),
+        (
+            "Will it be hot in Dubai tomorrow?",
+            &["Yes, it will be", "Perhaps: it will be mild", "No, it will not"],
+        ),
+        ("How cold will it be in Oslo tomorrow?", &["Temperatures of "]),
+        (
+            "Will it freeze in Oslo tomorrow?",
+            &["Yes, it will freeze", "Perhaps: frost", "No, no frost"],
+        ),
+        (
+            "Is it sunny in Oslo tomorrow?",
+            &[
+                "Yes, it will be sunny",
+                "Perhaps: there will be sun",
+                "No, there will be little sun",
+            ],
+        ),
+        (
+            "Will there be a storm in Oslo?",
+            &["Yes, ", "Perhaps: strong gusts", "No, no storm"],
+        ),
+        ("wind and rain in Oslo tomorrow", &["It will be", "There will be"]),
+        ("temperatures in Oslo this weekend", &["Temperatures of "]),
+        (
+            "Weather in Oslo this weekend",
+            &["Oslo on Saturday 21 and Sunday 22 November:"],
+        ),
+    ] {
+        let (answer, _) = bench.answer(&[text]).await;
+        assert!(
+            expect.iter().any(|start| answer.starts_with(start)),
+            "{text}\n{answer}"
+        );
+    }
+}

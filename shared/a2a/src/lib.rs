@@ -4,6 +4,19 @@
 //! JSON values in, JSON values out: no HTTP, no IO. A2A 1.0 goes through the official types (`a2a-lf`) after a lenient
 //! step, because those types know neither `snake_case` names nor `null`; A2A 0.3 has its own types here. What is foreign
 //! is bounded and parsed once; nothing that arrives can panic.
+//!
+//! ```
+//! use a2a::{A2aError, Call, jsonrpc};
+//!
+//! let body = br#"{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "t-1"}}"#;
+//! let request = jsonrpc::parse(body, Some("1.0")).map_err(|failure| failure.error)?;
+//! assert!(matches!(&request.call, Call::Get { id, .. } if id == "t-1"));
+//!
+//! let (id, generation) = (request.id, request.generation);
+//! let answer = jsonrpc::failure(&jsonrpc::Failure { id, generation, error: A2aError::TaskNotFound });
+//! assert_eq!(answer["error"]["code"], -32001);
+//! # Ok::<(), A2aError>(())
+//! ```
 
 pub mod card;
 pub mod decode;

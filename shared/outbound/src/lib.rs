@@ -4,6 +4,20 @@
 //! The guard checks the address that is really dialled, after DNS resolution: private, loopback, link-local and
 //! metadata addresses are never reached, redirects are not followed, bodies and times are bounded. Nothing else opens a
 //! connection to a URL that somebody gave us.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use domain::SystemEntropy;
+//! use outbound::{CallError, Outbound, Policy};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let outbound = Outbound::new(Policy::default(), Arc::new(SystemEntropy))?;
+//! assert!(outbound.check_url(&"https://agents.example/a".parse()?).is_ok());
+//! let inside = outbound.check_url(&"https://169.254.169.254/".parse()?);
+//! assert!(matches!(inside, Err(CallError::NotAllowed(_))));
+//! # Ok(()) }
+//! ```
 
 pub mod open_meteo;
 pub mod registry_client;

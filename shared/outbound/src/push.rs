@@ -9,7 +9,7 @@ use crate::client::Ask;
 use crate::{CallError, Outbound};
 
 /// One push notification to deliver.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PushDelivery {
     /// The webhook.
     pub url: Url,
@@ -25,6 +25,15 @@ pub struct PushDelivery {
     pub generation: Generation,
     /// Its id: the same one with every resend.
     pub id: String,
+}
+
+impl std::fmt::Debug for PushDelivery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PushDelivery")
+            .field("id", &self.id)
+            .field("host", &self.url.host_str())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Outbound {

@@ -77,10 +77,11 @@ async fn any_status_but_success_is_a_failure() {
 }
 
 #[tokio::test]
-async fn no_secret_of_a_push_shows_in_its_debug_form() {
+async fn no_content_of_a_push_shows_in_its_debug_form() {
     let (_server, mut delivery) = receiving(200).await;
     delivery.credentials = Some(SecretString::from("cred-secret"));
     delivery.token = Some(SecretString::from("tok-secret"));
+    delivery.body = json!("body-secret");
     let shown = format!("{delivery:?}");
     assert!(!shown.contains("-secret"), "{shown}");
 }

@@ -63,10 +63,15 @@ fn rubbish() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// An error says what it is: `error`, or over REST of A2A 0.3 a bare error object with `code` and `type`.
+fn has_type(value: &Value) -> bool {
+    value.get("error").is_some() || (value.get("code").is_some() && value.get("type").is_some())
+}
+
 /// JSON-RPC answers errors with HTTP 200 and an error object.
 fn typed(status: u16, body: &str, what: &str) {
     let value: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{what}: {status}, not JSON: {}", &body[..body.len().min(300)]));
-    assert!(value.get("error").is_some(), "{what}: {status} without an error: {value}");
+    assert!(has_type(&value), "{what}: {status} without an error: {value}");
     assert!(status == 200 || (400..500).contains(&status), "{what}: {status} {value}");
     if status == 200 {
         let code = value["error"]["code"].as_i64().unwrap_or_default();
@@ -148,7 +153,7 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             if (400..500).contains(&status) && method != Method::HEAD {
                 let body = answer.text().await.unwrap_or_default();
                 let value: Value = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{method} {short}: {status} {body:?}"));
-                assert!(value.get("error").is_some(), "{method} {short}: {value}");
+                assert!(has_type(&value), "{method} {short}: {value}");
             }
         }
     }

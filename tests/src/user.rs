@@ -125,7 +125,7 @@ impl User {
         let mut last = Value::Null;
         for _ in 0..600 {
             last = self.task(id).await;
-            if states.iter().any(|state| last["status"]["state"] == *state) {
+            if states.iter().any(|state| last["status"] == *state) {
                 return last;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,3 +1,5 @@
+//! The verifier under attack: every refusal, algorithm confusion, tampering.
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{ExposeSecret as _, SystemEntropy};

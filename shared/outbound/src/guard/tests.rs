@@ -1,3 +1,5 @@
+//! The table of addresses that must not be called, in every way to write them.
+
 use super::*;
 
 /// Every way to write an address that must not be called, and some that may. `url` normalises what browsers do

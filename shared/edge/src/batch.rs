@@ -7,6 +7,7 @@ use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use futures_util::future::{FutureExt as _, join_all};
 use serde_json::{Value, json};
 use store::counted;
+use tracing::Instrument as _;
 
 use crate::event::EventError;
 use crate::function::{QueueError, QueueHandler};
@@ -38,7 +39,14 @@ async fn one<'a>(queue: &dyn QueueHandler, id: &'a str, message: &SqsMessage) ->
     let body = message.body.as_deref().unwrap_or_default();
     // A panic in one message must not take its neighbours along.
     let work = AssertUnwindSafe(queue.handle(body)).catch_unwind();
-    let (done, calls) = counted(work).await;
+    let span = tracing::info_span!(
+        "edge.message.handle",
+        tenant.id = tracing::field::Empty,
+        task.id = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
+    );
+    let (done, calls) = counted(work.instrument(span.clone())).await;
+    let _entered = span.entered();
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let dynamodb_calls = calls.total();
     match done {

@@ -34,7 +34,8 @@ pub struct Function {
 /// Handles the messages of a queue, at least once each, in any order.
 #[async_trait]
 pub trait QueueHandler: Send + Sync {
-    /// Handles one message. It must be idempotent.
+    /// Handles one message. It must be idempotent. What it records on the current span as `tenant.id`, `task.id` and
+    /// `trace_id` is in the message's log line.
     ///
     /// # Errors
     /// [`QueueError`]: this message alone comes again, or goes to the dead-letter queue.

@@ -9,6 +9,8 @@ use async_trait::async_trait;
 use aws_sdk_sqs::Client;
 use domain::AgentName;
 use tokio::sync::OnceCell;
+use tracing::Span;
+use tracing::field::display;
 use url::Url;
 
 use crate::aws;
@@ -83,6 +85,12 @@ pub struct Wakes(pub Arc<Agent>);
 impl QueueHandler for Wakes {
     async fn handle(&self, body: &str) -> Result<(), QueueError> {
         let wake = Wake::parse(body).map_err(|error| QueueError::Unreadable(error.to_string()))?;
+        let (key, span) = (wake.key(), Span::current());
+        span.record("tenant.id", display(&key.tenant));
+        span.record("task.id", display(&key.id));
+        if let Some(trace) = wake.trace() {
+            span.record("trace_id", trace.trace_id());
+        }
         agent::handle(&self.0, &wake)
             .await
             .map_err(|error| QueueError::Failed(Box::new(error)))

@@ -78,7 +78,10 @@ impl QueueHandler for Queue {
             Ok(wake) if wake["taskId"].as_str().unwrap().ends_with('2') => {
                 Err(QueueError::Failed("the database is away".into()))
             }
-            Ok(_) => Ok(()),
+            Ok(wake) => {
+                tracing::Span::current().record("tenant.id", wake["tenant"].as_str());
+                Ok(())
+            }
         }
     }
 }
@@ -350,6 +353,12 @@ async fn only_the_failed_messages_of_a_batch_come_again() {
     let document = buffered(sample("host_agent/wakes_with_rubbish.json")).await;
     assert_eq!(document, json!({ "batchItemFailures": [id(2), id(3)] }));
     assert!(log.text().contains("the database is away"));
+    let lines = log.lines();
+    let handled = lines
+        .iter()
+        .find(|line| line["message"] == "message handled")
+        .unwrap();
+    assert_eq!(handled["span"]["tenant.id"], "acme", "{handled}");
     assert!(
         !log.text().contains("not a wake"),
         "the log holds a message's body"

@@ -1,0 +1,206 @@
+//! The settings that every function has.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use domain::AgentName;
+use url::Url;
+
+use super::{ConfigError, Env};
+use crate::queue::Queues;
+use crate::secrets::SecretsPlace;
+use crate::telemetry::LogFilter;
+
+/// The settings that every function has.
+#[derive(Debug, Clone, Default)]
+pub struct Platform {
+    /// `LOG_FILTER`
+    pub log_filter: LogFilter,
+    /// `AWS_REGION`
+    pub region: Option<String>,
+    /// `TABLE_PREFIX`
+    pub table_prefix: String,
+    /// `AWS_ENDPOINT_URL_DYNAMODB`
+    pub dynamodb: Option<Url>,
+    /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`
+    pub secrets: SecretsPlace,
+    /// `WAKE_QUEUES`, `AWS_ENDPOINT_URL_SQS`
+    pub queues: Queues,
+    /// `ANSWERS`, `BASE_PATH`
+    pub http: Http,
+}
+
+/// How HTTP events are read and answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Http {
+    /// Buffered or streaming.
+    pub answers: Answers,
+    /// The path in front of the router's own paths.
+    pub base_path: BasePath,
+}
+
+/// How HTTP events are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// One JSON document: what HTTP APIs, `sam local` and the runtime emulator understand.
+    #[default]
+    Buffered,
+    /// Head first, then the body as it comes: for a REST API with response streaming.
+    Streaming,
+}
+
+impl FromStr for Answers {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "buffered" => Ok(Self::Buffered),
+            "streaming" => Ok(Self::Streaming),
+            _ => Err("it is either buffered or streaming"),
+        }
+    }
+}
+
+/// The path under which a gateway serves a function, such as `/a/{unguessable}`; the router does not see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BasePath(String);
+
+impl BasePath {
+    /// The rest of a path below the base; `None` when it lies elsewhere.
+    #[must_use]
+    pub fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
+        match path.strip_prefix(self.0.as_str()) {
+            Some("") => Some("/"),
+            Some(rest) if rest.starts_with('/') => Some(rest),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for BasePath {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = text.trim_end_matches('/');
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+        if !text.starts_with('/') {
+            Err("it must start with a slash")
+        } else if !path.bytes().all(plain) {
+            Err("it may hold only unreserved characters and slashes")
+        } else {
+            Ok(Self(path.to_owned()))
+        }
+    }
+}
+
+impl Platform {
+    /// Reads the settings that every function has.
+    ///
+    /// # Errors
+    /// The first that is wrong; all of them by [`Env::finish`].
+    pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
+        let log_filter = env.or("LOG_FILTER", LogFilter::default());
+        let region = env.optional::<String>("AWS_REGION");
+        let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
+        let dynamodb = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
+        let secrets = env.optional("AWS_ENDPOINT_URL_SECRETS_MANAGER");
+        let sqs = env.optional("AWS_ENDPOINT_URL_SQS");
+        let urls = env.optional_json::<BTreeMap<AgentName, Url>>("WAKE_QUEUES");
+        let answers = env.or("ANSWERS", Answers::default());
+        let base_path = env.or("BASE_PATH", BasePath::default());
+        let region = region?;
+        Ok(Self {
+            log_filter: log_filter?,
+            table_prefix: table_prefix?,
+            dynamodb: dynamodb?,
+            secrets: SecretsPlace {
+                endpoint: secrets?,
+                region: region.clone(),
+            },
+            queues: Queues {
+                urls: urls?.unwrap_or_default(),
+                endpoint: sqs?,
+                region: region.clone(),
+            },
+            http: Http {
+                answers: answers?,
+                base_path: base_path?,
+            },
+            region,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn platform(variables: &[(&str, &str)]) -> Result<Platform, ConfigError> {
+        let mut env = Env::of(variables.iter().copied());
+        let platform = Platform::read(&mut env);
+        env.finish()?;
+        platform
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once_and_no_value() {
+        let error = platform(&[
+            ("LOG_FILTER", "switchyard=loudest"),
+            ("AWS_ENDPOINT_URL_SQS", "hunter2"),
+            ("WAKE_QUEUES", r#"{"host": "hunter2"}"#),
+            ("ANSWERS", "hunter2"),
+            ("BASE_PATH", "hunter2"),
+        ])
+        .unwrap_err();
+        let names: Vec<&str> = error
+            .problems
+            .iter()
+            .map(|problem| problem.name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "LOG_FILTER",
+                "AWS_ENDPOINT_URL_SQS",
+                "WAKE_QUEUES",
+                "ANSWERS",
+                "BASE_PATH"
+            ]
+        );
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_table() {
+        let platform = platform(&[("TABLE_PREFIX", "  ")]).unwrap();
+        assert_eq!(platform.table_prefix, "switchyard-");
+        assert_eq!(platform.log_filter, LogFilter::default());
+        assert_eq!(platform.http, Http::default());
+        assert_eq!(platform.http.answers, Answers::Buffered);
+        assert!(platform.queues.urls.is_empty());
+    }
+
+    #[test]
+    fn queues_are_read_by_agent() {
+        let platform = platform(&[("WAKE_QUEUES", r#"{"host": "https://sqs.example/host"}"#)]).unwrap();
+        let host = AgentName::parse("host").unwrap();
+        assert_eq!(
+            platform.queues.urls.get(&host).map(Url::as_str),
+            Some("https://sqs.example/host")
+        );
+    }
+
+    #[test]
+    fn a_base_path_is_stripped_as_whole_segments() {
+        let base: BasePath = "/a/xyz/".parse().unwrap();
+        for (path, expect) in [
+            ("/a/xyz", Some("/")),
+            ("/a/xyz/", Some("/")),
+            ("/a/xyz/tasks", Some("/tasks")),
+            ("/a/xyzz", None),
+            ("/a", None),
+            ("", None),
+        ] {
+            assert_eq!(base.strip(path), expect, "{path}");
+        }
+        assert_eq!(BasePath::default().strip("/tasks"), Some("/tasks"));
+    }
+}

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::AgentType;
 
-use super::words::{ideas, is_time, stem, terms};
+use super::words::{ideas, is_time_term, terms};
 use crate::AgentBrief;
 
-/// What counts as fitting at all.
+/// What counts as fitting at all; names and times decide between agents that fit, but make none fit.
 const ENOUGH: f64 = 1.0;
 /// From here on the rest of the prompt does not matter: the agent was named or clearly described.
 const CLEAR: f64 = 2.4;
@@ -69,6 +69,18 @@ impl<'a> Index<'a> {
             .fold(0.0, f64::max)
     }
 
+    /// The prompts that an agent names as examples.
+    pub(super) fn examples(&self, agent_type: &AgentType) -> impl Iterator<Item = &'a str> {
+        let agents = self
+            .agents
+            .iter()
+            .filter(move |(agent, _)| agent.agent_type() == agent_type);
+        agents
+            .flat_map(|(agent, _)| agent.skills())
+            .flat_map(|skill| skill.examples())
+            .map(String::as_str)
+    }
+
     fn score(&self, weights: &BTreeMap<String, f64>, asked: &Asked) -> f64 {
         let worth = |term: &String| {
             let weight = weights.get(term)?;
@@ -76,13 +88,14 @@ impl<'a> Index<'a> {
         };
         let direct: f64 = asked.terms.iter().filter_map(worth).sum();
         let related: f64 = asked.ideas.iter().filter_map(worth).sum();
+        let about: f64 = asked.content.iter().filter_map(worth).sum::<f64>() + related;
         let score = direct + related;
         let speaks = |term: &&String| {
             weights.contains_key(*term) || ideas(term).any(|idea| weights.contains_key(idea))
         };
         let speaking = asked.content.iter().filter(speaks).count();
         let share = ratio(speaking, asked.content.len());
-        if score >= CLEAR || (score >= ENOUGH && share >= COVERED) {
+        if about >= CLEAR || (about >= ENOUGH && share >= COVERED) {
             score
         } else {
             0.0
@@ -112,13 +125,6 @@ fn asked(text: &str) -> Asked {
     }
 }
 
-fn is_time_term(term: &str) -> bool {
-    is_time(term)
-        || ["tonight", "january", "february", "july", "monday"]
-            .iter()
-            .any(|word| stem(word) == term)
-}
-
 fn weights(agent: &AgentBrief) -> BTreeMap<String, f64> {
     let mut named: BTreeMap<String, f64> = BTreeMap::new();
     add(&mut named, agent.agent_type().as_str(), 2.5);
@@ -128,7 +134,9 @@ fn weights(agent: &AgentBrief) -> BTreeMap<String, f64> {
     for skill in agent.skills() {
         add(&mut named, skill.name(), 1.8);
         for tag in skill.tags() {
-            add(&mut named, tag, 1.8);
+            // Of a compound such as `open-meteo` no part alone is what the agent is for.
+            let plain = tag.chars().all(char::is_alphanumeric);
+            add(&mut named, tag, if plain { 1.8 } else { 0.8 });
         }
         add(&mut told, skill.description(), 0.9);
         for example in skill.examples() {

@@ -33,7 +33,7 @@ pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<(AgentType, String)> {
         ([only], _) => vec![((*only).clone(), text.to_owned())],
         (several, _) => several
             .iter()
-            .map(|agent| ((*agent).clone(), message(text, &pieces, &agents, agent)))
+            .map(|agent| ((*agent).clone(), message(index, text, &pieces, &agents, agent)))
             .collect(),
     }
 }
@@ -45,7 +45,13 @@ fn agent<'a>(index: &Index<'a>, piece: &str, whole: Option<&'a AgentType>) -> Op
 }
 
 /// What one agent is asked: its pieces, each with those behind it that belong to nobody, then what the others share.
-fn message(text: &str, pieces: &[Piece], agents: &[Option<&AgentType>], wanted: &AgentType) -> String {
+fn message(
+    index: &Index<'_>,
+    text: &str,
+    pieces: &[Piece],
+    agents: &[Option<&AgentType>],
+    wanted: &AgentType,
+) -> String {
     let mut runs: Vec<Piece> = Vec::new();
     let mut owner: Option<&AgentType> = None;
     let mut lead: Option<Piece> = None;
@@ -78,14 +84,16 @@ fn message(text: &str, pieces: &[Piece], agents: &[Option<&AgentType>], wanted: 
         let mark = if lead.colon { ":" } else { "," };
         return format!("{shared}{mark} {own}");
     }
-    // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is not shared.
+    // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is not shared,
+    // nor what the agent's own examples never speak of.
     let sentences = pieces.iter().filter(|piece| piece.closed).count();
     let mut own = own;
     if sentences < 2 {
         for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
             let mut all = find(text);
             all.dedup();
-            if let ([only], true) = (all.as_slice(), find(&own).is_empty()) {
+            let wants = index.examples(wanted).any(|example| !find(example).is_empty());
+            if let ([only], true, true) = (all.as_slice(), wants, find(&own).is_empty()) {
                 own = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
             }
         }

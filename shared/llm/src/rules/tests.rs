@@ -1,3 +1,5 @@
+//! Routing cases, one line a prompt, and properties of the router.
+
 use domain::{AgentType, TaskId};
 use proptest::prelude::*;
 
@@ -492,4 +494,129 @@ proptest! {
             }
         }
     }
+}
+
+/// The agents as they are published in the local system.
+fn published() -> Vec<AgentBrief> {
+    let tags = [
+        "type:weather".to_owned(),
+        "topic:forecast".to_owned(),
+        "source:open-meteo".to_owned(),
+    ];
+    let examples = [
+        "Will it rain in Oslo tomorrow?",
+        "Do I need an umbrella in Bergen this weekend?",
+        "Weather in Paris, Rome or Berlin next week",
+        "How cold will it be in Chicago on Friday, in Fahrenheit?",
+        "Will it snow in Innsbruck on 24 December?",
+        "How windy is it in Cape Town today?",
+        "5-day forecast for Tokyo",
+    ]
+    .map(str::to_owned);
+    let weather = AgentBrief::new(
+        AgentType::parse("weather").unwrap(),
+        CardText {
+            name: "Weather",
+            description: "Daily weather forecasts for any place on earth, up to 16 days ahead, with data from \
+                          Open-Meteo. Understands several places, days, ranges of days and units in one question, \
+                          and asks back when a place is ambiguous.",
+        },
+        [SkillText {
+            name: "Weather forecast",
+            description: "Answers questions about the weather of the coming days: rain, umbrella, snow, wind, \
+                          storm, sunshine, temperature, frost, heat.",
+            tags: &tags,
+            examples: &examples,
+        }],
+    );
+    let currency = agent(
+        "currency",
+        "Currency",
+        "Converts amounts of money between currencies",
+        "Convert money",
+        &["How much is 100 euros in kroner?", "Convert 20 dollars to yen"],
+    );
+    vec![weather, currency]
+}
+
+#[track_caller]
+fn published_goes(agents: &[AgentBrief], prompt: &str, expected: &str) {
+    let step = Rules.decide(&Prompt {
+        agents: agents.to_vec(),
+        turns: vec![Turn::User(prompt.into())],
+    });
+    let shown = shown(&step);
+    let agent_type = shown
+        .split_once(':')
+        .map_or(shown.as_str(), |(agent_type, _)| agent_type);
+    assert_eq!(agent_type, expected, "{prompt}: {shown}");
+}
+
+#[test]
+fn the_published_agents_get_what_is_theirs_alone_and_together() {
+    let both = published();
+    let [weather, currency] = [[both[0].clone()], [both[1].clone()]];
+    for prompt in [
+        "Will it rain in Oslo tomorrow?",
+        "will it rain in oslo",
+        "Weather in Oslo, Bergen and Tromsø tomorrow and on Friday",
+        "forecast tokyo",
+        "is it cold in Reykjavik?",
+        "What will the temperature be in Madrid, in Fahrenheit?",
+        "Does it snow in Springfield?",
+        "how's the weather?",
+        "weather",
+        "Will it be sunny in Xyzzy on Sunday?",
+        "Please tell me whether I will need an umbrella in London the day after tomorrow, thank you",
+        "wind in Cape Town",
+        "Hi! Can you check if it's going to rain in Lisbon next week?",
+    ] {
+        published_goes(&both, prompt, "weather");
+        published_goes(&weather, prompt, "weather");
+        published_goes(&currency, prompt, "say");
+    }
+    for prompt in [
+        "How much is 250 dollars in euros?",
+        "convert 100 kroner to pounds",
+        "what are 5 euros worth in yen?",
+        "100 EUR in NOK",
+        "currency",
+    ] {
+        published_goes(&both, prompt, "currency");
+        published_goes(&currency, prompt, "currency");
+        published_goes(&weather, prompt, "say");
+    }
+    for prompt in [
+        "lorem ipsum dolor sit amet",
+        "What time is it in Tokyo?",
+        "Who won the game in Chicago on Friday?",
+        "Do I need a visa for Paris?",
+        "How old is the world?",
+        "What is 2 + 2?",
+        "book me a table in Rome",
+        "24 December",
+        "How many days ahead can I book?",
+        "<script>alert(1)</script>",
+        "'; DROP TABLE tasks; --",
+        "a",
+        "When does the shop open?",
+    ] {
+        published_goes(&both, prompt, "say");
+        published_goes(&weather, prompt, "say");
+        published_goes(&currency, prompt, "say");
+    }
+    check_parts(
+        &both,
+        "Will it rain in Oslo tomorrow, and how much is 100 euros in kroner?",
+        "weather: Will it rain in Oslo tomorrow | currency: how much is 100 euros in kroner?",
+    );
+}
+
+#[track_caller]
+fn check_parts(agents: &[AgentBrief], prompt: &str, expected: &str) {
+    let step = Rules.decide(&Prompt {
+        agents: agents.to_vec(),
+        turns: vec![Turn::User(prompt.into())],
+    });
+    assert_eq!(shown(&step), expected);
 }

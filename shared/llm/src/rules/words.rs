@@ -1,6 +1,6 @@
 //! Words: how a text becomes terms that can be compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// A word of a text, with where it stands.
@@ -124,6 +124,12 @@ pub(super) fn is_stop(word: &str) -> bool {
 /// Words that say when.
 pub(super) fn is_time(word: &str) -> bool {
     TIME.contains(&word)
+}
+
+/// As [`is_time`], of a stem.
+pub(super) fn is_time_term(term: &str) -> bool {
+    static STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| TIME.iter().map(|word| stem(word)).collect());
+    STEMS.contains(term)
 }
 
 /// Ideas that a term belongs to: everyday words for the same thing. Language, not a list of agents: an agent takes part

@@ -59,7 +59,6 @@ pub struct State {
 }
 
 /// The whole function, paths relative to the registry's URL.
-#[must_use]
 pub fn router(state: State) -> Router {
     let dress = Front {
         clock: state.clock.clone(),

@@ -40,7 +40,6 @@ impl System {
     }
 
     /// The gateway's router, for calls without a socket.
-    #[must_use]
     pub fn router(&self) -> axum::Router {
         self.router.clone()
     }

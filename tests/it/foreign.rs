@@ -12,11 +12,23 @@ async fn registered_and_used(generation: &str) {
     let data = tempfile::tempdir().expect("a folder");
     let up = Up::start(data.path(), free_port());
     let folder = data.path().to_str().expect("a path");
-    let registered =
-        binary::run(&["agent", "register", &agent.card, "--tag", "type:currency", "--scope", "global", "--data", folder]);
+    let registered = binary::run(&[
+        "agent",
+        "register",
+        &agent.card,
+        "--tag",
+        "type:currency",
+        "--scope",
+        "global",
+        "--data",
+        folder,
+    ]);
     assert!(registered.status.success(), "{registered:?}");
     let listed = binary::run(&["agents", "--data", folder]);
-    assert!(String::from_utf8_lossy(&listed.stdout).contains("currency"), "{listed:?}");
+    assert!(
+        String::from_utf8_lossy(&listed.stdout).contains("currency"),
+        "{listed:?}"
+    );
 
     let user = User::new(up.base("acme"));
     let answer = user.ask("How much is 100 euros in kroner?").await;
@@ -49,12 +61,24 @@ async fn a_result_that_found_nobody_is_fetched_after_the_restart() {
     let port = free_port();
     let mut up = Up::start(data.path(), port);
     let folder = data.path().to_str().expect("a path");
-    let registered =
-        binary::run(&["agent", "register", &agent.card, "--tag", "type:currency", "--scope", "global", "--data", folder]);
+    let registered = binary::run(&[
+        "agent",
+        "register",
+        &agent.card,
+        "--tag",
+        "type:currency",
+        "--scope",
+        "global",
+        "--data",
+        folder,
+    ]);
     assert!(registered.status.success(), "{registered:?}");
     let user = User::new(up.base("acme"));
     let stream = user.ask("How much is 100 euros in kroner?");
-    let id = tokio::time::timeout(Duration::from_secs(60), stream).await.expect("it answers").task_id();
+    let id = tokio::time::timeout(Duration::from_secs(60), stream)
+        .await
+        .expect("it answers")
+        .task_id();
     if user.task(&id).await["status"] != "completed" {
         up.kill();
         tokio::time::sleep(Duration::from_secs(2)).await;

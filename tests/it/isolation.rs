@@ -34,7 +34,10 @@ async fn spy(types: &str, tenant: Option<&str>) -> MockServer {
 
 async fn calls(server: &MockServer) -> usize {
     let requests = server.received_requests().await.unwrap_or_default();
-    requests.iter().filter(|request| request.method.as_str() == "POST").count()
+    requests
+        .iter()
+        .filter(|request| request.method.as_str() == "POST")
+        .count()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,7 +47,13 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let spy = spy("orders", Some("globex")).await;
-    let put = http.put(format!("{registry}/types/orders")).bearer_auth(&admin).json(&json!({ "scope": "tenant" })).send().await.unwrap();
+    let put = http
+        .put(format!("{registry}/types/orders"))
+        .bearer_auth(&admin)
+        .json(&json!({ "scope": "tenant" }))
+        .send()
+        .await
+        .unwrap();
     assert!(put.status().is_success(), "{put:?}");
     let registered = http
         .post(format!("{registry}/agents"))
@@ -53,11 +62,22 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
         .send()
         .await
         .unwrap();
-    assert_eq!(registered.status(), StatusCode::CREATED, "{:?}", registered.text().await);
-    let id = registered.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        registered.status(),
+        StatusCode::CREATED,
+        "{:?}",
+        registered.text().await
+    );
+    let id = registered.json::<Value>().await.unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
 
     // Every way a host of acme could come by it.
-    let acme = local.system.registry_token("acme", "registry:read").expect("a token");
+    let acme = local
+        .system
+        .registry_token("acme", "registry:read")
+        .expect("a token");
     for path in [
         "/agents".to_owned(),
         "/agents?tag=type:orders".to_owned(),
@@ -67,22 +87,54 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
         "/agents?tag=type:orders&tenant=globex".to_owned(),
         format!("/agents/{id}"),
     ] {
-        let answer = http.get(format!("{registry}{path}")).bearer_auth(&acme).header("x-tenant-id", "globex").send().await.unwrap();
-        assert!(answer.status().is_success() || answer.status().is_client_error(), "{path}: {answer:?}");
+        let answer = http
+            .get(format!("{registry}{path}"))
+            .bearer_auth(&acme)
+            .header("x-tenant-id", "globex")
+            .send()
+            .await
+            .unwrap();
+        assert!(
+            answer.status().is_success() || answer.status().is_client_error(),
+            "{path}: {answer:?}"
+        );
         let body = answer.text().await.unwrap();
-        assert!(!body.contains(&spy.uri()) && !body.contains("Order desk"), "{path}: {body}");
+        assert!(
+            !body.contains(&spy.uri()) && !body.contains("Order desk"),
+            "{path}: {body}"
+        );
     }
-    for (method, path) in [(reqwest::Method::DELETE, format!("/agents/{id}")), (reqwest::Method::POST, format!("/agents/{id}/check"))] {
-        let writing = local.system.registry_token("acme", "registry:write").expect("a token");
-        let answer = http.request(method, format!("{registry}{path}")).bearer_auth(&writing).send().await.unwrap();
+    for (method, path) in [
+        (reqwest::Method::DELETE, format!("/agents/{id}")),
+        (reqwest::Method::POST, format!("/agents/{id}/check")),
+    ] {
+        let writing = local
+            .system
+            .registry_token("acme", "registry:write")
+            .expect("a token");
+        let answer = http
+            .request(method, format!("{registry}{path}"))
+            .bearer_auth(&writing)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
     }
-    assert_eq!(http.get(format!("{registry}/agents")).send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        http.get(format!("{registry}/agents"))
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        StatusCode::UNAUTHORIZED
+    );
 
     // The only agent of its type is globex's: acme's host says there is none, and sends nothing.
     let user = local.user("acme");
     let asked = user.ask("Where is my order 1001?").await;
-    let task = user.until(&asked.task_id(), &["completed", "rejected", "failed"]).await;
+    let task = user
+        .until(&asked.task_id(), &["completed", "rejected", "failed"])
+        .await;
     assert!(task["agentType"].is_null(), "{task:#}");
     assert_eq!(calls(&spy).await, 0, "the spy heard of it");
 
@@ -107,19 +159,35 @@ async fn a_card_that_contradicts_its_types_scope_is_refused_with_the_reason() {
     let admin = local.endpoint("/registry_token").to_owned();
     let register = |card: String, tenant: Option<&str>| {
         let body = json!({ "cardUrl": card, "tenant": tenant });
-        http.post(format!("{registry}/agents")).bearer_auth(&admin).json(&body).send()
+        http.post(format!("{registry}/agents"))
+            .bearer_auth(&admin)
+            .json(&body)
+            .send()
     };
     // weather is global: a tenant's own is refused; a type that nobody declared is, too.
     let tenants_weather = spy("weather", Some("globex")).await;
     let undeclared = spy("nobody-declared-this", None).await;
     for (server, tenant) in [(&tenants_weather, Some("globex")), (&undeclared, None)] {
-        let answer = register(format!("{}/.well-known/agent-card.json", server.uri()), tenant).await.unwrap();
+        let answer = register(format!("{}/.well-known/agent-card.json", server.uri()), tenant)
+            .await
+            .unwrap();
         assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
         let body: Value = answer.json().await.unwrap();
         assert_eq!(body["error"], "card_refused");
-        assert!(body["reasons"].as_array().is_some_and(|reasons| !reasons.is_empty()), "{body}");
+        assert!(
+            body["reasons"]
+                .as_array()
+                .is_some_and(|reasons| !reasons.is_empty()),
+            "{body}"
+        );
     }
-    let again = http.put(format!("{registry}/types/weather")).bearer_auth(&admin).json(&json!({ "scope": "tenant" })).send().await.unwrap();
+    let again = http
+        .put(format!("{registry}/types/weather"))
+        .bearer_auth(&admin)
+        .json(&json!({ "scope": "tenant" }))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(again.status(), StatusCode::CONFLICT, "a type is declared once");
     local.system.stop().await;
 }

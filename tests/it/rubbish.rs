@@ -13,16 +13,30 @@ struct Case {
 /// Every endpoint that takes a body, with credentials that are good where some are needed: rubbish must be refused for
 /// what it is, not for who sends it.
 fn bodies(local: &Local) -> Vec<Case> {
-    let base = local.endpoint("/tenants/acme/base").trim_end_matches('/').to_owned();
-    let host = local.endpoint("/tenants/acme/host_agent").trim_end_matches('/').to_owned();
+    let base = local
+        .endpoint("/tenants/acme/base")
+        .trim_end_matches('/')
+        .to_owned();
+    let host = local
+        .endpoint("/tenants/acme/host_agent")
+        .trim_end_matches('/')
+        .to_owned();
     let weather = local.endpoint("/agents/weather").trim_end_matches('/').to_owned();
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let for_host = local.system.token("acme", "rubbish", &host).expect("a token");
-    let case = |method: Method, path: String, bearer: Option<&String>| Case { method, path, bearer: bearer.cloned() };
+    let case = |method: Method, path: String, bearer: Option<&String>| Case {
+        method,
+        path,
+        bearer: bearer.cloned(),
+    };
     let mut cases = vec![
         case(Method::POST, format!("{base}/api/chat"), None),
-        case(Method::POST, format!("{base}/api/webhook/tasks"), Some(&"rubbish".to_owned())),
+        case(
+            Method::POST,
+            format!("{base}/api/webhook/tasks"),
+            Some(&"rubbish".to_owned()),
+        ),
         case(Method::POST, format!("{registry}/agents"), Some(&admin)),
         case(Method::PUT, format!("{registry}/types/rubbish"), Some(&admin)),
     ];
@@ -37,7 +51,9 @@ fn bodies(local: &Local) -> Vec<Case> {
 fn rubbish() -> Vec<(&'static str, Vec<u8>)> {
     let deep = "[".repeat(100_000);
     let huge_id = "9".repeat(100_000);
-    let send = |message: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{message}}}}}"#);
+    let send = |message: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{message}}}}}"#)
+    };
     vec![
         ("empty", Vec::new()),
         ("truncated JSON", br#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"#.to_vec()),
@@ -70,9 +86,13 @@ fn has_type(value: &Value) -> bool {
 
 /// JSON-RPC answers errors with HTTP 200 and an error object.
 fn typed(status: u16, body: &str, what: &str) {
-    let value: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{what}: {status}, not JSON: {}", &body[..body.len().min(300)]));
+    let value: Value = serde_json::from_str(body)
+        .unwrap_or_else(|_| panic!("{what}: {status}, not JSON: {}", &body[..body.len().min(300)]));
     assert!(has_type(&value), "{what}: {status} without an error: {value}");
-    assert!(status == 200 || (400..500).contains(&status), "{what}: {status} {value}");
+    assert!(
+        status == 200 || (400..500).contains(&status),
+        "{what}: {status} {value}"
+    );
     if status == 200 {
         let code = value["error"]["code"].as_i64().unwrap_or_default();
         assert!(code < 0 && code != -32603, "{what}: {value}");
@@ -86,7 +106,9 @@ async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
     let before = local.system.stored_items().expect("counted");
     for case in bodies(&local) {
         for (what, body) in rubbish() {
-            let mut request = http.request(case.method.clone(), &case.path).header("content-type", "application/json");
+            let mut request = http
+                .request(case.method.clone(), &case.path)
+                .header("content-type", "application/json");
             if let Some(bearer) = &case.bearer {
                 request = request.bearer_auth(bearer);
             }
@@ -102,7 +124,11 @@ async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
             }
         }
     }
-    assert_eq!(local.system.stored_items().expect("counted"), before, "rubbish left something in the tables");
+    assert_eq!(
+        local.system.stored_items().expect("counted"),
+        before,
+        "rubbish left something in the tables"
+    );
     local.system.stop().await;
 }
 
@@ -110,14 +136,28 @@ async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
 async fn unknown_paths_methods_and_ids_are_typed_too() {
     let local = Local::start().await;
     let http = tests::user::http();
-    let base = local.endpoint("/tenants/acme/base").trim_end_matches('/').to_owned();
-    let host = local.endpoint("/tenants/acme/host_agent").trim_end_matches('/').to_owned();
+    let base = local
+        .endpoint("/tenants/acme/base")
+        .trim_end_matches('/')
+        .to_owned();
+    let host = local
+        .endpoint("/tenants/acme/host_agent")
+        .trim_end_matches('/')
+        .to_owned();
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let gateway = local.endpoint("/gateway").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let for_host = local.system.token("acme", "rubbish", &host).expect("a token");
     let long = "x".repeat(7000);
-    let odd = ["nope", "%00", "%ff%fe", "..%2f..%2fetc", "%23", long.as_str(), "00000000-0000-0000-0000-000000000000"];
+    let odd = [
+        "nope",
+        "%00",
+        "%ff%fe",
+        "..%2f..%2fetc",
+        "%23",
+        long.as_str(),
+        "00000000-0000-0000-0000-000000000000",
+    ];
     for id in odd {
         for (method, path, bearer) in [
             (Method::GET, format!("{base}/api/tasks/{id}"), None),
@@ -131,18 +171,32 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             (Method::GET, format!("{host}/tasks/{id}"), Some(&for_host)),
             (Method::GET, format!("{host}/v1/tasks/{id}"), Some(&for_host)),
             (Method::POST, format!("{host}/tasks/{id}:cancel"), Some(&for_host)),
-            (Method::POST, format!("{host}/tasks/{id}:refresh"), Some(&for_host)),
-            (Method::POST, format!("{host}/tasks/{id}:explode"), Some(&for_host)),
+            (
+                Method::POST,
+                format!("{host}/tasks/{id}:refresh"),
+                Some(&for_host),
+            ),
+            (
+                Method::POST,
+                format!("{host}/tasks/{id}:explode"),
+                Some(&for_host),
+            ),
             (Method::GET, format!("{registry}/agents/{id}"), Some(&admin)),
             (Method::DELETE, format!("{registry}/agents/{id}"), Some(&admin)),
-            (Method::POST, format!("{registry}/agents/{id}/check"), Some(&admin)),
+            (
+                Method::POST,
+                format!("{registry}/agents/{id}/check"),
+                Some(&admin),
+            ),
             (Method::GET, format!("{registry}/agents?tag={id}"), Some(&admin)),
             (Method::PUT, format!("{registry}/types/{id}"), Some(&admin)),
             (Method::GET, format!("{gateway}/a/{id}"), None),
             (Method::GET, format!("{gateway}/t/{id}/api/chats"), None),
             (Method::GET, format!("{gateway}/{id}"), None),
         ] {
-            let mut request = http.request(method.clone(), &path).header("content-type", "application/json");
+            let mut request = http
+                .request(method.clone(), &path)
+                .header("content-type", "application/json");
             if let Some(bearer) = bearer {
                 request = request.bearer_auth(bearer);
             }
@@ -152,15 +206,33 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             assert!(status < 500, "{method} {short}: {status}");
             if (400..500).contains(&status) && method != Method::HEAD {
                 let body = answer.text().await.unwrap_or_default();
-                let value: Value = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{method} {short}: {status} {body:?}"));
+                let value: Value = serde_json::from_str(&body)
+                    .unwrap_or_else(|_| panic!("{method} {short}: {status} {body:?}"));
                 assert!(has_type(&value), "{method} {short}: {value}");
             }
         }
     }
-    for path in [format!("{base}/api/chat"), format!("{base}/api/webhook/tasks"), format!("{host}/message:send"), format!("{registry}/types")] {
-        let answer = http.request(Method::PATCH, &path).bearer_auth(&admin).send().await.expect("an answer");
+    for path in [
+        format!("{base}/api/chat"),
+        format!("{base}/api/webhook/tasks"),
+        format!("{host}/message:send"),
+        format!("{registry}/types"),
+    ] {
+        let answer = http
+            .request(Method::PATCH, &path)
+            .bearer_auth(&admin)
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(answer.status(), 405, "PATCH {path}");
-        assert!(answer.json::<Value>().await.expect("typed").get("error").is_some());
+        assert!(
+            answer
+                .json::<Value>()
+                .await
+                .expect("typed")
+                .get("error")
+                .is_some()
+        );
     }
     local.system.stop().await;
 }
@@ -170,7 +242,10 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
 async fn the_webhook_says_what_is_wrong() {
     let local = Local::start().await;
     let http = tests::user::http();
-    let url = format!("{}/api/webhook/tasks", local.endpoint("/tenants/acme/base").trim_end_matches('/'));
+    let url = format!(
+        "{}/api/webhook/tasks",
+        local.endpoint("/tenants/acme/base").trim_end_matches('/')
+    );
     let task = r#"{"task":{"id":"r","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
     let user = local.user("acme");
     let id = user.ask("Will it rain in Oslo tomorrow?").await.task_id();
@@ -182,12 +257,23 @@ async fn the_webhook_says_what_is_wrong() {
         (Some("00000000-0000-4000-8000-000000000000.AAAA".to_owned()), 401),
     ] {
         for header in ["authorization", "x-a2a-notification-token"] {
-            let mut request = http.post(&url).header("content-type", "application/a2a+json").body(task);
+            let mut request = http
+                .post(&url)
+                .header("content-type", "application/a2a+json")
+                .body(task);
             if let Some(token) = &token {
-                let value = if header == "authorization" { format!("Bearer {token}") } else { token.clone() };
+                let value = if header == "authorization" {
+                    format!("Bearer {token}")
+                } else {
+                    token.clone()
+                };
                 request = request.header(header, value);
             }
-            assert_eq!(request.send().await.expect("an answer").status(), wanted, "{header}: {token:?}");
+            assert_eq!(
+                request.send().await.expect("an answer").status(),
+                wanted,
+                "{header}: {token:?}"
+            );
         }
     }
     assert_eq!(user.task(&id).await, done, "nothing changed");

@@ -15,14 +15,22 @@ pub fn path() -> PathBuf {
         path.pop();
     }
     let path = path.join("switchyard");
-    assert!(path.exists(), "{} is missing: `cargo build` makes it", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing: `cargo build` makes it",
+        path.display()
+    );
     path
 }
 
 /// Runs the command to its end.
 #[must_use]
 pub fn run(arguments: &[&str]) -> Output {
-    Command::new(path()).args(arguments).stdin(Stdio::null()).output().expect("the command starts")
+    Command::new(path())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts")
 }
 
 /// A running `switchyard up`.
@@ -53,18 +61,27 @@ impl Up {
             if let Some(status) = process.try_wait().expect("a process has a state") {
                 panic!("switchyard up ended: {status}");
             }
-            assert!(began.elapsed() < Duration::from_secs(60), "switchyard up is not ready after a minute");
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "switchyard up is not ready after a minute"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
         let took = began.elapsed();
         let endpoints = serde_json::from_slice(&std::fs::read(&file).expect("readable")).expect("JSON");
-        Self { process, endpoints, took }
+        Self {
+            process,
+            endpoints,
+            took,
+        }
     }
 
     /// A user of one of its tenants.
     #[must_use]
     pub fn base(&self, tenant: &str) -> &str {
-        self.endpoints["tenants"][tenant]["base"].as_str().expect("a base URL")
+        self.endpoints["tenants"][tenant]["base"]
+            .as_str()
+            .expect("a base URL")
     }
 
     /// SIGKILL: no word of warning.
@@ -77,7 +94,10 @@ impl Up {
     #[must_use]
     pub fn terminate(mut self) -> Option<i32> {
         let id = self.process.id().to_string();
-        Command::new("kill").args(["-TERM", &id]).status().expect("kill runs");
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .expect("kill runs");
         self.process.wait().expect("it ends").code()
     }
 }
@@ -92,5 +112,8 @@ impl Drop for Up {
 /// A port that was free a moment ago.
 #[must_use]
 pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port()
 }

@@ -51,7 +51,11 @@ impl Local {
         };
         let system = System::start(options).await.expect("the local system starts");
         let endpoints = serde_json::to_value(system.endpoints()).expect("endpoints are JSON");
-        Self { system, clock, endpoints }
+        Self {
+            system,
+            clock,
+            endpoints,
+        }
     }
 
     /// What `endpoints.json` holds.
@@ -63,7 +67,10 @@ impl Local {
     /// A text of `endpoints.json`, by JSON pointer.
     #[must_use]
     pub fn endpoint(&self, pointer: &str) -> &str {
-        self.endpoints.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no {pointer}"))
+        self.endpoints
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_else(|| panic!("no {pointer}"))
     }
 
     /// A new guest of a tenant, with a browser session of their own.
@@ -83,6 +90,10 @@ impl Local {
 #[must_use]
 pub fn python() -> PathBuf {
     let python = folder().join(".tools/venv/bin/python");
-    assert!(python.exists(), "{} is missing: `tests/run tools` installs it", python.display());
+    assert!(
+        python.exists(),
+        "{} is missing: `tests/run tools` installs it",
+        python.display()
+    );
     python
 }

@@ -28,15 +28,25 @@ impl CurrencyAgent {
             .expect("the agent starts");
         let mut line = String::new();
         let stdout = process.stdout.take().expect("its output is piped");
-        BufReader::new(stdout).read_line(&mut line).expect("it says where it listens");
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("it says where it listens");
         let said: Value = serde_json::from_str(&line).expect("a line of JSON");
         let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
-        Self { process, url: text("url"), card: text("card") }
+        Self {
+            process,
+            url: text("url"),
+            card: text("card"),
+        }
     }
 
     /// How often its executor ran.
     pub async fn runs(&self) -> u64 {
-        let stats = crate::user::http().get(format!("{}stats", self.url)).send().await.expect("it answers");
+        let stats = crate::user::http()
+            .get(format!("{}stats", self.url))
+            .send()
+            .await
+            .expect("it answers");
         let stats: Value = stats.json().await.expect("JSON");
         stats["runs"].as_u64().expect("a number")
     }

@@ -34,16 +34,31 @@ impl Answer {
     /// The chunks of a UI message stream, without the closing `[DONE]`, which must be there.
     #[must_use]
     pub fn chunks(&self) -> Vec<Value> {
-        let data: Vec<&str> = self.text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
-        assert_eq!(data.last(), Some(&"[DONE]"), "the stream is whole: {:?}", self.text);
-        data[..data.len() - 1].iter().map(|chunk| serde_json::from_str(chunk).expect("a chunk is JSON")).collect()
+        let data: Vec<&str> = self
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .collect();
+        assert_eq!(
+            data.last(),
+            Some(&"[DONE]"),
+            "the stream is whole: {:?}",
+            self.text
+        );
+        data[..data.len() - 1]
+            .iter()
+            .map(|chunk| serde_json::from_str(chunk).expect("a chunk is JSON"))
+            .collect()
     }
 
     /// The task id of the first task part of a stream.
     #[must_use]
     pub fn task_id(&self) -> String {
         let chunks = self.chunks();
-        let task = chunks.iter().find(|chunk| chunk["type"] == "data-task").unwrap_or_else(|| panic!("no task part: {chunks:#?}"));
+        let task = chunks
+            .iter()
+            .find(|chunk| chunk["type"] == "data-task")
+            .unwrap_or_else(|| panic!("no task part: {chunks:#?}"));
         assert_eq!(task["data"]["artifactType"], "task");
         task["data"]["taskId"].as_str().expect("a task id").to_owned()
     }
@@ -51,7 +66,11 @@ impl Answer {
     /// The text that the stream adds up to.
     #[must_use]
     pub fn said(&self) -> String {
-        self.chunks().iter().filter(|chunk| chunk["type"] == "text-delta").filter_map(|chunk| chunk["delta"].as_str().map(str::to_owned)).collect()
+        self.chunks()
+            .iter()
+            .filter(|chunk| chunk["type"] == "text-delta")
+            .filter_map(|chunk| chunk["delta"].as_str().map(str::to_owned))
+            .collect()
     }
 }
 
@@ -70,27 +89,58 @@ impl User {
     /// A user of the tenant whose base URL this is.
     #[must_use]
     pub fn new(base: &str) -> Self {
-        Self { base: base.trim_end_matches('/').to_owned(), http: http(), cookie: Mutex::new(None) }
+        Self {
+            base: base.trim_end_matches('/').to_owned(),
+            http: http(),
+            cookie: Mutex::new(None),
+        }
     }
 
     /// A call with the session cookie.
     pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
-        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        self.finish(
+            self.http.request(method, format!("{}{path}", self.base)),
+            path,
+            body,
+        )
+        .await
+    }
+
+    /// POST as a part of the trace with this id.
+    pub async fn traced(&self, trace_id: &str, path: &str, body: Value) -> Answer {
+        let request = self.http.post(format!("{}{path}", self.base));
+        let request = request.header("traceparent", format!("00-{trace_id}-00f067aa0ba902b7-01"));
+        self.finish(request, path, Some(body)).await
+    }
+
+    async fn finish(&self, mut request: reqwest::RequestBuilder, path: &str, body: Option<Value>) -> Answer {
         let cookie = self.cookie.lock().expect("no panic under the lock").clone();
         if let Some(cookie) = cookie {
             request = request.header("cookie", cookie);
         }
         if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
+            request = request
+                .header("content-type", "application/json")
+                .body(body.to_string());
         }
-        let response = request.send().await.unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        let response = request
+            .send()
+            .await
+            .unwrap_or_else(|error| panic!("{path}: {error:?}"));
         let (status, headers) = (response.status(), response.headers().clone());
         if let Some(set) = headers.get("set-cookie").and_then(|value| value.to_str().ok()) {
             let pair = set.split(';').next().unwrap_or_default().to_owned();
             *self.cookie.lock().expect("no panic under the lock") = Some(pair);
         }
-        let text = response.text().await.unwrap_or_else(|error| panic!("{path}: {error:?}"));
-        Answer { status, headers, text }
+        let text = response
+            .text()
+            .await
+            .unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        Answer {
+            status,
+            headers,
+            text,
+        }
     }
 
     /// GET.
@@ -100,8 +150,10 @@ impl User {
 
     /// A prompt in a chat; the answer is the whole stream.
     pub async fn chat(&self, chat: &str, message_id: &str, prompt: &str) -> Answer {
-        let message = json!({ "id": message_id, "role": "user", "parts": [{ "type": "text", "text": prompt }] });
-        let body = json!({ "id": chat, "messages": [message], "trigger": "submit-message", "messageId": null });
+        let message =
+            json!({ "id": message_id, "role": "user", "parts": [{ "type": "text", "text": prompt }] });
+        let body =
+            json!({ "id": chat, "messages": [message], "trigger": "submit-message", "messageId": null });
         self.call(Method::POST, "/api/chat", Some(body)).await
     }
 

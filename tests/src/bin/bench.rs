@@ -37,7 +37,9 @@ struct Echo(Arc<Mutex<Vec<(String, String)>>>);
 
 impl Echo {
     async fn start(&self) -> String {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let card = json!({
             "name": "Echo", "description": "Repeats an echo", "version": "1",
@@ -47,7 +49,10 @@ impl Echo {
             "skills": [{ "id": "echo", "name": "Echo", "description": "Echo a word", "tags": ["type:echo"], "examples": ["echo this"] }],
         });
         let router = axum::Router::new()
-            .route("/.well-known/agent-card.json", get(move || async move { Json(card) }))
+            .route(
+                "/.well-known/agent-card.json",
+                get(move || async move { Json(card) }),
+            )
             .route("/", post(acknowledge))
             .with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -60,9 +65,13 @@ async fn acknowledge(State(echo): State<Echo>, Json(call): Json<Value>) -> Json<
     let id = format!("remote-{}", message["messageId"].as_str().unwrap_or_default());
     let config = &call["params"]["configuration"]["taskPushNotificationConfig"];
     if let Some(token) = config["token"].as_str() {
-        echo.0.lock().expect("no panic").push((id.clone(), token.to_owned()));
+        echo.0
+            .lock()
+            .expect("no panic")
+            .push((id.clone(), token.to_owned()));
     }
-    let task = json!({ "id": id, "contextId": message["contextId"], "status": { "state": "TASK_STATE_SUBMITTED" } });
+    let task =
+        json!({ "id": id, "contextId": message["contextId"], "status": { "state": "TASK_STATE_SUBMITTED" } });
     Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }))
 }
 
@@ -94,7 +103,14 @@ where
     let whole = began.elapsed();
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    Row { name, per_second: count as f64 / whole.as_secs_f64(), p50: at(0.5), p99: at(0.99), calls: None, bound: None }
+    Row {
+        name,
+        per_second: count as f64 / whole.as_secs_f64(),
+        p50: at(0.5),
+        p99: at(0.99),
+        calls: None,
+        bound: None,
+    }
 }
 
 fn send_body(number: usize, text: &str) -> Value {
@@ -108,8 +124,14 @@ async fn main() {
     let arguments = Arguments::parse();
     let folder = tempfile::tempdir().expect("a folder");
     let local = Local::start_with(Data::Folder(folder.path().to_owned())).await;
-    let host = local.endpoint("/tenants/acme/host_agent").trim_end_matches('/').to_owned();
-    let base = local.endpoint("/tenants/acme/base").trim_end_matches('/').to_owned();
+    let host = local
+        .endpoint("/tenants/acme/host_agent")
+        .trim_end_matches('/')
+        .to_owned();
+    let base = local
+        .endpoint("/tenants/acme/base")
+        .trim_end_matches('/')
+        .to_owned();
     let gateway = local.endpoint("/gateway").trim_end_matches('/').to_owned();
     let token = local.system.token("acme", "bench", &host).expect("a token");
     let http = tests::user::http();
@@ -129,8 +151,14 @@ async fn main() {
             .expect("a request");
         let (response, calls) = store::counted(router.clone().oneshot(request)).await;
         let response = response.expect("infallible");
-        assert!(response.status().is_success(), "{method} {path}: {}", response.status());
-        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body");
+        assert!(
+            response.status().is_success(),
+            "{method} {path}: {}",
+            response.status()
+        );
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+            .await
+            .expect("a body");
         (serde_json::from_slice::<Value>(&bytes).unwrap_or_default(), calls)
     };
 
@@ -140,7 +168,12 @@ async fn main() {
             .map(|number| {
                 let (http, host, token) = (http.clone(), host.clone(), token.clone());
                 move || async move {
-                    let answer = http.post(host).bearer_auth(token).header("a2a-version", "1.0").json(&send_body(number, text)).send();
+                    let answer = http
+                        .post(host)
+                        .bearer_auth(token)
+                        .header("a2a-version", "1.0")
+                        .json(&send_body(number, text))
+                        .send();
                     let answer: Value = answer.await.expect("an answer").json().await.expect("JSON");
                     assert!(answer["result"]["task"]["id"].is_string(), "{answer}");
                 }
@@ -153,7 +186,11 @@ async fn main() {
     let (sent, send_calls) = counted("POST", &host, &token, Some(send_body(0, "count"))).await;
     let id = sent["result"]["task"]["id"].as_str().expect("an id").to_owned();
     let (_, get_calls) = counted("GET", &format!("{host}/tasks/{id}"), &token, None).await;
-    rows.push(Row { calls: Some(send_calls), bound: Some(3), ..run("send, acknowledged", sends("hello"), arguments.at_once).await });
+    rows.push(Row {
+        calls: Some(send_calls),
+        bound: Some(3),
+        ..run("send, acknowledged", sends("hello"), arguments.at_once).await
+    });
     let gets = (0..arguments.requests)
         .map(|_| {
             let (http, url, token) = (http.clone(), format!("{host}/tasks/{id}"), token.clone());
@@ -164,7 +201,11 @@ async fn main() {
             }
         })
         .collect();
-    rows.push(Row { calls: Some(get_calls), bound: Some(1), ..run("get", gets, arguments.at_once).await });
+    rows.push(Row {
+        calls: Some(get_calls),
+        bound: Some(1),
+        ..run("get", gets, arguments.at_once).await
+    });
     local.system.lose_wakes(false);
 
     // Webhooks: real tasks of the host, delegated to an agent that waits for us.
@@ -172,9 +213,19 @@ async fn main() {
     let url = echo.start().await;
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
-    let declared = http.put(format!("{registry}/types/echo")).bearer_auth(&admin).json(&json!({ "scope": "global" })).send().await;
+    let declared = http
+        .put(format!("{registry}/types/echo"))
+        .bearer_auth(&admin)
+        .json(&json!({ "scope": "global" }))
+        .send()
+        .await;
     assert!(declared.expect("an answer").status().is_success());
-    let registered = http.post(format!("{registry}/agents")).bearer_auth(&admin).json(&json!({ "cardUrl": url })).send().await;
+    let registered = http
+        .post(format!("{registry}/agents"))
+        .bearer_auth(&admin)
+        .json(&json!({ "cardUrl": url }))
+        .send()
+        .await;
     assert!(registered.expect("an answer").status().is_success());
     let delegations = arguments.requests.min(500);
     let began = Instant::now();
@@ -182,10 +233,16 @@ async fn main() {
     all.truncate(delegations);
     rows.push(run("send, workers delegating", all, arguments.at_once).await);
     while echo.0.lock().expect("no panic").len() < delegations {
-        assert!(began.elapsed() < Duration::from_secs(120), "delegations take too long");
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "delegations take too long"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    println!("{delegations} prompts routed and handed over in {:.1} s", began.elapsed().as_secs_f64());
+    println!(
+        "{delegations} prompts routed and handed over in {:.1} s",
+        began.elapsed().as_secs_f64()
+    );
     tokio::time::sleep(Duration::from_millis(500)).await;
 
     let mut told: Vec<(String, String)> = std::mem::take(&mut *echo.0.lock().expect("no panic"));
@@ -201,12 +258,22 @@ async fn main() {
         .map(|(id, token)| {
             let (http, url, body) = (http.clone(), webhook.clone(), news(&id));
             move || async move {
-                let answer = http.post(url).bearer_auth(token).json(&body).send().await.expect("an answer");
+                let answer = http
+                    .post(url)
+                    .bearer_auth(token)
+                    .json(&body)
+                    .send()
+                    .await
+                    .expect("an answer");
                 assert_eq!(answer.status(), 204);
             }
         })
         .collect();
-    rows.push(Row { calls: Some(webhook_calls), bound: Some(2), ..run("webhook, workers completing", hooks, arguments.at_once).await });
+    rows.push(Row {
+        calls: Some(webhook_calls),
+        bound: Some(2),
+        ..run("webhook, workers completing", hooks, arguments.at_once).await
+    });
 
     println!("\n| operation | requests/s | p50 ms | p99 ms | DynamoDB calls | bound |");
     println!("|---|---:|---:|---:|---|---:|");
@@ -214,14 +281,27 @@ async fn main() {
     for row in &rows {
         let millis = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1000.0);
         let calls = row.calls.as_ref().map_or("–".to_owned(), |calls| {
-            let names: Vec<String> = calls.by_operation.iter().map(|(name, count)| format!("{count} {name}")).collect();
+            let names: Vec<String> = calls
+                .by_operation
+                .iter()
+                .map(|(name, count)| format!("{count} {name}"))
+                .collect();
             names.join(", ")
         });
         let bound = row.bound.map_or("–".to_owned(), |bound| format!("≤ {bound}"));
-        println!("| {} | {:.0} | {} | {} | {calls} | {bound} |", row.name, row.per_second, millis(row.p50), millis(row.p99));
+        println!(
+            "| {} | {:.0} | {} | {} | {calls} | {bound} |",
+            row.name,
+            row.per_second,
+            millis(row.p50),
+            millis(row.p99)
+        );
         broken |= matches!((&row.calls, row.bound), (Some(calls), Some(bound)) if calls.total() > bound);
     }
-    println!("\n{} requests a row, {} at once; loopback, two tenants, embedded engine on a file.", arguments.requests, arguments.at_once);
+    println!(
+        "\n{} requests a row, {} at once; loopback, two tenants, embedded engine on a file.",
+        arguments.requests, arguments.at_once
+    );
     local.system.stop().await;
     assert!(!broken, "an operation makes more DynamoDB calls than its bound");
 }

@@ -70,7 +70,7 @@ async fn post(agent: Arc<Agent>, called: Called, body: &[u8], generation: Genera
     let history_length = call.history_length;
     let sent = send::send(&agent, &called.caller, call, generation, called.trace).await;
     respond(sent, generation, |task| {
-        a2a::encode::send_result(task, generation, history_length)
+        a2a::rest::send_result(task, generation, history_length)
     })
 }
 
@@ -89,7 +89,7 @@ async fn get(
         .await
         .map(|stored| stored.task);
     respond(found, generation, |task| {
-        a2a::encode::task(task, generation, history_length)
+        a2a::rest::task(task, generation, history_length)
     })
 }
 
@@ -102,7 +102,7 @@ async fn act(agent: Arc<Agent>, called: Called, segment: &str, generation: Gener
             "no such operation on a task".to_owned(),
         )),
     };
-    respond(done, generation, |task| a2a::encode::task(task, generation, None))
+    respond(done, generation, |task| a2a::rest::task(task, generation, None))
 }
 
 fn respond(

@@ -1,6 +1,38 @@
 //! The pure rules of tokens: signing and verifying JWTs (ES256), sealing secrets at rest, webhook tokens.
 //!
 //! Nothing here opens a socket, reads a clock or a file: keys, time and chance are parameters.
+//!
+//! ```
+//! use std::time::Duration;
+//! use auth::{Grant, Refusal, SigningKey, TrustedIssuer, Verifier};
+//! use domain::{ExposeSecret, SystemEntropy, Tenant, Timestamp};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (key, _pem_to_keep) = SigningKey::generate()?;
+//! let acme = Tenant::parse("acme")?;
+//! let grant = Grant {
+//!     issuer: "https://acme.example",
+//!     subject: "user-1",
+//!     tenant: Some(&acme),
+//!     audience: "https://agents.example/weather",
+//!     scopes: &["tasks"],
+//!     lifetime: Duration::from_secs(300),
+//! };
+//! let now = Timestamp::from_millis(1_767_225_600_000);
+//! let token = key.sign(&grant, now, &SystemEntropy)?;
+//!
+//! let trusted = TrustedIssuer {
+//!     issuer: "https://acme.example".into(),
+//!     tenant: Some(acme.clone()),
+//!     keys: vec![key.public_jwk()],
+//! };
+//! let verifier = Verifier::new("https://agents.example/weather".into(), vec![trusted])?;
+//! let caller = verifier.verify(token.expose_secret(), now)?.caller(Some(&acme), "tasks")?;
+//! assert_eq!(caller.owner.as_str(), "user-1");
+//!
+//! let late = now.after(Duration::from_secs(361));
+//! assert_eq!(verifier.verify(token.expose_secret(), late), Err(Refusal::Expired));
+//! # Ok(()) }
+//! ```
 
 mod key;
 mod refusal;

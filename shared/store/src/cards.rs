@@ -9,9 +9,9 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use crate::change::{Change, number, text};
-use crate::dynamo::{
-    Item, Key, Query, Transacted, Writes, Written, decode, document, encode, inconsistent, key_of, parse,
-};
+use crate::codec::{Item, Key, decode, document, encode, inconsistent, key_of, parse};
+use crate::dynamo::{Query, Written};
+use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError};
 
 /// Which part of the registry is looked at: exactly one, never two together.
@@ -258,7 +258,7 @@ impl Cards<'_> {
             }
         }
         for entry in &entries {
-            writes.put(table, crate::dynamo::keyed(entry), Change::new())?;
+            writes.put(table, crate::codec::keyed(entry), Change::new())?;
         }
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Put::Yes),

@@ -3,9 +3,28 @@
 //! One implementation serves AWS and the local system, which runs DynamoDB's API in its own process. Every key
 //! begins with the tenant, there is no `Scan`, a change of state is one `TransactWriteItems` with compare-and-swap,
 //! and expiry is checked against the time the caller passes in. What the stored things mean is the room `domain`.
+//!
+//! ```no_run
+//! use domain::{EventKind, Revision, TaskState, Timestamp};
+//! use store::{Committed, Due, LeaseAfter, Store, StoreError, TaskKey};
+//!
+//! /// Marks a task as being worked on; whoever changed it meanwhile wins, and the caller decides anew.
+//! async fn begin(store: &Store, key: &TaskKey, now: Timestamp) -> Result<bool, StoreError> {
+//!     let Some(stored) = store.tasks().find(key, now).await? else {
+//!         return Ok(false);
+//!     };
+//!     let mut revision = Revision::of(stored.task);
+//!     if revision.record(EventKind::status(TaskState::Working, None), now).is_err() {
+//!         return Ok(false);
+//!     }
+//!     let committed = store.tasks().commit(&revision, Due::Keep, LeaseAfter::Keep).await?;
+//!     Ok(committed == Committed::Yes)
+//! }
+//! ```
 
 mod cards;
 mod change;
+mod codec;
 mod count;
 mod dynamo;
 mod error;
@@ -17,6 +36,7 @@ mod tasks;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod transact;
 
 use std::sync::Arc;
 use std::time::Duration;

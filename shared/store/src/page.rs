@@ -6,7 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use crate::change::text;
-use crate::dynamo::{Item, Key, Query, key_of, keyed, text_of};
+use crate::codec::{Item, Key, key_of, keyed, text_of};
+use crate::dynamo::Query;
 use crate::schema::Index;
 use crate::{Store, StoreError};
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::change::{Change, number, text};
-use crate::dynamo::{Item, Key, Query, Written, decode, document, encode, fits, inconsistent, parse};
+use crate::codec::{Item, Key, decode, document, encode, fits, inconsistent, parse};
+use crate::dynamo::{Query, Written};
 use crate::page::Listing;
 use crate::schema::BY_OWNER;
 use crate::tasks::expiry;

@@ -10,7 +10,8 @@ use super::push::news_change;
 use super::{Committed, Due, LeaseAfter, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::dynamo::{Transacted, Writes, document, encode, inconsistent};
+use crate::codec::{document, encode, inconsistent};
+use crate::transact::{Transacted, Writes};
 
 /// How long events are kept at most. A commit does not read when its task ends, and an event may outlive it: nothing
 /// finds it any more.

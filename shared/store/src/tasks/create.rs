@@ -8,7 +8,8 @@ use super::push::PushItem;
 use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number};
-use crate::dynamo::{Key, Transacted, Writes, decode, document, encode, inconsistent};
+use crate::codec::{Key, decode, document, encode, inconsistent};
+use crate::transact::{Transacted, Writes};
 
 /// Which task a message made.
 #[derive(Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Lease, StoredTask, TaskKey};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::dynamo::{Item, Key, decode, document, inconsistent, parse};
+use crate::codec::{Item, Key, decode, document, inconsistent, parse};
 
 /// Over how many partitions the index of due things is spread.
 pub const DUE_SHARDS: u32 = 8;

@@ -7,7 +7,8 @@ use super::item::{due_change, expired_change, expiry};
 use super::{ClaimedPush, Due, PushConfig, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::dynamo::{Written, decode, document, parse};
+use crate::codec::{decode, document, parse};
+use crate::dynamo::Written;
 
 /// The item of a push configuration.
 #[derive(Serialize, Deserialize)]

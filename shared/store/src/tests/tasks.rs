@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::change::{Change, text};
-use crate::dynamo::DOCUMENT_LIMIT;
+use crate::codec::DOCUMENT_LIMIT;
 use crate::{PageRequest, StoreError, counted, testing};
 
 fn whole_page() -> PageRequest {

@@ -7,7 +7,7 @@ use serde_json::json;
 use url::Url;
 
 use super::Failure;
-use super::agents::printable;
+use super::agents::{printable, text};
 use super::place::{self, Place};
 use crate::client::{Call, Client, ClientError, below};
 
@@ -111,13 +111,13 @@ impl Register {
                 ..Call::with_body(Method::POST, url, &body)
             })
             .await?;
-        let name = printable(agent["card"]["name"].as_str().unwrap_or("?"));
+        let name = printable(text(&agent, "/card/name").unwrap_or("?"));
         let whose = self
             .tenant
             .map_or_else(|| "all tenants".to_owned(), |tenant| tenant.to_string());
         println!(
             "registered {name} for {whose} as {}",
-            agent["id"].as_str().unwrap_or_default()
+            text(&agent, "/id").unwrap_or_default()
         );
         Ok(())
     }

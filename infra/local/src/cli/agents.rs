@@ -36,7 +36,7 @@ impl Agents {
         let mut agents = list(&client, &endpoints, None).await?;
         for tenant in endpoints.tenants.keys() {
             let all = list(&client, &endpoints, Some(tenant)).await?;
-            agents.extend(all.into_iter().filter(|agent| !agent["tenant"].is_null()));
+            agents.extend(all.into_iter().filter(|agent| text(agent, "/tenant").is_some()));
         }
         if self.check {
             for agent in &mut agents {
@@ -68,7 +68,7 @@ async fn list(
                 ..Call::get(url)
             })
             .await?;
-        cursor = page["nextCursor"].as_str().map(str::to_owned);
+        cursor = text(&page, "/nextCursor").map(str::to_owned);
         if let Some(Value::Array(agents)) = page.get_mut("agents").map(Value::take) {
             found.extend(agents);
         }
@@ -79,9 +79,9 @@ async fn list(
 }
 
 async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<Value, Failure> {
-    let id = agent["id"].as_str().unwrap_or_default();
+    let id = text(agent, "/id").unwrap_or_default();
     let mut url = below(&endpoints.registry, &format!("/agents/{id}/check"));
-    if let Some(tenant) = agent["tenant"].as_str() {
+    if let Some(tenant) = text(agent, "/tenant") {
         url.query_pairs_mut().append_pair("tenant", tenant);
     }
     let call = Call {
@@ -94,28 +94,37 @@ async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<
 
 impl Row {
     fn of(agent: &Value) -> Self {
-        let skills = agent["card"]["skills"].as_array().into_iter().flatten();
-        let tags = skills.filter_map(|skill| skill["tags"].as_array()).flatten();
+        let skills = agent
+            .pointer("/card/skills")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let tags = skills.filter_map(|skill| skill.get("tags")?.as_array()).flatten();
         let mut types: Vec<&str> = tags
             .filter_map(|tag| tag.as_str()?.strip_prefix("type:"))
             .collect();
         types.sort_unstable();
         types.dedup();
         let health = match (
-            agent["health"]["ok"].as_bool(),
-            agent["health"]["reason"].as_str(),
+            agent.pointer("/health/ok").and_then(Value::as_bool),
+            text(agent, "/health/reason"),
         ) {
             (Some(true), _) => "well".to_owned(),
             (_, reason) => format!("unwell: {}", reason.unwrap_or("unknown")),
         };
         Self {
-            name: printable(agent["card"]["name"].as_str().unwrap_or("?")),
+            name: printable(text(agent, "/card/name").unwrap_or("?")),
             types: types.join(","),
-            tenant: agent["tenant"].as_str().unwrap_or("(all)").to_owned(),
+            tenant: text(agent, "/tenant").unwrap_or("(all)").to_owned(),
             health: printable(&health),
-            id: agent["id"].as_str().unwrap_or_default().to_owned(),
+            id: text(agent, "/id").unwrap_or_default().to_owned(),
         }
     }
+}
+
+/// The text at a JSON pointer.
+pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
 }
 
 /// Text of somebody else's card, without what would move a terminal's cursor.

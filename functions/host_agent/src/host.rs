@@ -6,7 +6,7 @@ use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor};
 use async_trait::async_trait;
 use auth::Sealer;
 use domain::{Clock, Entropy, PartContent, Tenant};
-use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Turn};
+use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Rules, Turn};
 use outbound::Outbound;
 use store::Store;
 use url::Url;
@@ -147,6 +147,14 @@ impl Executor for Host {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         if run.task().jobs.is_empty() {
             return self.begin(run).await;
+        }
+        let task = run.task();
+        let waved_off = transcript::pending_answer(task)
+            .filter(|_| transcript::asking(task).is_some())
+            .is_some_and(|said| Rules::calls_off(&said.text()));
+        if waved_off {
+            self.cancel_downstream(task).await;
+            return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
         self.advance(run).await?;
         if run.task().jobs.iter().all(domain::Job::is_settled) {

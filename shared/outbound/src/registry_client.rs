@@ -24,7 +24,13 @@ pub struct Found {
     /// Every declared type with its scope.
     #[serde(default)]
     pub types: BTreeMap<AgentType, TypeScope>,
+    /// Where the next page begins, where there is one.
+    #[serde(default, rename = "nextCursor")]
+    next_cursor: Option<String>,
 }
+
+/// Most pages that are read of one answer; a tenant sees far fewer agents than fit.
+const PAGES_MAX: usize = 20;
 
 /// A registered agent.
 #[derive(Debug, Clone, Deserialize)]
@@ -87,6 +93,16 @@ impl Registry {
             url.query_pairs_mut()
                 .extend_pairs(tags.iter().map(|tag| ("tag", tag.to_string())));
         }
-        self.outbound.get_json(&url, Some(token), trace).await
+        let mut found: Found = self.outbound.get_json(&url, Some(token), trace).await?;
+        for _ in 1..PAGES_MAX {
+            let Some(cursor) = found.next_cursor.take() else { break };
+            let mut next = url.clone();
+            next.query_pairs_mut().append_pair("cursor", &cursor);
+            let page: Found = self.outbound.get_json(&next, Some(token), trace).await?;
+            found.agents.extend(page.agents);
+            found.types.extend(page.types);
+            found.next_cursor = page.next_cursor;
+        }
+        Ok(found)
     }
 }

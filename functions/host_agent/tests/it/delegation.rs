@@ -1,3 +1,5 @@
+//! Delegating: stored before it is sent, sent once, settled by whatever comes first.
+
 use domain::{JobState, TaskState};
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Which agent is chosen, and that another tenant's never is.
+
 use domain::TaskState;
 use host_agent::Directory;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! A caller's own tasks in words: status and cancel.
+
 use domain::TaskState;
 use http::StatusCode;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Waiting: silence, questions, time limits, late results.
+
 use std::time::Duration;
 
 use domain::{Clock as _, TaskState};

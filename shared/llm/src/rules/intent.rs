@@ -80,6 +80,16 @@ fn is_hex(word: &str) -> bool {
     matches!(word.len(), 4 | 8 | 12) && word.bytes().all(|c| c.is_ascii_hexdigit())
 }
 
+/// True where the text calls off what was asked before, and asks for nothing: "never mind", "cancel", "forget it".
+pub(super) fn calls_off(text: &str) -> bool {
+    let words: Vec<String> = words(text).iter().map(|word| word.lower()).take(WORDS_MAX + 1).collect();
+    let only = |lists: &[&[&str]]| words.iter().all(|word| lists.iter().any(|list| list.contains(&word.as_str())));
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let bare = has(CANCEL) && only(&[CANCEL, POINTING, FILLER, TASK]);
+    let waved = has(NEVER_MIND) && only(&[NEVER_MIND, POINTING, FILLER]);
+    !words.is_empty() && (bare || waved)
+}
+
 fn asks_whether(words: &[&str]) -> bool {
     words
         .iter()
@@ -98,6 +108,7 @@ fn is_phrase(words: &[&str]) -> bool {
 }
 
 const CANCEL: &[&str] = &["cancel", "abort", "stop", "kill"];
+const NEVER_MIND: &[&str] = &["never", "mind", "nevermind", "forget", "leave"];
 const POINTING: &[&str] = &["it", "that", "this", "them", "everything", "request"];
 const TASK: &[&str] = &["task", "tasks", "job", "id"];
 const FILLER: &[&str] = &[

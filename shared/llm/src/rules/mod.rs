@@ -28,6 +28,12 @@ impl Model for Rules {
 }
 
 impl Rules {
+    /// True where the text only calls off what was asked before: "never mind", "cancel", "forget it".
+    #[must_use]
+    pub fn calls_off(text: &str) -> bool {
+        intent::calls_off(text)
+    }
+
     /// Decides the next step; the same prompt always gives the same step.
     #[must_use]
     pub fn decide(&self, prompt: &Prompt) -> Step {

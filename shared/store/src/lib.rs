@@ -28,7 +28,11 @@ mod codec;
 mod count;
 mod dynamo;
 mod error;
+mod grants;
+mod identity;
+mod orders;
 mod page;
+mod record;
 pub mod schema;
 mod sessions;
 mod tasks;
@@ -49,6 +53,11 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 pub use cards::{Cards, Declared, Health, Put, RegisteredAgent, Visibility};
 pub use count::{Calls, counted};
 pub use error::StoreError;
+pub use grants::{Claim, Consent, ConsentStatus, GrantKey, Grants, StoredGrant};
+pub use identity::{
+    Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated, Throttle, User,
+};
+pub use orders::{Order, OrderItem, OrderStatus, Orders};
 pub use page::{Page, PageRequest};
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Opened, Session, Sessions, StoredMessage};
@@ -134,6 +143,24 @@ impl Store {
     #[must_use]
     pub fn registry(&self) -> Cards<'_> {
         Cards { store: self }
+    }
+
+    /// The identity provider's users, clients, codes and refresh tokens.
+    #[must_use]
+    pub fn identity(&self) -> Identity<'_> {
+        Identity { store: self }
+    }
+
+    /// The order agent's data.
+    #[must_use]
+    pub fn orders(&self) -> Orders<'_> {
+        Orders { store: self }
+    }
+
+    /// What owners have let us do elsewhere, and what they are being asked for.
+    #[must_use]
+    pub fn grants(&self) -> Grants<'_> {
+        Grants { store: self }
     }
 
     fn client(&self) -> &aws_sdk_dynamodb::Client {

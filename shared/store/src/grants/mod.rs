@@ -1,0 +1,233 @@
+//! What owners have let us do for them elsewhere: grants, and the requests for consent that lead to them.
+
+mod consent;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::{Owner, Tenant, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, number, text};
+use crate::codec::{Item, Key, decode, document, inconsistent};
+use crate::dynamo::{Query, Written};
+use crate::record::{digest, fits_key};
+use crate::transact::{Transacted, Writes};
+use crate::{Store, StoreError};
+
+pub use consent::{Consent, ConsentStatus};
+
+/// Most grants of one owner in a listing.
+const LISTED: u32 = 100;
+
+/// Which grant: an owner's, with a provider, for a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantKey<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Whose it is.
+    pub owner: &'a Owner,
+    /// Who issued it, such as `idp`.
+    pub provider: &'a str,
+    /// What it is for: the audience of its tokens.
+    pub resource: &'a str,
+}
+
+impl GrantKey<'_> {
+    /// The resource's digest has a fixed length, so that no provider can be mistaken for another with it.
+    fn key(&self) -> Key {
+        let sk = format!("{}#{}", self.provider, digest(self.resource));
+        (partition(self.tenant, self.owner), sk)
+    }
+}
+
+/// A grant: sealed tokens, and what they are for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredGrant {
+    /// Who issued it.
+    pub provider: String,
+    /// What it is for.
+    pub resource: String,
+    /// The scopes that were granted.
+    pub scopes: Vec<String>,
+    /// The tokens, sealed.
+    pub sealed: String,
+    /// Grows with every change, also over the grant's removal and return.
+    pub version: u64,
+    /// Until when somebody refreshes it.
+    pub refreshing_until: Option<Timestamp>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When its tokens last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What became of claiming the refresh of a grant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// It is the caller's to refresh, until the claim ends or the grant is replaced.
+    Yes,
+    /// Somebody else refreshes it right now.
+    Busy,
+    /// It was replaced since it was seen: this is it now.
+    Changed(StoredGrant),
+    /// There is no such grant any more.
+    Gone,
+}
+
+/// Grants and requests for consent; they lie in the table of sessions.
+#[derive(Clone, Copy)]
+pub struct Grants<'s> {
+    pub(crate) store: &'s Store,
+}
+
+fn partition(tenant: &Tenant, owner: &Owner) -> String {
+    format!("{tenant}#owner#{owner}#grants")
+}
+
+/// The changes that give a grant other tokens.
+fn tokens(scopes: &[String], sealed: &str, now: Timestamp) -> Result<Change, StoreError> {
+    document("the grant", &(scopes, sealed))?;
+    Ok(Change::new()
+        .set("scopes", AttributeValue::L(scopes.iter().map(text).collect()))
+        .set("sealed", text(sealed))
+        .set("updated_at", text(now))
+        .value("one", number(1))
+        .remove(&["refreshing_until"]))
+}
+
+impl Grants<'_> {
+    /// Stores a grant, over the one there is.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
+    pub async fn put_grant(
+        &self,
+        grant: GrantKey<'_>,
+        scopes: &[String],
+        sealed: &str,
+        now: Timestamp,
+    ) -> Result<StoredGrant, StoreError> {
+        let key = grant.key();
+        fits_key("the grant", &key)?;
+        // A version counts on from the time of its start, so that no grant that comes back has one of before.
+        let change = tokens(scopes, sealed, now)?
+            .set("provider", text(grant.provider))
+            .set("resource", text(grant.resource))
+            .set_to("created_at", "if_not_exists(#created_at, :updated_at)")
+            .set_to("version", "if_not_exists(#version, :start) + :one")
+            .value("start", number(now.millis()));
+        match self.store.update(self.table(), &key, change).await? {
+            Written::Done(item) => self.grant(item),
+            Written::Refused(_) => Err(inconsistent(self.table(), &key, "refused without a condition")),
+        }
+    }
+
+    /// The grant, if there is one.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn find_grant(&self, grant: GrantKey<'_>) -> Result<Option<StoredGrant>, StoreError> {
+        let found = self.store.item_at(self.table(), &grant.key()).await?;
+        found.map(|item| self.grant(item)).transpose()
+    }
+
+    /// An owner's grants by provider, at most a hundred.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn list_grants(&self, tenant: &Tenant, owner: &Owner) -> Result<Vec<StoredGrant>, StoreError> {
+        let query = Query {
+            table: self.table(),
+            condition: "#pk = :pk",
+            values: vec![(":pk", text(partition(tenant, owner)))],
+            limit: Some(LISTED),
+            ..Query::default()
+        };
+        let (items, _) = self.store.query(query).await?;
+        items.into_iter().map(|item| self.grant(item)).collect()
+    }
+
+    /// Removes a grant; what it was.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn delete_grant(&self, grant: GrantKey<'_>) -> Result<Option<StoredGrant>, StoreError> {
+        let taken = self.store.take(self.table(), &grant.key()).await?;
+        taken.map(|item| self.grant(item)).transpose()
+    }
+
+    /// Claims the refresh of a grant as it was seen: of several at once only one gets it. The claim of one that died
+    /// ends by itself.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn claim_refresh(
+        &self,
+        grant: GrantKey<'_>,
+        seen_version: u64,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        let change = Change::new()
+            .set("refreshing_until", text(until))
+            .when("#version = :seen")
+            .value("seen", number(seen_version))
+            .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
+            .value("now", text(now));
+        match self.store.update_at(self.table(), &grant.key(), change).await? {
+            Written::Done(_) => Ok(Claim::Yes),
+            Written::Refused(None) => Ok(Claim::Gone),
+            Written::Refused(Some(item)) => match self.grant(item)? {
+                known if known.version == seen_version => Ok(Claim::Busy),
+                known => Ok(Claim::Changed(known)),
+            },
+        }
+    }
+
+    /// Gives a grant its refreshed tokens and ends the claim. False where it was replaced or removed since it was
+    /// seen: nothing is changed then.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
+    pub async fn replace_grant(
+        &self,
+        grant: GrantKey<'_>,
+        seen_version: u64,
+        scopes: &[String],
+        sealed: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let change = tokens(scopes, sealed, now)?
+            .set_to("version", "#version + :one")
+            .when("#version = :seen")
+            .value("seen", number(seen_version));
+        match self.store.update_at(self.table(), &grant.key(), change).await? {
+            Written::Done(_) => Ok(true),
+            Written::Refused(None) => Ok(false),
+            // The repeat of a write whose answer was lost finds its own: no two seals are alike.
+            Written::Refused(Some(item)) => Ok(self.grant(item)?.sealed == sealed),
+        }
+    }
+
+    /// Removes a grant that is still as it was seen, because its refresh was refused. False where it was replaced
+    /// meanwhile: the new one stays.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn drop_grant(&self, grant: GrantKey<'_>, seen_version: u64) -> Result<bool, StoreError> {
+        let seen = Change::new()
+            .when("attribute_not_exists(#pk) OR #version = :seen")
+            .value("seen", number(seen_version));
+        let mut writes = Writes::default();
+        writes.delete(self.table(), &grant.key(), seen)?;
+        let done = self.store.transact(writes).await?;
+        Ok(matches!(done, Transacted::Done))
+    }
+
+    fn grant(&self, item: Item) -> Result<StoredGrant, StoreError> {
+        decode(self.table(), item)
+    }
+
+    fn table(&self) -> &str {
+        &self.store.tables().sessions
+    }
+}

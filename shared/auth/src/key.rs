@@ -1,16 +1,22 @@
-//! Signing keys: ES256 (ECDSA on P-256 with SHA-256), named by their JWK thumbprint.
+//! Signing keys: ES256 (ECDSA on P-256 with SHA-256) or RS256 (RSA, 2048 bits), named by their JWK thumbprint, and
+//! what they sign.
 
 use std::time::Duration;
 
+use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::{Entropy, ExposeSecret as _, SecretString, Tenant, Timestamp};
-use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse, ThumbprintHash};
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
+use jsonwebtoken::{EncodingKey, Header};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::Algorithm;
+use crate::public_key::{PublicKey, name_of};
 
 /// A key that is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -18,28 +24,32 @@ pub enum KeyError {
     /// It could not be made.
     #[error("no key could be made")]
     NotMade,
-    /// It is not an ES256 key in the wanted form.
-    #[error("not an ES256 key: {0}")]
-    NotEs256(&'static str),
+    /// It is no key that tokens are signed or checked with.
+    #[error("not a usable key: {0}")]
+    Unusable(&'static str),
     /// It is not a sealing key: 32 bytes, base64url, under a plain name.
     #[error("not a sealing key: {0}")]
     NotSealing(&'static str),
-    /// One issuer is said to speak for two.
-    #[error("an issuer is listed for two tenants")]
+    /// What is said of an issuer contradicts itself.
+    #[error("an issuer is described wrongly: {0}")]
+    Issuer(&'static str),
+    /// One issuer is described in two ways.
+    #[error("an issuer is listed in two ways that differ")]
     Contradiction,
     /// It did not sign.
     #[error("the key did not sign")]
     NotSigned,
 }
 
-/// A private key that signs access tokens.
+/// A private key that signs tokens.
 pub struct SigningKey {
     kid: String,
-    jwk: Jwk,
+    algorithm: Algorithm,
+    jwk: Value,
     key: EncodingKey,
 }
 
-/// What a token is to say.
+/// What a token of a session is to say.
 #[derive(Debug, Clone, Copy)]
 pub struct Grant<'a> {
     /// Who issues it.
@@ -56,52 +66,133 @@ pub struct Grant<'a> {
     pub lifetime: Duration,
 }
 
-/// What our access tokens say (RFC 9068).
-#[derive(Serialize)]
+/// What an access token of an authorization server is to say (RFC 9068).
+#[derive(Debug, Clone, Copy)]
+pub struct AccessToken<'a> {
+    /// Who issues it.
+    pub issuer: &'a str,
+    /// Whom it speaks of; the client itself where no user is involved.
+    pub subject: &'a str,
+    /// Whose data it is for.
+    pub tenant: Option<&'a Tenant>,
+    /// The one resource that it is for (RFC 8707).
+    pub audience: &'a str,
+    /// Who asked for it.
+    pub client_id: &'a str,
+    /// What it allows, words apart by blanks.
+    pub scope: &'a str,
+    /// When the user logged in; none where no user is involved.
+    pub auth_time: Option<Timestamp>,
+    /// How long it lives.
+    pub lifetime: Duration,
+}
+
+/// What an identity token is to say (OpenID Connect Core, 2). No agent takes one for an access token: its `typ` differs.
+#[derive(Debug, Clone, Copy)]
+pub struct IdToken<'a> {
+    /// Who issues it.
+    pub issuer: &'a str,
+    /// Whom it speaks of.
+    pub subject: &'a str,
+    /// Whose user that is.
+    pub tenant: Option<&'a Tenant>,
+    /// Who asked for it; its audience.
+    pub client_id: &'a str,
+    /// What the client sent along to know its own request by.
+    pub nonce: Option<&'a str>,
+    /// When the user logged in.
+    pub auth_time: Timestamp,
+    /// What the user is called, where the scope `profile` was granted.
+    pub name: Option<&'a str>,
+    /// The name the user logs in with, likewise.
+    pub preferred_username: Option<&'a str>,
+    /// How long it lives.
+    pub lifetime: Duration,
+}
+
+/// The claims of all of them.
+#[derive(Serialize, Default)]
 struct Claims<'a> {
     iss: &'a str,
     sub: &'a str,
     aud: &'a str,
     iat: i64,
     exp: i64,
-    jti: String,
-    scope: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jti: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_id: Option<&'a Tenant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preferred_username: Option<&'a str>,
 }
 
 impl SigningKey {
-    /// A new key, and its PKCS#8 PEM to keep. Made of the system's own entropy, which no test needs to foresee.
+    /// A new ES256 key, and its PKCS#8 PEM to keep. Made of the system's own entropy, which no test needs to foresee.
     ///
     /// # Errors
     /// [`KeyError::NotMade`] where the system has no entropy.
     pub fn generate() -> Result<(Self, SecretString), KeyError> {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        let key = STANDARD.encode(key.map_err(|_| KeyError::NotMade)?.as_ref());
-        let mut pem = String::from("-----BEGIN PRIVATE KEY-----\n");
-        for (index, char) in key.chars().enumerate() {
-            if index > 0 && index % 64 == 0 {
-                pem.push('\n');
-            }
-            pem.push(char);
-        }
-        pem.push_str("\n-----END PRIVATE KEY-----\n");
-        let pem = SecretString::from(pem);
-        Ok((Self::from_pem(&pem)?, pem))
+        kept(key.map_err(|_| KeyError::NotMade)?.as_ref())
     }
 
-    /// The key of a PKCS#8 PEM.
+    /// A new RS256 key of 2048 bits, and its PKCS#8 PEM to keep. It takes a good part of a second to make.
     ///
     /// # Errors
-    /// [`KeyError::NotEs256`] where it is none.
+    /// As [`SigningKey::generate`].
+    pub fn generate_rs256() -> Result<(Self, SecretString), KeyError> {
+        let key = RsaKeyPair::generate(KeySize::Rsa2048).map_err(|_| KeyError::NotMade)?;
+        let key: Pkcs8V1Der<'_> = key.as_der().map_err(|_| KeyError::NotMade)?;
+        kept(key.as_ref())
+    }
+
+    /// A new key for this algorithm, and its PKCS#8 PEM to keep.
+    ///
+    /// # Errors
+    /// As [`SigningKey::generate`].
+    pub fn generate_for(algorithm: Algorithm) -> Result<(Self, SecretString), KeyError> {
+        match algorithm {
+            Algorithm::Es256 => Self::generate(),
+            Algorithm::Rs256 => Self::generate_rs256(),
+        }
+    }
+
+    /// The key of a PKCS#8 PEM, of either kind.
+    ///
+    /// # Errors
+    /// [`KeyError::Unusable`] where it is none.
     pub fn from_pem(pem: &SecretString) -> Result<Self, KeyError> {
-        let bad = |_| KeyError::NotEs256("no PKCS#8 PEM of a P-256 key");
-        let key = EncodingKey::from_ec_pem(pem.expose_secret().as_bytes()).map_err(bad)?;
-        let mut jwk = Jwk::from_encoding_key(&key, Algorithm::ES256).map_err(bad)?;
-        let kid = thumbprint(&jwk)?;
-        jwk.common.key_id = Some(kid.clone());
+        let bad = |_| KeyError::Unusable("no PKCS#8 PEM of a P-256 or RSA key");
+        let pem = pem.expose_secret().as_bytes();
+        let (key, algorithm) = match EncodingKey::from_ec_pem(pem) {
+            Ok(key) => (key, Algorithm::Es256),
+            Err(_) => (EncodingKey::from_rsa_pem(pem).map_err(bad)?, Algorithm::Rs256),
+        };
+        let mut jwk = Jwk::from_encoding_key(&key, jws(algorithm)).map_err(bad)?;
         jwk.common.public_key_use = Some(PublicKeyUse::Signature);
-        Ok(Self { kid, jwk, key })
+        let mut jwk = serde_json::to_value(jwk).unwrap_or_default();
+        let kid = name_of(&jwk)?;
+        if let Some(members) = jwk.as_object_mut() {
+            members.insert("kid".to_owned(), kid.as_str().into());
+        }
+        // A key that no verifier would take must not sign either.
+        PublicKey::read(&jwk)?;
+        Ok(Self {
+            kid,
+            algorithm,
+            jwk,
+            key,
+        })
     }
 
     /// The key's name: its JWK thumbprint (RFC 7638).
@@ -110,13 +201,19 @@ impl SigningKey {
         &self.kid
     }
 
+    /// What it signs with.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
     /// The public half, as a JWK.
     #[must_use]
     pub fn public_jwk(&self) -> Value {
-        serde_json::to_value(&self.jwk).unwrap_or_default()
+        self.jwk.clone()
     }
 
-    /// Signs an access token (RFC 9068).
+    /// Signs an access token of a session.
     ///
     /// # Errors
     /// [`KeyError::NotSigned`], which a good key never gives.
@@ -132,14 +229,66 @@ impl SigningKey {
             aud: grant.audience,
             iat: now.seconds(),
             exp: now.after(grant.lifetime).seconds(),
-            jti: entropy.uuid().to_string(),
-            scope: grant.scopes.join(" "),
+            jti: Some(entropy.uuid().to_string()),
+            scope: Some(&grant.scopes.join(" ")),
             tenant_id: grant.tenant,
+            ..Claims::default()
         };
-        let mut header = Header::new(Algorithm::ES256);
-        header.typ = Some(TYPE.to_owned());
+        self.encode(TYPE, &claims)
+    }
+
+    /// Signs an access token of an authorization server (RFC 9068).
+    ///
+    /// # Errors
+    /// As [`SigningKey::sign`].
+    pub fn sign_access_token(
+        &self,
+        token: &AccessToken<'_>,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Result<SecretString, KeyError> {
+        let claims = Claims {
+            iss: token.issuer,
+            sub: token.subject,
+            aud: token.audience,
+            iat: now.seconds(),
+            exp: now.after(token.lifetime).seconds(),
+            jti: Some(entropy.uuid().to_string()),
+            scope: Some(token.scope),
+            tenant_id: token.tenant,
+            client_id: Some(token.client_id),
+            auth_time: token.auth_time.map(Timestamp::seconds),
+            ..Claims::default()
+        };
+        self.encode(TYPE, &claims)
+    }
+
+    /// Signs an identity token.
+    ///
+    /// # Errors
+    /// As [`SigningKey::sign`].
+    pub fn sign_id_token(&self, token: &IdToken<'_>, now: Timestamp) -> Result<SecretString, KeyError> {
+        let claims = Claims {
+            iss: token.issuer,
+            sub: token.subject,
+            aud: token.client_id,
+            iat: now.seconds(),
+            exp: now.after(token.lifetime).seconds(),
+            tenant_id: token.tenant,
+            auth_time: Some(token.auth_time.seconds()),
+            nonce: token.nonce,
+            name: token.name,
+            preferred_username: token.preferred_username,
+            ..Claims::default()
+        };
+        self.encode("JWT", &claims)
+    }
+
+    fn encode(&self, kind: &str, claims: &Claims<'_>) -> Result<SecretString, KeyError> {
+        let mut header = Header::new(jws(self.algorithm));
+        header.typ = Some(kind.to_owned());
         header.kid = Some(self.kid.clone());
-        let token = jsonwebtoken::encode(&header, &claims, &self.key);
+        let token = jsonwebtoken::encode(&header, claims, &self.key);
         token.map(SecretString::from).map_err(|_| KeyError::NotSigned)
     }
 }
@@ -156,14 +305,26 @@ impl std::fmt::Debug for SigningKey {
 /// The `typ` of an access token (RFC 9068): an identity token or a logout token of the same key is none.
 pub(crate) const TYPE: &str = "at+jwt";
 
-/// A JWK's name by its content, for keys of P-256 only.
-pub(crate) fn thumbprint(jwk: &Jwk) -> Result<String, KeyError> {
-    match &jwk.algorithm {
-        AlgorithmParameters::EllipticCurve(curve) if curve.curve == EllipticCurve::P256 => {}
-        _ => return Err(KeyError::NotEs256("another kind or curve")),
+fn jws(algorithm: Algorithm) -> jsonwebtoken::Algorithm {
+    match algorithm {
+        Algorithm::Es256 => jsonwebtoken::Algorithm::ES256,
+        Algorithm::Rs256 => jsonwebtoken::Algorithm::RS256,
     }
-    let bad = |_| KeyError::NotEs256("without a thumbprint");
-    jwk.thumbprint(ThumbprintHash::SHA256).map_err(bad)
+}
+
+/// A new key from its PKCS#8, with the PEM of it.
+fn kept(pkcs8: &[u8]) -> Result<(SigningKey, SecretString), KeyError> {
+    let key = STANDARD.encode(pkcs8);
+    let mut pem = String::from("-----BEGIN PRIVATE KEY-----\n");
+    for (index, char) in key.chars().enumerate() {
+        if index > 0 && index % 64 == 0 {
+            pem.push('\n');
+        }
+        pem.push(char);
+    }
+    pem.push_str("\n-----END PRIVATE KEY-----\n");
+    let pem = SecretString::from(pem);
+    Ok((SigningKey::from_pem(&pem)?, pem))
 }
 
 #[cfg(test)]
@@ -199,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_p_256_key_is_refused() {
+    fn what_is_neither_a_p_256_nor_an_rsa_key_is_refused() {
         let p384 = EcdsaKeyPair::generate_pkcs8(
             &aws_lc_rs::signature::ECDSA_P384_SHA384_FIXED_SIGNING,
             &SystemRandom::new(),
@@ -216,7 +377,7 @@ mod tests {
             truncated,
         ] {
             let refused = SigningKey::from_pem(&rubbish.clone().into());
-            assert!(matches!(refused, Err(KeyError::NotEs256(_))), "{rubbish}");
+            assert!(matches!(refused, Err(KeyError::Unusable(_))), "{rubbish}");
         }
     }
 

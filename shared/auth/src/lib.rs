@@ -1,6 +1,8 @@
-//! The pure rules of tokens: signing and verifying JWTs (ES256), sealing secrets at rest, webhook tokens.
+//! The pure rules of tokens: signing and verifying JWTs (ES256 and RS256) of our own and others' issuers, PKCE, sealing
+//! secrets at rest, webhook tokens.
 //!
-//! Nothing here opens a socket, reads a clock or a file: keys, time and chance are parameters.
+//! Nothing here opens a socket, reads a clock or a file: keys, time and chance are parameters. Keys that must be fetched
+//! come through a [`KeySource`] that somebody else implements.
 //!
 //! ```
 //! use std::time::Duration;
@@ -34,13 +36,23 @@
 //! # Ok(()) }
 //! ```
 
+mod algorithm;
+mod issuer;
+mod jwks;
 mod key;
+mod key_set;
+pub mod pkce;
+mod public_key;
 mod refusal;
 mod seal;
 pub mod token;
 mod verify;
 
-pub use key::{Grant, KeyError, SigningKey};
+pub use algorithm::Algorithm;
+pub use issuer::{Issuer, KeyPlace, Profile, TenantRule, TrustedIssuer};
+pub use jwks::{JwksCache, KeySource, NoKeys};
+pub use key::{AccessToken, Grant, IdToken, KeyError, SigningKey};
+pub use key_set::KeySet;
 pub use refusal::{Refusal, bearer};
 pub use seal::{SealError, Sealer};
-pub use verify::{TrustedIssuer, Verified, Verifier};
+pub use verify::{Verified, Verifier};

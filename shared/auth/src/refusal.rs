@@ -21,6 +21,9 @@ pub enum Refusal {
         /// The scope that is needed.
         needed: String,
     },
+    /// Whether it is a good one cannot be told now: its issuer's keys are not to be had.
+    #[error("the token cannot be checked now")]
+    Unavailable,
 }
 
 impl Refusal {
@@ -30,6 +33,7 @@ impl Refusal {
         match self {
             Self::Missing | Self::Malformed | Self::Expired => 401,
             Self::WrongTenant | Self::SmallScope { .. } => 403,
+            Self::Unavailable => 503,
         }
     }
 
@@ -41,22 +45,39 @@ impl Refusal {
             Self::Malformed | Self::Expired => "invalid_token",
             Self::WrongTenant => "wrong_tenant",
             Self::SmallScope { .. } => "insufficient_scope",
+            Self::Unavailable => "temporarily_unavailable",
         }
     }
 
     /// The `WWW-Authenticate` header. A call without any token is told no error code, as RFC 6750 wants.
     #[must_use]
     pub fn www_authenticate(&self) -> String {
-        const CHALLENGE: &str = "Bearer realm=\"switchyard\"";
-        if *self == Self::Missing {
-            return CHALLENGE.into();
+        self.challenge(None, "")
+    }
+
+    /// The `WWW-Authenticate` header of a resource that has metadata (RFC 9728) and says which scopes it needs, so that
+    /// a client who was never here finds the authorization server and knows what to ask it for.
+    #[must_use]
+    pub fn challenge(&self, resource_metadata: Option<&str>, scope: &str) -> String {
+        let mut challenge = String::from("Bearer realm=\"switchyard\"");
+        let mut put = |name: &str, value: &str| {
+            challenge.extend([", ", name, "=\"", &quotable(value), "\""]);
+        };
+        if *self != Self::Missing {
+            put("error", self.error_code());
+            put("error_description", &self.to_string());
         }
         let scope = match self {
-            Self::SmallScope { needed } => format!(", scope=\"{}\"", quotable(needed)),
-            _ => String::new(),
+            Self::SmallScope { needed } => needed,
+            _ => scope,
         };
-        let (code, text) = (self.error_code(), quotable(&self.to_string()));
-        format!("{CHALLENGE}, error=\"{code}\", error_description=\"{text}\"{scope}")
+        if !scope.is_empty() {
+            put("scope", scope);
+        }
+        if let Some(url) = resource_metadata {
+            put("resource_metadata", url);
+        }
+        challenge
     }
 }
 
@@ -121,6 +142,7 @@ mod tests {
             (Refusal::Expired, 401, "invalid_token"),
             (Refusal::WrongTenant, 403, "wrong_tenant"),
             (small.clone(), 403, "insufficient_scope"),
+            (Refusal::Unavailable, 503, "temporarily_unavailable"),
         ];
         let challenges: std::collections::BTreeSet<_> = all
             .iter()

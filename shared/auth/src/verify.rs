@@ -1,16 +1,19 @@
-//! Verifying access tokens, offline, against a configured list of issuers.
+//! Verifying access tokens against a configured list of issuers: offline, with keys that are known or were fetched
+//! before.
+
+mod parse;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Caller, Owner, Scopes, Tenant, Timestamp};
-use jsonwebtoken::jwk::Jwk;
-use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::key::{TYPE, thumbprint};
-use crate::{KeyError, Refusal};
+use crate::issuer::{Issuer, KeyPlace, TenantRule};
+use crate::jwks::{JwksCache, Keys, Slot, usable};
+use crate::public_key::PublicKey;
+use crate::{Algorithm, KeyError, Profile, Refusal, TrustedIssuer};
+use parse::{Claims, Header, Parts, UnverifiedClaims};
 
 /// How far clocks may be apart.
 const LEEWAY: Duration = Duration::from_secs(60);
@@ -21,26 +24,22 @@ const TOKEN_LIMIT: usize = 8 * 1024;
 /// Scopes that only the platform's own issuer can grant, whatever a tenant's key signs.
 const PLATFORM_SCOPES: [&str; 1] = ["registry:admin"];
 
-/// An issuer whose tokens are trusted, and for which tenant it may speak.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct TrustedIssuer {
-    /// The `iss` of its tokens, to the letter.
-    pub issuer: String,
-    /// The one tenant it speaks for; none for the platform, which speaks for no tenant.
-    pub tenant: Option<Tenant>,
-    /// Its public keys, as JWKs.
-    pub keys: Vec<Value>,
-}
-
 /// Verifies the tokens for one service.
 pub struct Verifier {
     audience: String,
-    issuers: HashMap<String, Issuer>,
+    issuers: HashMap<String, Known>,
 }
 
-struct Issuer {
-    tenant: Option<Tenant>,
-    keys: HashMap<String, DecodingKey>,
+struct Known {
+    tenants: TenantRule,
+    profile: Profile,
+    algorithms: Vec<Algorithm>,
+    keys: KnownKeys,
+}
+
+enum KnownKeys {
+    Static(Keys),
+    Fetched(Arc<Slot>),
 }
 
 /// What a verified token says.
@@ -58,58 +57,73 @@ pub struct Verified {
     pub expires_at: Timestamp,
 }
 
-/// What a token claims before its signature is checked: good for choosing the key, and for nothing else.
-#[derive(Deserialize)]
-struct UnverifiedClaims {
-    iss: String,
+/// Why a look at a token came to no end.
+enum Stop<'v> {
+    Refused(Refusal),
+    /// Its key is not here, but its issuer may have it.
+    NoKey(&'v Slot),
 }
 
-/// What a token says once its signature is checked.
-#[derive(Deserialize)]
-struct Claims {
-    sub: String,
-    aud: Audience,
-    exp: i64,
-    #[serde(default)]
-    nbf: Option<i64>,
-    #[serde(default)]
-    iat: Option<i64>,
-    #[serde(default)]
-    scope: String,
-    #[serde(default)]
-    tenant_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Audience {
-    One(String),
-    Many(Vec<String>),
+impl From<Refusal> for Stop<'_> {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
 }
 
 impl Verifier {
-    /// A verifier for the service `audience`. Several entries of one issuer are one, as long as they agree on its
-    /// tenant.
+    /// A verifier for the service `audience` that trusts our own issuers. Several entries of one issuer are one, as
+    /// long as they agree on its tenant.
     ///
     /// # Errors
-    /// [`KeyError::NotEs256`] where one of the keys is not an ES256 key; [`KeyError::Contradiction`] where an issuer
+    /// [`KeyError::Unusable`] where one of the keys is not an ES256 key; [`KeyError::Contradiction`] where an issuer
     /// is said to speak for two.
     pub fn new(audience: String, issuers: Vec<TrustedIssuer>) -> Result<Self, KeyError> {
-        let mut known: HashMap<String, Issuer> = HashMap::new();
-        for TrustedIssuer { issuer, tenant, keys } in issuers {
-            let entry = known.entry(issuer).or_insert_with(|| Issuer {
-                tenant: tenant.clone(),
-                keys: HashMap::new(),
-            });
-            if entry.tenant != tenant {
-                return Err(KeyError::Contradiction);
-            }
-            for key in keys {
-                let jwk: Jwk = serde_json::from_value(key).map_err(|_| KeyError::NotEs256("no JWK"))?;
-                let thumbprint = thumbprint(&jwk)?;
-                let key =
-                    DecodingKey::from_jwk(&jwk).map_err(|_| KeyError::NotEs256("no point of the curve"))?;
-                entry.keys.insert(jwk.common.key_id.unwrap_or(thumbprint), key);
+        Self::build(audience, issuers.into_iter().map(Issuer::from).collect(), None)
+    }
+
+    /// A verifier that trusts any issuers, with the keys of some fetched through `cache`.
+    ///
+    /// # Errors
+    /// As [`Verifier::new`], and [`KeyError::Issuer`] where an issuer is described wrongly.
+    pub fn with_issuers(audience: String, issuers: Vec<Issuer>, cache: &JwksCache) -> Result<Self, KeyError> {
+        Self::build(audience, issuers, Some(cache))
+    }
+
+    fn build(audience: String, issuers: Vec<Issuer>, cache: Option<&JwksCache>) -> Result<Self, KeyError> {
+        let mut known: HashMap<String, Known> = HashMap::new();
+        for issuer in issuers {
+            let issuer = issuer.checked()?;
+            let keys = match (&issuer.keys, cache) {
+                (KeyPlace::Static(jwks), _) => KnownKeys::Static(static_keys(jwks, &issuer.algorithms)?),
+                (KeyPlace::Jwks(url), Some(cache)) => KnownKeys::Fetched(cache.slot(url)),
+                (KeyPlace::Jwks(_), None) => return Err(KeyError::Issuer("nobody fetches its keys")),
+            };
+            let Issuer {
+                issuer,
+                tenants,
+                profile,
+                algorithms,
+                ..
+            } = issuer;
+            match known.get_mut(&issuer) {
+                None => {
+                    let entry = Known {
+                        tenants,
+                        profile,
+                        algorithms,
+                        keys,
+                    };
+                    known.insert(issuer, entry);
+                }
+                Some(entry) => {
+                    let same = entry.tenants == tenants
+                        && entry.profile == profile
+                        && entry.algorithms == algorithms;
+                    match (&mut entry.keys, keys) {
+                        (KnownKeys::Static(known), KnownKeys::Static(more)) if same => known.extend(more),
+                        _ => return Err(KeyError::Contradiction),
+                    }
+                }
             }
         }
         Ok(Self {
@@ -118,53 +132,111 @@ impl Verifier {
         })
     }
 
-    /// Verifies a token: signature, form, issuer, audience, time, and that its issuer may speak for its tenant.
+    /// Verifies a token with the keys that are here: signature, form, issuer, audience, time, and that its issuer may
+    /// speak for its tenant. Never waits.
     ///
     /// # Errors
     /// [`Refusal`] says which answer the caller gets.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Verified, Refusal> {
-        if token.len() > TOKEN_LIMIT {
-            return Err(Refusal::Malformed);
-        }
-        let malformed = |_| Refusal::Malformed;
-        let header = jsonwebtoken::decode_header(token).map_err(malformed)?;
-        let kid = acceptable(&header).ok_or(Refusal::Malformed)?;
-        let UnverifiedClaims { iss } =
-            jsonwebtoken::dangerous::insecure_decode_claims(token).map_err(malformed)?;
-        let issuer = self.issuers.get(&iss).ok_or(Refusal::Malformed)?;
-        let key = issuer.keys.get(kid).ok_or(Refusal::Malformed)?;
-        let claims = jsonwebtoken::decode::<Claims>(token, key, &signature_only())
-            .map_err(malformed)?
-            .claims;
+        self.look(token, now, None, Fetch::Never)
+            .map_err(|stop| match stop {
+                Stop::Refused(refusal) => refusal,
+                Stop::NoKey(_) => Refusal::Malformed,
+            })
+    }
 
-        let audience = match &claims.aud {
-            Audience::One(audience) => *audience == self.audience,
-            Audience::Many(audiences) => audiences.contains(&self.audience),
+    /// The caller behind a token: as [`Verifier::verify`], but fetches the issuer's keys where that may help; and
+    /// checks that the tenant is the service's own, where it has one, and that the token allows all the words of
+    /// `needed_scope`.
+    ///
+    /// A token of another tenant is told so before anything else is said of it.
+    ///
+    /// # Errors
+    /// [`Refusal`] says which answer the caller gets.
+    pub async fn admit(
+        &self,
+        token: &str,
+        now: Timestamp,
+        own: Option<&Tenant>,
+        needed_scope: &str,
+    ) -> Result<Caller, Refusal> {
+        let verified = match self.look(token, now, own, Fetch::Wanted) {
+            Err(Stop::NoKey(slot)) => {
+                let reached = slot.refresh(now).await;
+                match self.look(token, now, own, Fetch::Never) {
+                    // Nobody knows whether it is a good one; saying that it is not would make clients throw it away.
+                    Err(Stop::NoKey(_)) if !reached => Err(Refusal::Unavailable),
+                    Err(Stop::NoKey(_)) => Err(Refusal::Malformed),
+                    Err(Stop::Refused(refusal)) => Err(refusal),
+                    Ok(verified) => Ok(verified),
+                }
+            }
+            Err(Stop::Refused(refusal)) => Err(refusal),
+            Ok(verified) => Ok(verified),
+        }?;
+        verified.caller(own, needed_scope)
+    }
+
+    fn look(
+        &self,
+        token: &str,
+        now: Timestamp,
+        own: Option<&Tenant>,
+        fetch: Fetch,
+    ) -> Result<Verified, Stop<'_>> {
+        if token.len() > TOKEN_LIMIT {
+            return Err(Refusal::Malformed.into());
+        }
+        let parts = Parts::of(token).ok_or(Refusal::Malformed)?;
+        let header = Header::read(&parts.header).ok_or(Refusal::Malformed)?;
+        let UnverifiedClaims { iss } =
+            serde_json::from_slice(&parts.payload).map_err(|_| Refusal::Malformed)?;
+        let issuer = self.issuers.get(iss.as_ref()).ok_or(Refusal::Malformed)?;
+        let profile = &issuer.profile;
+        if !issuer.algorithms.contains(&header.algorithm) || !header.is_one_of(&profile.types) {
+            return Err(Refusal::Malformed.into());
+        }
+        let good = |key: &PublicKey| key.signed(parts.signed, &parts.signature);
+        let signed = match &issuer.keys {
+            KnownKeys::Static(keys) => usable(keys, &header.kid, header.algorithm).is_some_and(good),
+            KnownKeys::Fetched(slot) => {
+                let (keys, old) = slot.keys(now).ok_or(Stop::NoKey(slot))?;
+                match usable(&keys, &header.kid, header.algorithm) {
+                    None => return Err(Stop::NoKey(slot)),
+                    Some(_) if old && fetch == Fetch::Wanted => return Err(Stop::NoKey(slot)),
+                    Some(key) => good(key),
+                }
+            }
         };
-        if !audience || Owner::parse(&claims.sub).is_err() {
-            return Err(Refusal::Malformed);
+        if !signed {
+            return Err(Refusal::Malformed.into());
+        }
+
+        let audience = profile.audience.as_ref().unwrap_or(&self.audience);
+        let claims = Claims::read(&parts.payload, profile, audience).ok_or(Refusal::Malformed)?;
+        let tenant = tenant_of(issuer, claims.tenant.as_deref()).ok_or(Refusal::WrongTenant)?;
+        if own.is_some() && own != tenant {
+            return Err(Refusal::WrongTenant.into());
+        }
+        if !claims.for_us || Owner::parse(&claims.sub).is_err() {
+            return Err(Refusal::Malformed.into());
         }
         let soon = now.after(LEEWAY).seconds();
         if claims.nbf.is_some_and(|from| from > soon) || claims.iat.is_some_and(|made| made > soon) {
-            return Err(Refusal::Malformed);
+            return Err(Refusal::Malformed.into());
         }
         if claims.exp <= now.before(LEEWAY).seconds() {
-            return Err(Refusal::Expired);
+            return Err(Refusal::Expired.into());
         }
-        if claims.tenant_id.as_deref() != issuer.tenant.as_ref().map(Tenant::as_str) {
-            return Err(Refusal::WrongTenant);
+        let mut scopes = claims.scopes;
+        if issuer.tenants != TenantRule::Platform {
+            scopes.retain(|scope| !PLATFORM_SCOPES.contains(&scope.as_str()));
         }
-        let granted = |scope: &&str| issuer.tenant.is_none() || !PLATFORM_SCOPES.contains(scope);
         Ok(Verified {
-            issuer: iss,
-            subject: claims.sub,
-            tenant: issuer.tenant.clone(),
-            scopes: claims
-                .scope
-                .split_ascii_whitespace()
-                .filter(granted)
-                .map(str::to_owned)
-                .collect(),
+            issuer: iss.into_owned(),
+            subject: claims.sub.into_owned(),
+            tenant: tenant.cloned(),
+            scopes,
             expires_at: Timestamp::from_millis(claims.exp.saturating_mul(1000)),
         })
     }
@@ -178,29 +250,45 @@ impl std::fmt::Debug for Verifier {
     }
 }
 
-/// The key's name, where the header is one we take: no other algorithm, no other kind of token, and no extension
-/// that we would have to understand.
-fn acceptable(header: &Header) -> Option<&str> {
-    let kind = header.typ.as_deref()?;
-    let kind = kind
-        .get(.."application/".len())
-        .filter(|start| start.eq_ignore_ascii_case("application/"))
-        .map_or(kind, |start| kind.get(start.len()..).unwrap_or_default());
-    let fits = header.alg == Algorithm::ES256 && kind.eq_ignore_ascii_case(TYPE) && header.crit.is_none();
-    header.kid.as_deref().filter(|_| fits)
+/// Whether keys that are old are to be fetched again first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fetch {
+    Never,
+    Wanted,
 }
 
-/// Everything but the signature is checked here, against the time that is passed in.
-fn signature_only() -> Validation {
-    let mut validation = Validation::new(Algorithm::ES256);
-    validation.validate_exp = false;
-    validation.validate_aud = false;
-    validation.required_spec_claims.clear();
-    validation
+/// Keys that are written down must all be usable: one that is not is a mistake that should be found at the start.
+fn static_keys(jwks: &[serde_json::Value], algorithms: &[Algorithm]) -> Result<Keys, KeyError> {
+    let mut keys = Keys::new();
+    for jwk in jwks {
+        let (kid, key) = PublicKey::read(jwk)?;
+        if !algorithms.contains(&key.algorithm) {
+            return Err(KeyError::Unusable("of an algorithm that its issuer does not use"));
+        }
+        keys.insert(kid, key);
+    }
+    Ok(keys)
+}
+
+/// The tenant a token is for, where its issuer may speak for it: the outer `None` where it may not, the inner one for
+/// the platform.
+fn tenant_of<'v>(issuer: &'v Known, told: Option<&str>) -> Option<Option<&'v Tenant>> {
+    match &issuer.tenants {
+        TenantRule::Platform => told.is_none().then_some(None),
+        TenantRule::One(tenant) => {
+            let silent = issuer.profile.tenant_claim.is_none();
+            (silent || told == Some(tenant.as_str())).then_some(Some(tenant))
+        }
+        TenantRule::Claim(allowed) => {
+            let told = told?;
+            allowed.iter().find(|tenant| tenant.as_str() == told).map(Some)
+        }
+    }
 }
 
 impl Verified {
-    /// The caller, where the token allows `needed_scope` and its tenant is the agent's own (or the agent has none).
+    /// The caller, where the token allows all the words of `needed_scope` and its tenant is the agent's own (or the
+    /// agent has none).
     ///
     /// # Errors
     /// [`Refusal::WrongTenant`] where it is another tenant's or the platform's, [`Refusal::SmallScope`].
@@ -209,7 +297,8 @@ impl Verified {
         if own.is_some_and(|own| own != tenant) {
             return Err(Refusal::WrongTenant);
         }
-        if !self.scopes.contains(needed_scope) {
+        let mut words = needed_scope.split_ascii_whitespace();
+        if !words.all(|scope| self.scopes.contains(scope)) {
             return Err(Refusal::SmallScope {
                 needed: needed_scope.to_owned(),
             });

@@ -1,6 +1,7 @@
 //! Every function of the system, built from the same parts that its `main.rs` builds it from on AWS.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::{Agent, WakeDoor};
 use auth::{Sealer, TrustedIssuer, Verifier};
@@ -91,7 +92,7 @@ impl Shared {
             outbound: self.outbound.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
-            settings: agent::Settings::default(),
+            settings: lively(),
         };
         weather_agent::build(state).map_err(StartError::part("weather agent"))
     }
@@ -114,7 +115,7 @@ impl Shared {
             entropy: self.entropy.clone(),
             patience: Patience::default(),
             enabled: true,
-            settings: agent::Settings::default(),
+            settings: lively(),
         };
         Ok(host_agent::build(parts)
             .map_err(StartError::part("host agent"))?
@@ -167,4 +168,14 @@ pub(crate) struct Own<'a> {
 /// The text of a URL as it stands in tokens: issuers and audiences are compared to the letter.
 pub(crate) fn plain(url: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
+}
+
+/// Shorter leases than on AWS: after a kill nobody should wait half a minute at their desk.
+fn lively() -> agent::Settings {
+    agent::Settings {
+        lease: Duration::from_secs(8),
+        heartbeat: Duration::from_secs(2),
+        born_due: Duration::from_secs(3),
+        ..agent::Settings::default()
+    }
 }

@@ -112,6 +112,32 @@ pub struct Job {
     /// How many sends were tried.
     #[serde(default)]
     pub attempts: u32,
+    /// The consent its calls need, where its agent takes no token of ours alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protection: Option<Protection>,
+}
+
+/// The consent that calls of an agent need: an access token for the agent alone, issued in its user's name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Protection {
+    /// Who issues the token, such as `idp`.
+    pub provider: String,
+    /// The scopes it must have.
+    pub scopes: Vec<String>,
+    /// The request for consent that the job waits for. Nothing is sent meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<AwaitedConsent>,
+}
+
+/// A request for consent that a job waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AwaitedConsent {
+    /// Its id, which is in its link.
+    pub id: String,
+    /// Until when the link is good.
+    pub expires_at: Timestamp,
 }
 
 /// How far a job is.
@@ -207,7 +233,15 @@ impl Job {
             created_at: now,
             updated_at: now,
             attempts: 0,
+            protection: None,
         }
+    }
+
+    /// The request for consent that the job waits for.
+    #[must_use]
+    pub fn awaited_consent(&self) -> Option<&AwaitedConsent> {
+        let open = self.protection.as_ref().filter(|_| !self.is_settled());
+        open?.consent.as_ref()
     }
 
     /// The agent's own task, once known.

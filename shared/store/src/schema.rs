@@ -66,7 +66,7 @@ pub const TASKS: Table = Table {
     name: "tasks",
     indexes: &[BY_CONTEXT, BY_OWNER, BY_STATUS, BY_DUE],
 };
-/// Browser sessions, chats, messages.
+/// Browser sessions, chats, messages; grants and requests for consent.
 pub const SESSIONS: Table = Table {
     name: "sessions",
     indexes: &[BY_OWNER],

@@ -17,7 +17,7 @@ use crate::{StoreError, Tables, counted, testing};
 
 /// What happens to a request instead of, or after, its being answered.
 #[derive(Debug, Clone)]
-enum Fault {
+pub(super) enum Fault {
     /// This status and body come back; the database never hears of it.
     Answer(u16, String),
     /// The database does it, and the answer is lost.
@@ -72,7 +72,7 @@ impl HttpConnector for Connector {
     }
 }
 
-fn faulty(database: &testing::Database, mut faults: Vec<Fault>) -> (Store, Arc<AtomicUsize>) {
+pub(super) fn faulty(database: &testing::Database, mut faults: Vec<Fault>) -> (Store, Arc<AtomicUsize>) {
     faults.reverse();
     let client = Faulty {
         inner: aws_smithy_http_client::Builder::new().build_http(),

@@ -1,9 +1,13 @@
 //! The suite of the store: on a database in the same process, with faults injected into the client.
 
 mod cards;
+mod consents;
 mod faults;
+mod grants;
+mod identity;
 mod leases;
 mod listings;
+mod orders;
 mod pushes;
 mod sessions;
 mod tasks;

@@ -39,6 +39,7 @@ pub(crate) fn card(tenant: &Tenant, url: &Url) -> Card {
         secured: Some(Bearer {
             description: Some("An access token of the tenant, with this URL as its audience.".to_owned()),
             scopes: vec![agent::TASKS_SCOPE.to_owned()],
+            oauth: None,
         }),
     }
 }

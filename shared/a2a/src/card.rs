@@ -1,5 +1,6 @@
 //! Agent cards: the one document that our agents publish for both generations, and what we read of others'.
 
+mod oauth;
 mod read;
 mod write;
 
@@ -75,6 +76,23 @@ pub struct Bearer {
     pub description: Option<String>,
     /// The scopes it must have.
     pub scopes: Vec<String>,
+    /// Where a user's token is to be had; `None` where callers know of themselves.
+    pub oauth: Option<OAuth>,
+}
+
+/// The authorization server that issues tokens for an agent, by authorization code with PKCE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OAuth {
+    /// The server's issuer identifier, to the letter.
+    pub issuer: String,
+    /// Where the user is sent.
+    pub authorization_url: Url,
+    /// Where codes and refresh tokens are exchanged.
+    pub token_url: Url,
+    /// Where the server describes itself (RFC 8414).
+    pub metadata_url: Url,
+    /// What each scope allows, in words for people.
+    pub scopes: Vec<(String, String)>,
 }
 
 /// What we read of a card that somebody else wrote. Its texts are untrusted.
@@ -96,8 +114,25 @@ pub struct ForeignCard {
     pub streaming: bool,
     /// It asks for credentials of some kind.
     pub secured: bool,
+    /// How it says that a user's token is to be had, where that is one of the ways it offers.
+    pub oauth: Option<ForeignOAuth>,
     /// Where it is documented.
     pub documentation_url: Option<Url>,
+}
+
+/// How somebody else's agent says that a user's token for it is to be had. Its addresses are untrusted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForeignOAuth {
+    /// Where the authorization server describes itself: RFC 8414 or OpenID Connect discovery.
+    pub metadata_url: Option<Url>,
+    /// Where the user is sent.
+    pub authorization_url: Option<Url>,
+    /// Where codes are exchanged.
+    pub token_url: Option<Url>,
+    /// Where refresh tokens are exchanged, if elsewhere.
+    pub refresh_url: Option<Url>,
+    /// The scopes that a token must have.
+    pub scopes: Vec<String>,
 }
 
 /// One thing that somebody else's agent says it can do.

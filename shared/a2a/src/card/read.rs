@@ -61,6 +61,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         push_notifications: can("pushNotifications").unwrap_or(false),
         streaming: can("streaming").unwrap_or(false),
         secured: asks("securityRequirements") || asks("security"),
+        oauth: super::oauth::demanded(&card),
         documentation_url: card
             .get("documentationUrl")
             .and_then(Value::as_str)

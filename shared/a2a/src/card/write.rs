@@ -6,10 +6,8 @@ use a2a_types as wire;
 use domain::Generation;
 use serde_json::{Map, Value, json};
 
-use super::{Bearer, Card, Skill};
+use super::{Bearer, Card, OAuth, Skill};
 
-/// What the one security scheme is called.
-const SCHEME: &str = "bearer";
 /// The bindings an agent is called by, by preference.
 const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
 
@@ -59,11 +57,11 @@ fn official(card: &Card) -> wire::AgentCard {
         security_schemes: card
             .secured
             .as_ref()
-            .map(|bearer| HashMap::from([(SCHEME.to_owned(), scheme(bearer))])),
+            .map(|bearer| HashMap::from([(scheme_name(bearer), scheme(bearer))])),
         security_requirements: card
             .secured
             .as_ref()
-            .map(|bearer| vec![HashMap::from([(SCHEME.to_owned(), bearer.scopes.clone())])]),
+            .map(|bearer| vec![HashMap::from([(scheme_name(bearer), bearer.scopes.clone())])]),
         signatures: None,
     }
 }
@@ -82,7 +80,31 @@ fn skill(skill: &Skill) -> wire::AgentSkill {
     }
 }
 
+/// What the one security scheme is called.
+fn scheme_name(bearer: &Bearer) -> String {
+    let name = if bearer.oauth.is_some() {
+        "oauth2"
+    } else {
+        "bearer"
+    };
+    name.to_owned()
+}
+
 fn scheme(bearer: &Bearer) -> wire::SecurityScheme {
+    if let Some(oauth) = &bearer.oauth {
+        let flow = wire::AuthorizationCodeOAuthFlow {
+            authorization_url: oauth.authorization_url.to_string(),
+            token_url: oauth.token_url.to_string(),
+            scopes: oauth.scopes.iter().cloned().collect(),
+            refresh_url: None,
+            pkce_required: Some(true),
+        };
+        return wire::SecurityScheme::OAuth2(wire::OAuth2SecurityScheme {
+            flows: wire::OAuthFlows::AuthorizationCode(flow),
+            description: bearer.description.clone(),
+            oauth2_metadata_url: Some(oauth.metadata_url.to_string()),
+        });
+    }
     wire::SecurityScheme::HttpAuth(wire::HttpAuthSecurityScheme {
         scheme: "Bearer".to_owned(),
         description: bearer.description.clone(),
@@ -123,14 +145,41 @@ fn fields_0_3(card: &Card) -> Map<String, Value> {
         );
     }
     if let Some(bearer) = &card.secured {
-        let mut scheme = json!({ "type": "http", "scheme": "Bearer", "bearerFormat": "JWT" });
-        if let (Some(description), Some(fields)) = (&bearer.description, scheme.as_object_mut()) {
-            fields.insert("description".to_owned(), json!(description));
-        }
-        put("securitySchemes", json!({ SCHEME: scheme }));
-        put("security", json!([{ SCHEME: bearer.scopes }]));
+        put(
+            "securitySchemes",
+            json!({ scheme_name(bearer): scheme_0_3(bearer) }),
+        );
+        put("security", json!([{ scheme_name(bearer): bearer.scopes }]));
     }
     fields
+}
+
+fn scheme_0_3(bearer: &Bearer) -> Value {
+    let mut scheme = match &bearer.oauth {
+        None => json!({ "type": "http", "scheme": "Bearer", "bearerFormat": "JWT" }),
+        Some(OAuth {
+            authorization_url,
+            token_url,
+            metadata_url,
+            scopes,
+            ..
+        }) => {
+            let scopes: Map<String, Value> = scopes
+                .iter()
+                .map(|(name, words)| (name.clone(), json!(words)))
+                .collect();
+            let flow = json!({
+                "authorizationUrl": authorization_url.as_str(), "tokenUrl": token_url.as_str(), "scopes": scopes,
+            });
+            json!({
+                "type": "oauth2", "flows": { "authorizationCode": flow }, "oauth2MetadataUrl": metadata_url.as_str(),
+            })
+        }
+    };
+    if let (Some(description), Some(fields)) = (&bearer.description, scheme.as_object_mut()) {
+        fields.insert("description".to_owned(), json!(description));
+    }
+    scheme
 }
 
 /// Adds what is not there yet, down through objects.

@@ -1,6 +1,6 @@
 //! What clients see.
 
-use a2a::card::{Bearer, Card, Provider, Skill};
+use a2a::card::{Bearer, Card, ForeignOAuth, OAuth, Provider, Skill};
 use a2a::{A2aError, Generation, card, encode, jsonrpc, rest};
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
@@ -104,6 +104,7 @@ fn the_card() {
         secured: Some(Bearer {
             description: Some("A token of the tenant's users".into()),
             scopes: vec!["tasks".into()],
+            oauth: None,
         }),
     };
     let both = card::encode(&card, V1);
@@ -131,6 +132,66 @@ fn the_card() {
         .map(|endpoint| (endpoint.generation, endpoint.transport))
         .collect();
     assert_eq!(kinds, [(V03, JsonRpc), (V03, Rest)]);
+    assert_eq!(read.oauth, None);
+}
+
+/// What a card says of its authorization server is read back by clients of either generation.
+#[test]
+fn the_card_of_an_agent_behind_oauth() {
+    let url = |path: &str| Url::parse(&format!("https://idp.example/acme/{path}")).unwrap();
+    let card = Card {
+        name: "Horizon".into(),
+        description: "Orders".into(),
+        version: "1.0.0".into(),
+        url: Url::parse("https://agents.example/a/horizon").unwrap(),
+        documentation_url: None,
+        provider: None,
+        skills: Vec::new(),
+        default_input_modes: vec!["text/plain".into()],
+        default_output_modes: vec!["text/plain".into()],
+        streaming: false,
+        push_notifications: true,
+        extended: false,
+        secured: Some(Bearer {
+            description: Some("A user's token".into()),
+            scopes: vec!["tasks".into(), "orders:read".into()],
+            oauth: Some(OAuth {
+                issuer: "https://idp.example/acme".into(),
+                authorization_url: url("authorize"),
+                token_url: url("token"),
+                metadata_url: url(".well-known/oauth-authorization-server"),
+                scopes: vec![
+                    ("tasks".into(), "Give it tasks".into()),
+                    ("orders:read".into(), "See orders".into()),
+                ],
+            }),
+        }),
+    };
+    let both = card::encode(&card, V1);
+    assert_json_snapshot!("card_oauth", {
+        let mut shown = both.clone();
+        shown
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| name.starts_with("security"));
+        shown
+    });
+    let mut new_alone = both.clone();
+    for name in ["security", "url"] {
+        new_alone.as_object_mut().unwrap().remove(name);
+    }
+    let expected = ForeignOAuth {
+        metadata_url: Some(url(".well-known/oauth-authorization-server")),
+        authorization_url: Some(url("authorize")),
+        token_url: Some(url("token")),
+        refresh_url: None,
+        scopes: vec!["tasks".into(), "orders:read".into()],
+    };
+    for document in [both, new_alone, card::encode(&card, V03)] {
+        let read = card::parse(&document).unwrap();
+        assert!(read.secured);
+        assert_eq!(read.oauth.as_ref(), Some(&expected), "{document}");
+    }
 }
 
 /// Every error, in every binding and generation, and back again.

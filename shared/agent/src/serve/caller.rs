@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::{Caller, TraceParent};
 
+use super::answer;
 use crate::{Access, Agent, TASKS_SCOPE};
 
 /// A verified caller with the trace of its call. A handler that takes it cannot forget the check.
@@ -26,9 +27,8 @@ impl FromRequestParts<Arc<Agent>> for Called {
             (None, Access::Open) => Caller::anonymous(),
             (header, _) => {
                 let header = header.map(|value| value.to_str().unwrap_or(""));
-                auth::bearer(header)
-                    .and_then(|token| agent.verifier.verify(token, agent.clock.now()))
-                    .and_then(|verified| verified.caller(agent.own_tenant.as_ref(), TASKS_SCOPE))
+                admit(agent, header)
+                    .await
                     .map_err(|refusal| refuse(agent, refusal))?
             }
         };
@@ -40,22 +40,47 @@ impl FromRequestParts<Arc<Agent>> for Called {
     }
 }
 
-fn refuse(agent: &Agent, refusal: Refusal) -> Refused {
-    tracing::info!(agent = %agent.name, reason = %refusal, "call refused");
-    Refused(refusal)
+async fn admit(agent: &Agent, header: Option<&str>) -> Result<Caller, Refusal> {
+    let token = auth::bearer(header)?;
+    let (now, own) = (agent.clock.now(), agent.own_tenant.as_ref());
+    agent.verifier.admit(token, now, own, &needed_scope(agent)).await
 }
 
-/// A call without good credentials: 401 or 403 with the challenge of RFC 6750, repeated in the body, because a REST
-/// API behind a proxy integration renames the header.
-pub(crate) struct Refused(Refusal);
+/// What the card says it needs: nobody can ask for the right token without that.
+pub(super) fn needed_scope(agent: &Agent) -> String {
+    match &agent.card.secured {
+        Some(bearer) if !bearer.scopes.is_empty() => bearer.scopes.join(" "),
+        _ => TASKS_SCOPE.to_owned(),
+    }
+}
+
+fn refuse(agent: &Agent, refusal: Refusal) -> Refused {
+    if refusal == Refusal::WrongTenant {
+        // Somebody holds a good token and brings it where it does not belong: a mistake in a deployment, or worse.
+        let own = agent.own_tenant.as_ref().map_or("", domain::Tenant::as_str);
+        tracing::warn!(agent = %agent.name, agent.tenant = own, reason = %refusal, "call of another tenant refused");
+    } else {
+        tracing::info!(agent = %agent.name, reason = %refusal, "call refused");
+    }
+    let metadata = answer::resource_metadata_url(agent);
+    let challenge = refusal.challenge(metadata.as_deref(), &needed_scope(agent));
+    Refused { refusal, challenge }
+}
+
+/// A call without good credentials: 401 or 403 with the challenge of RFC 6750 and RFC 9728, repeated in the body,
+/// because a REST API behind a proxy integration renames the header.
+pub(crate) struct Refused {
+    refusal: Refusal,
+    challenge: String,
+}
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status()).unwrap_or(StatusCode::UNAUTHORIZED);
-        let challenge = self.0.www_authenticate();
+        let Self { refusal, challenge } = self;
+        let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::UNAUTHORIZED);
         let body = serde_json::json!({
-            "error": self.0.error_code(),
-            "error_description": self.0.to_string(),
+            "error": refusal.error_code(),
+            "error_description": refusal.to_string(),
             "www_authenticate": challenge,
         });
         let mut response = (status, axum::Json(body)).into_response();

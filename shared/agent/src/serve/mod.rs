@@ -16,12 +16,13 @@ use axum::routing::{get, post};
 
 use crate::Agent;
 
-/// The agent's routes, relative to its URL: the card, JSON-RPC at `/` and `/jsonrpc`, REST of 1.0 at `/message:send`
-/// and `/tasks/{id}`, REST of 0.3 at the same under `/v1`.
+/// The agent's routes, relative to its URL: the card and the metadata of the resource, JSON-RPC at `/` and `/jsonrpc`,
+/// REST of 1.0 at `/message:send` and `/tasks/{id}`, REST of 0.3 at the same under `/v1`.
 pub fn router(agent: Arc<Agent>) -> Router {
     Router::new()
         .route("/.well-known/agent-card.json", get(answer::card))
         .route("/.well-known/agent.json", get(answer::card))
+        .route(answer::RESOURCE_METADATA, get(answer::resource_metadata))
         .route("/", post(jsonrpc::endpoint))
         .route("/jsonrpc", post(jsonrpc::endpoint))
         .route("/message:send", post(rest::send_1_0))

@@ -37,6 +37,8 @@
 //! ```
 
 mod algorithm;
+pub mod consent_code;
+mod grant;
 mod issuer;
 mod jwks;
 mod key;
@@ -49,6 +51,7 @@ pub mod token;
 mod verify;
 
 pub use algorithm::Algorithm;
+pub use grant::{ConsentSecrets, GrantBinding, GrantSecrets};
 pub use issuer::{Issuer, KeyPlace, Profile, TenantRule, TrustedIssuer};
 pub use jwks::{JwksCache, KeySource, NoKeys};
 pub use key::{AccessToken, Grant, IdToken, KeyError, SigningKey};

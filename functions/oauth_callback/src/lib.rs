@@ -1,0 +1,1 @@
+//! Leads a user to a provider's consent and takes its answer.

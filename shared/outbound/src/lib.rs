@@ -19,6 +19,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod oauth;
 pub mod open_meteo;
 pub mod registry_client;
 

@@ -95,7 +95,9 @@ impl Registry {
         }
         let mut found: Found = self.outbound.get_json(&url, Some(token), trace).await?;
         for _ in 1..PAGES_MAX {
-            let Some(cursor) = found.next_cursor.take() else { break };
+            let Some(cursor) = found.next_cursor.take() else {
+                break;
+            };
             let mut next = url.clone();
             next.query_pairs_mut().append_pair("cursor", &cursor);
             let page: Found = self.outbound.get_json(&next, Some(token), trace).await?;

@@ -12,6 +12,8 @@
 //! | `TENANT_BASE_URL` | host_agent, chat_api | the tenant's base URL, issuer of the tokens made there | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
+//! | `IDP_URL` | idp | the authorization server's public URL; each tenant's issuer lies below it | required |
+//! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
 //! | `AGENT_URL` | weather_agent | the agent's public URL, audience of tokens for it | required |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |

@@ -1,0 +1,389 @@
+//! `/{tenant}/authorize`: GET shows what the person is asked (to sign in, to agree), POST takes the answer. The request
+//! is in the query both times and is checked both times; nothing of it is kept in between.
+
+use std::sync::Arc;
+
+use axum::extract::{RawQuery, State as Held};
+use axum::response::{IntoResponse as _, Response};
+use domain::ExposeSecret as _;
+use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use store::{Code, StoreError};
+use url::Url;
+
+use crate::browser::{Browser, SignedIn, is_form_token};
+use crate::error::{TokenError, unstored};
+use crate::fields::Fields;
+use crate::login::{self, Attempt};
+use crate::pages::{self, Sent};
+use crate::request::{self, Asked, Fault, Prompt, Refused, Reply, fault};
+use crate::scope;
+use crate::state::Room;
+use crate::tenant::Here;
+
+/// What a code begins with.
+const CODE_PREFIX: &str = "swc";
+
+const DENIED: Fault = fault("access_denied", "the person did not allow it");
+
+/// What there is to do for a request.
+enum Next {
+    SignIn,
+    Agree(SignedIn),
+    Answer(SignedIn),
+}
+
+/// What ends a request early; each is a page.
+enum Stop {
+    Page(StatusCode, &'static str, &'static str),
+    Request(Refused),
+    Store(StoreError),
+}
+
+impl From<StoreError> for Stop {
+    fn from(fault: StoreError) -> Self {
+        Self::Store(fault)
+    }
+}
+
+impl From<Refused> for Stop {
+    fn from(refused: Refused) -> Self {
+        Self::Request(refused)
+    }
+}
+
+/// One request, as both methods see it.
+struct Visit<'a> {
+    room: &'a Room,
+    here: Here,
+    query: String,
+    fields: Fields,
+}
+
+pub(crate) async fn show(
+    here: Result<Here, TokenError>,
+    Held(room): Held<Arc<Room>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let visit = match Visit::of(&room, here, query) {
+        Ok(visit) => visit,
+        Err(page) => return *page,
+    };
+    let shown = visit.show(&headers).await;
+    shown.unwrap_or_else(|stop| visit.stopped(stop))
+}
+
+pub(crate) async fn step(
+    here: Result<Here, TokenError>,
+    Held(room): Held<Arc<Room>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    form: Result<Fields, TokenError>,
+) -> Response {
+    let visit = match Visit::of(&room, here, query) {
+        Ok(visit) => visit,
+        Err(page) => return *page,
+    };
+    let stepped = visit.step(&headers, form).await;
+    stepped.unwrap_or_else(|stop| visit.stopped(stop))
+}
+
+impl<'a> Visit<'a> {
+    fn of(
+        room: &'a Room,
+        here: Result<Here, TokenError>,
+        query: Option<String>,
+    ) -> Result<Self, Box<Response>> {
+        let here = here.map_err(|refused| match refused {
+            TokenError::NoTenant => Box::new(nowhere()),
+            other => Box::new(failed(&other)),
+        })?;
+        let query = query.unwrap_or_default();
+        let fields = Fields::parse(query.as_bytes()).ok_or_else(|| {
+            let words = "The link is longer than any application has reason to send.";
+            Box::new(pages::fault(
+                StatusCode::BAD_REQUEST,
+                "This link does not work",
+                words,
+                None,
+            ))
+        })?;
+        // Written anew, so that pages carry nothing but what was understood.
+        let query = fields.query_without(&[]);
+        Ok(Self {
+            room,
+            here,
+            query,
+            fields,
+        })
+    }
+
+    async fn show(&self, headers: &HeaderMap) -> Result<Response, Stop> {
+        let asked = request::check(self.room, &self.here, &self.fields).await?;
+        let browser = Browser::of(headers, &self.here);
+        match self.next(&asked, &browser).await? {
+            Next::SignIn if asked.prompt == Prompt::None => {
+                let fault = fault("login_required", "nobody is signed in");
+                Ok(self.back(&asked.reply, StatusCode::FOUND, &Answer::Fault(fault)))
+            }
+            Next::SignIn => Ok(self.login_page(browser, &asked, None)),
+            Next::Agree(_) if asked.prompt == Prompt::None => {
+                let fault = fault("consent_required", "the person has not agreed to this yet");
+                Ok(self.back(&asked.reply, StatusCode::FOUND, &Answer::Fault(fault)))
+            }
+            Next::Agree(signed_in) => {
+                let token = signed_in.form_token(&self.query);
+                let sent = self.sent(&token);
+                Ok(pages::consent(
+                    &self.here,
+                    &asked,
+                    &sent,
+                    &signed_in.login.username,
+                ))
+            }
+            Next::Answer(signed_in) => self.grant(&asked, &signed_in, StatusCode::FOUND).await,
+        }
+    }
+
+    async fn next(&self, asked: &Asked, browser: &Browser) -> Result<Next, StoreError> {
+        let Some(signed_in) = browser.signed_in(self.room, &self.here).await? else {
+            return Ok(Next::SignIn);
+        };
+        let age = self.room.clock.now().since(signed_in.login.auth_time).as_secs();
+        if asked.prompt == Prompt::Login || asked.max_age.is_some_and(|most| age > most) {
+            return Ok(Next::SignIn);
+        }
+        // A public client cannot prove that it is the one that was agreed to before.
+        if asked.prompt == Prompt::Consent || asked.reply.client.public {
+            return Ok(Next::Agree(signed_in));
+        }
+        let agreed = self.agreed(asked, &signed_in).await?;
+        if asked.scopes.iter().all(|scope| agreed.contains(scope)) {
+            Ok(Next::Answer(signed_in))
+        } else {
+            Ok(Next::Agree(signed_in))
+        }
+    }
+
+    async fn agreed(&self, asked: &Asked, signed_in: &SignedIn) -> Result<Vec<String>, StoreError> {
+        let identity = self.room.store.identity();
+        let (subject, client) = (&signed_in.login.subject, &asked.reply.client.client_id);
+        identity
+            .find_consent(&self.here.tenant, subject, client, &asked.resource)
+            .await
+    }
+
+    async fn step(&self, headers: &HeaderMap, form: Result<Fields, TokenError>) -> Result<Response, Stop> {
+        const UNREADABLE: Stop = Stop::Page(
+            StatusCode::BAD_REQUEST,
+            "That cannot be read",
+            "What was sent is not the form of this page.",
+        );
+        const OUTDATED: Stop = Stop::Page(
+            StatusCode::FORBIDDEN,
+            "This page is out of date",
+            "It was shown for another request or another login, or it was not sent from here.",
+        );
+        let asked = request::check(self.room, &self.here, &self.fields).await?;
+        let form = form.map_err(|_| UNREADABLE)?;
+        let one = |name| form.one(name).unwrap_or_default();
+        let (step, token) = (one("step"), one("form"));
+        let browser = Browser::of(headers, &self.here);
+        match step {
+            Some("login" | "cancel") => {
+                let expected = browser.form_token(&self.query).ok_or(OUTDATED)?;
+                if !is_form_token(&expected, token) {
+                    return Err(OUTDATED);
+                }
+                if step == Some("cancel") {
+                    return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &Answer::Fault(DENIED)));
+                }
+                let (username, password) = (one("username"), one("password"));
+                let attempt = login::attempt(self.room, &self.here, username, password).await?;
+                match attempt {
+                    Attempt::In(cookie) => Ok(self.go_on(Some(cookie))),
+                    Attempt::Refused(again) => Ok(self.login_page(browser, &asked, Some(again))),
+                }
+            }
+            Some("allow" | "deny" | "switch") => {
+                // Whose login has ended meanwhile signs in again.
+                let Some(signed_in) = browser.signed_in(self.room, &self.here).await? else {
+                    return Ok(self.go_on(None));
+                };
+                if !is_form_token(&signed_in.form_token(&self.query), token) {
+                    return Err(OUTDATED);
+                }
+                match step {
+                    Some("allow") => {
+                        self.remember(&asked, &signed_in).await?;
+                        self.grant(&asked, &signed_in, StatusCode::SEE_OTHER).await
+                    }
+                    Some("deny") => {
+                        Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &Answer::Fault(DENIED)))
+                    }
+                    _ => {
+                        let unset = signed_in.end(self.room, &self.here).await?;
+                        Ok(self.go_on(unset))
+                    }
+                }
+            }
+            _ => Err(UNREADABLE),
+        }
+    }
+
+    /// Remembers what was agreed to, beside what was before.
+    async fn remember(&self, asked: &Asked, signed_in: &SignedIn) -> Result<(), StoreError> {
+        let mut scopes = self.agreed(asked, signed_in).await?;
+        for scope in &asked.scopes {
+            if !scopes.contains(scope) {
+                scopes.push(scope.clone());
+            }
+        }
+        let identity = self.room.store.identity();
+        let (subject, client) = (&signed_in.login.subject, &asked.reply.client.client_id);
+        identity
+            .put_consent(&self.here.tenant, subject, client, &asked.resource, &scopes)
+            .await
+    }
+
+    /// Gives out a code.
+    async fn grant(&self, asked: &Asked, signed_in: &SignedIn, status: StatusCode) -> Result<Response, Stop> {
+        let Room {
+            store,
+            clock,
+            entropy,
+            settings,
+            ..
+        } = self.room;
+        let code = auth::token::random(CODE_PREFIX, entropy.as_ref());
+        let now = clock.now();
+        let stored = Code {
+            client_id: asked.reply.client.client_id.clone(),
+            redirect_uri: asked.reply.redirect_uri.clone(),
+            subject: signed_in.login.subject.clone(),
+            scope: scope::text(&asked.scopes),
+            resource: asked.resource.clone(),
+            challenge: asked.challenge.clone(),
+            nonce: asked.nonce.clone(),
+            auth_time: signed_in.login.auth_time,
+            issued_at: now,
+            expires_at: now.after(settings.code),
+        };
+        let hash = auth::token::hash(code.expose_secret());
+        store
+            .identity()
+            .put_code(&self.here.tenant, &hash, &stored)
+            .await?;
+        Ok(self.back(&asked.reply, status, &Answer::Code(code.expose_secret())))
+    }
+
+    fn login_page(&self, browser: Browser, asked: &Asked, again: Option<pages::Again>) -> Response {
+        let (browser, cookie) = browser.with_form(self.room, &self.here);
+        let token = browser.form_token(&self.query).unwrap_or_default();
+        let mut response = pages::login(&self.here, asked, &self.sent(&token), again);
+        if let Some(cookie) = cookie {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    fn sent<'s>(&'s self, token: &'s str) -> Sent<'s> {
+        Sent {
+            query: &self.query,
+            token,
+        }
+    }
+
+    /// Back to the same request by GET, so that a reload does not send a password again. What made the person sign in
+    /// once more is fulfilled.
+    fn go_on(&self, cookie: Option<HeaderValue>) -> Response {
+        let query = self.fields.query_without(&["prompt", "max_age"]);
+        let query = match self.fields.one("prompt") {
+            // Whoever has to agree once more still has to.
+            Ok(Some(prompt)) if prompt.contains("consent") => format!("{query}&prompt=consent"),
+            _ => query,
+        };
+        let to = format!("{}/authorize?{query}", self.here.issuer);
+        let mut response = redirect(StatusCode::SEE_OTHER, &to);
+        if let Some(cookie) = cookie {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    /// The authorization response: RFC 6749 §4.1.2 with the `iss` of RFC 9207.
+    fn back(&self, reply: &Reply, status: StatusCode, answer: &Answer<'_>) -> Response {
+        let Ok(mut to) = Url::parse(&reply.redirect_uri) else {
+            return self.stopped(Stop::Page(
+                StatusCode::BAD_REQUEST,
+                "There is no way back",
+                "The application has registered an address that is none.",
+            ));
+        };
+        {
+            let mut pairs = to.query_pairs_mut();
+            match answer {
+                Answer::Code(code) => pairs.append_pair("code", code),
+                Answer::Fault(fault) => pairs
+                    .append_pair("error", fault.code)
+                    .append_pair("error_description", fault.text),
+            };
+            if let Some(state) = &reply.state {
+                pairs.append_pair("state", state);
+            }
+            pairs.append_pair("iss", &self.here.issuer);
+        }
+        redirect(status, to.as_str())
+    }
+
+    fn stopped(&self, stop: Stop) -> Response {
+        match stop {
+            Stop::Page(status, title, words) => pages::fault(status, title, words, Some(&self.query)),
+            Stop::Request(Refused::OnPage(words)) => {
+                pages::fault(StatusCode::BAD_REQUEST, "This link does not work", words, None)
+            }
+            Stop::Request(Refused::ToClient(reply, fault)) => {
+                self.back(&reply, StatusCode::FOUND, &Answer::Fault(fault))
+            }
+            Stop::Request(Refused::Store(fault)) | Stop::Store(fault) => failed(&TokenError::Store(fault)),
+        }
+    }
+}
+
+/// What the client is told.
+enum Answer<'a> {
+    Code(&'a str),
+    Fault(Fault),
+}
+
+fn redirect(status: StatusCode, to: &str) -> Response {
+    let Ok(location) = HeaderValue::from_str(to) else {
+        let words = "The way back cannot be written.";
+        return pages::fault(StatusCode::BAD_REQUEST, "This link does not work", words, None);
+    };
+    let mut response = unstored(status.into_response());
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, location);
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+fn nowhere() -> Response {
+    let words = "There is nobody of that name here to sign in with.";
+    pages::fault(StatusCode::NOT_FOUND, "There is nothing here", words, None)
+}
+
+fn failed(fault: &TokenError) -> Response {
+    tracing::error!(
+        error = fault as &dyn std::error::Error,
+        "the page cannot be shown"
+    );
+    let words = "Something went wrong here, and it was nothing you did. Try again in a moment.";
+    pages::fault(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "This does not work now",
+        words,
+        None,
+    )
+}

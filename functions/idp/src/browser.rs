@@ -1,0 +1,213 @@
+//! The browser at the authorization server: the cookie of a form that was shown, and the cookie of a login.
+//!
+//! Every form carries a token made of the secret in one of the two cookies and of the request it was shown for, so
+//! that no other site can send it, and no form can be sent for another request. The secret of a login changes with
+//! each login. Only hashes of it are stored.
+
+use domain::{ExposeSecret as _, SecretString};
+use http::header::COOKIE;
+use http::{HeaderMap, HeaderValue};
+use store::{Login, StoreError};
+
+use crate::state::Room;
+use crate::tenant::Here;
+
+/// What a login's token begins with.
+const LOGIN_PREFIX: &str = "swl";
+/// What a form cookie's token begins with.
+const FORM_PREFIX: &str = "swf";
+/// Length of either: prefix, underscore, 43 characters.
+const TOKEN_LEN: usize = 3 + 1 + 43;
+
+/// What a browser brought along.
+pub(crate) struct Browser {
+    form: Option<SecretString>,
+    login: Option<SecretString>,
+}
+
+/// A login that is still good, and its secret.
+pub(crate) struct SignedIn {
+    pub(crate) login: Login,
+    token: SecretString,
+}
+
+/// Which form a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Login,
+    Consent,
+}
+
+impl Browser {
+    pub(crate) fn of(headers: &HeaderMap, here: &Here) -> Self {
+        Self {
+            form: cookie(headers, &form_cookie(here), FORM_PREFIX),
+            login: cookie(headers, &login_cookie(here), LOGIN_PREFIX),
+        }
+    }
+
+    /// Who is signed in.
+    pub(crate) async fn signed_in(&self, room: &Room, here: &Here) -> Result<Option<SignedIn>, StoreError> {
+        let Some(token) = self.login.clone() else {
+            return Ok(None);
+        };
+        let hash = auth::token::hash(token.expose_secret());
+        let identity = room.store.identity();
+        let login = identity.find_login(&here.tenant, &hash, room.clock.now()).await?;
+        Ok(login.map(|login| SignedIn { login, token }))
+    }
+
+    /// The token of the login form; none where the browser has no form cookie.
+    pub(crate) fn form_token(&self, request: &str) -> Option<String> {
+        self.form
+            .as_ref()
+            .map(|secret| form_token(Form::Login, secret, request))
+    }
+
+    /// Makes the form cookie where there is none yet. One that is there stays, for forms in other tabs.
+    pub(crate) fn with_form(mut self, room: &Room, here: &Here) -> (Self, Option<HeaderValue>) {
+        if self.form.is_some() {
+            return (self, None);
+        }
+        let token = auth::token::random(FORM_PREFIX, room.entropy.as_ref());
+        let set = set_cookie(&form_cookie(here), &token, None, room, here);
+        self.form = Some(token);
+        (self, set)
+    }
+}
+
+impl SignedIn {
+    /// The token of the consent form.
+    pub(crate) fn form_token(&self, request: &str) -> String {
+        form_token(Form::Consent, &self.token, request)
+    }
+
+    /// Ends the login; the value unsets its cookie.
+    pub(crate) async fn end(self, room: &Room, here: &Here) -> Result<Option<HeaderValue>, StoreError> {
+        let hash = auth::token::hash(self.token.expose_secret());
+        room.store.identity().delete_login(&here.tenant, &hash).await?;
+        Ok(set_cookie(
+            &login_cookie(here),
+            &String::new().into(),
+            Some(0),
+            room,
+            here,
+        ))
+    }
+}
+
+/// Begins a login with a secret of its own; the value sets its cookie.
+pub(crate) async fn begin(
+    room: &Room,
+    here: &Here,
+    login: &Login,
+) -> Result<Option<HeaderValue>, StoreError> {
+    let token = auth::token::random(LOGIN_PREFIX, room.entropy.as_ref());
+    let hash = auth::token::hash(token.expose_secret());
+    room.store
+        .identity()
+        .put_login(&here.tenant, &hash, login)
+        .await?;
+    let lifetime = room.settings.login.as_secs();
+    Ok(set_cookie(
+        &login_cookie(here),
+        &token,
+        Some(lifetime),
+        room,
+        here,
+    ))
+}
+
+/// Compares in constant time.
+pub(crate) fn is_form_token(expected: &str, given: Option<&str>) -> bool {
+    given.is_some_and(|given| auth::token::matches(&auth::token::hash(expected), given))
+}
+
+fn form_token(form: Form, secret: &SecretString, request: &str) -> String {
+    let request = auth::token::hash(request);
+    auth::token::hash(&format!("{form:?}.{}.{request}", secret.expose_secret()))
+}
+
+fn login_cookie(here: &Here) -> String {
+    format!("switchyard_idp_{}", here.tenant)
+}
+
+fn form_cookie(here: &Here) -> String {
+    format!("switchyard_idp_form_{}", here.tenant)
+}
+
+fn cookie(headers: &HeaderMap, name: &str, prefix: &str) -> Option<SecretString> {
+    let lines = headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let mut pairs = lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    let (_, value) = pairs.find(|(known, _)| *known == name)?;
+    let ours = value
+        .strip_prefix(prefix)
+        .is_some_and(|rest| rest.starts_with('_'));
+    (ours && value.len() == TOKEN_LEN).then(|| value.into())
+}
+
+/// `Lax`, as the person comes here by a link of another site; what changes anything is a POST with a form token.
+fn set_cookie(
+    name: &str,
+    token: &SecretString,
+    lifetime: Option<u64>,
+    room: &Room,
+    here: &Here,
+) -> Option<HeaderValue> {
+    let age = lifetime.map(|age| format!("; Max-Age={age}")).unwrap_or_default();
+    let secure = if room.is_https() { "; Secure" } else { "" };
+    let text = format!(
+        "{name}={}; Path={}{age}; HttpOnly; SameSite=Lax{secure}",
+        token.expose_secret(),
+        here.path(room),
+    );
+    let mut value = HeaderValue::from_str(&text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_token_of_ours_under_its_own_name_counts() {
+        let good = format!("swl_{}", "x".repeat(43));
+        let read = |line: String| {
+            let mut headers = HeaderMap::new();
+            headers.insert(COOKIE, HeaderValue::from_str(&line).unwrap());
+            cookie(&headers, "switchyard_idp_acme", LOGIN_PREFIX).is_some()
+        };
+        assert!(read(format!("a=b; switchyard_idp_acme={good}; c=d")));
+        for bad in [
+            format!("switchyard_idp_globex={good}"),
+            format!("switchyard_idp_acme=swf_{}", "x".repeat(43)),
+            format!("switchyard_idp_acme={good}x"),
+            "switchyard_idp_acme=".to_owned(),
+            "switchyard_idp_acme".to_owned(),
+        ] {
+            assert!(!read(bad.clone()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_form_token_is_for_one_form_one_secret_and_one_request() {
+        let secret = |text: &str| SecretString::from(text);
+        let token = form_token(Form::Login, &secret("a"), "q=1");
+        assert!(is_form_token(&token, Some(&token)));
+        for other in [
+            form_token(Form::Consent, &secret("a"), "q=1"),
+            form_token(Form::Login, &secret("b"), "q=1"),
+            form_token(Form::Login, &secret("a"), "q=2"),
+        ] {
+            assert!(!is_form_token(&token, Some(&other)));
+        }
+        assert!(!is_form_token(&token, None));
+        assert!(!is_form_token(&token, Some("")));
+    }
+}

@@ -1,0 +1,82 @@
+//! `POST /{tenant}/introspect` (RFC 7662): what a token of this tenant stands for. Only clients with a secret are told;
+//! of a refresh token only the one that holds it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State as Held;
+use axum::response::Response;
+use http::HeaderMap;
+use serde_json::{Value, json};
+use store::{Client, StoreError};
+
+use crate::error::{TokenError, unstored};
+use crate::fields::Fields;
+use crate::refresh::RefreshToken;
+use crate::state::Room;
+use crate::tenant::Here;
+use crate::{client, own_token};
+
+pub(crate) async fn answer(
+    here: Here,
+    Held(room): Held<Arc<Room>>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response, TokenError> {
+    let client = client::authenticated(&room, &here, &headers, &fields).await?;
+    if client.public {
+        return Err(TokenError::InvalidClient);
+    }
+    let token = fields.one("token").unwrap_or_default();
+    let token = token.ok_or(TokenError::invalid("token is missing"))?;
+    let told = match RefreshToken::parse(token) {
+        Some(refresh) => of_refresh(&room, &here, &client, &refresh).await?,
+        None => of_access(&room, &here, token),
+    };
+    // One answer for whatever is not good: RFC 7662 §2.2.
+    Ok(unstored(Json(told.unwrap_or_else(|| json!({"active": false})))))
+}
+
+async fn of_refresh(
+    room: &Room,
+    here: &Here,
+    client: &Client,
+    refresh: &RefreshToken,
+) -> Result<Option<Value>, StoreError> {
+    let identity = room.store.identity();
+    let found = identity
+        .find_family(&here.tenant, refresh.family(), room.clock.now())
+        .await?;
+    let good = found.filter(|family| {
+        !family.revoked && family.client_id == client.client_id && family.refresh_hash == refresh.hash()
+    });
+    Ok(good.map(|family| {
+        json!({
+            "active": true,
+            "scope": family.scope,
+            "client_id": family.client_id,
+            "sub": family.subject,
+            "aud": family.resource,
+            "iss": here.issuer,
+            "exp": family.expires_at.seconds(),
+            "tenant_id": here.tenant,
+        })
+    }))
+}
+
+fn of_access(room: &Room, here: &Here, token: &str) -> Option<Value> {
+    let told = own_token::verify(room, here, token).ok()?;
+    Some(json!({
+        "active": true,
+        "token_type": "Bearer",
+        "scope": told.scope,
+        "client_id": told.client_id,
+        "sub": told.sub,
+        "aud": told.aud,
+        "iss": here.issuer,
+        "exp": told.exp,
+        "iat": told.iat,
+        "jti": told.jti,
+        "tenant_id": here.tenant,
+    }))
+}

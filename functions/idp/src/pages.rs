@@ -1,0 +1,263 @@
+//! What a person sees: signing in, agreeing, and what went wrong. Plain HTML without scripts; the templates escape
+//! whatever is put into them.
+//!
+//! `maud` is the templating: checked when compiled, escaping by default, and no dependency at run time but `itoa`.
+
+use std::sync::LazyLock;
+
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{HeaderValue, StatusCode};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
+use url::{Host, Url};
+
+use crate::error::unstored;
+use crate::request::Asked;
+use crate::scope::SCOPES;
+use crate::tenant::Here;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The style's source in the content security policy: its hash, so that no other style and no script runs.
+static STYLE_SOURCE: LazyLock<String> =
+    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE))));
+
+/// A form's target and token.
+pub(crate) struct Sent<'a> {
+    /// The request's query: the form is sent to where the page came from, with the same request.
+    pub(crate) query: &'a str,
+    pub(crate) token: &'a str,
+}
+
+/// Why the person is asked to sign in once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Name or password were wrong; which of them is not told.
+    Wrong,
+    /// There were too many attempts under that name; this many seconds are left.
+    Later(u64),
+}
+
+/// The page to sign in.
+pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, again: Option<Again>) -> Response {
+    let client = &asked.reply.client.name;
+    let name = asked.login_hint.as_deref().unwrap_or_default();
+    let body = html! {
+        h1 { "Sign in" }
+        p.quiet { "to continue to " strong { (client) } }
+        @match again {
+            Some(Again::Wrong) => p.bad role="alert" #fault { "That user name and password do not go together." },
+            Some(Again::Later(_)) => p.bad role="alert" #fault { "There were too many attempts. Wait a little, then try again." },
+            None => {},
+        }
+        form method="post" action={ "?" (sent.query) } {
+            input type="hidden" name="form" value=(sent.token);
+            label for="username" { "User name" }
+            input #username name="username" value=(name) autocomplete="username" autocapitalize="none" spellcheck="false"
+                maxlength="64" required autofocus[name.is_empty()] aria-describedby=[again.map(|_| "fault")];
+            label for="password" { "Password" }
+            input #password name="password" type="password" autocomplete="current-password" maxlength="256" required
+                autofocus[!name.is_empty()] aria-describedby=[again.map(|_| "fault")];
+            button name="step" value="login" { "Sign in" }
+            button.second name="step" value="cancel" formnovalidate { "Cancel" }
+        }
+    };
+    let status = match again {
+        None => StatusCode::OK,
+        Some(Again::Wrong) => StatusCode::FORBIDDEN,
+        Some(Again::Later(_)) => StatusCode::TOO_MANY_REQUESTS,
+    };
+    let mut response = page(
+        status,
+        here.tenant.as_str(),
+        "Sign in",
+        Some(&asked.reply.redirect_uri),
+        &body,
+    );
+    if let Some(Again::Later(seconds)) = again {
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// The page to agree.
+pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &str) -> Response {
+    let client = &asked.reply.client.name;
+    let wanted = SCOPES.iter().filter(|scope| asked.scopes.contains(scope.name));
+    let of_the_issuer = asked.resource == here.issuer;
+    let back = Url::parse(&asked.reply.redirect_uri);
+    let back = back.as_ref().ok().and_then(Url::host_str);
+    let body = html! {
+        h1 { "Allow " (client) "?" }
+        p.quiet { "You are signed in as " strong { (username) } "." }
+        p { strong { (client) } " asks to:" }
+        ul { @for scope in wanted { li { (scope.words) } } }
+        @if !of_the_issuer { p.quiet { "At " code { (asked.resource) } } }
+        form method="post" action={ "?" (sent.query) } {
+            input type="hidden" name="form" value=(sent.token);
+            button name="step" value="allow" { "Allow" }
+            button.second name="step" value="deny" { "Do not allow" }
+            p.quiet {
+                @if let Some(back) = back { "You go back to " strong { (back) } " either way. " }
+                button.link name="step" value="switch" { "Use another account" }
+            }
+        }
+    };
+    let title = format!("Allow {client}?");
+    page(
+        StatusCode::OK,
+        here.tenant.as_str(),
+        &title,
+        Some(&asked.reply.redirect_uri),
+        &body,
+    )
+}
+
+/// A page that says what went wrong; `again` is a link to begin once more with.
+pub(crate) fn fault(status: StatusCode, title: &str, words: &str, again: Option<&str>) -> Response {
+    let body = html! {
+        h1 { (title) }
+        p role="alert" { (words) }
+        @match again {
+            Some(query) => p { a href={ "?" (query) } { "Try again" } },
+            None => p.quiet { "Go back to the application that you came from and begin once more. Nothing was shared with anybody." },
+        }
+    };
+    page(status, "", title, None, &body)
+}
+
+fn page(status: StatusCode, tenant: &str, title: &str, back: Option<&str>, body: &Markup) -> Response {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                title { (title) " · Switchyard" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    p.brand { "Switchyard " @if !tenant.is_empty() { span { (tenant) } } }
+                    (body)
+                }
+                footer { "Only enter your password on a page whose address you trust." }
+            }
+        }
+    };
+    let mut response = unstored((status, markup.into_string()).into_response());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy(back));
+    response
+}
+
+/// Nothing but our own style. A form may end at the client's redirect URI, because browsers hold `form-action` against
+/// the redirect that answers it too.
+fn policy(back: Option<&str>) -> HeaderValue {
+    let back = back
+        .and_then(source)
+        .map(|source| format!(" {source}"))
+        .unwrap_or_default();
+    let text = format!(
+        "default-src 'none'; style-src {}; form-action 'self'{back}; base-uri 'none'; frame-ancestors 'none'",
+        *STYLE_SOURCE,
+    );
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(
+        "default-src 'none'; frame-ancestors 'none'",
+    ))
+}
+
+/// A redirect URI as a source of the policy: its origin, or its scheme where the policy has no words for its host.
+fn source(uri: &str) -> Option<String> {
+    let uri = Url::parse(uri).ok()?;
+    let scheme = uri.scheme();
+    match (uri.host(), uri.port()) {
+        (Some(Host::Domain(_) | Host::Ipv4(_)), port) if matches!(scheme, "http" | "https") => {
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            Some(format!("{scheme}://{}{port}", uri.host_str()?))
+        }
+        _ => Some(format!("{scheme}:")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_uri_becomes_a_source_that_policies_know() {
+        for (uri, expect) in [
+            (
+                "https://acme.example/callback?x=;%20script-src",
+                "https://acme.example",
+            ),
+            ("http://127.0.0.1:3000/t/acme/callback", "http://127.0.0.1:3000"),
+            ("http://[::1]:9/callback", "http:"),
+            ("com.example.app:/callback", "com.example.app:"),
+        ] {
+            assert_eq!(source(uri).as_deref(), Some(expect));
+        }
+        let policy = policy(Some("https://acme.example/callback"));
+        let policy = policy.to_str().unwrap();
+        assert!(
+            policy.contains("form-action 'self' https://acme.example;"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe"), "{policy}");
+    }
+
+    #[test]
+    fn what_is_put_into_a_page_is_escaped() {
+        let text = html! { p { (String::from("<script>\"&")) } }.into_string();
+        assert_eq!(text, "<p>&lt;script&gt;&quot;&amp;</p>");
+    }
+
+    #[test]
+    fn the_style_has_enough_contrast() {
+        // The colours of text on its ground, both schemes: WCAG AA wants 4.5.
+        for (ink, ground) in [
+            ("535a68", "f3f4f7"),
+            ("535a68", "ffffff"),
+            ("ffffff", "2747c7"),
+            ("a01525", "fdecee"),
+            ("2747c7", "ffffff"),
+            ("a9b0bf", "101216"),
+            ("a9b0bf", "1a1d24"),
+            ("10183a", "9db2ff"),
+            ("ffb3ba", "3a1a1f"),
+            ("9db2ff", "1a1d24"),
+        ] {
+            for colour in [ink, ground] {
+                assert!(STYLE.contains(colour), "{colour} is not in the style any more");
+            }
+            let (a, b) = (luminance(ink), luminance(ground));
+            let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+            assert!(contrast >= 4.5, "{ink} on {ground}: {contrast:.2}");
+        }
+    }
+
+    fn luminance(colour: &str) -> f64 {
+        let channel = |at: usize| {
+            let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.03928 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * channel(0) + 0.7152 * channel(2) + 0.0722 * channel(4)
+    }
+}

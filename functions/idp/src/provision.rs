@@ -1,0 +1,244 @@
+//! Setting up a tenant: its clients and users. Doing it again changes nothing but what is different now.
+
+use domain::{Entropy, ExposeSecret as _, InvalidId, Owner, SecretString, Tenant};
+use store::{Client, Store, StoreError, User};
+use url::{Host, Url};
+
+use crate::login::username;
+use crate::password::{HashError, hash, matches};
+use crate::request::MAX_CLIENT_ID;
+use crate::scope::SCOPES;
+use crate::tenant::HOST_CLIENT;
+use crate::userinfo::subject_of;
+
+/// A client to set up.
+#[derive(Debug, Clone)]
+pub struct NewClient {
+    /// Its `client_id`.
+    pub client_id: String,
+    /// What it is called on the consent page.
+    pub name: String,
+    /// Its secret; a client without one is public, and must prove itself by PKCE alone.
+    pub secret: Option<SecretString>,
+    /// Where the browser may be sent back to, to the letter.
+    pub redirect_uris: Vec<String>,
+    /// The grant types it may use.
+    pub grant_types: Vec<String>,
+    /// The scopes it may ask for.
+    pub scopes: Vec<String>,
+    /// The resources it may ask for; any, for a client with a secret, where there are none.
+    pub resources: Vec<String>,
+}
+
+/// A user to set up.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// What the user signs in with: in lower case, without blanks.
+    pub username: String,
+    /// What the user is called.
+    pub display_name: String,
+    /// The password.
+    pub password: SecretString,
+}
+
+/// Why a tenant was not set up, or only in part.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvisionError {
+    /// A client's description is wrong.
+    #[error("the client {client_id}: {reason}")]
+    Client {
+        /// Which.
+        client_id: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A user's name is none, or no subject can be made of it.
+    #[error("the user {username} cannot have that name")]
+    Username {
+        /// The name.
+        username: String,
+    },
+    /// A password is empty or too long.
+    #[error("a user's password")]
+    Password(#[from] HashError),
+    /// A name is none.
+    #[error(transparent)]
+    Id(#[from] InvalidId),
+    /// The tables.
+    #[error("the tables")]
+    Store(#[from] StoreError),
+}
+
+impl NewClient {
+    /// The tenant's host agent: signs people in by `{base}/callback`, and acts for itself.
+    #[must_use]
+    pub fn host(base: &Url, secret: SecretString) -> Self {
+        Self {
+            client_id: HOST_CLIENT.to_owned(),
+            name: "Your assistant".to_owned(),
+            secret: Some(secret),
+            redirect_uris: vec![format!("{}/callback", base.as_str().trim_end_matches('/'))],
+            grant_types: ["authorization_code", "refresh_token", "client_credentials"]
+                .map(str::to_owned)
+                .to_vec(),
+            scopes: SCOPES.iter().map(|scope| scope.name.to_owned()).collect(),
+            resources: Vec::new(),
+        }
+    }
+
+    fn stored(&self) -> Result<Client, ProvisionError> {
+        let wrong = |reason| {
+            Err(ProvisionError::Client {
+                client_id: self.client_id.clone(),
+                reason,
+            })
+        };
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+        if self.client_id.is_empty()
+            || self.client_id.len() > MAX_CLIENT_ID
+            || !self.client_id.bytes().all(plain)
+        {
+            return wrong("its id may hold letters, digits and -._~ alone");
+        }
+        if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
+            return wrong(
+                "a redirect URI is neither https, nor http to this machine, nor an app's own scheme",
+            );
+        }
+        if self.secret.is_none() && self.grant_types.iter().any(|grant| grant == "client_credentials") {
+            return wrong("only a client with a secret can act for itself");
+        }
+        if self
+            .secret
+            .as_ref()
+            .is_some_and(|secret| secret.expose_secret().len() < 32)
+        {
+            return wrong("its secret is too short to be random");
+        }
+        if let Some(unknown) = self
+            .scopes
+            .iter()
+            .find(|name| SCOPES.iter().all(|known| known.name != *name))
+        {
+            tracing::error!(scope = unknown, "no such scope");
+            return wrong("one of its scopes is unknown");
+        }
+        Ok(Client {
+            client_id: self.client_id.clone(),
+            name: self.name.clone(),
+            // The secret is random, so that a plain hash keeps it; a password would need more.
+            secret_hash: self
+                .secret
+                .as_ref()
+                .map(|secret| auth::token::hash(secret.expose_secret())),
+            redirect_uris: self.redirect_uris.clone(),
+            grant_types: self.grant_types.clone(),
+            scopes: self.scopes.clone(),
+            resources: self.resources.clone(),
+            public: self.secret.is_none(),
+        })
+    }
+}
+
+/// Sets a tenant up: its users first, then its clients, the host among them last, as the tenant is there for others
+/// once that one is. What is stored already and still right is not written again; a password that has not changed keeps its hash.
+///
+/// # Errors
+/// [`ProvisionError`] says what is wrong; what stood before it is set up by then.
+pub async fn provision(
+    store: &Store,
+    tenant: &Tenant,
+    clients: &[NewClient],
+    users: &[NewUser],
+    entropy: &dyn Entropy,
+) -> Result<(), ProvisionError> {
+    // Everything that can be wrong with the clients is found before anything is written.
+    let mut clients: Vec<Client> = clients.iter().map(NewClient::stored).collect::<Result<_, _>>()?;
+    clients.sort_by_key(|client| client.client_id == HOST_CLIENT);
+    let identity = store.identity();
+    for user in users {
+        put_user(store, tenant, user, entropy).await?;
+    }
+    for client in clients {
+        if identity.find_client(tenant, &client.client_id).await?.as_ref() != Some(&client) {
+            identity.put_client(tenant, &client).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn put_user(
+    store: &Store,
+    tenant: &Tenant,
+    user: &NewUser,
+    entropy: &dyn Entropy,
+) -> Result<(), ProvisionError> {
+    if username(&user.username).as_ref() != Some(&user.username) {
+        return Err(ProvisionError::Username {
+            username: user.username.clone(),
+        });
+    }
+    let identity = store.identity();
+    let known = identity.find_user(tenant, &user.username).await?;
+    let password_hash = match &known {
+        Some(known) if matches(&known.password_hash, &user.password) => known.password_hash.clone(),
+        _ => hash(&user.password, entropy)?,
+    };
+    let wanted = User {
+        subject: Owner::parse(&subject_of(&user.username))?,
+        username: user.username.clone(),
+        display_name: user.display_name.clone(),
+        password_hash,
+    };
+    if known.as_ref() != Some(&wanted) {
+        identity.put_user(tenant, &wanted).await?;
+    }
+    Ok(())
+}
+
+/// Where a browser may be sent: https anywhere, http to this machine only (RFC 8252 §7.3), or an app's own scheme,
+/// which is somebody's domain name turned round. Never with a fragment, a user or a password.
+fn is_redirect_uri(text: &str) -> bool {
+    let Ok(uri) = Url::parse(text) else { return false };
+    let place = match uri.scheme() {
+        "https" => uri.has_host(),
+        "http" => match uri.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        },
+        scheme => scheme.contains('.'),
+    };
+    place && uri.fragment().is_none() && uri.username().is_empty() && uri.password().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_is_sent_only_where_it_is_safe() {
+        for good in [
+            "https://acme.example/callback",
+            "http://127.0.0.1:3000/t/acme/callback",
+            "http://localhost:9/cb",
+            "http://[::1]:9/cb",
+            "com.example.app:/cb",
+        ] {
+            assert!(is_redirect_uri(good), "{good}");
+        }
+        for bad in [
+            "",
+            "/callback",
+            "http://acme.example/callback",
+            "https://acme.example/callback#x",
+            "https://user@acme.example/callback",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+        ] {
+            assert!(!is_redirect_uri(bad), "{bad}");
+        }
+    }
+}

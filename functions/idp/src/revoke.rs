@@ -1,0 +1,44 @@
+//! `POST /{tenant}/revoke` (RFC 7009): ends a refresh token with its whole family. An access token cannot be called
+//! back, as agents check it without asking; it ends within ten minutes, and that is what the caller is told.
+
+use std::sync::Arc;
+
+use axum::extract::State as Held;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+
+use crate::error::{TokenError, unstored};
+use crate::fields::Fields;
+use crate::refresh::RefreshToken;
+use crate::state::Room;
+use crate::tenant::Here;
+use crate::{client, own_token};
+
+pub(crate) async fn revoke(
+    here: Here,
+    Held(room): Held<Arc<Room>>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response, TokenError> {
+    let client = client::authenticated(&room, &here, &headers, &fields).await?;
+    let token = fields.one("token").unwrap_or_default();
+    let token = token.ok_or(TokenError::invalid("token is missing"))?;
+    let Some(refresh) = RefreshToken::parse(token) else {
+        let is_access =
+            own_token::verify(&room, &here, token).is_ok_and(|told| told.client_id == client.client_id);
+        return if is_access {
+            Err(TokenError::UnsupportedTokenType)
+        } else {
+            Ok(unstored(StatusCode::OK))
+        };
+    };
+    let (identity, now) = (room.store.identity(), room.clock.now());
+    let found = identity.find_family(&here.tenant, refresh.family(), now).await?;
+    // What is not this client's does not exist for it; an old token of its own ends the family all the same.
+    if found.is_some_and(|family| family.client_id == client.client_id && !family.revoked) {
+        identity
+            .revoke_family(&here.tenant, refresh.family(), now)
+            .await?;
+    }
+    Ok(unstored(StatusCode::OK))
+}

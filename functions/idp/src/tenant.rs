@@ -1,0 +1,54 @@
+//! Whose authorization server a request is for: the first segment of its path, if there is such a tenant here.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Path};
+use domain::Tenant;
+use http::request::Parts;
+use tracing::Span;
+use tracing::field::display;
+use url::Url;
+
+use crate::error::TokenError;
+use crate::state::Room;
+
+/// The client that every tenant has: it is there once the tenant is provisioned.
+pub const HOST_CLIENT: &str = "host";
+
+/// A tenant's issuer: what stands as `iss` in its tokens, to the letter.
+#[must_use]
+pub fn issuer(idp: &Url, tenant: &Tenant) -> String {
+    format!("{}/{tenant}", idp.as_str().trim_end_matches('/'))
+}
+
+/// The tenant that a request is for. Handlers take this, so none can forget that it must exist.
+#[derive(Debug, Clone)]
+pub(crate) struct Here {
+    pub(crate) tenant: Tenant,
+    pub(crate) issuer: String,
+}
+
+impl Here {
+    /// The path of everything of this tenant, for cookies.
+    pub(crate) fn path(&self, room: &Room) -> String {
+        format!("{}/{}", room.url.path().trim_end_matches('/'), self.tenant)
+    }
+}
+
+impl FromRequestParts<Arc<Room>> for Here {
+    type Rejection = TokenError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, TokenError> {
+        let Path(name) = Path::<String>::from_request_parts(parts, room)
+            .await
+            .map_err(|_| TokenError::NoTenant)?;
+        let tenant = Tenant::parse(&name).map_err(|_| TokenError::NoTenant)?;
+        if !room.has(&tenant).await? {
+            return Err(TokenError::NoTenant);
+        }
+        Span::current().record("tenant.id", display(&tenant));
+        Ok(Self {
+            issuer: issuer(&room.url, &tenant),
+            tenant,
+        })
+    }
+}

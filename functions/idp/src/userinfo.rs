@@ -1,0 +1,60 @@
+//! `GET` and `POST /{tenant}/userinfo` (OIDC Core §5.3): who the bearer of an access token with `openid` speaks of.
+
+use std::sync::Arc;
+
+use auth::{Refusal, bearer};
+use axum::Json;
+use axum::extract::State as Held;
+use axum::response::Response;
+use domain::Owner;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use serde_json::json;
+use store::{StoreError, User};
+
+use crate::error::{TokenError, unstored};
+use crate::own_token;
+use crate::scope::{OPENID, PROFILE};
+use crate::state::Room;
+use crate::tenant::Here;
+
+/// What a user's subject begins with; the rest is the user name, which is given to nobody else.
+const SUBJECT_PREFIX: &str = "user-";
+
+pub(crate) async fn show(
+    here: Here,
+    Held(room): Held<Arc<Room>>,
+    headers: HeaderMap,
+) -> Result<Response, TokenError> {
+    let header = headers.get(AUTHORIZATION).map(|value| value.to_str());
+    let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
+    let told = own_token::verify(&room, &here, token)?;
+    if !told.has_scope(OPENID) {
+        let needed = OPENID.to_owned();
+        return Err(Refusal::SmallScope { needed }.into());
+    }
+    let mut body = json!({"sub": told.sub, "tenant_id": here.tenant});
+    if told.has_scope(PROFILE)
+        && let Ok(subject) = Owner::parse(&told.sub)
+        && let Some(user) = user_of(&room, &here, &subject).await?
+        && let Some(fields) = body.as_object_mut()
+    {
+        fields.insert("name".to_owned(), user.display_name.into());
+        fields.insert("preferred_username".to_owned(), user.username.into());
+    }
+    Ok(unstored(Json(body)))
+}
+
+/// The subject of the user of that name.
+pub(crate) fn subject_of(username: &str) -> String {
+    format!("{SUBJECT_PREFIX}{username}")
+}
+
+/// The user whom a subject stands for.
+pub(crate) async fn user_of(room: &Room, here: &Here, subject: &Owner) -> Result<Option<User>, StoreError> {
+    let Some(username) = subject.as_str().strip_prefix(SUBJECT_PREFIX) else {
+        return Ok(None);
+    };
+    let found = room.store.identity().find_user(&here.tenant, username).await?;
+    Ok(found.filter(|user| user.subject == *subject))
+}

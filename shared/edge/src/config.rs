@@ -8,25 +8,25 @@
 //!
 //! | variable | who reads it | meaning | default |
 //! |---|---|---|---|
-//! | `TENANT_ID` | host_agent, chat_api, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
+//! | `TENANT_ID` | host_agent, chat_api, horizon_agent, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
 //! | `TENANT_BASE_URL` | host_agent, chat_api | the tenant's base URL, issuer of the tokens made there | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
-//! | `IDP_URL` | idp | the authorization server's public URL; each tenant's issuer lies below it | required |
+//! | `IDP_URL` | horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
-//! | `AGENT_URL` | weather_agent | the agent's public URL, audience of tokens for it | required |
+//! | `AGENT_URL` | horizon_agent, weather_agent | the agent's public URL, audience of tokens for it | required |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
-//! | `TRUSTED_ISSUERS` | host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]` | required |
+//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent takes every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
-//! | `SEALING_KEYS_SECRET` | host_agent, weather_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
+//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | 20 |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
-//! | `ALLOW_LOOPBACK` | host_agent, chat_api, registry, weather_agent | plain http to loopback addresses, for local work | `false` |
+//! | `ALLOW_LOOPBACK` | host_agent, chat_api, horizon_agent, registry, weather_agent | plain http to loopback addresses, for local work | `false` |
 //! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}` | none; required at task_sweeper |
 //! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |

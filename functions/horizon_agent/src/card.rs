@@ -1,0 +1,77 @@
+//! What the agent publishes of itself.
+
+use a2a::card::{Bearer, Card, OAuth, Skill};
+use domain::Tenant;
+use url::Url;
+
+/// What a token must allow.
+pub(crate) const SCOPES: [(&str, &str); 2] = [
+    (agent::TASKS_SCOPE, "Give the agent tasks in your name"),
+    ("orders:read", "See your orders"),
+];
+
+/// The agent's card, with the URL it is called at. `issuer` is the tenant's authorization server.
+pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
+    let issuer_text = issuer.as_str().trim_end_matches('/').to_owned();
+    let below = |path: &str| {
+        let mut url = issuer.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path.split('/'));
+        }
+        url
+    };
+    let words = |(name, words): (&str, &str)| (name.to_owned(), words.to_owned());
+    Card {
+        name: "Horizon".into(),
+        description:
+            "Says how far your orders are: what was ordered, whether it is packed, shipped or delivered, and \
+                      when it is expected."
+                .into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        url,
+        documentation_url: None,
+        provider: None,
+        skills: vec![Skill {
+            id: "order-status".into(),
+            name: "Order status".into(),
+            description:
+                "Looks up orders by their number, your latest order, or all of yours: status, items, \
+                          expected delivery."
+                    .into(),
+            tags: vec![
+                "type:horizon".into(),
+                format!("tenant_id:{tenant}"),
+                "topic:orders".into(),
+            ],
+            examples: [
+                "Where is my order 1001?",
+                "What is the status of orders 1001 and 1002?",
+                "When will my latest order arrive?",
+                "Show my orders",
+                "Has order 1002 been shipped?",
+            ]
+            .map(String::from)
+            .to_vec(),
+            input_modes: Vec::new(),
+            output_modes: Vec::new(),
+        }],
+        default_input_modes: vec!["text/plain".into()],
+        default_output_modes: vec!["text/plain".into(), "application/json".into()],
+        streaming: false,
+        push_notifications: true,
+        extended: false,
+        secured: Some(Bearer {
+            description: Some(
+                "An access token of a user of the tenant, with this agent's URL as its audience.".into(),
+            ),
+            scopes: SCOPES.map(|(name, _)| name.to_owned()).to_vec(),
+            oauth: Some(OAuth {
+                authorization_url: below("authorize"),
+                token_url: below("token"),
+                metadata_url: below(".well-known/oauth-authorization-server"),
+                issuer: issuer_text,
+                scopes: SCOPES.map(words).to_vec(),
+            }),
+        }),
+    }
+}

@@ -1,0 +1,22 @@
+//! The Horizon agent as a Lambda function: HTTP and its own queue.
+
+use std::sync::Arc;
+
+use edge::Function;
+use edge::config::Env;
+use horizon_agent::{Config, Worker, build, router};
+
+#[tokio::main]
+async fn main() -> Result<(), edge::Error> {
+    let config = Config::read(Env::process())?;
+    edge::telemetry::init(&config.platform.log_filter);
+    let http = config.platform.http.clone();
+    let agent = build(config.state().await?)?;
+    edge::serve(Function {
+        router: router(&agent),
+        queue: Some(Arc::new(Worker(agent))),
+        schedule: None,
+        http,
+    })
+    .await
+}

@@ -1,0 +1,102 @@
+//! What it says of orders, and whose.
+
+use serde_json::{Value, json};
+
+use crate::world::{GOOD, Says, world};
+
+fn text(task: &Value) -> &str {
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{task}");
+    task["artifacts"][0]["parts"][0]["text"].as_str().unwrap()
+}
+
+fn data(task: &Value) -> &Value {
+    &task["artifacts"][0]["parts"][1]["data"]
+}
+
+#[tokio::test]
+async fn an_order_is_found_by_its_number() {
+    let world = world().await;
+    let task = world.ask(GOOD, "Where is my order 1001?", None).await;
+    assert_eq!(
+        text(&task),
+        "Order 1001 is on its way, expected on Tuesday 24 November 2026. It holds 1 × lantern. Placed on Monday 16 \
+         November 2026."
+    );
+    assert_eq!(
+        data(&task),
+        &json!({
+            "orders": [{
+                "id": "1001", "status": "shipped", "items": [{ "name": "lantern", "quantity": 1 }],
+                "placedAt": "2026-11-16T10:00:00.000Z", "eta": "2026-11-24T10:00:00.000Z",
+                "updatedAt": "2026-11-20T10:00:00.000Z",
+            }],
+            "unknown": [],
+        })
+    );
+}
+
+#[tokio::test]
+async fn several_numbers_are_answered_together_and_an_unknown_one_is_said_to_be() {
+    let world = world().await;
+    let task = world.ask(GOOD, "status of orders 1001 and 1002", None).await;
+    assert_eq!(text(&task).lines().count(), 2, "{task}");
+    let task = world.ask(GOOD, "and what of 1002 and 9999?", None).await;
+    assert!(
+        text(&task).ends_with("\nThere is no order 9999 of yours."),
+        "{task}"
+    );
+    assert_eq!(data(&task)["unknown"], json!(["9999"]));
+}
+
+#[tokio::test]
+async fn what_is_another_tenants_or_another_customers_does_not_exist() {
+    let world = world().await;
+    // 2001 is there at the other tenant, for the same subject; 1003 is a colleague's.
+    for number in ["2001", "1003"] {
+        let task = world.ask(GOOD, &format!("Where is order {number}?"), None).await;
+        assert_eq!(text(&task), format!("There is no order {number} of yours."));
+        assert_eq!(data(&task)["orders"], json!([]));
+        assert!(
+            !task.to_string().contains("present") && !task.to_string().contains("globex"),
+            "{task}"
+        );
+    }
+    let task = world.ask(GOOD, "Where is order 1004?", None).await;
+    assert!(text(&task).contains("1 × rope"), "{task}");
+}
+
+#[tokio::test]
+async fn own_orders_are_listed_newest_first() {
+    let world = world().await;
+    let task = world.ask(GOOD, "my orders", None).await;
+    let ids: Vec<&str> = data(&task)["orders"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|order| order["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["1002", "1001"]);
+    let task = world.ask(GOOD, "When does my latest order arrive?", None).await;
+    assert!(
+        text(&task).starts_with("Order 1002 was delivered on Friday 20 November 2026."),
+        "{task}"
+    );
+}
+
+#[tokio::test]
+async fn who_has_no_orders_is_asked_for_a_number() {
+    let world = world().await;
+    let stranger = Says {
+        subject: "user-new",
+        ..GOOD
+    };
+    let task = world.ask(stranger, "my orders", None).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task}");
+    let task = world.ask(stranger, "1004", task["id"].as_str()).await;
+    assert!(text(&task).contains("Order 1004"), "{task}");
+    let task = world.ask(GOOD, "hello", None).await;
+    assert_eq!(
+        task["status"]["message"]["parts"][0]["text"],
+        "Which order do you mean? Tell me its number, such as 1001."
+    );
+}

@@ -7,6 +7,7 @@ mod grants;
 mod identity;
 mod leases;
 mod listings;
+mod logins;
 mod orders;
 mod pushes;
 mod sessions;

@@ -115,7 +115,7 @@ where
 
 fn send_body(number: usize, text: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
-        "message": { "messageId": format!("bench-{text}-{number}"), "role": "ROLE_USER", "parts": [{ "text": text }] },
+        "message": { "messageId": format!("bench-{}-{number}", text.replace(' ', "-")), "role": "ROLE_USER", "parts": [{ "text": text }] },
         "configuration": { "returnImmediately": true } } })
 }
 

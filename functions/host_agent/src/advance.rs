@@ -78,7 +78,9 @@ impl Host {
                 job.note(news.clone(), now);
             }
         }
-        let mut said = transcript::pending_answer(&before).cloned();
+        // While a consent is waited for, what the user says is about that.
+        let consents = transcript::unconsented(&before).is_some();
+        let mut said = transcript::pending_answer(&before).filter(|_| !consents).cloned();
         let answered = said.is_some();
         let asked_again = answered && before.status.state == TaskState::Unknown;
         let mut acts: Vec<(Job, Act)> = Vec::new();
@@ -88,7 +90,7 @@ impl Host {
                 JobState::Linked { remote, .. } if remote.state.is_interrupted() && said.is_some() => {
                     said.take().map(Act::Forward)
                 }
-                _ if known != Some(job) => None,
+                _ if known != Some(job) || job.awaited_consent().is_some() => None,
                 _ => self.act(job, asked_again, now, run.attempt()),
             };
             acts.extend(act.map(|act| (job.clone(), act)));
@@ -99,7 +101,17 @@ impl Host {
         )
         .await;
         let again = done.iter().find_map(|done| done.again.clone());
-        for Done { job, heard: news, .. } in done {
+        for Done {
+            mut job,
+            heard: news,
+            needs,
+            ..
+        } in done
+        {
+            if let Some(scopes) = needs {
+                self.request_consent(&task, &mut job, scopes, &task.jobs, now)
+                    .await?;
+            }
             heard.extend(news.map(|news| (job.number, news)));
             if let Some(known) = task.jobs.iter_mut().find(|known| known.number == job.number) {
                 *known = job;
@@ -116,7 +128,7 @@ impl Host {
         if again.is_some() {
             // A new status would hide that the user's answer is still to be handed on.
             kinds.retain(|kind| !tells(kind));
-        } else if answered && !kinds.iter().any(tells) {
+        } else if answered && !kinds.iter().any(tells) && transcript::unconsented(&task).is_none() {
             kinds.push(self.status(&after_answer(&before, said.is_none())));
         }
         let moved = !kinds.is_empty();

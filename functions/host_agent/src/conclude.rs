@@ -1,5 +1,7 @@
 //! How a look at a task ends: with the answer, a question to the user, or waiting on.
 
+use std::time::Duration;
+
 use agent::{ExecuteError, Outcome, Run};
 use domain::{Artifact, EventKind, Job, Message, Task, TaskState};
 
@@ -9,16 +11,30 @@ use crate::transcript;
 /// Most bytes of a finished task; the store takes a little more.
 const TASK_MAX: usize = 300 * 1024;
 
+/// A status that is no older was written by this very look at the task.
+const JUST_NOW: Duration = Duration::from_secs(1);
+/// How long after a look that asked for consent the task is looked at once more.
+const AFTERTHOUGHT: Duration = Duration::from_secs(3);
+
 impl Host {
     /// Nothing can be done now: says what the task waits for, and until when.
     pub(crate) async fn wait(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let now = run.now();
-        if let Some(status) = self.waiting_for(run.task(), now) {
+        if let Some((job, awaited)) = transcript::unconsented(run.task()) {
+            if !self.asks_for(run.task(), awaited) {
+                let asks = self.consent_status(job, awaited, "");
+                run.record(vec![asks]).await?;
+            }
+        } else if let Some(status) = self.waiting_for(run.task(), now) {
             let (state, text) = status;
             let message = run.message(&text);
             run.record(vec![EventKind::status(state, Some(message))]).await?;
         }
         let until = self.patience.wake_at(run.task(), now);
+        if transcript::unconsented(run.task()).is_some() && now < run.task().status.at.after(JUST_NOW) {
+            // A grant that came while this look held the task woke nobody.
+            self.nudge(run.task(), AFTERTHOUGHT).await;
+        }
         self.nudge(run.task(), until.since(now)).await;
         Ok(Outcome::Parked { until })
     }

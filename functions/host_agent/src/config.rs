@@ -10,6 +10,7 @@ use edge::config::{ConfigError, Env, Platform};
 use edge::queue::SqsDoor;
 use edge::secrets::{Secrets, SecretsError};
 use llm::Rules;
+use outbound::oauth::Providers;
 use outbound::{Outbound, Policy, SetupError};
 use store::{Store, Tables};
 use url::Url;
@@ -50,6 +51,9 @@ pub struct Config {
     /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds the sealing keys, newest first, as JSON
     /// `[["key id", "32 bytes in base64url"]]`.
     pub sealing_keys: String,
+    /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the authorization servers that know the host,
+    /// as JSON `{"idp": {"issuer", "client_id", "client_secret"}}`; without it agents behind a sign-in are not asked.
+    pub providers: Option<String>,
     /// `ALLOW_LOOPBACK` (default `false`): plain http to loopback addresses, for local work.
     pub allow_loopback: bool,
     /// What every function has; `WAKE_QUEUES` must name the queue of `host`.
@@ -126,6 +130,7 @@ impl Config {
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let session_key = env.required("SESSION_KEY_SECRET");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
+        let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
         let platform = Platform::read(&mut env);
         env.finish()?;
@@ -142,6 +147,7 @@ impl Config {
             issuers: issuers?,
             session_key: session_key?,
             sealing_keys: sealing_keys?,
+            providers: providers?,
             allow_loopback: allow_loopback?,
             platform: platform?,
         })
@@ -159,6 +165,10 @@ impl Config {
         let key = SigningKey::from_pem(&secrets.value(&self.session_key).await?)
             .map_err(|error| broken(&self.session_key, error))?;
         let sealer = sealer(&self.sealing_keys, &secrets.value(&self.sealing_keys).await?)?;
+        let providers = match &self.providers {
+            Some(name) => providers(name, &secrets.value(name).await?)?,
+            None => Providers::new(),
+        };
         let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
         let policy = Policy {
             allow_loopback: self.allow_loopback,
@@ -190,6 +200,7 @@ impl Config {
                 ..Patience::default()
             },
             enabled: self.enabled,
+            providers,
             settings: agent::Settings::default(),
         })
     }
@@ -206,6 +217,14 @@ fn sealer(secret: &str, text: &SecretString) -> Result<Sealer, StartError> {
         .map(|(id, key)| (id, SecretString::from(key)))
         .collect();
     Sealer::new(keys).map_err(|error| broken(secret, error))
+}
+
+fn providers(secret: &str, text: &SecretString) -> Result<Providers, StartError> {
+    // The parser's own words might quote the secret.
+    serde_json::from_str(text.expose_secret()).map_err(|_| StartError::Key {
+        secret: secret.to_owned(),
+        reason: "it is not JSON of providers".to_owned(),
+    })
 }
 
 fn broken(secret: &str, error: KeyError) -> StartError {

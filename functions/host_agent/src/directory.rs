@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use a2a::card::{ForeignCard, ForeignSkill};
+use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
 use domain::{AgentId, AgentType, Endpoint, SecretString, Tag, Tenant, TraceParent, TypeScope};
 use llm::{AgentBrief, CardText, SkillText};
 use outbound::registry_client::{Found, FoundAgent, Registry};
@@ -49,6 +49,8 @@ pub(crate) struct Chosen {
     pub(crate) id: AgentId,
     pub(crate) name: String,
     pub(crate) endpoint: Endpoint,
+    /// How its user's token is to be had, where it wants one.
+    pub(crate) oauth: Option<ForeignOAuth>,
 }
 
 impl Directory {
@@ -141,6 +143,7 @@ impl Known {
             id: agent.id,
             name: llm::clean(&agent.card.name, 80),
             endpoint: endpoint.clone(),
+            oauth: agent.card.oauth.clone(),
         })
     }
 

@@ -1,7 +1,6 @@
 //! One call to one agent about one job: send, forward, look, fetch, cancel.
 
 use a2a::{A2aError, PushAuth, PushTarget, SendCall};
-use auth::KeyError;
 use domain::{
     ExposeSecret, Job, Message, MessageId, Noted, Notification, Part, PartContent, RemoteTaskId,
     RemoteUpdate, SecretString, Task, TaskState, Timestamp,
@@ -9,6 +8,7 @@ use domain::{
 use futures_util::future::join_all;
 use outbound::{Answer, CallError, RemoteTask};
 
+use crate::grants::Obstacle;
 use crate::host::Host;
 
 /// Media types that an answer can be shown in.
@@ -24,6 +24,8 @@ pub(crate) struct Done {
     pub(crate) heard: Option<Notification>,
     /// The call is worth another try of the whole execution.
     pub(crate) again: Option<String>,
+    /// The user must consent to these scopes before the agent can be called.
+    pub(crate) needs: Option<Vec<String>>,
 }
 
 impl Done {
@@ -32,6 +34,21 @@ impl Done {
             job,
             heard: None,
             again: None,
+            needs: None,
+        }
+    }
+
+    fn again(job: Job, reason: String) -> Self {
+        Self {
+            again: Some(reason),
+            ..Self::of(job)
+        }
+    }
+
+    fn needs(job: Job, scopes: Vec<String>) -> Self {
+        Self {
+            needs: Some(scopes),
+            ..Self::of(job)
         }
     }
 }
@@ -48,13 +65,14 @@ impl Host {
         let mut answered = self.deliver(task, &job, &call, now).await;
         if matches!(
             answered,
-            Err(CallError::Refused(A2aError::PushNotificationNotSupported))
+            Err(Obstacle::Call(CallError::Refused(
+                A2aError::PushNotificationNotSupported
+            )))
         ) {
             // It does not push: it is asked from time to time instead.
             call.push = None;
             answered = self.deliver(task, &job, &call, now).await;
         }
-        job.attempts = job.attempts.saturating_add(1);
         match answered {
             Ok(answer) => {
                 job.attempts = 0;
@@ -65,12 +83,14 @@ impl Host {
                     task.remote_id = job.remote_task_id().map(RemoteTaskId::as_str), "delegation acknowledged"
                 );
                 Done {
-                    job,
                     heard: Some(news),
-                    again: None,
+                    ..Done::of(job)
                 }
             }
-            Err(error) => {
+            Err(Obstacle::Consent(scopes)) => Done::needs(job, scopes),
+            Err(Obstacle::Later(reason)) => Done::again(job, reason.to_owned()),
+            Err(Obstacle::Call(error)) => {
+                job.attempts = job.attempts.saturating_add(1);
                 tracing::warn!(
                     task.id = %task.id, job = job.number, agent.id = %job.agent_id, attempt = job.attempts,
                     error = %error, "delegation failed"
@@ -121,16 +141,14 @@ impl Host {
                 job.attempts = 0;
                 Done::of(job)
             }
-            Err(error) if error.is_retryable() => {
+            Err(Obstacle::Consent(scopes)) => Done::needs(job, scopes),
+            Err(Obstacle::Later(reason)) => Done::again(job, reason.to_owned()),
+            Err(Obstacle::Call(error)) if error.is_retryable() => {
                 let (_, reason) = failure(&error);
                 let reason = format!("Your answer did not reach {}: {reason}", job.agent_name);
-                Done {
-                    job,
-                    heard: None,
-                    again: Some(reason),
-                }
+                Done::again(job, reason)
             }
-            Err(error) => {
+            Err(Obstacle::Call(error)) => {
                 let (state, reason) = failure(&error);
                 job.give_up(state, reason, now);
                 Done::of(job)
@@ -145,10 +163,11 @@ impl Host {
             Ok(remote) => {
                 job.note(remote.into_notification(), now);
             }
-            Err(CallError::Refused(A2aError::TaskNotFound)) => {
+            Err(Obstacle::Call(CallError::Refused(A2aError::TaskNotFound))) => {
                 let reason = "it knows nothing of the task any more.";
                 job.give_up(TaskState::Failed, reason, now);
             }
+            // Nobody is asked for consent for a mere look: the agent's own news comes all the same.
             Err(error) => {
                 tracing::info!(task.id = %task.id, job = job.number, error = %error, "look at an agent's task failed");
             }
@@ -169,15 +188,8 @@ impl Host {
                 Done::of(job)
             }
             Err(error) if error.is_retryable() => {
-                let again = Some(format!(
-                    "{} is done, but its result cannot be fetched.",
-                    job.agent_name
-                ));
-                Done {
-                    job,
-                    heard: None,
-                    again,
-                }
+                let reason = format!("{} is done, but its result cannot be fetched.", job.agent_name);
+                Done::again(job, reason)
             }
             Err(error) => {
                 tracing::info!(task.id = %task.id, job = job.number, error = %error, "result not fetched");
@@ -209,15 +221,9 @@ impl Host {
     }
 
     pub(crate) async fn cancel_one(&self, task: &Task, job: &Job, id: &RemoteTaskId) {
-        let now = self.clock.now();
-        let Ok(token) = self.access.agent(&task.owner, job.endpoint.url.as_str(), now) else {
-            return;
-        };
-        match self
-            .outbound
-            .cancel(&job.endpoint, id, Some(&token), task.trace.as_ref())
-            .await
-        {
+        let (outbound, to, trace) = (&self.outbound, &job.endpoint, task.trace.as_ref());
+        let cancel = |token| async move { outbound.cancel(to, id, Some(&token), trace).await };
+        match self.with_token(task, job, self.clock.now(), cancel).await {
             Ok(_) => tracing::info!(task.id = %task.id, job = job.number, "cancel handed on"),
             Err(error) => {
                 tracing::warn!(task.id = %task.id, job = job.number, error = %error, "cancel did not reach the agent");
@@ -231,37 +237,19 @@ impl Host {
         job: &Job,
         call: &SendCall,
         now: Timestamp,
-    ) -> Result<Answer, CallError> {
-        let token = self.agent_token(task, job, now)?;
-        let sent = self
-            .outbound
-            .send(&job.endpoint, call, Some(&token), task.trace.as_ref())
-            .await;
-        match sent {
-            Err(CallError::Unauthorized { expired: true, .. }) => {
-                // The agent's clock is ahead of ours, or the call waited too long: once more with a fresh token.
-                let token = self.agent_token(task, job, self.clock.now())?;
-                self.outbound
-                    .send(&job.endpoint, call, Some(&token), task.trace.as_ref())
-                    .await
-            }
-            sent => sent,
-        }
+    ) -> Result<Answer, Obstacle> {
+        let (outbound, to, trace) = (&self.outbound, &job.endpoint, task.trace.as_ref());
+        let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
+        self.with_token(task, job, now, send).await
     }
 
-    async fn remote(&self, task: &Task, job: &Job, now: Timestamp) -> Result<RemoteTask, CallError> {
+    async fn remote(&self, task: &Task, job: &Job, now: Timestamp) -> Result<RemoteTask, Obstacle> {
         let id = job
             .remote_task_id()
             .ok_or(CallError::Refused(A2aError::TaskNotFound))?;
-        let token = self.agent_token(task, job, now)?;
-        self.outbound
-            .task(&job.endpoint, id, Some(&token), task.trace.as_ref())
-            .await
-    }
-
-    fn agent_token(&self, task: &Task, job: &Job, now: Timestamp) -> Result<SecretString, CallError> {
-        let signed = self.access.agent(&task.owner, job.endpoint.url.as_str(), now);
-        signed.map_err(|error: KeyError| CallError::NotAllowed(error.to_string()))
+        let (outbound, to, trace) = (&self.outbound, &job.endpoint, task.trace.as_ref());
+        let look = |token| async move { outbound.task(to, id, Some(&token), trace).await };
+        self.with_token(task, job, now, look).await
     }
 
     fn call(&self, task: &Task, job: &Job, token: Option<SecretString>) -> SendCall {

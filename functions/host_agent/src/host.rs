@@ -8,6 +8,7 @@ use auth::Sealer;
 use domain::{Clock, Entropy, PartContent, Tenant};
 use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Rules, Turn};
 use outbound::Outbound;
+use outbound::oauth::{Provider, Providers};
 use store::Store;
 use url::Url;
 
@@ -35,6 +36,7 @@ pub(crate) struct Host {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Patience,
     pub(crate) enabled: bool,
+    pub(crate) providers: Providers,
     pub(crate) unrecorded: Unrecorded,
 }
 
@@ -65,8 +67,13 @@ impl Host {
             entropy: parts.entropy,
             patience: parts.patience,
             enabled: parts.enabled,
+            providers: parts.providers,
             unrecorded: Unrecorded::default(),
         }
+    }
+
+    pub(crate) fn provider(&self, id: &str) -> Option<&Provider> {
+        self.providers.get(id)
     }
 
     /// A new task: what was said earlier, who there is, and then the model.
@@ -150,12 +157,13 @@ impl Executor for Host {
         }
         let task = run.task();
         let waved_off = transcript::pending_answer(task)
-            .filter(|_| transcript::asking(task).is_some())
+            .filter(|_| transcript::asking(task).is_some() || transcript::unconsented(task).is_some())
             .is_some_and(|said| Rules::calls_off(&said.text()));
         if waved_off {
             self.cancel_downstream(task).await;
             return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
+        self.look_at_consents(run).await?;
         self.advance(run).await?;
         if run.task().jobs.iter().all(domain::Job::is_settled) {
             return self.resume(run).await;
@@ -171,11 +179,10 @@ impl Executor for Host {
     async fn refresh(&self, run: &mut Run) -> Result<(), ExecuteError> {
         let now = run.now();
         let jobs = self.look_at_all(run.task(), now).await;
-        if jobs.is_empty() {
-            return Ok(());
+        if !jobs.is_empty() {
+            let kinds = self.news(run.task(), &jobs);
+            run.record(kinds).await?;
         }
-        let kinds = self.news(run.task(), &jobs);
-        run.record(kinds).await?;
         if transcript::wants_a_look(run.task()) {
             self.nudge(run.task(), std::time::Duration::ZERO).await;
         }

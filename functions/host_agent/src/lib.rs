@@ -16,12 +16,15 @@ mod advance;
 mod card;
 mod conclude;
 mod config;
+mod consent;
 mod directory;
 mod downstream;
+mod grants;
 mod host;
 mod one_agent;
 mod own_tasks;
 mod patience;
+mod provider;
 mod tools;
 mod transcript;
 
@@ -34,6 +37,7 @@ use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
 use edge::{Front, front};
 use llm::Model;
 use outbound::Outbound;
+use outbound::oauth::Providers;
 use store::Store;
 use url::Url;
 
@@ -75,6 +79,8 @@ pub struct Parts {
     pub patience: Patience,
     /// False where nothing may be delegated for now.
     pub enabled: bool,
+    /// The authorization servers that know it as a client. An agent that wants a token of another one is not asked.
+    pub providers: Providers,
     /// Times and bounds of every agent.
     pub settings: agent::Settings,
 }

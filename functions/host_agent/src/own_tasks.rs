@@ -113,6 +113,9 @@ impl Host {
         let jobs = self.look_at_all(&task, now).await;
         let kinds = self.news(&task, &jobs);
         if kinds.is_empty() {
+            if transcript::unconsented(&task).is_some() {
+                self.nudge(&task, Duration::ZERO).await;
+            }
             return Ok(task);
         }
         let mut revision = Revision::of(task.clone());
@@ -187,7 +190,11 @@ fn described(task: &Task) -> String {
 
 fn of_job(job: &Job) -> String {
     let remote = job.remote();
-    let state = remote.map_or("not reached yet", |remote| remote.state.as_str());
+    let state = match (remote, job.awaited_consent()) {
+        (_, Some(_)) => "waiting for your consent",
+        (None, None) => "not reached yet",
+        (Some(remote), None) => remote.state.as_str(),
+    };
     let text = remote
         .and_then(|remote| remote.text.as_deref())
         .map(|text| llm::clean(text, 300));

@@ -35,6 +35,9 @@ impl Default for Patience {
 impl Patience {
     /// When something is to be done about the job; `None` where only its agent or the user can move it.
     pub(crate) fn next(&self, job: &Job) -> Option<Timestamp> {
+        if let Some(awaited) = job.awaited_consent() {
+            return Some(awaited.expires_at);
+        }
         match &job.state {
             JobState::Prepared => {
                 let tried = usize::try_from(job.attempts).unwrap_or(usize::MAX);
@@ -59,7 +62,9 @@ impl Patience {
 
     /// When a job of which nothing is heard makes the task `unknown`; `None` where it waits for the user.
     pub(crate) fn deadline(&self, task: &Task, job: &Job) -> Option<Timestamp> {
-        let waits = job.is_settled() || job.remote().is_some_and(|remote| remote.state.is_interrupted());
+        let waits = job.is_settled()
+            || job.awaited_consent().is_some()
+            || job.remote().is_some_and(|remote| remote.state.is_interrupted());
         let heard = job.updated_at.max(task.status.at);
         let limit = heard.after(self.limit).min(task.created_at.after(self.token_ttl));
         (!waits).then_some(limit)

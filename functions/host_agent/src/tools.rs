@@ -2,7 +2,7 @@
 
 use agent::{ExecuteError, Run};
 use async_trait::async_trait;
-use domain::{AgentType, EventKind, Job, MessageId, NewJob, TaskState, TraceParent};
+use domain::{AgentType, EventKind, Job, MessageId, NewJob, Protection, TaskState, TraceParent};
 use llm::{Called, Tool, ToolCall, ToolOutcome, ToolResult, Toolbox};
 
 use crate::conclude::listed;
@@ -20,23 +20,41 @@ pub(crate) struct Tools<'a> {
     pub(crate) known: Option<Known>,
 }
 
+/// One `send_message` of the model, with the agent it goes to.
+struct Send {
+    call_id: String,
+    agent_type: AgentType,
+    message: String,
+    to: Chosen,
+    protection: Option<Protection>,
+}
+
 #[async_trait]
 impl Toolbox for Tools<'_> {
     type Error = ExecuteError;
 
     async fn call(&mut self, calls: Vec<ToolCall>) -> Result<Called, ExecuteError> {
         let mut results: Vec<ToolResult> = Vec::new();
-        let mut sends: Vec<(String, AgentType, String, Chosen)> = Vec::new();
+        let mut sends: Vec<Send> = Vec::new();
         for ToolCall { id, tool } in calls {
             let outcome = match tool {
                 Tool::SendMessage { agent_type, message } => match self.choose(&agent_type).await? {
                     _ if self.run.task().jobs.len() + sends.len() >= JOBS_MAX => {
                         ToolOutcome::Failed("That is more than one task can hand out.".to_owned())
                     }
-                    Some(chosen) => {
-                        sends.push((id, agent_type, message, chosen));
-                        continue;
-                    }
+                    Some(to) => match self.host.protection(&to) {
+                        Ok(protection) => {
+                            sends.push(Send {
+                                call_id: id,
+                                agent_type,
+                                message,
+                                to,
+                                protection,
+                            });
+                            continue;
+                        }
+                        Err(reason) => ToolOutcome::Failed(reason),
+                    },
                     None => ToolOutcome::Failed(format!(
                         "No agent of type {agent_type} is there for this tenant."
                     )),
@@ -60,9 +78,9 @@ impl Toolbox for Tools<'_> {
             return Ok(Called::Parked);
         }
         // They all finished in their answers; no webhook will come.
-        for (job, (id, ..)) in jobs.iter().zip(sends) {
+        for (job, send) in jobs.iter().zip(sends) {
             results.push(ToolResult {
-                call_id: id,
+                call_id: send.call_id,
                 ..transcript::result(job)
             });
         }
@@ -83,43 +101,46 @@ impl Tools<'_> {
 
     /// Stores the jobs, with what their users are told, in one write; before anything leaves. Gives the index of the
     /// first one.
-    async fn prepare(
-        &mut self,
-        sends: &[(String, AgentType, String, Chosen)],
-        failed: &[ToolResult],
-    ) -> Result<usize, ExecuteError> {
+    async fn prepare(&mut self, sends: &[Send], failed: &[ToolResult]) -> Result<usize, ExecuteError> {
         let task = self.run.task();
         let first = task.jobs.len();
         let now = self.run.now();
-        let numbers = (0_u32..).skip(first);
-        let jobs = numbers
-            .zip(sends)
-            .map(|(number, (_, agent_type, message, chosen))| {
-                let new = NewJob {
+        let mut jobs = task.jobs.clone();
+        for (number, send) in (0_u32..).skip(first).zip(sends) {
+            let mut job = Job::prepare(
+                NewJob {
                     number,
-                    agent_type: agent_type.clone(),
-                    agent_id: chosen.id,
-                    agent_name: chosen.name.clone(),
-                    endpoint: chosen.endpoint.clone(),
-                    instruction: message.clone(),
+                    agent_type: send.agent_type.clone(),
+                    agent_id: send.to.id,
+                    agent_name: send.to.name.clone(),
+                    endpoint: send.to.endpoint.clone(),
+                    instruction: send.message.clone(),
                     message_id: MessageId::derived(&format!("{}/{number}", task.id)),
                     webhook: self.host.webhook_token(task, number),
-                };
-                EventKind::Job {
-                    job: Box::new(Job::prepare(new, now)),
-                }
-            });
-        let mut kinds: Vec<EventKind> = jobs.collect();
-        let names: Vec<&str> = sends.iter().map(|(.., chosen)| chosen.name.as_str()).collect();
+                },
+                now,
+            );
+            job.protection.clone_from(&send.protection);
+            self.host.require_consent(task, &mut job, &jobs, now).await?;
+            jobs.push(job);
+        }
+        let names: Vec<&str> = sends.iter().map(|send| send.to.name.as_str()).collect();
         let mut text = format!("Asking {} …", listed(&names));
         for result in failed {
             let (ToolOutcome::Failed(said) | ToolOutcome::Done(said)) = &result.outcome;
             text = format!("{text} {said}");
         }
-        kinds.push(EventKind::status(
-            TaskState::Working,
-            Some(self.run.message(&text)),
-        ));
+        let new = jobs.get(first..).unwrap_or_default();
+        let waiting = new.iter().find_map(|job| Some((job, job.awaited_consent()?)));
+        let status = match waiting {
+            Some((job, awaited)) => self.host.consent_status(job, awaited, &format!("{text} ")),
+            None => EventKind::status(TaskState::Working, Some(self.run.message(&text))),
+        };
+        let kinds = new
+            .iter()
+            .cloned()
+            .map(|job| EventKind::Job { job: Box::new(job) });
+        let kinds = kinds.chain([status]).collect();
         self.run.record(kinds).await?;
         Ok(first)
     }

@@ -1,7 +1,7 @@
 //! Tasks as a conversation that a model reads, and the small questions about a task that everybody asks.
 
 use agent::ExecuteError;
-use domain::{Job, Message, PartContent, Role, Task, TaskState, Timestamp};
+use domain::{AwaitedConsent, Job, Message, PartContent, Role, Task, TaskState, Timestamp};
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
 use crate::host::Host;
@@ -144,10 +144,18 @@ pub(crate) fn asking(task: &Task) -> Option<&Job> {
     task.jobs.iter().find(waits)
 }
 
+/// The job that waits for the user's consent, the first of them.
+pub(crate) fn unconsented(task: &Task) -> Option<(&Job, &AwaitedConsent)> {
+    task.jobs
+        .iter()
+        .find_map(|job| Some((job, job.awaited_consent()?)))
+}
+
 /// True where the host has something to decide about the task.
 pub(crate) fn wants_a_look(task: &Task) -> bool {
     !task.status.state.is_terminal()
         && !task.jobs.is_empty()
         && (task.jobs.iter().all(Job::is_settled)
+            || unconsented(task).is_some()
             || (asking(task).is_some() && !task.status.state.is_interrupted()))
 }

@@ -9,6 +9,7 @@ use axum::Router;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use host_agent::{Directory, Patience};
 use llm::Rules;
+use outbound::oauth::Providers;
 use outbound::open_meteo::Bases;
 use outbound::{Outbound, Policy};
 use store::Store;
@@ -115,6 +116,7 @@ impl Shared {
             entropy: self.entropy.clone(),
             patience: Patience::default(),
             enabled: true,
+            providers: Providers::new(),
             settings: lively(),
         };
         Ok(host_agent::build(parts)

@@ -7,6 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod consent;
 mod delegation;
 mod discovery;
 mod own_tasks;

@@ -16,6 +16,7 @@ use host_agent::{Directory, Parts, Patience, State};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use llm::Rules;
+use outbound::oauth::Providers;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::{Due, LeaseAfter, Store, TaskKey};
@@ -24,7 +25,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
 pub(crate) const URL: &str = "http://127.0.0.1:9/a/host";
-const ISSUER: &str = "http://127.0.0.1:9/t/acme";
+pub(crate) const ISSUER: &str = "http://127.0.0.1:9/t/acme";
 pub(crate) const WEBHOOK: &str = "http://127.0.0.1:9/t/acme/api/webhook/tasks";
 
 /// What an agent answers.
@@ -35,6 +36,8 @@ pub(crate) enum Reply {
     Slow(u64, Value),
     Error(i64, &'static str),
     Status(u16),
+    /// A status with a challenge in `WWW-Authenticate`.
+    Challenge(u16, &'static str),
 }
 
 /// A scripted agent: what it was asked, and what it answers next.
@@ -93,6 +96,9 @@ impl Respond for Peer {
         });
         let answer = match reply {
             Reply::Status(status) => return ResponseTemplate::new(status),
+            Reply::Challenge(status, challenge) => {
+                return ResponseTemplate::new(status).insert_header("www-authenticate", challenge);
+            }
             Reply::Result(result) => json!({"jsonrpc": "2.0", "id": body["id"], "result": result}),
             Reply::Slow(millis, result) => {
                 let answer = json!({"jsonrpc": "2.0", "id": body["id"], "result": result});
@@ -137,6 +143,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) door: Arc<Door>,
     pub(crate) server: MockServer,
+    pub(crate) sealer: Arc<Sealer>,
     agents: Arc<Mutex<Value>>,
     key: Arc<SigningKey>,
     _database: store::testing::Database,
@@ -175,6 +182,8 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Parts, &MockServer)) -> 
     };
     let outbound = Outbound::new(policy, entropy.clone()).unwrap();
     let registry = format!("{}/registry", server.uri()).parse().unwrap();
+    let sealer = Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
+    let sealer = Arc::new(sealer);
     let mut parts = Parts {
         tenant: Tenant::parse("acme").unwrap(),
         url: URL.parse().unwrap(),
@@ -187,7 +196,7 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Parts, &MockServer)) -> 
         }],
         directory: Directory::registry(outbound.clone(), registry),
         webhook: WEBHOOK.parse().unwrap(),
-        sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
+        sealer: Arc::clone(&sealer),
         store: store.clone(),
         wake: door.clone(),
         outbound,
@@ -196,6 +205,7 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Parts, &MockServer)) -> 
         entropy,
         patience: Patience::default(),
         enabled: true,
+        providers: Providers::new(),
         settings: agent::Settings::default(),
     };
     change(&mut parts, &server);
@@ -206,6 +216,7 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Parts, &MockServer)) -> 
         clock,
         door,
         server,
+        sealer,
         agents,
         key,
         _database: database,

@@ -1,0 +1,325 @@
+//! Consent: an agent that takes nobody's token but its user's own makes the task wait for that user.
+//!
+//! ```text
+//! no grant ─► request stored, job waits, task auth-required with the link ─► parked
+//!                  │ woken: granted ─► job goes on     │ refused ─► job rejected     │ link too old ─► another link
+//! ```
+//! A job that waits is sent nothing. Nobody polls: the callback wakes the task, or the user says something, or the
+//! link's time runs out.
+
+use std::time::Duration;
+
+use agent::{ExecuteError, Run};
+use auth::GrantSecrets;
+use auth::consent_code;
+use domain::{
+    AwaitedConsent, EventKind, Job, Message, MessageId, Protection, SecretString, Task, TaskState, Timestamp,
+};
+use serde_json::Value;
+use store::{Consent, ConsentStatus, StoreError};
+
+use crate::directory::Chosen;
+use crate::grants::{binding, covers, grant_key, union};
+use crate::host::Host;
+use crate::provider::issues_for;
+use crate::transcript;
+
+/// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
+const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// Where the link stands in a status message's metadata.
+pub(crate) const AUTH_URL: &str = "authUrl";
+
+/// What became of a request for consent.
+enum Look {
+    /// Nothing yet.
+    Waits,
+    /// The grant is there.
+    Granted,
+    /// It will not come, and why.
+    Refused(&'static str),
+    /// Its link is good for nothing any more.
+    Stale,
+}
+
+impl Host {
+    /// Looks what became of the consents that jobs wait for, and writes it down: those that were given go on.
+    pub(crate) async fn look_at_consents(&self, run: &mut Run) -> Result<(), ExecuteError> {
+        let task = run.task().clone();
+        let now = run.now();
+        let said = transcript::pending_answer(&task).map(Message::text);
+        let typed = said.as_deref().and_then(consent_code::read);
+        let mut jobs = task.jobs.clone();
+        let waiting: Vec<u32> = jobs
+            .iter()
+            .filter(|job| job.awaited_consent().is_some())
+            .map(|job| job.number)
+            .collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let mut changed = Vec::new();
+        for number in waiting {
+            let Some(mut job) = jobs.iter().find(|job| job.number == number).cloned() else {
+                continue;
+            };
+            match self.look_at_consent(&task, &job, typed.as_ref(), now).await? {
+                Look::Waits => continue,
+                Look::Granted => {
+                    job.updated_at = now;
+                    job.attempts = 0;
+                    if let Some(protection) = &mut job.protection {
+                        protection.consent = None;
+                    }
+                }
+                Look::Refused(reason) => job.give_up(TaskState::Rejected, reason, now),
+                Look::Stale => {
+                    self.request_consent(&task, &mut job, Vec::new(), &jobs, now)
+                        .await?
+                }
+            }
+            if let Some(known) = jobs.iter_mut().find(|known| known.number == number) {
+                known.clone_from(&job);
+            }
+            changed.push(job);
+        }
+        let mut kinds: Vec<EventKind> = changed
+            .iter()
+            .cloned()
+            .map(|job| EventKind::Job { job: Box::new(job) })
+            .collect();
+        let still = jobs.iter().find_map(|job| Some((job, job.awaited_consent()?)));
+        if let Some((job, awaited)) = still {
+            if said.is_some() {
+                let lead = match typed {
+                    Some(_) if changed.is_empty() => "That code is not right, or too old. ",
+                    _ => "",
+                };
+                kinds.push(self.consent_status(job, awaited, lead));
+            }
+        } else if jobs.iter().any(|job| !job.is_settled()) {
+            let names: Vec<&str> = changed
+                .iter()
+                .filter(|job| !job.is_settled())
+                .map(|job| job.agent_name.as_str())
+                .collect();
+            let text = match names.as_slice() {
+                [] => "Going on without it …".to_owned(),
+                names => format!("Thank you. Asking {} …", crate::conclude::listed(names)),
+            };
+            kinds.push(EventKind::status(TaskState::Working, Some(run.message(&text))));
+        }
+        run.record(kinds).await
+    }
+
+    async fn look_at_consent(
+        &self,
+        task: &Task,
+        job: &Job,
+        typed: Option<&SecretString>,
+        now: Timestamp,
+    ) -> Result<Look, StoreError> {
+        let (Some(protection), Some(awaited)) = (&job.protection, job.awaited_consent()) else {
+            return Ok(Look::Waits);
+        };
+        let grants = self.store.grants();
+        let found = grants.find_consent_request(&task.tenant, &awaited.id).await?;
+        let status = found
+            .as_ref()
+            .map_or(ConsentStatus::Expired, |consent| consent.status);
+        if status == ConsentStatus::Denied {
+            return Ok(Look::Refused("you did not agree to it."));
+        }
+        if let (Some(typed), Some(consent)) = (typed, &found) {
+            self.redeem(task, job, consent, typed, now).await?;
+        }
+        let grant = grants.find_grant(grant_key(task, job, protection)).await?;
+        match grant {
+            Some(grant) if covers(&grant.scopes, &protection.scopes) => return Ok(Look::Granted),
+            Some(_) if status == ConsentStatus::Done => {
+                return Ok(Look::Refused("what you agreed to is not enough for it."));
+            }
+            _ => {}
+        }
+        if found.is_some_and(|consent| !consent.is_over(now)) {
+            return Ok(Look::Waits);
+        }
+        if task.created_at.after(self.patience.token_ttl) <= now {
+            return Ok(Look::Refused("you did not agree to it in time."));
+        }
+        Ok(Look::Stale)
+    }
+
+    /// Takes the code that the callback's page showed in another browser: what was granted there is the task's owner's
+    /// from now on.
+    async fn redeem(
+        &self,
+        task: &Task,
+        job: &Job,
+        consent: &Consent,
+        typed: &SecretString,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (Some(protection), Some(hash), Some(sealed)) =
+            (&job.protection, &consent.code_hash, &consent.sealed_result)
+        else {
+            return Ok(());
+        };
+        let own = consent.owner == task.owner && consent.task_id == task.id;
+        if !own || consent.is_over(now) || !consent_code::matches(hash, &consent.id, typed) {
+            return Ok(());
+        }
+        let key = grant_key(task, job, protection);
+        let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed, &binding(key)) else {
+            tracing::warn!(task.id = %task.id, "what a consent brought does not open");
+            return Ok(());
+        };
+        // First the grant: broken off in between, the same code does the same once more.
+        let grants = self.store.grants();
+        grants.put_grant(key, &secrets.scopes, sealed, now).await?;
+        let done = Consent {
+            status: ConsentStatus::Done,
+            code_hash: None,
+            sealed_result: None,
+            ..consent.clone()
+        };
+        grants.update_consent(&task.tenant, &done).await?;
+        tracing::info!(task.id = %task.id, provider = %protection.provider, "consent given in another browser");
+        Ok(())
+    }
+
+    /// What calls of an agent need; or why it cannot be asked at all.
+    pub(crate) fn protection(&self, to: &Chosen) -> Result<Option<Protection>, String> {
+        let Some(oauth) = &to.oauth else {
+            return Ok(None);
+        };
+        let provider = self
+            .providers
+            .iter()
+            .find(|(_, provider)| issues_for(provider, oauth));
+        let (id, _) = provider
+            .ok_or_else(|| format!("{} wants a sign-in that is not set up for this tenant.", to.name))?;
+        Ok(Some(Protection {
+            provider: id.clone(),
+            scopes: oauth.scopes.clone(),
+            consent: None,
+        }))
+    }
+
+    /// Makes a new job wait where its user has not consented to what it needs yet.
+    pub(crate) async fn require_consent(
+        &self,
+        task: &Task,
+        job: &mut Job,
+        others: &[Job],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let Some(protection) = &job.protection else {
+            return Ok(());
+        };
+        let grant = self
+            .store
+            .grants()
+            .find_grant(grant_key(task, job, protection))
+            .await?;
+        match grant {
+            Some(grant) if covers(&grant.scopes, &protection.scopes) => Ok(()),
+            Some(grant) => self.request_consent(task, job, grant.scopes, others, now).await,
+            None => self.request_consent(task, job, Vec::new(), others, now).await,
+        }
+    }
+
+    /// Makes the job wait for its user's consent to what it needs and these scopes: by the request that another job of
+    /// the task waits for, or by a new one.
+    pub(crate) async fn request_consent(
+        &self,
+        task: &Task,
+        job: &mut Job,
+        more: Vec<String>,
+        others: &[Job],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let old = job.awaited_consent().map(|awaited| awaited.id.clone());
+        let Some(protection) = &mut job.protection else {
+            return Ok(());
+        };
+        protection.scopes = union(&protection.scopes, &more);
+        let shared = others.iter().find_map(|other| {
+            let theirs = other.protection.as_ref()?;
+            let awaited = other.awaited_consent()?;
+            let same = theirs.provider == protection.provider && other.endpoint.url == job.endpoint.url;
+            let good = awaited.expires_at > now && Some(&awaited.id) != old.as_ref();
+            (same && good && covers(&theirs.scopes, &protection.scopes)).then(|| awaited.clone())
+        });
+        if let Some(shared) = shared {
+            protection.consent = Some(shared);
+            job.updated_at = now;
+            return Ok(());
+        }
+        let awaited = AwaitedConsent {
+            id: self.entropy.uuid().to_string(),
+            expires_at: now.after(LINK_LIFETIME),
+        };
+        let consent = Consent {
+            id: awaited.id.clone(),
+            owner: task.owner.clone(),
+            agent: task.agent.clone(),
+            task_id: task.id,
+            job: job.number,
+            provider: protection.provider.clone(),
+            issuer: self
+                .provider(&protection.provider)
+                .map(|provider| provider.issuer.clone())
+                .unwrap_or_default(),
+            resource: job.endpoint.url.to_string(),
+            scopes: protection.scopes.clone(),
+            sealed: String::new(),
+            state_hash: None,
+            browser_hash: None,
+            status: ConsentStatus::Open,
+            code_hash: None,
+            sealed_result: None,
+            created_at: now,
+            expires_at: awaited.expires_at,
+            version: 1,
+        };
+        self.store
+            .grants()
+            .put_consent_request(&task.tenant, &consent)
+            .await?;
+        tracing::info!(
+            tenant.id = %task.tenant, task.id = %task.id, job = job.number, agent.id = %job.agent_id,
+            provider = %consent.provider, "consent needed"
+        );
+        protection.consent = Some(awaited);
+        job.updated_at = now;
+        Ok(())
+    }
+
+    /// The status that asks for consent.
+    pub(crate) fn consent_status(&self, job: &Job, awaited: &AwaitedConsent, lead: &str) -> EventKind {
+        let link = self.link(awaited);
+        let text = format!(
+            "{lead}{} needs your consent. Open {link} and agree; I go on by myself then. If that page shows you a code, \
+             type it here.",
+            job.agent_name
+        );
+        let mut message = Message::agent_text(MessageId::random(self.entropy.as_ref()), text);
+        message.metadata.insert(AUTH_URL.to_owned(), Value::String(link));
+        EventKind::status(TaskState::AuthRequired, Some(message))
+    }
+
+    /// True where the task's status already asks for this consent.
+    pub(crate) fn asks_for(&self, task: &Task, awaited: &AwaitedConsent) -> bool {
+        let shown = task
+            .status
+            .message
+            .as_ref()
+            .and_then(|message| message.metadata.get(AUTH_URL));
+        task.status.state == TaskState::AuthRequired
+            && shown.and_then(Value::as_str) == Some(&self.link(awaited))
+    }
+
+    fn link(&self, awaited: &AwaitedConsent) -> String {
+        format!("{}/connect/{}", self.access.issuer, awaited.id)
+    }
+}

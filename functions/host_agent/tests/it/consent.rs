@@ -1,0 +1,680 @@
+//! Agents that take nobody's token but their user's own: asking for consent, going on with it, renewing it.
+
+use std::time::Duration;
+
+use auth::{GrantBinding, GrantSecrets, consent_code};
+use domain::{
+    Clock as _, ExposeSecret as _, JobState, Owner, SecretString, SystemEntropy, Task, TaskState, Tenant,
+};
+use outbound::oauth::{OAuthClient, Provider, Providers};
+use serde_json::{Value, json};
+use store::{Consent, ConsentStatus, GrantKey, StoredGrant};
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, ResponseTemplate};
+
+use crate::world::{ISSUER, Peer, Reply, World, remote, status, world_with};
+
+const ORDER: &str = "What about my order 1001?";
+const EXPIRED: Reply = Reply::Challenge(
+    401,
+    "Bearer error=\"invalid_token\", error_description=\"token has expired\"",
+);
+
+/// A host that knows an agent behind the tenant's IdP.
+async fn horizon() -> (World, Peer) {
+    let world = world_with(|parts, server| {
+        parts.providers = Providers::from([(
+            "idp".to_owned(),
+            Provider {
+                issuer: format!("{}/idp/acme", server.uri()),
+                client: OAuthClient {
+                    id: "host".into(),
+                    secret: "host-secret".into(),
+                },
+            },
+        )]);
+    })
+    .await;
+    let peer = world.peer("horizon").await;
+    world.registered(
+        json!([world.weather(), card(&world, "idp/acme")]),
+        json!({"weather": "global", "horizon": "global"}),
+    );
+    (world, peer)
+}
+
+fn card(world: &World, issuer: &str) -> Value {
+    let mut card = world.card(
+        7,
+        "horizon",
+        "Horizon",
+        &["type:horizon"],
+        "What about my order 1001?",
+    );
+    let idp = format!("{}/{issuer}", world.server.uri());
+    card["card"]["securitySchemes"] = json!({"idp": {"oauth2SecurityScheme": {
+        "flows": {"authorizationCode": {"authorizationUrl": format!("{idp}/authorize"), "tokenUrl": format!("{idp}/token"), "scopes": {}}}
+    }}});
+    card["card"]["securityRequirements"] = json!([{"schemes": {"idp": {"list": ["tasks", "orders:read"]}}}]);
+    card
+}
+
+fn owner(name: &str) -> Owner {
+    Owner::parse(name).unwrap()
+}
+
+fn acme() -> Tenant {
+    Tenant::parse("acme").unwrap()
+}
+
+struct Tokens {
+    access: &'static str,
+    refresh: Option<&'static str>,
+    scopes: &'static [&'static str],
+}
+
+const GOOD: Tokens = Tokens {
+    access: "at-1",
+    refresh: Some("rt-1"),
+    scopes: &["tasks", "orders:read"],
+};
+
+impl World {
+    fn resource(&self) -> String {
+        format!("{}/horizon", self.server.uri())
+    }
+
+    fn sealed(&self, whose: &Owner, tokens: &Tokens) -> String {
+        let secrets = GrantSecrets {
+            access_token: tokens.access.into(),
+            refresh_token: tokens.refresh.map(SecretString::from),
+            expires_at: self.clock.now().after(Duration::from_secs(600)),
+            scopes: tokens.scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+            id_token_subject: None,
+        };
+        let binding = GrantBinding {
+            tenant: &acme(),
+            owner: whose,
+            provider: "idp",
+            resource: &self.resource(),
+        };
+        secrets.seal(&self.sealer, &binding, &SystemEntropy)
+    }
+
+    /// What the callback does with a consent that was given.
+    async fn grant(&self, whose: &str, tokens: &Tokens) {
+        let whose = owner(whose);
+        let scopes: Vec<String> = tokens.scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        let (tenant, resource) = (acme(), self.resource());
+        let key = GrantKey {
+            tenant: &tenant,
+            owner: &whose,
+            provider: "idp",
+            resource: &resource,
+        };
+        let sealed = self.sealed(&whose, tokens);
+        self.store
+            .grants()
+            .put_grant(key, &scopes, &sealed, self.clock.now())
+            .await
+            .unwrap();
+    }
+
+    async fn granted(&self, whose: &str) -> Option<StoredGrant> {
+        let (tenant, whose, resource) = (acme(), owner(whose), self.resource());
+        let key = GrantKey {
+            tenant: &tenant,
+            owner: &whose,
+            provider: "idp",
+            resource: &resource,
+        };
+        self.store.grants().find_grant(key).await.unwrap()
+    }
+
+    async fn consent(&self, task: &Task) -> Consent {
+        let link = link(task);
+        let id = link.strip_prefix(&format!("{ISSUER}/connect/")).unwrap();
+        self.store
+            .grants()
+            .find_consent_request(&acme(), id)
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    async fn change_consent(&self, task: &Task, change: impl FnOnce(&mut Consent)) {
+        let mut consent = self.consent(task).await;
+        change(&mut consent);
+        assert!(
+            self.store
+                .grants()
+                .update_consent(&acme(), &consent)
+                .await
+                .unwrap()
+        );
+    }
+
+    /// The IdP's token endpoint, which answers so; how often it must be asked is checked when the world ends.
+    async fn idp(&self, answer: ResponseTemplate, times: u64) {
+        let answer = answer.insert_header("cache-control", "no-store");
+        for at in ["token", "generate-token"] {
+            let metadata = json!({
+                "issuer": format!("{}/idp/acme", self.server.uri()),
+                "authorization_endpoint": format!("{}/idp/acme/authorize", self.server.uri()),
+                "token_endpoint": format!("{}/idp/acme/token", self.server.uri()),
+                "revocation_endpoint": format!("{}/idp/acme/revoke", self.server.uri()),
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+            });
+            for known in [
+                "/.well-known/oauth-authorization-server/idp/acme",
+                "/idp/acme/.well-known/oauth-authorization-server",
+                "/idp/.well-known/oauth-authorization-server/acme",
+                "/idp/acme/.well-known/openid-configuration",
+            ] {
+                Mock::given(path(known))
+                    .respond_with(ResponseTemplate::new(200).set_body_json(&metadata))
+                    .mount(&self.server)
+                    .await;
+            }
+            let expected = if at == "token" { times } else { 0 };
+            Mock::given(method("POST"))
+                .and(path(format!("/idp/acme/{at}")))
+                .respond_with(answer.clone())
+                .expect(expected)
+                .mount(&self.server)
+                .await;
+        }
+    }
+}
+
+fn renewed() -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({
+        "access_token": "at-2", "token_type": "Bearer", "expires_in": 600, "refresh_token": "rt-2", "scope": "tasks orders:read"
+    }))
+}
+
+fn link(task: &Task) -> String {
+    assert_eq!(task.status.state, TaskState::AuthRequired, "{:?}", task.status);
+    let message = task.status.message.as_ref().unwrap();
+    let link = message.metadata["authUrl"].as_str().unwrap();
+    assert!(message.text().contains(link), "{}", message.text());
+    link.to_owned()
+}
+
+async fn states(world: &World, task: &Task) -> Vec<TaskState> {
+    let events = world
+        .store
+        .tasks()
+        .events(&world.key(task.id), 0, 100)
+        .await
+        .unwrap();
+    let states = events.iter().filter_map(|event| match &event.kind {
+        domain::EventKind::Status { state, .. } => Some(*state),
+        _ => None,
+    });
+    states.collect()
+}
+
+async fn done(world: &World, peer: &Peer, task: &Task) {
+    assert_eq!(peer.calls("SendMessage").len(), 1, "asked once");
+    world
+        .notified(
+            task.id,
+            0,
+            remote("r-1", "COMPLETED", None, &["It is on its way."]),
+        )
+        .await;
+    assert_eq!(
+        status(&world.wake(task.id).await),
+        (TaskState::Completed, "It is on its way.".into())
+    );
+}
+
+#[tokio::test]
+async fn without_a_grant_the_task_waits_for_consent_and_then_goes_on_by_itself() {
+    let (world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    let consent = world.consent(&task).await;
+    assert_eq!(
+        states(&world, &task).await,
+        [TaskState::Submitted, TaskState::AuthRequired]
+    );
+    assert!(matches!(task.jobs[0].state, JobState::Prepared));
+    assert_eq!(
+        (consent.owner.as_str(), consent.agent.as_str(), consent.task_id),
+        ("user-1", "host", task.id)
+    );
+    assert_eq!(
+        (consent.provider.as_str(), consent.resource, consent.status),
+        ("idp", world.resource(), ConsentStatus::Open)
+    );
+    assert_eq!(consent.scopes, ["tasks", "orders:read"]);
+    assert_eq!(consent.issuer, format!("{}/idp/acme", world.server.uri()));
+    assert_eq!(
+        world.due_at(task.id).await,
+        Some(consent.expires_at),
+        "nothing is due but the link's end"
+    );
+
+    // Looks in between change nothing and send nothing.
+    world.clock.advance(Duration::from_secs(3_600));
+    assert_eq!(world.wake(task.id).await.rev, task.rev);
+    assert!(peer.asked.lock().unwrap().is_empty());
+
+    world.grant("user-1", &GOOD).await;
+    let task = world.wake(task.id).await;
+    assert_eq!(
+        status(&task),
+        (TaskState::Working, "Horizon is working on it.".into())
+    );
+    assert_eq!(peer.tokens(), ["Bearer at-1"]);
+    assert_eq!(task.jobs[0].awaited_consent(), None);
+    world.wake(task.id).await;
+    done(&world, &peer, &task).await;
+    assert_eq!(
+        states(&world, &task).await.first_chunk(),
+        Some(&[TaskState::Submitted, TaskState::AuthRequired, TaskState::Working])
+    );
+}
+
+#[tokio::test]
+async fn with_a_grant_nobody_is_asked_and_another_owners_is_never_used() {
+    let (world, peer) = horizon().await;
+    world.grant("user-2", &GOOD).await;
+    let task = world.ask(ORDER).await;
+    link(&task);
+    world.wake(task.id).await;
+    assert!(peer.asked.lock().unwrap().is_empty());
+
+    world
+        .grant(
+            "user-1",
+            &Tokens {
+                access: "at-of-user-1",
+                ..GOOD
+            },
+        )
+        .await;
+    let again = world.ask("What about my order 1002?").await;
+    assert_eq!(again.status.state, TaskState::Working);
+    assert_eq!(peer.tokens(), ["Bearer at-of-user-1"]);
+}
+
+#[tokio::test]
+async fn done_repeats_the_link_or_goes_on_and_never_runs_twice() {
+    let (world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    let first = link(&task);
+    world.say("user-1", "done-1", "done", Some(task.id)).await;
+    let task = world.wake(task.id).await;
+    assert_eq!(link(&task), first, "not yet: the same link once more");
+    assert!(peer.asked.lock().unwrap().is_empty());
+
+    world.grant("user-1", &GOOD).await;
+    // The callback's wake and the user's word come together.
+    world.say("user-1", "done-2", "done", Some(task.id)).await;
+    let (one, other) = tokio::join!(world.wake(task.id), world.wake(task.id));
+    assert!(
+        [one, other]
+            .iter()
+            .any(|task| task.status.state == TaskState::Working)
+    );
+    assert_eq!(world.task(task.id).await.status.state, TaskState::Working);
+    done(&world, &peer, &task).await;
+}
+
+#[tokio::test]
+async fn a_refusal_rejects_the_task_with_the_reason() {
+    let (world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    world
+        .change_consent(&task, |consent| consent.status = ConsentStatus::Denied)
+        .await;
+    let (state, text) = status(&world.wake(task.id).await);
+    assert_eq!(state, TaskState::Rejected);
+    assert!(text.contains("you did not agree to it"), "{text}");
+    assert!(peer.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_user_can_call_it_off_instead() {
+    let (world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    world.say("user-1", "no", "never mind", Some(task.id)).await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Canceled);
+    world.grant("user-1", &GOOD).await;
+    world.wake(task.id).await;
+    assert!(peer.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_stale_link_is_replaced_when_the_task_is_looked_at_until_it_is_too_late() {
+    let (world, _) = horizon().await;
+    let task = world.ask(ORDER).await;
+    let first = link(&task);
+    world.clock.advance(Duration::from_secs(24 * 3600));
+    let task = world.wake(task.id).await;
+    let second = link(&task);
+    assert_ne!(first, second);
+    assert_eq!(link(&world.wake(task.id).await), second);
+
+    world
+        .change_consent(&task, |consent| consent.status = ConsentStatus::Expired)
+        .await;
+    world.say("user-1", "done-1", "done", Some(task.id)).await;
+    let task = world.wake(task.id).await;
+    assert_ne!(
+        link(&task),
+        second,
+        "the page found it too old, and the user says so"
+    );
+
+    world.clock.advance(Duration::from_secs(7 * 24 * 3600));
+    let (state, text) = status(&world.wake(task.id).await);
+    assert_eq!(state, TaskState::Rejected);
+    assert!(text.contains("in time"), "{text}");
+}
+
+#[tokio::test]
+async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
+    let (world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    let code = consent_code::random(&SystemEntropy);
+    let sealed = world.sealed(&owner("user-1"), &GOOD);
+    world
+        .change_consent(&task, |consent| {
+            consent.status = ConsentStatus::Started;
+            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
+            consent.sealed_result = Some(sealed);
+        })
+        .await;
+    let first = link(&world.wake(task.id).await);
+    assert!(
+        world.granted("user-1").await.is_none(),
+        "pending: not anybody's yet"
+    );
+
+    world.say("user-1", "wrong", "BBBB-BBBB", Some(task.id)).await;
+    let wrong = world.wake(task.id).await;
+    assert_eq!(link(&wrong), first);
+    assert!(
+        status(&wrong).1.starts_with("That code is not right"),
+        "{}",
+        status(&wrong).1
+    );
+    assert!(world.granted("user-1").await.is_none());
+
+    let typed = code.expose_secret().to_lowercase().replace('-', "");
+    world.say("user-1", "right", &typed, Some(task.id)).await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    assert_eq!(peer.tokens(), ["Bearer at-1"]);
+    let grants = world.store.grants();
+    let id = first.rsplit('/').next().unwrap();
+    let used = grants.find_consent_request(&acme(), id).await.unwrap().unwrap();
+    assert_eq!(
+        (used.status, used.code_hash, used.sealed_result),
+        (ConsentStatus::Done, None, None)
+    );
+    done(&world, &peer, &task).await;
+}
+
+#[tokio::test]
+async fn a_code_that_is_too_old_grants_nothing() {
+    let (world, _) = horizon().await;
+    let task = world.ask(ORDER).await;
+    let code = consent_code::random(&SystemEntropy);
+    let sealed = world.sealed(&owner("user-1"), &GOOD);
+    let soon = world.clock.now().after(Duration::from_secs(600));
+    world
+        .change_consent(&task, |consent| {
+            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
+            consent.sealed_result = Some(sealed);
+            consent.expires_at = soon;
+        })
+        .await;
+    world.clock.advance(Duration::from_secs(600));
+    world
+        .say("user-1", "late", code.expose_secret(), Some(task.id))
+        .await;
+    link(&world.wake(task.id).await);
+    assert!(world.granted("user-1").await.is_none());
+}
+
+#[tokio::test]
+async fn an_expired_token_is_renewed_once_for_two_tasks_at_the_same_time() {
+    let (world, peer) = horizon().await;
+    world
+        .idp(renewed().set_delay(Duration::from_millis(300)), 1)
+        .await;
+    world.grant("user-1", &GOOD).await;
+    peer.then("SendMessage", EXPIRED).then("SendMessage", EXPIRED);
+    let one = world.say("user-1", "one", ORDER, None).await;
+    let two = world
+        .say("user-1", "two", "What about my order 1002?", None)
+        .await;
+    let (one, two) = tokio::join!(world.wake(one), world.wake(two));
+    for task in [&one, &two] {
+        assert_eq!(
+            status(task),
+            (TaskState::Working, "Horizon is working on it.".into())
+        );
+        assert!(
+            !states(&world, task).await.contains(&TaskState::AuthRequired),
+            "unseen by the user"
+        );
+    }
+    let mut tokens = peer.tokens();
+    tokens.sort();
+    assert_eq!(
+        tokens,
+        ["Bearer at-1", "Bearer at-1", "Bearer at-2", "Bearer at-2"]
+    );
+    let asked: Vec<_> = peer
+        .calls("SendMessage")
+        .iter()
+        .map(|call| call["params"]["message"]["messageId"].clone())
+        .collect();
+    let twice = |id: &Value| asked.iter().filter(|known| *known == id).count() == 2;
+    assert!(
+        asked.iter().all(twice),
+        "the retry is the same message: {asked:?}"
+    );
+    assert_eq!(world.granted("user-1").await.unwrap().refreshing_until, None);
+    let requests = world.server.received_requests().await.unwrap();
+    let renewal = requests
+        .iter()
+        .find(|request| request.url.path() == "/idp/acme/token")
+        .unwrap();
+    let body = String::from_utf8(renewal.body.clone()).unwrap();
+    assert!(
+        body.contains("grant_type=refresh_token") && body.contains("refresh_token=rt-1"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn a_refused_renewal_asks_for_consent_again() {
+    let (world, peer) = horizon().await;
+    world
+        .idp(
+            ResponseTemplate::new(400).set_body_json(json!({"error": "invalid_grant"})),
+            1,
+        )
+        .await;
+    world.grant("user-1", &GOOD).await;
+    peer.then("SendMessage", EXPIRED);
+    let task = world.ask(ORDER).await;
+    link(&task);
+    assert!(
+        world.granted("user-1").await.is_none(),
+        "it is good for nothing any more"
+    );
+    world
+        .grant(
+            "user-1",
+            &Tokens {
+                access: "at-3",
+                ..GOOD
+            },
+        )
+        .await;
+    let task = world.wake(task.id).await;
+    assert_eq!(task.status.state, TaskState::Working);
+    assert_eq!(peer.tokens(), ["Bearer at-1", "Bearer at-3"]);
+}
+
+#[tokio::test]
+async fn without_a_refresh_token_an_expired_grant_asks_for_consent_again() {
+    let (world, peer) = horizon().await;
+    world.idp(renewed(), 0).await;
+    world
+        .grant(
+            "user-1",
+            &Tokens {
+                refresh: None,
+                ..GOOD
+            },
+        )
+        .await;
+    peer.then("SendMessage", EXPIRED);
+    link(&world.ask(ORDER).await);
+    assert!(world.granted("user-1").await.is_none());
+}
+
+#[tokio::test]
+async fn a_renewal_that_cannot_be_had_now_keeps_the_grant_for_the_next_try() {
+    let (world, peer) = horizon().await;
+    world.idp(ResponseTemplate::new(503), 1).await;
+    world.grant("user-1", &GOOD).await;
+    peer.then("SendMessage", EXPIRED);
+    let task = world.ask(ORDER).await;
+    assert_eq!(status(&task), (TaskState::Working, "Asking Horizon …".into()));
+    let kept = world.granted("user-1").await.unwrap();
+    assert_eq!(kept.refreshing_until, None, "free for the next try");
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(status(&world.wake(task.id).await).1, "Horizon is working on it.");
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_again_after_its_renewal_ends_the_task() {
+    let (world, peer) = horizon().await;
+    world.idp(renewed(), 1).await;
+    world.grant("user-1", &GOOD).await;
+    peer.then("SendMessage", EXPIRED).then("SendMessage", EXPIRED);
+    let (state, text) = status(&world.ask(ORDER).await);
+    assert_eq!(state, TaskState::Failed);
+    assert!(text.contains("does not let us in"), "{text}");
+}
+
+#[tokio::test]
+async fn a_scope_that_is_too_small_asks_for_consent_to_the_wider_one() {
+    let (world, peer) = horizon().await;
+    world.grant("user-1", &GOOD).await;
+    peer.then(
+        "SendMessage",
+        Reply::Challenge(403, "Bearer error=\"insufficient_scope\", scope=\"orders:write\""),
+    );
+    let task = world.ask(ORDER).await;
+    let consent = world.consent(&task).await;
+    assert_eq!(consent.scopes, ["tasks", "orders:read", "orders:write"]);
+    assert!(
+        world.granted("user-1").await.is_some(),
+        "what is granted stays good for the rest"
+    );
+    world.wake(task.id).await;
+    assert_eq!(
+        peer.calls("SendMessage").len(),
+        1,
+        "the narrow grant is not tried again"
+    );
+    world
+        .grant(
+            "user-1",
+            &Tokens {
+                access: "at-wide",
+                scopes: &["tasks", "orders:read", "orders:write"],
+                ..GOOD
+            },
+        )
+        .await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    assert_eq!(peer.tokens(), ["Bearer at-1", "Bearer at-wide"]);
+}
+
+#[tokio::test]
+async fn less_than_the_card_needs_is_not_tried_at_all() {
+    let (world, peer) = horizon().await;
+    world
+        .grant(
+            "user-1",
+            &Tokens {
+                scopes: &["tasks"],
+                ..GOOD
+            },
+        )
+        .await;
+    let task = world.ask(ORDER).await;
+    link(&task);
+    world
+        .change_consent(&task, |consent| consent.status = ConsentStatus::Done)
+        .await;
+    let (state, text) = status(&world.wake(task.id).await);
+    assert_eq!(state, TaskState::Rejected, "agreed, but not to what is needed");
+    assert!(text.contains("not enough"), "{text}");
+    assert!(peer.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_other_parts_of_a_prompt_do_not_wait_for_the_consent_of_one() {
+    let (world, horizon) = horizon().await;
+    let weather = world.peer("weather").await;
+    horizon.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-2", "SUBMITTED", None, &[])})),
+    );
+    let task = world
+        .ask("Will it rain in Oslo tomorrow? And what about my order 1001?")
+        .await;
+    assert_eq!(task.jobs.len(), 2);
+    link(&task);
+    assert_eq!(weather.calls("SendMessage").len(), 1);
+    assert!(!weather.tokens()[0].contains("at-1"));
+    let number = |name: &str| {
+        task.jobs
+            .iter()
+            .find(|job| job.agent_name == name)
+            .unwrap()
+            .number
+    };
+    world
+        .notified(
+            task.id,
+            number("Weather Agent"),
+            remote("r-1", "COMPLETED", None, &["Rain."]),
+        )
+        .await;
+    let waiting = world.wake(task.id).await;
+    link(&waiting);
+    world.grant("user-1", &GOOD).await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    world
+        .notified(
+            task.id,
+            number("Horizon"),
+            remote("r-2", "COMPLETED", None, &["On its way."]),
+        )
+        .await;
+    let (state, text) = status(&world.wake(task.id).await);
+    assert_eq!(state, TaskState::Completed);
+    assert!(text.contains("Rain.") && text.contains("On its way."), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_behind_a_sign_in_that_nobody_set_up_is_not_sent_our_token() {
+    let (world, peer) = horizon().await;
+    world.registered(json!([card(&world, "idp/globex")]), json!({"horizon": "global"}));
+    let task = world.ask(ORDER).await;
+    assert!(status(&task).1.contains("not set up"), "{:?}", status(&task));
+    assert!(task.jobs.is_empty() && peer.asked.lock().unwrap().is_empty());
+}

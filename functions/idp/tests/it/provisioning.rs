@@ -1,0 +1,110 @@
+//! Setting tenants up, once and again.
+
+use domain::{SystemEntropy, Tenant};
+use http::StatusCode;
+use idp::{NewClient, NewUser, provision};
+
+use crate::fixture::{Browser, Idp, PASSWORD, SECRET, request};
+
+fn ada(password: &str) -> NewUser {
+    NewUser {
+        username: "ada".into(),
+        display_name: "ada of acme".into(),
+        password: password.into(),
+    }
+}
+
+fn host(secret: &str) -> NewClient {
+    NewClient::host(&"http://127.0.0.1:3000/t/acme/".parse().unwrap(), secret.into())
+}
+
+#[tokio::test]
+async fn a_repeat_changes_nothing_and_a_change_takes_effect() {
+    let idp = Idp::start().await;
+    let acme = Tenant::parse("acme").unwrap();
+    let identity = idp.store.identity();
+    let before = (
+        identity.find_user(&acme, "ada").await.unwrap(),
+        identity.find_client(&acme, "host").await.unwrap(),
+    );
+    provision(
+        &idp.store,
+        &acme,
+        &[host(SECRET)],
+        &[ada(PASSWORD)],
+        &SystemEntropy,
+    )
+    .await
+    .unwrap();
+    let after = (
+        identity.find_user(&acme, "ada").await.unwrap(),
+        identity.find_client(&acme, "host").await.unwrap(),
+    );
+    assert_eq!(before, after, "the very same hash");
+
+    provision(&idp.store, &acme, &[], &[ada("another password")], &SystemEntropy)
+        .await
+        .unwrap();
+    let user = identity.find_user(&acme, "ada").await.unwrap().unwrap();
+    assert_eq!(user.subject, before.0.unwrap().subject);
+    let browser = Browser::default();
+    let page = browser.authorize(&idp, &request()).await;
+    let fields = [("username", "ada"), ("password", PASSWORD)];
+    let answer = browser.send(&idp, &page, "login", &fields).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_new_tenant_is_there_without_a_restart() {
+    let idp = Idp::start().await;
+    let path = "/initech/jwks.json";
+    assert_eq!(idp.get(path).await.status, StatusCode::NOT_FOUND);
+    let initech = Tenant::parse("initech").unwrap();
+    provision(&idp.store, &initech, &[host(SECRET)], &[], &SystemEntropy)
+        .await
+        .unwrap();
+    assert_eq!(idp.get(path).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_would_not_be_safe_is_refused_before_anything_is_written() {
+    let idp = Idp::start().await;
+    let initech = Tenant::parse("initech").unwrap();
+    let changed = |change: fn(&mut NewClient)| {
+        let mut client = host(SECRET);
+        change(&mut client);
+        client
+    };
+    for client in [
+        host("short"),
+        changed(|client| client.secret = None),
+        changed(|client| client.client_id = "a#b".into()),
+        changed(|client| client.client_id = String::new()),
+        changed(|client| client.redirect_uris.push("http://evil.example/".into())),
+        changed(|client| client.scopes.push("registry:admin".into())),
+    ] {
+        let refused = provision(&idp.store, &initech, &[client], &[ada(PASSWORD)], &SystemEntropy).await;
+        assert!(refused.is_err());
+        assert_eq!(
+            idp.store.identity().find_user(&initech, "ada").await.unwrap(),
+            None
+        );
+    }
+    for username in ["", "Ada", "a b", "a#b"] {
+        let user = NewUser {
+            username: username.into(),
+            ..ada(PASSWORD)
+        };
+        assert!(
+            provision(&idp.store, &initech, &[], &[user], &SystemEntropy)
+                .await
+                .is_err(),
+            "{username}"
+        );
+    }
+    assert!(
+        provision(&idp.store, &initech, &[], &[ada("")], &SystemEntropy)
+            .await
+            .is_err()
+    );
+}

@@ -15,4 +15,5 @@ mod bench;
 mod broken;
 mod over_http;
 mod places;
+mod tokens;
 mod weather;

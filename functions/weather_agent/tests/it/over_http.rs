@@ -8,15 +8,15 @@ use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, Verifier};
 use axum::body::{Body, to_bytes};
-use axum::http::{Request, StatusCode};
-use domain::SystemEntropy;
+use axum::http::{HeaderMap, Request, StatusCode};
+use domain::{ManualClock, SystemEntropy};
 use outbound::open_meteo::Bases;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::bench::{Bench, outbound};
 
-const URL: &str = "http://127.0.0.1:9/a/weather";
+pub(crate) const URL: &str = "http://127.0.0.1:9/a/weather";
 
 #[derive(Default)]
 struct Door(Mutex<VecDeque<Wake>>);
@@ -29,13 +29,18 @@ impl WakeDoor for Door {
     }
 }
 
-struct World {
+pub(crate) struct World {
     agent: Arc<Agent>,
+    pub(crate) clock: Arc<ManualClock>,
     door: Arc<Door>,
     _database: store::testing::Database,
 }
 
 async fn world() -> World {
+    world_with(Verifier::new(URL.into(), Vec::new()).unwrap()).await
+}
+
+pub(crate) async fn world_with(verifier: Verifier) -> World {
     let bench = Bench::new().await;
     let (store, database) = store::testing::start().await;
     let door = Arc::new(Door::default());
@@ -45,16 +50,17 @@ async fn world() -> World {
         open_meteo: Bases::both(bench.base),
         store,
         wake: door.clone(),
-        verifier: Verifier::new(URL.into(), Vec::new()).unwrap(),
+        verifier,
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: outbound(),
-        clock: bench.clock,
+        clock: bench.clock.clone(),
         entropy,
         settings: Settings::default(),
     })
     .unwrap();
     World {
         agent,
+        clock: bench.clock,
         door,
         _database: database,
     }
@@ -62,10 +68,15 @@ async fn world() -> World {
 
 impl World {
     async fn call(&self, request: Request<Body>) -> (StatusCode, Value) {
+        let (status, _, body) = self.answer(request).await;
+        (status, body)
+    }
+
+    pub(crate) async fn answer(&self, request: Request<Body>) -> (StatusCode, HeaderMap, Value) {
         let response = weather_agent::router(&self.agent).oneshot(request).await.unwrap();
-        let status = response.status();
+        let (status, headers) = (response.status(), response.headers().clone());
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-        (status, serde_json::from_slice(&body).unwrap())
+        (status, headers, serde_json::from_slice(&body).unwrap())
     }
 
     async fn rpc(&self, method: &str, params: Value) -> Value {

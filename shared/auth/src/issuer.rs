@@ -27,9 +27,11 @@ pub struct TrustedIssuer {
 ///   { "issuer": "https://idp.example/acme", "tenant": "acme", "jwks_uri": "https://idp.example/acme/jwks.json" },
 ///   { "issuer": "https://login.example", "tenants": ["acme", "globex"], "jwks_uri": "https://login.example/keys",
 ///     "algorithms": ["RS256"],
-///     "profile": { "tenant_claim": "org", "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"] } }
+///     "profile": { "tenant_claim": "org", "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"] } },
+///   { "issuer": "https://idp.example/{tenant}", "jwks_uri": "https://idp.example/acme/jwks.json" }
 /// ]"#)?;
 /// assert_eq!(issuers[1].profile.scope_claim, "scp");
+/// assert_eq!(issuers[2].tenants, auth::TenantRule::Named);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -56,6 +58,9 @@ pub enum TenantRule {
     One(Tenant),
     /// For those of the list; the token's claim says for which.
     Claim(Vec<Tenant>),
+    /// One authorization server for all tenants, there and to come: [`Issuer::issuer`] ends in `/{tenant}`, each token's
+    /// `iss` has its tenant's name there, and the claim must agree with it.
+    Named,
 }
 
 /// Where an issuer's keys come from.
@@ -66,6 +71,9 @@ pub enum KeyPlace {
     /// They are fetched from its JWKS URL, and kept.
     Jwks(Url),
 }
+
+/// What a [`TenantRule::Named`] issuer ends in.
+const TEMPLATE: &str = "/{tenant}";
 
 /// How an issuer's tokens say what they say. The default is RFC 9068's with our `tenant_id`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -107,6 +115,12 @@ impl From<TrustedIssuer> for Issuer {
 }
 
 impl Issuer {
+    /// The [`TenantRule::Named`] issuer that a token's `iss` may be of, with the tenant's name at its end.
+    pub(crate) fn template(iss: &str) -> Option<(String, &str)> {
+        let (base, tenant) = iss.rsplit_once('/')?;
+        Some((format!("{base}{TEMPLATE}"), tenant))
+    }
+
     /// Refuses what contradicts itself.
     pub(crate) fn checked(self) -> Result<Self, KeyError> {
         const REGISTERED: [&str; 6] = ["iss", "sub", "aud", "exp", "nbf", "iat"];
@@ -124,6 +138,12 @@ impl Issuer {
         if tenant_claim.is_none() && matches!(self.tenants, TenantRule::Claim(_)) {
             return Err(KeyError::Issuer(
                 "no claim says for which of its tenants it speaks",
+            ));
+        }
+        let place = self.issuer.strip_suffix(TEMPLATE);
+        if place.is_some() != (self.tenants == TenantRule::Named) || place.unwrap_or_default().contains('{') {
+            return Err(KeyError::Issuer(
+                "`/{tenant}` stands at the end, and instead of a tenant",
             ));
         }
         if self.algorithms.is_empty() || types.is_empty() {
@@ -161,6 +181,7 @@ impl TryFrom<Told> for Issuer {
 
     fn try_from(told: Told) -> Result<Self, KeyError> {
         let tenants = match (told.tenant, told.tenants) {
+            (None, None) if told.issuer.ends_with(TEMPLATE) => TenantRule::Named,
             (None, None) => TenantRule::Platform,
             (Some(one), None) => TenantRule::One(one),
             (None, Some(several)) => TenantRule::Claim(several),
@@ -185,7 +206,7 @@ impl TryFrom<Told> for Issuer {
 impl From<Issuer> for Told {
     fn from(issuer: Issuer) -> Self {
         let (tenant, tenants) = match issuer.tenants {
-            TenantRule::Platform => (None, None),
+            TenantRule::Platform | TenantRule::Named => (None, None),
             TenantRule::One(one) => (Some(one), None),
             TenantRule::Claim(several) => (None, Some(several)),
         };
@@ -217,6 +238,9 @@ mod tests {
         let short: TrustedIssuer = serde_json::from_value(text.clone()).unwrap();
         let long: Issuer = serde_json::from_value(text).unwrap();
         assert_eq!(Issuer::from(short), long);
+        let named: Issuer =
+            serde_json::from_value(json!({ "issuer": "https://a.example/{tenant}", "keys": [] })).unwrap();
+        assert_eq!(named.tenants, TenantRule::Named);
         let again: Issuer = serde_json::from_value(serde_json::to_value(&long).unwrap()).unwrap();
         assert_eq!(again, long);
     }
@@ -227,6 +251,7 @@ mod tests {
         assert!(serde_json::from_value::<Issuer>(base.clone()).is_ok());
         for (name, value) in [
             ("tenant", json!("acme")),
+            ("issuer", json!("https://a.example/{tenant}")),
             ("tenants", json!(["Not a tenant!"])),
             ("tenants", json!(["public"])),
             ("keys", Value::Null),

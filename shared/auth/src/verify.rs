@@ -177,6 +177,15 @@ impl Verifier {
         verified.caller(own, needed_scope)
     }
 
+    /// The issuer of that name; where it is one of a template, with the tenant's name in it.
+    fn issuer<'i>(&self, iss: &'i str) -> Option<(&Known, &'i str)> {
+        if let Some(known) = self.issuers.get(iss) {
+            return Some((known, ""));
+        }
+        let (template, name) = Issuer::template(iss)?;
+        Some((self.issuers.get(&template)?, name))
+    }
+
     fn look(
         &self,
         token: &str,
@@ -191,7 +200,7 @@ impl Verifier {
         let header = Header::read(&parts.header).ok_or(Refusal::Malformed)?;
         let UnverifiedClaims { iss } =
             serde_json::from_slice(&parts.payload).map_err(|_| Refusal::Malformed)?;
-        let issuer = self.issuers.get(iss.as_ref()).ok_or(Refusal::Malformed)?;
+        let (issuer, name) = self.issuer(&iss).ok_or(Refusal::Malformed)?;
         let profile = &issuer.profile;
         if !issuer.algorithms.contains(&header.algorithm) || !header.is_one_of(&profile.types) {
             return Err(Refusal::Malformed.into());
@@ -214,8 +223,8 @@ impl Verifier {
 
         let audience = profile.audience.as_ref().unwrap_or(&self.audience);
         let claims = Claims::read(&parts.payload, profile, audience).ok_or(Refusal::Malformed)?;
-        let tenant = tenant_of(issuer, claims.tenant.as_deref()).ok_or(Refusal::WrongTenant)?;
-        if own.is_some() && own != tenant {
+        let tenant = tenant_of(issuer, name, claims.tenant.as_deref()).ok_or(Refusal::WrongTenant)?;
+        if own.is_some() && own != tenant.as_ref() {
             return Err(Refusal::WrongTenant.into());
         }
         if !claims.for_us || Owner::parse(&claims.sub).is_err() {
@@ -235,7 +244,7 @@ impl Verifier {
         Ok(Verified {
             issuer: iss.into_owned(),
             subject: claims.sub.into_owned(),
-            tenant: tenant.cloned(),
+            tenant,
             scopes,
             expires_at: Timestamp::from_millis(claims.exp.saturating_mul(1000)),
         })
@@ -271,17 +280,23 @@ fn static_keys(jwks: &[serde_json::Value], algorithms: &[Algorithm]) -> Result<K
 }
 
 /// The tenant a token is for, where its issuer may speak for it: the outer `None` where it may not, the inner one for
-/// the platform.
-fn tenant_of<'v>(issuer: &'v Known, told: Option<&str>) -> Option<Option<&'v Tenant>> {
+/// the platform. `name` is the tenant's in the issuer's own name, where it stands there.
+fn tenant_of(issuer: &Known, name: &str, told: Option<&str>) -> Option<Option<Tenant>> {
+    let silent = issuer.profile.tenant_claim.is_none();
     match &issuer.tenants {
         TenantRule::Platform => told.is_none().then_some(None),
-        TenantRule::One(tenant) => {
-            let silent = issuer.profile.tenant_claim.is_none();
-            (silent || told == Some(tenant.as_str())).then_some(Some(tenant))
-        }
+        TenantRule::One(tenant) => (silent || told == Some(tenant.as_str())).then(|| Some(tenant.clone())),
         TenantRule::Claim(allowed) => {
             let told = told?;
-            allowed.iter().find(|tenant| tenant.as_str() == told).map(Some)
+            allowed
+                .iter()
+                .find(|tenant| tenant.as_str() == told)
+                .cloned()
+                .map(Some)
+        }
+        TenantRule::Named => {
+            let agreed = silent || told == Some(name);
+            Tenant::parse(name).ok().filter(|_| agreed).map(Some)
         }
     }
 }

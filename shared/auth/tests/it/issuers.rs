@@ -191,3 +191,37 @@ fn a_written_down_key_that_its_issuer_cannot_use_is_found_at_the_start() {
         Err(KeyError::Contradiction)
     ));
 }
+
+#[test]
+fn one_server_speaks_for_each_tenant_under_that_tenants_name() {
+    let provider = provider();
+    let issuer = json!({ "issuer": "https://idp.example/{tenant}", "tenants": null, "profile": {
+        "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"] } });
+    let verifier = verifier(provider.described(issuer));
+    let check = |iss: &str, tenant: &str| {
+        let verified = verifier.verify(&provider.token(json!({ "iss": iss, "tenant_id": tenant })), now());
+        verified.map(|verified| verified.tenant.unwrap().to_string())
+    };
+    assert_eq!(
+        check("https://idp.example/initech", "initech"),
+        Ok("initech".to_owned())
+    );
+    for (iss, tenant) in [
+        ("https://idp.example/acme", "globex"),
+        ("https://idp.example/public", "public"),
+        ("https://idp.example/{tenant}", "{tenant}"),
+        ("https://idp.example/", ""),
+        ("https://idp.example/ACME", "ACME"),
+    ] {
+        assert_eq!(check(iss, tenant), Err(Refusal::WrongTenant), "{iss}");
+    }
+    for iss in [
+        "https://idp.example",
+        "https://idp.example/a/acme",
+        "https://idp.example/acme/",
+        "https://idp.example.attacker.example/acme",
+        "acme",
+    ] {
+        assert_eq!(check(iss, "acme"), Err(Refusal::Malformed), "{iss}");
+    }
+}

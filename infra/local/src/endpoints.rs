@@ -12,7 +12,7 @@ use crate::{StartError, folder};
 /// The name of the file in a data folder.
 pub(crate) const FILE: &str = "endpoints.json";
 
-/// Where everything is. It holds a token, so the file is its owner's alone.
+/// Where everything is. It holds a token and passwords, so the file is its owner's alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints {
     /// The gateway in front of every function.
@@ -21,14 +21,13 @@ pub struct Endpoints {
     pub dynamodb: Url,
     /// The registry.
     pub registry: Url,
-    /// The identity provider. There is none yet, so this is `null` rather than an address nobody answers.
-    pub idp: Option<Url>,
+    /// The authorization server; each tenant's issuer lies below it, under the tenant's name.
+    pub idp: Url,
     /// The agents that serve every tenant.
     pub agents: BTreeMap<AgentName, Url>,
     /// The tenants.
     pub tenants: BTreeMap<Tenant, TenantEndpoints>,
-    /// Who can sign in, by tenant. Nobody before there is an identity provider: passwords that no page takes
-    /// would be a lie.
+    /// Who can sign in, by tenant.
     pub users: BTreeMap<Tenant, Vec<DemoUser>>,
     /// Lets its bearer change the registry.
     pub registry_token: String,
@@ -45,7 +44,7 @@ pub struct TenantEndpoints {
     pub agents: BTreeMap<AgentName, Url>,
 }
 
-/// A user of the identity provider, for trying things out.
+/// A user of the authorization server, for trying things out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemoUser {
     /// The name to sign in with.

@@ -82,6 +82,17 @@ impl Shared {
         }))
     }
 
+    pub(crate) fn idp(&self, url: &Url, secrets: &Secrets) -> Router {
+        idp::router(idp::State {
+            url: url.clone(),
+            store: self.store.clone(),
+            keys: secrets.idp.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: idp::Settings::default(),
+        })
+    }
+
     pub(crate) fn weather(&self, url: &Url, open_meteo: Bases) -> Result<Arc<Agent>, StartError> {
         let state = weather_agent::State {
             url: url.clone(),
@@ -96,6 +107,36 @@ impl Shared {
             settings: lively(),
         };
         weather_agent::build(state).map_err(StartError::part("weather agent"))
+    }
+
+    /// Takes the tokens of the tenant's authorization server alone: whoever asks for orders has signed in.
+    pub(crate) fn horizon(
+        &self,
+        own: &Own<'_>,
+        url: &Url,
+        (idp, secrets): (&Url, &Secrets),
+    ) -> Result<Arc<Agent>, StartError> {
+        let part = "Horizon agent";
+        let issuer = idp::issuer(idp, own.name);
+        let trusted = TrustedIssuer {
+            issuer: issuer.clone(),
+            tenant: Some(own.name.clone()),
+            keys: secrets.idp.set().public_jwks(),
+        };
+        let state = horizon_agent::State {
+            url: url.clone(),
+            tenant: own.name.clone(),
+            issuer: Url::parse(&issuer).map_err(StartError::part(part))?,
+            store: self.store.clone(),
+            wake: self.wake.clone(),
+            verifier: Verifier::new(plain(url), vec![trusted]).map_err(StartError::part(part))?,
+            sealer: self.sealer.clone(),
+            outbound: self.outbound.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: lively(),
+        };
+        horizon_agent::build(state).map_err(StartError::part(part))
     }
 
     pub(crate) fn host_agent(&self, own: &Own<'_>, registry: &Url) -> Result<Arc<Agent>, StartError> {

@@ -12,8 +12,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Not here: anything a function decides. There is no identity provider yet, and no endpoint that speaks Secrets
-//! Manager: the functions here get their keys handed over.
+//! Not here: anything a function decides. There is no endpoint that speaks Secrets Manager: the functions here
+//! get their keys handed over.
 
 pub mod cli;
 mod client;
@@ -23,8 +23,10 @@ mod error;
 mod folder;
 mod functions;
 mod gateway;
+mod identity;
 mod index;
 mod options;
+mod orders;
 mod probe;
 mod queue;
 mod registration;

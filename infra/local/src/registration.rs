@@ -1,6 +1,6 @@
 //! Makes the built-in agents known, as anybody would: through the registry's own HTTP API.
 
-use domain::AgentName;
+use domain::{AgentName, Tenant};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
@@ -15,23 +15,32 @@ pub(crate) struct Registrar<'a> {
 }
 
 impl Registrar<'_> {
-    /// Declares the type of an agent that serves every tenant, registers its card, and removes what it was registered
-    /// as under another port.
-    pub(crate) async fn register(&self, type_: &AgentName, agent: &Url) -> Result<(), StartError> {
+    /// Declares the type of an agent, registers its card, and removes what it was registered as under another port.
+    /// The agent serves the tenant alone, or all of them where there is none.
+    pub(crate) async fn register(
+        &self,
+        type_: &AgentName,
+        agent: &Url,
+        tenant: Option<&Tenant>,
+    ) -> Result<(), StartError> {
+        let scope = if tenant.is_some() { "tenant" } else { "global" };
         let client = Client::new().map_err(StartError::part("registration"))?;
         let path = format!("/types/{}", type_);
-        self.call(&client, Method::PUT, &path, Some(json!({"scope": "global"})))
+        self.call(&client, Method::PUT, &path, Some(json!({"scope": scope})))
             .await?;
         let card_url = below(agent, "/.well-known/agent-card.json");
         self.call(
             &client,
             Method::POST,
             "/agents",
-            Some(json!({"cardUrl": card_url})),
+            Some(json!({"cardUrl": card_url, "tenant": tenant})),
         )
         .await?;
 
-        let path = format!("/agents?tag=type:{}", type_);
+        let asked = tenant
+            .map(|tenant| format!("tenant={tenant}"))
+            .unwrap_or_default();
+        let path = format!("/agents?tag=type:{type_}&{asked}");
         let found = self.call(&client, Method::GET, &path, None).await?;
         let found = found.get("agents").and_then(Value::as_array);
         for known in found.into_iter().flatten() {
@@ -40,8 +49,8 @@ impl Registrar<'_> {
             let earlier =
                 Url::parse(text("cardUrl")).is_ok_and(|url| url.path() == card_url.path() && url != card_url);
             if earlier {
-                self.call(&client, Method::DELETE, &format!("/agents/{}", text("id")), None)
-                    .await?;
+                let path = format!("/agents/{}?{asked}", text("id"));
+                self.call(&client, Method::DELETE, &path, None).await?;
             }
         }
         Ok(())

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use auth::{KeyError, Sealer, SigningKey};
-use domain::{AgentName, Entropy, ExposeSecret, SecretString, Tenant};
+use auth::{Algorithm, KeyError, KeySet, Sealer, SigningKey};
+use domain::{AgentName, Entropy, ExposeSecret, SecretString, SystemEntropy, Tenant};
+use idp::Keyring;
 use serde::{Deserialize, Serialize};
 
 use crate::{StartError, folder};
@@ -17,10 +18,12 @@ pub(crate) const FILE: &str = "secrets.json";
 /// The form of the file.
 const VERSION: u32 = 1;
 
-/// Keys and unguessable paths.
+/// Keys, unguessable paths, passwords.
 pub(crate) struct Secrets {
     /// Signs what the platform itself may do.
     pub(crate) platform: Arc<SigningKey>,
+    /// Sign what the authorization server says, whichever tenant it is for.
+    pub(crate) idp: Keyring,
     /// Seal what lies in the tables, newest first.
     pub(crate) sealing: Vec<(String, SecretString)>,
     /// Each tenant's own.
@@ -35,12 +38,27 @@ pub(crate) struct TenantSecrets {
     pub(crate) session: Arc<SigningKey>,
     /// The path of each of its agents.
     pub(crate) slugs: BTreeMap<AgentName, String>,
+    /// What its host proves itself with at the authorization server.
+    pub(crate) client_secret: SecretString,
+    /// Who can sign in, by name.
+    pub(crate) users: BTreeMap<String, Password>,
 }
 
+/// A user's password.
+pub(crate) struct Password {
+    pub(crate) text: SecretString,
+    /// Made just now, so that the database cannot have it yet.
+    pub(crate) is_new: bool,
+}
+
+// What came later than the first form of the file has a default: it is made where it is missing.
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {
     version: u32,
     platform_key: String,
+    /// What [`KeySet`] keeps.
+    #[serde(default)]
+    idp_keys: String,
     sealing_keys: Vec<(String, String)>,
     tenants: BTreeMap<Tenant, StoredTenant>,
     slugs: BTreeMap<AgentName, String>,
@@ -50,6 +68,18 @@ struct Stored {
 struct StoredTenant {
     session_key: String,
     slugs: BTreeMap<AgentName, String>,
+    #[serde(default)]
+    client_secret: String,
+    #[serde(default)]
+    users: BTreeMap<String, StoredPassword>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct StoredPassword {
+    text: String,
+    #[serde(skip)]
+    is_new: bool,
 }
 
 /// Whom there must be secrets for.
@@ -59,6 +89,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) tenant_agents: &'a [AgentName],
     /// Agents that serve every tenant.
     pub(crate) agents: &'a [AgentName],
+    /// The names that users of a tenant sign in with.
+    pub(crate) users: fn(&Tenant) -> &'static [&'static str],
 }
 
 impl Secrets {
@@ -86,17 +118,36 @@ impl Secrets {
 
     /// Reads the file as it is; `None` where there is none.
     pub(crate) fn load(file: &Path) -> Result<Option<Self>, StartError> {
-        read(file)?.map(|stored| Self::of(stored, Some(file))).transpose()
+        let Some(mut stored) = read(file)? else {
+            return Ok(None);
+        };
+        // What a file of an earlier version lacks, only a start needs: it is made up here, and forgotten.
+        let nobody = Wanted {
+            tenants: &[],
+            tenant_agents: &[],
+            agents: &[],
+            users: |_| &[],
+        };
+        stored
+            .complete(&nobody, &SystemEntropy)
+            .map_err(StartError::part("key maker"))?;
+        Self::of(stored, Some(file)).map(Some)
     }
 
     fn of(stored: Stored, file: Option<&Path>) -> Result<Self, StartError> {
+        let damaged = |fault: KeyError| StartError::Damaged {
+            path: file.unwrap_or(Path::new(FILE)).to_owned(),
+            reason: format!("holds a key that cannot be used ({fault})"),
+        };
         let key = |pem: String| {
             SigningKey::from_pem(&SecretString::from(pem))
                 .map(Arc::new)
-                .map_err(|fault| StartError::Damaged {
-                    path: file.unwrap_or(Path::new(FILE)).to_owned(),
-                    reason: format!("holds a key that cannot be used ({fault})"),
-                })
+                .map_err(damaged)
+        };
+        let password = |(name, stored): (String, StoredPassword)| {
+            let StoredPassword { text, is_new } = stored;
+            let text = text.into();
+            (name, Password { text, is_new })
         };
         let tenants = stored.tenants.into_iter().map(|(name, tenant)| {
             let session = key(tenant.session_key)?;
@@ -105,12 +156,15 @@ impl Secrets {
                 TenantSecrets {
                     session,
                     slugs: tenant.slugs,
+                    client_secret: tenant.client_secret.into(),
+                    users: tenant.users.into_iter().map(password).collect(),
                 },
             ))
         });
         Ok(Self {
             tenants: tenants.collect::<Result<_, StartError>>()?,
             platform: key(stored.platform_key)?,
+            idp: Keyring::new(KeySet::from_secret(&stored.idp_keys.into()).map_err(damaged)?),
             sealing: stored
                 .sealing_keys
                 .into_iter()
@@ -132,6 +186,11 @@ impl Stored {
             self.sealing_keys = vec![("k1".to_owned(), sealing)];
             changed = true;
         }
+        if self.idp_keys.is_empty() {
+            let (_, keys) = KeySet::generate(Algorithm::Es256)?;
+            self.idp_keys = keys.expose_secret().to_owned();
+            changed = true;
+        }
         for tenant in wanted.tenants {
             if !self.tenants.contains_key(tenant) {
                 let session_key = new_key()?;
@@ -139,14 +198,26 @@ impl Stored {
                     tenant.clone(),
                     StoredTenant {
                         session_key,
-                        slugs: BTreeMap::new(),
+                        ..StoredTenant::default()
                     },
                 );
                 changed = true;
             }
         }
-        for tenant in self.tenants.values_mut() {
+        for (name, tenant) in &mut self.tenants {
             changed |= add_slugs(&mut tenant.slugs, wanted.tenant_agents, entropy);
+            if tenant.client_secret.is_empty() {
+                let secret = auth::token::random("", entropy);
+                tenant.client_secret = secret.expose_secret().to_owned();
+                changed = true;
+            }
+            for user in (wanted.users)(name) {
+                tenant.users.entry((*user).to_owned()).or_insert_with(|| {
+                    changed = true;
+                    let text = password(entropy);
+                    StoredPassword { text, is_new: true }
+                });
+            }
         }
         changed |= add_slugs(&mut self.slugs, wanted.agents, entropy);
         Ok(changed)
@@ -195,6 +266,17 @@ fn add_slugs(slugs: &mut BTreeMap<AgentName, String>, names: &[AgentName], entro
     changed
 }
 
+/// 80 random bits, in groups that can be typed. Behind argon2 and a throttle nobody finds them by trying.
+fn password(entropy: &dyn Entropy) -> String {
+    let mut bytes = [0; 10];
+    entropy.fill(&mut bytes);
+    let groups: Vec<String> = bytes
+        .chunks(2)
+        .map(|pair| pair.iter().map(|byte| format!("{byte:02x}")).collect())
+        .collect();
+    groups.join("-")
+}
+
 /// 160 random bits: the path of an agent cannot be guessed, and two agents' paths have nothing in common.
 fn slug(entropy: &dyn Entropy) -> String {
     let mut bytes = [0; 20];
@@ -204,8 +286,6 @@ fn slug(entropy: &dyn Entropy) -> String {
 
 #[cfg(test)]
 mod tests {
-    use domain::SystemEntropy;
-
     use super::*;
 
     fn load(file: &Path, tenants: &[&str]) -> Result<Secrets, StartError> {
@@ -218,6 +298,7 @@ mod tests {
             tenants: &tenants,
             tenant_agents: &[host],
             agents: &[weather],
+            users: |_| &["ada"],
         };
         Secrets::load_or_make(Some(file), &wanted, &SystemEntropy)
     }
@@ -247,6 +328,43 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_file_gets_what_it_lacks_and_keeps_what_it_has() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(FILE);
+        let acme = Tenant::parse("acme").unwrap();
+        let before = load(&file, &["acme"]).unwrap();
+        let mut stored: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        stored.as_object_mut().unwrap().remove("idp_keys").unwrap();
+        let tenant = stored["tenants"]["acme"].as_object_mut().unwrap();
+        tenant.remove("client_secret").unwrap();
+        tenant.remove("users").unwrap();
+        let earlier = stored.to_string();
+        std::fs::write(&file, &earlier).unwrap();
+
+        assert!(Secrets::load(&file).unwrap().is_some(), "the commands read it");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), earlier, "and leave it");
+        let first = load(&file, &["acme"]).unwrap();
+        let second = load(&file, &["acme"]).unwrap();
+        assert_eq!(first.slugs, before.slugs);
+        assert_eq!(
+            first.tenants[&acme].session.kid(),
+            before.tenants[&acme].session.kid()
+        );
+        let kept = |secrets: &Secrets| {
+            let tenant = &secrets.tenants[&acme];
+            (
+                secrets.idp.set().public_jwks(),
+                tenant.client_secret.expose_secret().to_owned(),
+                tenant.users["ada"].text.expose_secret().to_owned(),
+            )
+        };
+        assert_eq!(kept(&first), kept(&second));
+        assert_ne!(kept(&first).1, kept(&before).1);
+        assert!(first.tenants[&acme].users["ada"].is_new && !second.tenants[&acme].users["ada"].is_new);
+    }
+
+    #[test]
     fn a_damaged_file_is_told_without_its_content() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join(FILE);
@@ -257,6 +375,7 @@ mod tests {
             "\u{0}",
             r#"{"version":9,"platform_key":"TOPSECRET","sealing_keys":[],"tenants":{},"slugs":{}}"#,
             r#"{"version":1,"platform_key":"TOPSECRET","sealing_keys":[],"tenants":{},"slugs":{}}"#,
+            r#"{"version":1,"platform_key":"","idp_keys":"TOPSECRET","sealing_keys":[],"tenants":{},"slugs":{}}"#,
             r#"{"version":"TOPSECRET"}"#,
         ] {
             std::fs::write(&file, rubbish).unwrap();

@@ -27,7 +27,9 @@ use crate::gateway::Gateway;
 use crate::queue::{self, AgentWork, Workers};
 use crate::registration::Registrar;
 use crate::secrets::{self, Secrets, Wanted};
-use crate::{Data, Endpoints, Live, Options, StartError, TenantEndpoints, endpoints, index, sandbox};
+use crate::{
+    Data, Endpoints, Live, Options, StartError, TenantEndpoints, endpoints, identity, index, orders, sandbox,
+};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -77,12 +79,17 @@ impl System {
         let names = Names::new().map_err(StartError::part("list of agents"))?;
         let wanted = Wanted {
             tenants: &options.tenants,
-            tenant_agents: std::slice::from_ref(&names.host),
+            tenant_agents: &[names.host.clone(), names.horizon.clone()],
             agents: std::slice::from_ref(&names.weather),
+            users: identity::demo_users,
         };
         let secrets = Secrets::load_or_make(file(secrets::FILE).as_deref(), &wanted, &*options.entropy)?;
         let database = Database::start(file(DATABASE).as_deref()).await?;
         let (endpoints, registry_token) = plan(&options, &listener, &database, &secrets)?;
+        for own in owned(&endpoints, &secrets) {
+            identity::set_up(&database.store, &own, &*options.entropy).await?;
+            orders::set_up(&database.store, &own, &*options.clock).await?;
+        }
         let (door, queue) = queue::channel();
         let (stop, stopped) = watch::channel(false);
         let shared = Shared::new(
@@ -135,7 +142,12 @@ impl System {
             token: token.expose_secret(),
         };
         for (name, url) in &self.endpoints.agents {
-            registrar.register(name, url).await?;
+            registrar.register(name, url, None).await?;
+        }
+        for (tenant, own) in &self.endpoints.tenants {
+            for (name, url) in &own.agents {
+                registrar.register(name, url, Some(tenant)).await?;
+            }
         }
         lists.iter().try_for_each(|list| self.endpoints.write(list))
     }
@@ -174,6 +186,7 @@ impl System {
 /// The names that agents have in keys.
 struct Names {
     host: AgentName,
+    horizon: AgentName,
     weather: AgentName,
 }
 
@@ -181,6 +194,7 @@ impl Names {
     fn new() -> Result<Self, InvalidId> {
         Ok(Self {
             host: AgentName::parse("host")?,
+            horizon: AgentName::parse(horizon_agent::NAME)?,
             weather: AgentName::parse(weather_agent::NAME)?,
         })
     }
@@ -260,12 +274,14 @@ fn plan(
     let token = token.map_err(StartError::part("registry's token"))?;
     let endpoints = Endpoints {
         agents: agents(&secrets.slugs),
-        users: options
-            .tenants
-            .iter()
-            .map(|name| (name.clone(), Vec::new()))
+        users: tenants
+            .keys()
+            .filter_map(|name| {
+                let users = &secrets.tenants.get(name)?.users;
+                Some((name.clone(), identity::listed(users)))
+            })
             .collect(),
-        idp: None,
+        idp: below(&gateway, "/idp"),
         dynamodb: database.url.clone(),
         registry_token: token.expose_secret().to_owned(),
         gateway,
@@ -273,6 +289,18 @@ fn plan(
         tenants,
     };
     Ok((endpoints, token))
+}
+
+/// Every tenant with all that is its own.
+fn owned<'a>(endpoints: &'a Endpoints, secrets: &'a Secrets) -> impl Iterator<Item = Own<'a>> {
+    endpoints.tenants.iter().filter_map(|(name, endpoints)| {
+        let secrets = secrets.tenants.get(name)?;
+        Some(Own {
+            name,
+            endpoints,
+            secrets,
+        })
+    })
 }
 
 /// Builds every function and puts it at its address.
@@ -286,6 +314,7 @@ fn assemble(
     let mut gateway = Gateway::default();
     let mut workers = Workers::new();
     gateway.mount(endpoints.registry.path(), shared.registry(&endpoints.registry)?)?;
+    gateway.mount(endpoints.idp.path(), shared.idp(&endpoints.idp, secrets))?;
     gateway.mount(
         "/sandbox/open-meteo",
         sandbox::open_meteo::open_meteo(options.clock.clone()),
@@ -301,15 +330,8 @@ fn assemble(
         gateway.mount(url.path(), weather_agent::router(&agent))?;
         workers.insert((names.weather.clone(), None), Arc::new(AgentWork(agent)));
     }
-    for (name, tenant) in &endpoints.tenants {
-        let Some(own) = secrets.tenants.get(name) else {
-            continue;
-        };
-        let own = Own {
-            name,
-            endpoints: tenant,
-            secrets: own,
-        };
+    for own in owned(endpoints, secrets) {
+        let (name, tenant) = (own.name, own.endpoints);
         let host = shared.host_agent(&own, &endpoints.registry)?;
         gateway.mount(
             tenant.host_agent.path(),
@@ -319,6 +341,14 @@ fn assemble(
             (names.host.clone(), Some(name.clone())),
             Arc::new(AgentWork(host)),
         );
+        if let Some(url) = tenant.agents.get(&names.horizon) {
+            let agent = shared.horizon(&own, url, (&endpoints.idp, secrets))?;
+            gateway.mount(url.path(), horizon_agent::router(&agent))?;
+            workers.insert(
+                (names.horizon.clone(), Some(name.clone())),
+                Arc::new(AgentWork(agent)),
+            );
+        }
         gateway.mount_below(
             tenant.base.path(),
             "/api/webhook/",

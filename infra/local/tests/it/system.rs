@@ -4,6 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use auth::{Grant, KeySet};
+use domain::{Clock, ExposeSecret, SystemClock, SystemEntropy};
 use local::{Data, Options, StartError, System};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -105,15 +107,26 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     slug(&mut list["agents"]["weather"]);
     slug(&mut list["tenants"]["acme"]["host_agent"]);
     slug(&mut list["tenants"]["globex"]["host_agent"]);
+    slug(&mut list["tenants"]["acme"]["agents"]["horizon"]);
+    slug(&mut list["tenants"]["globex"]["agents"]["horizon"]);
     assert!(
         slugs
             .iter()
             .all(|slug| slug.len() == 40 && slug.bytes().all(|b| b.is_ascii_hexdigit()))
     );
+    slugs.sort();
     slugs.dedup();
-    assert_eq!(slugs.len(), 3);
+    assert_eq!(slugs.len(), 5);
 
     let gateway = system.endpoints().gateway.as_str();
+    for (tenant, names) in [("acme", ["ada", "alan"]), ("globex", ["george", "grace"])] {
+        for (index, name) in names.iter().enumerate() {
+            let user = &mut list["users"][tenant][index];
+            assert_eq!(user["username"].take(), *name);
+            assert_eq!(user["password"].take().as_str().unwrap().len(), 24);
+        }
+    }
+    let user = json!({"username": null, "password": null});
     let token = list["registry_token"].take();
     assert_eq!(token.as_str().unwrap().split('.').count(), 3);
     assert!(
@@ -129,13 +142,13 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             "gateway": gateway,
             "dynamodb": null,
             "registry": format!("{gateway}registry"),
-            "idp": null,
+            "idp": format!("{gateway}idp"),
             "agents": {"weather": null},
             "tenants": {
-                "acme": {"base": format!("{gateway}t/acme"), "host_agent": null, "agents": {}},
-                "globex": {"base": format!("{gateway}t/globex"), "host_agent": null, "agents": {}},
+                "acme": {"base": format!("{gateway}t/acme"), "host_agent": null, "agents": {"horizon": null}},
+                "globex": {"base": format!("{gateway}t/globex"), "host_agent": null, "agents": {"horizon": null}},
             },
-            "users": {"acme": [], "globex": []},
+            "users": {"acme": [user, user], "globex": [user, user]},
             "registry_token": null,
         })
     );
@@ -159,6 +172,7 @@ async fn a_restart_keeps_addresses_and_state() {
     let took = begun.elapsed();
     let after = second.endpoints().clone();
     assert_eq!((&after.agents, &after.tenants), (&before.agents, &before.tenants));
+    assert_eq!((&after.idp, &after.users), (&before.idp, &before.users));
     assert_eq!(
         global_cards(&after).await.len(),
         1,
@@ -190,6 +204,86 @@ async fn a_restart_keeps_addresses_and_state() {
         "not where it was"
     );
     elsewhere.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let system = System::start(kept(place.path(), 0)).await.unwrap();
+    let endpoints = system.endpoints();
+    let secrets = std::fs::read_to_string(place.path().join("secrets.json")).unwrap();
+    let secrets: Value = serde_json::from_str(&secrets).unwrap();
+    let keys = KeySet::from_secret(&secrets["idp_keys"].as_str().unwrap().into()).unwrap();
+    let agents: Vec<String> = endpoints
+        .tenants
+        .values()
+        .map(|tenant| tenant.agents.values().next().unwrap().to_string())
+        .collect();
+    for (place, name) in endpoints.tenants.keys().enumerate() {
+        let issuer = format!("{}/{name}", endpoints.idp);
+        let metadata = json(format!("{issuer}/.well-known/openid-configuration"), None).await;
+        assert_eq!(metadata["issuer"], issuer);
+
+        let (own, others) = (&agents[place], &agents[1 - place]);
+        let secret = secrets["tenants"][name.as_str()]["client_secret"].as_str();
+        let asked = crate::http::request(
+            reqwest::Method::POST,
+            metadata["token_endpoint"].as_str().unwrap(),
+        )
+        .basic_auth("host", secret)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(format!(
+            "grant_type=client_credentials&scope=tasks&resource={own}"
+        ));
+        let answer: Value = asked.send().await.unwrap().json().await.unwrap();
+        let client = answer["access_token"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"));
+        let grant = Grant {
+            issuer: &issuer,
+            subject: "user-of-the-tenant",
+            tenant: Some(name),
+            audience: own,
+            scopes: &["tasks", "orders:read"],
+            lifetime: Duration::from_secs(60),
+        };
+        let token = keys
+            .current()
+            .sign(&grant, SystemClock.now(), &SystemEntropy)
+            .unwrap();
+        let token = token.expose_secret();
+
+        let ask = async |agent: &str, token: &str| {
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {
+                "messageId": "11111111-1111-4111-8111-111111111111", "role": "ROLE_USER",
+                "parts": [{"text": "Where is order 1001?"}],
+            }}});
+            let sent = crate::http::request(reqwest::Method::POST, agent)
+                .bearer_auth(token)
+                .header("a2a-version", "1.0")
+                .json(&call);
+            let answer = sent.send().await.unwrap();
+            (answer.status(), answer.text().await.unwrap())
+        };
+        let (status, said) = ask(own, token).await;
+        let item = ["Rocket skates (demo)", "Weather balloon (demo)"][place];
+        assert!(status == StatusCode::OK && said.contains(item), "{status} {said}");
+        assert_eq!(ask(others, token).await.0, StatusCode::UNAUTHORIZED);
+        let (status, said) = ask(own, client).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "a client has no orders: {said}");
+        let chats = system.token(name.as_str(), "ada", own).unwrap();
+        assert_eq!(ask(own, &chats).await.0, StatusCode::UNAUTHORIZED);
+
+        let found = json(
+            format!("{}/agents?tag=type:horizon&tenant={name}", endpoints.registry),
+            Some(&endpoints.registry_token),
+        )
+        .await;
+        let found = found["agents"].as_array().unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0]["cardUrl"], format!("{own}/.well-known/agent-card.json"));
+    }
+    system.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,58 @@
+//! The authorization server of the local system: who there is, and the client of each tenant's host.
+
+use std::collections::BTreeMap;
+
+use domain::{Entropy, ExposeSecret, Tenant};
+use idp::{NewClient, NewUser, provision};
+use store::Store;
+
+use crate::functions::Own;
+use crate::secrets::Password;
+use crate::{DemoUser, StartError};
+
+/// The names that users of a tenant sign in with.
+pub(crate) fn demo_users(tenant: &Tenant) -> &'static [&'static str] {
+    match tenant.as_str() {
+        "acme" => &["ada", "alan"],
+        "globex" => &["grace", "george"],
+        _ => &["demo"],
+    }
+}
+
+/// Sets a tenant up; doing it again changes nothing but what is different now. Passwords are hashed only where the
+/// database cannot have them: that is slow on purpose, and a start should not be.
+pub(crate) async fn set_up(store: &Store, own: &Own<'_>, entropy: &dyn Entropy) -> Result<(), StartError> {
+    let mut users = Vec::new();
+    for (name, password) in &own.secrets.users {
+        let found = store.identity().find_user(own.name, name).await;
+        let known = found.map_err(StartError::part("authorization server"))?.is_some();
+        if !known || password.is_new {
+            users.push(NewUser {
+                username: name.clone(),
+                display_name: display_name(name),
+                password: password.text.clone(),
+            });
+        }
+    }
+    let host = NewClient::host(&own.endpoints.base, own.secrets.client_secret.clone());
+    provision(store, own.name, &[host], &users, entropy)
+        .await
+        .map_err(StartError::part("authorization server"))
+}
+
+/// Who can sign in, as the list of endpoints says it.
+pub(crate) fn listed(users: &BTreeMap<String, Password>) -> Vec<DemoUser> {
+    users
+        .iter()
+        .map(|(name, password)| DemoUser {
+            username: name.clone(),
+            password: password.text.expose_secret().to_owned(),
+        })
+        .collect()
+}
+
+fn display_name(username: &str) -> String {
+    let mut letters = username.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

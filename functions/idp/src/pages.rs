@@ -96,7 +96,7 @@ pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &st
     let back = Url::parse(&asked.reply.redirect_uri);
     let back = back.as_ref().ok().and_then(Url::host_str);
     let body = html! {
-        h1 { "Allow " (client) "?" }
+        h1 { "Allow access?" }
         p.quiet { "You are signed in as " strong { (username) } "." }
         p { strong { (client) } " asks to:" }
         ul { @for scope in wanted { li { (scope.words) } } }
@@ -111,11 +111,10 @@ pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &st
             }
         }
     };
-    let title = format!("Allow {client}?");
     page(
         StatusCode::OK,
         here.tenant.as_str(),
-        &title,
+        "Allow access?",
         Some(&asked.reply.redirect_uri),
         &body,
     )

@@ -1,1 +1,87 @@
-//! Leads a user to a provider's consent and takes its answer.
+//! Leads a user to a provider's consent and takes the provider's answer, for one tenant.
+//!
+//! | route | |
+//! |---|---|
+//! | `GET /connect/{id}` | follows a request for consent: to the provider, with PKCE and a state that is good once |
+//! | `GET /callback` | the provider's answer: the grant is stored sealed, and the task that waits is woken |
+//!
+//! A link grants nothing to whoever holds it. In the browser with the starter's own session the grant is the starter's
+//! at once; in any other (a terminal's user has no session in one) the page shows a short code, and nothing is granted
+//! before the starter types it in the chat. The answer must come back to the browser that left, with the state it left
+//! with, from the issuer it was sent to.
+//!
+//! What else the task does is the host's to decide. Whatever is wrong is a page that says what to do next, and grants
+//! nothing. Before a code is exchanged the waiting task is due in the table, so that it goes on even where this process
+//! ends before the wake is on the queue.
+
+mod answer;
+mod browser;
+mod callback;
+mod config;
+mod connect;
+mod id_token;
+mod page;
+mod request;
+mod waiting;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::WakeDoor;
+use auth::Sealer;
+use axum::Router;
+use axum::routing::get;
+use domain::{Clock, Entropy, Tenant};
+use edge::Front;
+use outbound::Outbound;
+use outbound::oauth::Providers;
+use store::Store;
+use url::Url;
+
+pub use config::{Config, StartError};
+
+/// How long the code that is typed back is good.
+pub const CODE_TTL: Duration = Duration::from_secs(600);
+
+/// What the function works with.
+pub struct Desk {
+    /// The one tenant it serves.
+    pub tenant: Tenant,
+    /// The tenant's base URL; the redirect URI is `callback` below it.
+    pub base: Url,
+    /// The tables.
+    pub store: Store,
+    /// Seals grants.
+    pub sealer: Arc<Sealer>,
+    /// The providers that know us.
+    pub providers: Providers,
+    /// The way to them.
+    pub outbound: Outbound,
+    /// The queue of the agent whose task waits.
+    pub wake: Arc<dyn WakeDoor>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// What the function works with, under the name every function has for it.
+pub type State = Desk;
+
+/// The whole function, paths relative to the tenant's base.
+pub fn router(state: State) -> Router {
+    let front = Front {
+        clock: state.clock.clone(),
+        entropy: state.entropy.clone(),
+        function: "oauth_callback",
+    };
+    let routes = Router::new()
+        .route("/connect/page.css", get(page::style))
+        .route("/connect/{id}", get(connect::connect))
+        .route("/callback", get(callback::callback))
+        .with_state(Arc::new(state));
+    edge::front(routes, front)
+}
+
+#[cfg(test)]
+mod tests;

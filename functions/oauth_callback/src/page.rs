@@ -1,0 +1,315 @@
+//! What people see: one small page, without scripts, that says what happened and what to do next.
+
+use axum::response::{Html, IntoResponse, Response};
+use domain::{ExposeSecret, SecretString};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use outbound::oauth::OAuthError;
+use store::StoreError;
+use url::Url;
+
+use crate::Desk;
+
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
+
+/// What a request ends with, where it is no redirect. `again` is the link to begin anew with.
+#[derive(Debug)]
+pub(crate) enum Page {
+    /// Granted.
+    Connected { scopes: Vec<String> },
+    /// Granted in another browser than the starter's: this code is to be typed in the chat.
+    Code { code: SecretString },
+    /// Refused by the user just now.
+    Declined,
+    /// Refused before.
+    Denied,
+    /// Granted before.
+    Used,
+    /// The link's time is over; its task still waits, or does not.
+    Expired { waits: bool },
+    /// The task is over.
+    NotNeeded,
+    /// No such link.
+    Unknown,
+    /// The starter's own browser is on its way already.
+    Elsewhere,
+    /// Too many follow the link at once.
+    Busy,
+    /// No answer of a provider.
+    Rubbish,
+    /// An answer to no question that is open.
+    Stale { again: Option<Url> },
+    /// An answer in another browser than the one that left.
+    OtherBrowser { again: Option<Url> },
+    /// An answer of somebody else.
+    OtherIssuer { again: Option<Url> },
+    /// The provider cannot be asked now.
+    Unreachable { again: Option<Url> },
+    /// The provider does not do what it should.
+    Unusable { again: Option<Url> },
+    /// The tables are out of reach.
+    Unavailable,
+    /// Our own fault.
+    Failed,
+}
+
+/// What stands on a page.
+struct Text {
+    status: StatusCode,
+    title: &'static str,
+    say: &'static str,
+    then: &'static str,
+}
+
+impl Page {
+    /// The page for a provider that did not do what it was asked.
+    pub(crate) fn of_provider(error: &OAuthError, again: Option<Url>) -> Self {
+        tracing::warn!(
+            error = error as &dyn std::error::Error,
+            "the provider did not do what it was asked"
+        );
+        if error.is_retryable() {
+            Self::Unreachable { again }
+        } else {
+            Self::Unusable { again }
+        }
+    }
+
+    fn text(&self) -> Text {
+        let text = |status, title, say, then| Text {
+            status,
+            title,
+            say,
+            then,
+        };
+        match self {
+            Self::Connected { .. } => text(
+                StatusCode::OK,
+                "You are connected",
+                "Thank you. Your task goes on by itself.",
+                "You can close this page.",
+            ),
+            Self::Code { .. } => text(
+                StatusCode::OK,
+                "One more step",
+                "Type this code in the chat where you started. Nothing is granted before that.",
+                "Only do so if you started this yourself: whoever gets the code can act for you. It is good for ten \
+                 minutes, and once.",
+            ),
+            Self::Declined | Self::Denied => text(
+                match self {
+                    Self::Declined => StatusCode::OK,
+                    _ => StatusCode::GONE,
+                },
+                "Nothing was granted",
+                "You did not agree, so the task goes on without it.",
+                "If that was a mistake, ask for it once more in the chat.",
+            ),
+            Self::Used => text(
+                StatusCode::GONE,
+                "This link has been used",
+                "You agreed to this before; there is nothing left to do here.",
+                "You can close this page.",
+            ),
+            Self::Expired { waits: true } => text(
+                StatusCode::GONE,
+                "This link has run out",
+                "Your task still waits. It gets a fresh link in the chat in a moment.",
+                "Go back to the chat and follow that one.",
+            ),
+            Self::Expired { waits: false } => text(
+                StatusCode::GONE,
+                "This link has run out",
+                "The task it belongs to no longer waits for it.",
+                "Ask for it once more in the chat.",
+            ),
+            Self::NotNeeded => text(
+                StatusCode::GONE,
+                "This is no longer needed",
+                "The task it belongs to is over.",
+                "You can close this page.",
+            ),
+            Self::Unknown => text(
+                StatusCode::NOT_FOUND,
+                "There is no such link",
+                "It may have been cut off, or it is very old.",
+                "Go back to the chat and follow the link there.",
+            ),
+            Self::Elsewhere => text(
+                StatusCode::CONFLICT,
+                "This is under way in another browser",
+                "The person who started it is answering it there.",
+                "If that was you, go on in that browser.",
+            ),
+            Self::Busy => text(
+                StatusCode::CONFLICT,
+                "This link was opened several times at once",
+                "Nothing was granted.",
+                "Go back to the chat and follow the link there once more.",
+            ),
+            Self::Rubbish => text(
+                StatusCode::BAD_REQUEST,
+                "This page needs an answer",
+                "Services send you here after you have signed in. What arrived is no such answer; nothing was granted.",
+                "Go back to the chat and follow the link there.",
+            ),
+            Self::Stale { .. } => text(
+                StatusCode::BAD_REQUEST,
+                "This answer is not expected",
+                "It was used before, or it belongs to a sign-in that was started anew since. Nothing was granted.",
+                "Go on in the newest page, or begin once more.",
+            ),
+            Self::OtherBrowser { .. } => text(
+                StatusCode::FORBIDDEN,
+                "This is not the browser it began in",
+                "To keep others from acting in your name, the answer counts only in the browser that asked. Nothing was \
+                 granted.",
+                "Begin once more, and finish in the same browser.",
+            ),
+            Self::OtherIssuer { .. } => text(
+                StatusCode::BAD_REQUEST,
+                "The answer came from somewhere else",
+                "You were sent to one service, and another answered. Nothing was granted.",
+                "Begin once more.",
+            ),
+            Self::Unreachable { .. } => text(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The service does not answer",
+                "The service you are to sign in at cannot be reached at the moment. Nothing was granted.",
+                "Try again in a minute.",
+            ),
+            Self::Unusable { .. } => text(
+                StatusCode::BAD_GATEWAY,
+                "The service did not agree",
+                "The service you are to sign in at did not complete it. Nothing was granted.",
+                "Begin once more; if it stays so, tell whoever runs this.",
+            ),
+            Self::Unavailable => text(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Not available at the moment",
+                "Nothing was granted.",
+                "Try the link in the chat again in a minute.",
+            ),
+            Self::Failed => text(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Something went wrong here",
+                "Nothing was granted.",
+                "Try the link in the chat again; if it stays so, tell whoever runs this.",
+            ),
+        }
+    }
+
+    fn again(&self) -> Option<&Url> {
+        match self {
+            Self::Stale { again }
+            | Self::OtherBrowser { again }
+            | Self::OtherIssuer { again }
+            | Self::Unreachable { again }
+            | Self::Unusable { again } => again.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The page as an answer.
+    pub(crate) fn respond(self, desk: &Desk, headers: &HeaderMap) -> Response {
+        let text = self.text();
+        let mut more = String::new();
+        if let Self::Code { code } = &self {
+            more = format!("<p class=\"code\"><code>{}</code></p>", code.expose_secret());
+        }
+        if let Self::Connected { scopes } = &self
+            && !scopes.is_empty()
+        {
+            let list: String = scopes
+                .iter()
+                .map(|scope| format!("<li><code>{}</code></li>", escaped(scope)))
+                .collect();
+            more = format!("<p>What you agreed to:</p><ul>{list}</ul>");
+        }
+        if text.status.is_server_error()
+            && let Some(id) = headers.get("x-request-id").and_then(|id| id.to_str().ok())
+        {
+            more = format!("<p class=\"soft\">Request <code>{}</code></p>", escaped(id));
+        }
+        let base = escaped(desk.base.path().trim_end_matches('/'));
+        let mut links = String::new();
+        if let Some(again) = self.again() {
+            links = format!(
+                "<a class=\"main\" href=\"{}\">Begin once more</a> ",
+                escaped(again.as_str())
+            );
+        }
+        let html = format!(
+            include_str!("page.html"),
+            base = base,
+            tenant = desk.tenant,
+            mark = match self {
+                Self::Connected { .. } => "good",
+                Self::Code { .. } => "wait",
+                _ => "none",
+            },
+            title = text.title,
+            say = text.say,
+            more = more,
+            then = text.then,
+            links = links,
+        );
+        let mut response = (text.status, Html(html)).into_response();
+        for (name, value) in [
+            (CACHE_CONTROL, "no-store"),
+            (CONTENT_SECURITY_POLICY, POLICY),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+        ] {
+            response
+                .headers_mut()
+                .insert(name, HeaderValue::from_static(value));
+        }
+        if text.status == StatusCode::SERVICE_UNAVAILABLE {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static("30"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Page {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Throttled { .. } | StoreError::Unavailable { .. } => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the tables are out of reach"
+                );
+                Self::Unavailable
+            }
+            _ => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the request failed");
+                Self::Failed
+            }
+        }
+    }
+}
+
+pub(crate) async fn style() -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/css; charset=utf-8"),
+        (CACHE_CONTROL, "max-age=3600"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, include_str!("page.css")).into_response()
+}
+
+/// Text that may stand between tags and in attributes.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}

@@ -1,0 +1,5 @@
+//! The whole function, in-process, over real tables and against an identity provider that can misbehave.
+
+mod flow;
+mod refusals;
+mod world;

@@ -9,7 +9,7 @@ use axum::Router;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use host_agent::{Directory, Patience};
 use llm::Rules;
-use outbound::oauth::Providers;
+use outbound::oauth::{OAuthClient, Provider, Providers};
 use outbound::open_meteo::Bases;
 use outbound::{Outbound, Policy};
 use store::Store;
@@ -139,7 +139,12 @@ impl Shared {
         horizon_agent::build(state).map_err(StartError::part(part))
     }
 
-    pub(crate) fn host_agent(&self, own: &Own<'_>, registry: &Url) -> Result<Arc<Agent>, StartError> {
+    pub(crate) fn host_agent(
+        &self,
+        own: &Own<'_>,
+        registry: &Url,
+        idp: &Url,
+    ) -> Result<Arc<Agent>, StartError> {
         let parts = host_agent::Parts {
             tenant: own.name.clone(),
             url: own.endpoints.host_agent.clone(),
@@ -157,7 +162,7 @@ impl Shared {
             entropy: self.entropy.clone(),
             patience: Patience::default(),
             enabled: true,
-            providers: Providers::new(),
+            providers: own.providers(idp),
             settings: lively(),
         };
         Ok(host_agent::build(parts)
@@ -185,6 +190,20 @@ impl Shared {
         })
     }
 
+    pub(crate) fn oauth_callback(&self, own: &Own<'_>, idp: &Url) -> Router {
+        oauth_callback::router(oauth_callback::State {
+            tenant: own.name.clone(),
+            base: own.endpoints.base.clone(),
+            store: self.store.clone(),
+            sealer: self.sealer.clone(),
+            providers: own.providers(idp),
+            outbound: self.outbound.clone(),
+            wake: self.wake.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+        })
+    }
+
     pub(crate) fn chat_api(&self, own: &Own<'_>, host: &AgentName) -> Router {
         chat_api::router(chat_api::State {
             tenant: own.name.clone(),
@@ -206,6 +225,18 @@ pub(crate) struct Own<'a> {
     pub(crate) name: &'a Tenant,
     pub(crate) endpoints: &'a TenantEndpoints,
     pub(crate) secrets: &'a TenantSecrets,
+}
+
+impl Own<'_> {
+    /// Where its host is a client: at the tenant's own authorization server.
+    fn providers(&self, idp: &Url) -> Providers {
+        let client = OAuthClient {
+            id: idp::HOST_CLIENT.to_owned(),
+            secret: self.secrets.client_secret.clone(),
+        };
+        let issuer = idp::issuer(idp, self.name);
+        Providers::from([("idp".to_owned(), Provider { issuer, client })])
+    }
 }
 
 /// The text of a URL as it stands in tokens: issuers and audiences are compared to the letter.

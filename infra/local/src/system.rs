@@ -332,7 +332,7 @@ fn assemble(
     }
     for own in owned(endpoints, secrets) {
         let (name, tenant) = (own.name, own.endpoints);
-        let host = shared.host_agent(&own, &endpoints.registry)?;
+        let host = shared.host_agent(&own, &endpoints.registry, &endpoints.idp)?;
         gateway.mount(
             tenant.host_agent.path(),
             host_agent::router(host_agent::State { agent: host.clone() }),
@@ -354,6 +354,10 @@ fn assemble(
             "/api/webhook/",
             shared.webhook_receiver(name, &names.host),
         )?;
+        for below in ["/connect/", "/callback"] {
+            let callback = shared.oauth_callback(&own, &endpoints.idp);
+            gateway.mount_below(tenant.base.path(), below, callback)?;
+        }
         gateway.mount(tenant.base.path(), shared.chat_api(&own, &names.host))?;
     }
     Ok((gateway, workers))

@@ -53,6 +53,13 @@ async fn every_part_answers_once_it_has_started() {
             format!("{}/api/webhook/tasks", tenant.base),
         );
         assert_eq!(webhook.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+        for path in ["connect/nothing", "callback", "callback?code=x&state=y"] {
+            let (status, page) = get(format!("{}/{path}", tenant.base)).await;
+            assert!(
+                status.is_client_error() && page.contains("<html"),
+                "{path} {status} {page}"
+            );
+        }
     }
     let weather = endpoints.agents.values().next().unwrap();
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use auth::{Algorithm, Issuer, JwksCache, KeySource, NoKeys, SigningKey, Verifier};
+use auth::{Algorithm, Issuer, JwksCache, SigningKey, Verifier};
 use domain::{SecretString, Timestamp};
 use serde::Deserialize;
 
@@ -62,18 +62,6 @@ pub(crate) fn key(algorithm: Algorithm) -> (SigningKey, SecretString) {
     (key, pem)
 }
 
-/// A cache that nobody should need.
-pub(crate) fn nothing_fetched() -> std::sync::Arc<JwksCache> {
-    struct Nobody;
-    #[async_trait::async_trait]
-    impl KeySource for Nobody {
-        async fn fetch(&self, _: &url::Url) -> Result<serde_json::Value, NoKeys> {
-            Err(NoKeys)
-        }
-    }
-    JwksCache::new(std::sync::Arc::new(Nobody))
-}
-
 #[test]
 fn the_template_can_be_copied_as_it_is() {
     let template = read("test_config.example.toml").unwrap();
@@ -85,7 +73,7 @@ fn recorded_tokens_of_real_providers_are_good_at_their_time() {
     for recorded in &config().recorded {
         let issuer: Issuer = serde_json::from_str(&recorded.issuer).unwrap();
         let verifier =
-            Verifier::with_issuers(recorded.audience.clone(), vec![issuer], &nothing_fetched()).unwrap();
+            Verifier::with_issuers(recorded.audience.clone(), vec![issuer], &JwksCache::offline()).unwrap();
         let at = Timestamp::parse(&recorded.at).unwrap();
         let verified = verifier.verify(&recorded.token, at).unwrap();
         assert_eq!(verified.tenant.unwrap().as_str(), recorded.tenant);

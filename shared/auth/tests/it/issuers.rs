@@ -1,11 +1,11 @@
 //! Issuers that are not ours: their claims, their tenants, their algorithms.
 
-use auth::{Algorithm, Issuer, KeyError, Refusal, SigningKey, Verifier};
+use auth::{Algorithm, Issuer, JwksCache, KeyError, Refusal, SigningKey, Verifier};
 use domain::{Scopes, Tenant};
 use jsonwebtoken::{EncodingKey, Header};
 use serde_json::{Value, json};
 
-use crate::config::{key, nothing_fetched};
+use crate::config::key;
 use crate::signed::{AGENT, now, verifier};
 
 const LOGIN: &str = "https://login.example/";
@@ -157,7 +157,7 @@ fn a_written_down_key_that_its_issuer_cannot_use_is_found_at_the_start() {
             .into_iter()
             .map(|issuer| serde_json::from_value(issuer).unwrap())
             .collect();
-        Verifier::with_issuers(AGENT.into(), issuers, &nothing_fetched()).map(drop)
+        Verifier::with_issuers(AGENT.into(), issuers, &JwksCache::offline()).map(drop)
     };
     let mut weak = provider.key.public_jwk();
     weak["e"] = "Aw".into();

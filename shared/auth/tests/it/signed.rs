@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use auth::{AccessToken, Algorithm, IdToken, Issuer, KeySet, Refusal, Verifier};
+use auth::{AccessToken, Algorithm, IdToken, Issuer, JwksCache, KeySet, Refusal, Verifier};
 use domain::{ExposeSecret as _, SystemEntropy, Tenant, Timestamp};
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use serde_json::{Value, json};
 
-use crate::config::{key, nothing_fetched};
+use crate::config::key;
 
 pub(crate) const ISSUER: &str = "https://idp.example/acme";
 pub(crate) const AGENT: &str = "https://agents.example/horizon";
@@ -19,7 +19,7 @@ pub(crate) fn now() -> Timestamp {
 /// The verifier of one issuer with the given fields.
 pub(crate) fn verifier(issuer: Value) -> Verifier {
     let issuer: Issuer = serde_json::from_value(issuer).unwrap();
-    Verifier::with_issuers(AGENT.into(), vec![issuer], &nothing_fetched()).unwrap()
+    Verifier::with_issuers(AGENT.into(), vec![issuer], &JwksCache::offline()).unwrap()
 }
 
 #[test]

@@ -91,6 +91,7 @@ async function answering(start) {
     open.progress = '';
     if (open === chat) draw();
     list().catch(say);
+    connected().catch(say);
   }
 }
 
@@ -129,6 +130,7 @@ async function reload(open) {
   if (open !== chat || open.answering) return;
   open.messages = messages;
   draw();
+  await connected();
 }
 
 // ---- Drawing ------------------------------------------------------------------------------------
@@ -189,6 +191,9 @@ function card(task, open) {
   const top = make('div', { className: 'top' },
     make('span', { className: 'title', textContent: task.agentName || task.agentType || task.title || 'Task' }), badge);
   const row = make('div', { className: 'row' }, details(task, open));
+  if (task.authUrl) {
+    row.append(make('a', { className: 'connect', href: task.authUrl, target: '_blank', rel: 'noopener', textContent: 'Connect' }));
+  }
   if (!over(task.state)) {
     row.append(make('button', { type: 'button', textContent: 'Cancel', onclick: () => cancel(task) }));
   }
@@ -238,6 +243,27 @@ async function cancel(task) {
   } catch (problem) { say(problem); }
 }
 
+// ---- Connected accounts -------------------------------------------------------------------------
+
+async function connected() {
+  const { connections } = await (await call('connections')).json();
+  at('connected').hidden = !connections.length;
+  at('connections').replaceChildren(...connections.map(({ provider, account }) => {
+    const name = account ? `${provider} · ${account}` : provider;
+    const end = make('button', { type: 'button', textContent: 'Disconnect', onclick: () => disconnect(provider) });
+    end.setAttribute('aria-label', `Disconnect ${name}`);
+    return make('li', {}, make('span', { textContent: name, title: name }), end);
+  }));
+}
+
+async function disconnect(provider) {
+  try {
+    await call(`connections/${encodeURIComponent(provider)}`, { method: 'DELETE' });
+    say();
+    await connected();
+  } catch (problem) { say(problem); }
+}
+
 // ---- Chats --------------------------------------------------------------------------------------
 
 async function list() {
@@ -257,7 +283,7 @@ async function show() {
   say();
   draw();
   prompt.focus();
-  await list();
+  await Promise.all([list(), connected()]);
   if (!id) return;
   try { await reload(open); } catch { return; }
   if (open === chat) log.scrollTop = log.scrollHeight;

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{KeyError, SigningKey};
-use domain::{AgentName, Clock, Entropy, InvalidId, SystemClock, SystemEntropy, Tenant};
+use auth::{KeyError, Sealer, SigningKey};
+use domain::{
+    AgentName, Clock, Entropy, ExposeSecret, InvalidId, SecretString, SystemClock, SystemEntropy, Tenant,
+};
 use edge::config::{ConfigError, Env, Platform};
 use edge::secrets::Secrets;
+use outbound::oauth::Providers;
 use outbound::{Outbound, Policy};
+use serde::de::DeserializeOwned;
 use store::{Store, Tables};
 use url::Url;
 
@@ -24,6 +28,12 @@ pub struct Config {
     pub host_url: Url,
     /// `SESSION_KEY_SECRET`: the name or ARN of the secret that holds the tenant's session key.
     pub session_key: String,
+    /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds the sealing keys, newest first, as JSON
+    /// `[["key id", "32 bytes in base64url"]]`.
+    pub sealing_keys: String,
+    /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the authorization servers that know us, as
+    /// JSON `{"idp": {"issuer", "client_id", "client_secret"}}`; without it connections are ended here alone.
+    pub providers: Option<String>,
     /// `ALLOW_LOOPBACK`: `true` lets the host agent be called at a loopback address, for local work.
     pub allow_loopback: bool,
     /// `CHAT_GRACE` (seconds, default 20): how long an answer is waited for in the same turn.
@@ -35,12 +45,15 @@ pub struct Config {
 /// Why the function cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The session key's secret cannot be read.
-    #[error("the session key")]
+    /// A secret cannot be read.
+    #[error("a secret cannot be read")]
     Secret(#[from] edge::secrets::SecretsError),
-    /// The secret holds no key.
-    #[error("the session key")]
+    /// A secret holds no key.
+    #[error("a secret holds no key")]
     Key(#[from] KeyError),
+    /// A secret does not hold what it should; without the secret itself.
+    #[error("the secret {0} does not hold the JSON it should")]
+    Form(String),
     /// The host's name is none.
     #[error("the host agent's name")]
     Host(#[from] InvalidId),
@@ -60,6 +73,8 @@ impl Config {
         let base = env.required("TENANT_BASE_URL");
         let host_url = env.required("HOST_AGENT_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
+        let sealing_keys = env.required("SEALING_KEYS_SECRET");
+        let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);
         let platform = Platform::read(&mut env);
@@ -69,6 +84,8 @@ impl Config {
             base: base?,
             host_url: host_url?,
             session_key: session_key?,
+            sealing_keys: sealing_keys?,
+            providers: providers?,
             allow_loopback: allow_loopback?,
             grace: grace?,
             platform: platform?,
@@ -85,6 +102,13 @@ impl Config {
         let platform = &self.platform;
         let secrets = Secrets::new(platform.secrets.clone(), clock.clone());
         let key = SigningKey::from_pem(&secrets.value(&self.session_key).await?)?;
+        let keys: Vec<(String, String)> =
+            held(&self.sealing_keys, &secrets.value(&self.sealing_keys).await?)?;
+        let keys = keys.into_iter().map(|(name, key)| (name, key.into()));
+        let providers = match &self.providers {
+            Some(name) => held(name, &secrets.value(name).await?)?,
+            None => Providers::new(),
+        };
         let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
         let policy = Policy {
             allow_loopback: self.allow_loopback,
@@ -98,6 +122,8 @@ impl Config {
             store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),
             key: Arc::new(key),
             outbound: Outbound::new(policy, entropy.clone())?,
+            sealer: Arc::new(Sealer::new(keys.collect())?),
+            providers,
             clock,
             entropy,
             settings: Settings {
@@ -106,4 +132,9 @@ impl Config {
             },
         })
     }
+}
+
+/// What a secret holds. The parser's own words might quote it.
+fn held<T: DeserializeOwned>(name: &str, secret: &SecretString) -> Result<T, StartError> {
+    serde_json::from_str(secret.expose_secret()).map_err(|_| StartError::Form(name.to_owned()))
 }

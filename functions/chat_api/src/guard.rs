@@ -26,6 +26,19 @@ impl FromRequestParts<Arc<Room>> for MayChange {
     }
 }
 
+/// Proof that a request without a body does not come from another site. Only where no form can make the request.
+pub(crate) struct FromHere;
+
+impl FromRequestParts<Arc<Room>> for FromHere {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+        match comes_from_here(&parts.headers, &room.base) {
+            true => Ok(Self),
+            false => Err(RouteError::CrossOrigin),
+        }
+    }
+}
+
 fn check(headers: &HeaderMap, base: &Url) -> Result<MayChange, RouteError> {
     if !comes_from_here(headers, base) {
         return Err(RouteError::CrossOrigin);

@@ -17,11 +17,13 @@
 //! | `GET /api/tasks?contextId=`, `GET /api/tasks/{id}` | tasks, from the store; `?refresh=true` asks the agents first |
 //! | `GET /api/tasks/{id}/events` | the task's log as server-sent events |
 //! | `POST /api/tasks/{id}/{cancel,start,retry}` | |
+//! | `GET /api/connections`, `DELETE /api/connections/{provider}` | where the user is connected; ends it |
 
 mod act;
 mod chat;
 mod chats;
 mod config;
+mod connections;
 mod error;
 mod events;
 mod frames;
@@ -45,7 +47,7 @@ mod view;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use edge::Front;
 
 pub use config::Config;
@@ -71,6 +73,8 @@ pub fn router(state: State) -> Router {
         .route("/api/tasks/{id}", get(task::task))
         .route("/api/tasks/{id}/events", get(events::events))
         .route("/api/tasks/{id}/{action}", post(act::act))
+        .route("/api/connections", get(connections::connections))
+        .route("/api/connections/{provider}", delete(connections::disconnect))
         .with_state(Arc::new(state::Room::new(state)));
     edge::front(routes, front)
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::SigningKey;
+use auth::{Sealer, SigningKey};
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
+use outbound::oauth::Providers;
 use store::Store;
 use url::Url;
 
@@ -25,8 +26,12 @@ pub struct State {
     pub store: Store,
     /// The tenant's session key.
     pub key: Arc<SigningKey>,
-    /// The way to the host.
+    /// The way to the host, and to the authorization servers.
     pub outbound: Outbound,
+    /// Opens the users' grants, to revoke them.
+    pub sealer: Arc<Sealer>,
+    /// The authorization servers that know us.
+    pub providers: Providers,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance.
@@ -63,6 +68,9 @@ pub(crate) struct Room {
     pub(crate) agent: AgentName,
     pub(crate) host: Host,
     pub(crate) store: Store,
+    pub(crate) outbound: Outbound,
+    pub(crate) sealer: Arc<Sealer>,
+    pub(crate) providers: Providers,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) settings: Settings,
@@ -78,6 +86,8 @@ impl Room {
             store,
             key,
             outbound,
+            sealer,
+            providers,
             clock,
             entropy,
             settings,
@@ -87,7 +97,7 @@ impl Room {
             tenant: tenant.clone(),
             issuer: base.as_str().trim_end_matches('/').to_owned(),
             key,
-            outbound,
+            outbound: outbound.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
         });
@@ -97,6 +107,9 @@ impl Room {
             agent: host,
             host: host_client,
             store,
+            outbound,
+            sealer,
+            providers,
             clock,
             entropy,
             settings,

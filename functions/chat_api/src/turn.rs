@@ -70,7 +70,7 @@ pub(crate) fn waiting(tasks: &[Task]) -> Option<&Task> {
     let newest = tasks.iter().map(|task| task.created_at).max()?;
     tasks
         .iter()
-        .rfind(|task| task.created_at == newest && task.status.state == TaskState::InputRequired)
+        .rfind(|task| task.created_at == newest && task.status.state.is_interrupted())
 }
 
 /// True where a task gives its answer now: it is over, waits for the user, or nothing was heard of it in time.

@@ -2,6 +2,7 @@
 
 use domain::{Artifact, Event, EventKind, Job, Message, Part, PartContent, Role, Task, TaskState, Timestamp};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use crate::turn;
 
@@ -14,6 +15,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "status": task.status.state,
         "statusAt": task.status.at,
         "statusMessage": status_text(task),
+        "authUrl": auth_url(task),
         "result": result(task),
         "artifacts": task.artifacts.iter().map(artifact).collect::<Vec<_>>(),
         "agentType": job.map(|job| &job.agent_type),
@@ -46,6 +48,7 @@ pub(crate) fn card(task: &Task) -> Value {
         ("agentType", task.jobs.last().map(|job| json!(job.agent_type))),
         ("agentName", task.jobs.last().map(|job| json!(job.agent_name))),
         ("statusMessage", status_text(task).map(Value::String)),
+        ("authUrl", auth_url(task).map(Value::String)),
         (
             "jobs",
             (task.jobs.len() > 1).then(|| Value::Array(task.jobs.iter().map(brief).collect())),
@@ -143,6 +146,15 @@ fn status_text(task: &Task) -> Option<String> {
         .as_ref()
         .map(Message::text)
         .filter(|text| !text.is_empty())
+}
+
+/// Where the user consents, while the task waits for that.
+fn auth_url(task: &Task) -> Option<String> {
+    let message = task.status.message.as_ref();
+    let told = message.filter(|_| task.status.state == TaskState::AuthRequired)?;
+    let url = Url::parse(told.metadata.get("authUrl")?.as_str()?).ok()?;
+    // It becomes a link on the page.
+    matches!(url.scheme(), "https" | "http").then(|| url.to_string())
 }
 
 fn prompt(task: &Task) -> Option<String> {

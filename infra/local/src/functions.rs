@@ -213,6 +213,8 @@ impl Shared {
             store: self.store.clone(),
             key: own.secrets.session.clone(),
             outbound: self.outbound.clone(),
+            sealer: self.sealer.clone(),
+            providers: Providers::new(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             settings: chat_api::Settings::default(),

@@ -22,7 +22,7 @@
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
 //! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent takes every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
-//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
+//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}` | required at oauth_callback; without it agents behind a sign-in are not asked |
 //! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | 20 |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |

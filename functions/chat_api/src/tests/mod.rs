@@ -1,6 +1,7 @@
 //! The whole function, in-process, with a real host agent on a loopback port behind it.
 
 mod chatting;
+mod connections;
 mod rubbish;
 mod sessions;
 mod tasks;

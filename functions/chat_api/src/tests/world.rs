@@ -8,12 +8,16 @@ use a2a::card::Card;
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
-use axum::Router;
 use axum::body::Body;
-use domain::{AgentName, Artifact, ManualClock, Part, SystemEntropy, Tenant, Timestamp};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use domain::{
+    AgentName, Artifact, EventKind, ManualClock, Part, SystemEntropy, TaskState, Tenant, Timestamp,
+};
 use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use outbound::oauth::{OAuthClient, Provider, Providers};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::Store;
@@ -30,6 +34,8 @@ pub(super) struct World {
     pub(super) tenant: Tenant,
     pub(super) host: Arc<Agent>,
     pub(super) queue: Arc<Queue>,
+    pub(super) sealer: Arc<Sealer>,
+    pub(super) idp: Idp,
     key: Arc<SigningKey>,
     base: Url,
     _database: Database,
@@ -61,6 +67,16 @@ impl Executor for Script {
         run.working(&format!("working on: {said}")).await?;
         Ok(match said.as_str() {
             "ask" => Outcome::InputRequired("Which one?".into()),
+            "consent" => {
+                let mut asks = run.message("I need your consent.");
+                asks.metadata
+                    .insert("authUrl".into(), json!("http://127.0.0.1:3000/t/acme/connect/1"));
+                run.record(vec![EventKind::status(TaskState::AuthRequired, Some(asks))])
+                    .await?;
+                Outcome::Parked {
+                    until: run.now().after(Duration::from_secs(60)),
+                }
+            }
             "fail" => Outcome::Failed("It broke.".into()),
             "park" => Outcome::Parked {
                 until: run.now().after(Duration::from_secs(60)),
@@ -91,6 +107,8 @@ impl World {
             keys: vec![key.public_jwk()],
         };
         let queue = Arc::new(Queue::default());
+        let sealer = Sealer::new(vec![("k1".into(), Sealer::generate_key(entropy.as_ref()))]).unwrap();
+        let sealer = Arc::new(sealer);
         let host = Arc::new(Agent {
             name: AgentName::parse("host").unwrap(),
             card: card(&url),
@@ -100,9 +118,7 @@ impl World {
             wake: queue.clone(),
             executor: Arc::new(Script),
             verifier: Verifier::new(url.to_string(), vec![issuer]).unwrap(),
-            sealer: Arc::new(
-                Sealer::new(vec![("k1".into(), Sealer::generate_key(entropy.as_ref()))]).unwrap(),
-            ),
+            sealer: sealer.clone(),
             outbound: way_out(),
             clock: clock.clone(),
             entropy,
@@ -121,6 +137,8 @@ impl World {
             tenant,
             host,
             queue,
+            sealer,
+            idp: Idp::start().await,
             key: Arc::new(key),
             base,
             _database: database,
@@ -142,6 +160,8 @@ impl World {
             store: self.store.clone(),
             key: self.key.clone(),
             outbound: way_out(),
+            sealer: self.sealer.clone(),
+            providers: Providers::from([("idp".to_owned(), self.idp.provider())]),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
             settings: Settings {
@@ -158,6 +178,55 @@ impl World {
             let Some(wake) = next else { return };
             agent::handle(&self.host, &wake).await.unwrap();
         }
+    }
+}
+
+/// An authorization server that takes tokens back, while it is there.
+pub(super) struct Idp {
+    issuer: String,
+    pub(super) revoked: Arc<Mutex<Vec<String>>>,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+impl Idp {
+    async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}/acme", listener.local_addr().unwrap());
+        let metadata = json!({
+            "issuer": issuer,
+            "authorization_endpoint": format!("{issuer}/authorize"),
+            "token_endpoint": format!("{issuer}/token"),
+            "revocation_endpoint": format!("{issuer}/revoke"),
+        });
+        let revoked = Arc::new(Mutex::new(Vec::new()));
+        let taken = revoked.clone();
+        let revoke = move |body: String| async move { taken.lock().unwrap().push(body) };
+        let routes = Router::new()
+            .route(
+                "/acme/.well-known/openid-configuration",
+                get(move || async move { Json(metadata) }),
+            )
+            .route("/acme/revoke", post(revoke));
+        let serving = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Self {
+            issuer,
+            revoked,
+            serving,
+        }
+    }
+
+    fn provider(&self) -> Provider {
+        Provider {
+            issuer: self.issuer.clone(),
+            client: OAuthClient {
+                id: "host".into(),
+                secret: "host-secret".into(),
+            },
+        }
+    }
+
+    pub(super) fn stop(&self) {
+        self.serving.abort();
     }
 }
 

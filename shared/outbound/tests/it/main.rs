@@ -11,5 +11,6 @@ mod cards;
 mod guard;
 mod json;
 mod misbehaviour;
+mod oauth;
 mod pushes;
 mod support;

@@ -1,0 +1,248 @@
+//! The client side of OAuth against servers that behave, refuse, lie, or are away.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::{ExposeSecret, Timestamp};
+use outbound::oauth::{CodeExchange, OAuthClient, OAuthError, OAuthRefusal, Refresh, TokenKind};
+use outbound::{CallError, Outbound};
+use serde_json::{Value, json};
+use url::{Url, form_urlencoded};
+use wiremock::matchers::{any, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::support::outbound;
+
+fn client() -> OAuthClient {
+    OAuthClient {
+        id: "host:1".into(),
+        secret: "s e+cret".into(),
+    }
+}
+
+fn metadata(issuer: &str) -> Value {
+    json!({
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"),
+    })
+}
+
+async fn server_with(place: &str, body: impl Fn(&str) -> Value) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(path(place))
+        .respond_with(ResponseTemplate::new(200).set_body_json(body(&server.uri())))
+        .mount(&server)
+        .await;
+    server
+}
+
+async fn answering(answer: ResponseTemplate) -> (MockServer, Url) {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let url = server.uri().parse().unwrap();
+    (server, url)
+}
+
+async fn exchanged(answer: ResponseTemplate) -> Result<outbound::oauth::Tokens, OAuthError> {
+    let (_server, url) = answering(answer).await;
+    let exchange = CodeExchange {
+        code: &"c".into(),
+        verifier: &"v".into(),
+        redirect_uri: "https://chat.example/callback",
+        resource: "https://agents.example/a",
+    };
+    outbound().exchange_code(&url, &client(), exchange, None).await
+}
+
+#[tokio::test]
+async fn metadata_are_found_at_every_well_known_place() {
+    for place in [
+        "/idp/acme/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server/idp/acme",
+        "/idp/acme/.well-known/oauth-authorization-server",
+    ] {
+        let server = server_with(place, |uri| metadata(&format!("{uri}/idp/acme"))).await;
+        let issuer = format!("{}/idp/acme", server.uri());
+        let found = outbound().server_metadata(&issuer, None).await.unwrap();
+        assert_eq!(
+            found.token_endpoint.as_str(),
+            format!("{issuer}/token"),
+            "{place}"
+        );
+        assert!(!found.iss_in_answer);
+    }
+    for place in [
+        "/.well-known/oauth-protected-resource/a/x",
+        "/a/x/.well-known/oauth-protected-resource",
+    ] {
+        let server = server_with(
+            place,
+            |uri| json!({"resource": format!("{uri}/a/x"), "authorization_servers": ["https://idp.example"]}),
+        )
+        .await;
+        let resource = format!("{}/a/x", server.uri()).parse().unwrap();
+        let found = outbound().resource_metadata(&resource, None).await.unwrap();
+        assert_eq!(found.authorization_servers, ["https://idp.example"], "{place}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_of_another_issuer_or_resource_are_not_taken() {
+    let place = "/idp/acme/.well-known/openid-configuration";
+    let told: [fn(&str) -> Value; 4] = [
+        |uri| metadata(&format!("{uri}/idp/globex")),
+        |uri| metadata(&format!("{uri}/idp/acme/")),
+        |_| metadata("https://evil.example"),
+        |uri| {
+            let mut told = metadata(&format!("{uri}/idp/acme"));
+            told["code_challenge_methods_supported"] = json!(["plain"]);
+            told
+        },
+    ];
+    for told in told {
+        let server = server_with(place, told).await;
+        let issuer = format!("{}/idp/acme", server.uri());
+        let refused = outbound().server_metadata(&issuer, None).await;
+        assert!(matches!(refused, Err(OAuthError::Metadata(_))), "{refused:?}");
+    }
+    // A browser is never sent inside.
+    let server = server_with(place, |uri| {
+        let mut told = metadata(&format!("{uri}/idp/acme"));
+        told["authorization_endpoint"] = json!("http://169.254.169.254/authorize");
+        told
+    })
+    .await;
+    let refused = outbound()
+        .server_metadata(&format!("{}/idp/acme", server.uri()), None)
+        .await;
+    assert!(matches!(refused, Err(OAuthError::Call(CallError::NotAllowed(_)))));
+    let place = "/a/x/.well-known/oauth-protected-resource";
+    let server = server_with(place, |uri| json!({"resource": format!("{uri}/a/y")})).await;
+    let resource = format!("{}/a/x", server.uri()).parse().unwrap();
+    let refused = outbound().resource_metadata(&resource, None).await;
+    assert!(matches!(refused, Err(OAuthError::Metadata(_))));
+    for issuer in ["", "idp", "https://idp.example/?a=b", "https://idp.example/#a"] {
+        let refused = outbound().server_metadata(issuer, None).await;
+        assert!(matches!(refused, Err(OAuthError::Metadata(_))), "{issuer}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_asked_for_with_the_clients_secret_in_the_header_alone() {
+    let body = json!({"access_token": "a", "token_type": "bearer", "expires_in": "60", "scope": "x y"});
+    let (server, url) = answering(ResponseTemplate::new(200).set_body_json(body)).await;
+    let refresh = Refresh {
+        token: &"r&1".into(),
+        resource: "https://agents.example/a",
+    };
+    let outbound: Outbound = outbound();
+    let tokens = outbound.refresh(&url, &client(), refresh, None).await.unwrap();
+    assert_eq!(tokens.access_token.expose_secret(), "a");
+    assert_eq!(tokens.lifetime, Duration::from_secs(60));
+    assert!(!format!("{tokens:?}").contains("\"a\""));
+    // The server did not rotate: the refresh token before stays.
+    let before = tokens
+        .clone()
+        .granted(&[], Some("ada".into()), Timestamp::from_millis(0));
+    let before = auth::GrantSecrets {
+        refresh_token: Some("r&1".into()),
+        ..before
+    };
+    let after = tokens.refreshed(&before, Timestamp::from_millis(1000));
+    assert_eq!(after.refresh_token.unwrap().expose_secret(), "r&1");
+    assert_eq!(after.expires_at, Timestamp::from_millis(61_000));
+    assert_eq!(
+        (after.scopes.len(), after.id_token_subject.as_deref()),
+        (2, Some("ada"))
+    );
+
+    let revoked = (TokenKind::Refresh, &"r&1".into());
+    outbound.revoke(&url, &client(), revoked, None).await.unwrap();
+    let requests = server.received_requests().await.unwrap();
+    let forms: Vec<BTreeMap<String, String>> = requests
+        .iter()
+        .map(|request| form_urlencoded::parse(&request.body).into_owned().collect())
+        .collect();
+    assert_eq!(forms[0]["grant_type"], "refresh_token");
+    assert_eq!(forms[0]["refresh_token"], "r&1");
+    assert_eq!(forms[0]["resource"], "https://agents.example/a");
+    assert_eq!(forms[1]["token"], "r&1");
+    assert_eq!(forms[1]["token_type_hint"], "refresh_token");
+    for request in &requests {
+        // base64 of `host%3A1:s+e%2Bcret`: both halves are encoded first (RFC 6749 §2.3.1).
+        assert_eq!(
+            request.headers["authorization"],
+            "Basic aG9zdCUzQTE6cytlJTJCY3JldA=="
+        );
+        assert!(!String::from_utf8_lossy(&request.body).contains("cret"));
+    }
+    assert!(!format!("{:?}", client()).contains("e+cret"));
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_from_a_server_that_is_away() {
+    let error =
+        |status: u16, error: &str| ResponseTemplate::new(status).set_body_json(json!({"error": error}));
+    for (answer, refusal) in [
+        (error(400, "invalid_grant"), OAuthRefusal::InvalidGrant),
+        (error(401, "invalid_client"), OAuthRefusal::InvalidClient),
+        (error(400, "invalid_scope"), OAuthRefusal::InvalidScope),
+        (error(400, "invalid_target"), OAuthRefusal::InvalidTarget),
+        (
+            error(200, "bad_verification_code"),
+            OAuthRefusal::Other("bad_verification_code".into()),
+        ),
+        (error(400, "<a\n b>"), OAuthRefusal::Other("ab".into())),
+    ] {
+        match exchanged(answer).await {
+            Err(OAuthError::Refused(told)) => assert_eq!(told, refusal),
+            other => panic!("{refusal:?}: {other:?}"),
+        }
+    }
+    let refused = exchanged(error(400, "invalid_grant")).await.unwrap_err();
+    assert!(refused.is_invalid_grant() && !refused.is_retryable());
+    for away in [
+        error(400, "temporarily_unavailable"),
+        error(500, "server_error"),
+        error(503, "invalid_grant"),
+        ResponseTemplate::new(502).set_body_string("<html>"),
+        ResponseTemplate::new(429),
+    ] {
+        let error = exchanged(away).await.unwrap_err();
+        assert!(error.is_retryable() && !error.is_invalid_grant(), "{error:?}");
+    }
+    let nobody: Url = "http://127.0.0.1:9/".parse().unwrap();
+    let revoked = (TokenKind::Access, &"a".into());
+    let error = outbound()
+        .revoke(&nobody, &client(), revoked, None)
+        .await
+        .unwrap_err();
+    assert!(error.is_retryable(), "{error:?}");
+}
+
+#[tokio::test]
+async fn what_is_no_bearer_token_is_not_taken_and_not_told() {
+    for rubbish in [
+        json!({"access_token": "hunter2", "token_type": "mac"}),
+        json!({"access_token": "", "token_type": "bearer"}),
+        json!({"access_token": "hunter2"}),
+        json!({"access_token": ["hunter2"], "token_type": "bearer"}),
+        json!("hunter2"),
+        json!(null),
+    ] {
+        let error = exchanged(ResponseTemplate::new(200).set_body_json(&rubbish))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, OAuthError::Call(CallError::BadAnswer(_))),
+            "{rubbish}"
+        );
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    }
+    let forever = json!({"access_token": "a", "token_type": "Bearer", "expires_in": u64::MAX});
+    let tokens = exchanged(ResponseTemplate::new(200).set_body_json(forever))
+        .await
+        .unwrap();
+    assert_eq!(tokens.lifetime, Duration::from_secs(24 * 3600));
+}

@@ -420,6 +420,39 @@ async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
 }
 
 #[tokio::test]
+async fn a_restart_in_between_and_a_flow_broken_off_anywhere_lose_nothing() {
+    let (mut world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    world.host = world.restarted.clone();
+    // Ended, but its grant never came: another link.
+    let first = link(&task);
+    world
+        .change_consent(&task, |consent| consent.status = ConsentStatus::Done)
+        .await;
+    let task = world.wake(task.id).await;
+    assert_ne!(link(&task), first);
+    // The grant is there, and nobody wrote the end or sent the wake: the next look goes on, also at a code's request
+    // that was redeemed only halfway.
+    let (code, sealed) = (
+        consent_code::random(&SystemEntropy),
+        world.sealed(&owner("user-1"), &GOOD),
+    );
+    world
+        .change_consent(&task, |consent| {
+            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
+            consent.sealed_result = Some(sealed);
+        })
+        .await;
+    world.grant("user-1", &GOOD).await;
+    world
+        .say("user-1", "code", code.expose_secret(), Some(task.id))
+        .await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    assert_eq!(peer.tokens(), ["Bearer at-1"]);
+    done(&world, &peer, &task).await;
+}
+
+#[tokio::test]
 async fn a_code_that_is_too_old_grants_nothing() {
     let (world, _) = horizon().await;
     let task = world.ask(ORDER).await;

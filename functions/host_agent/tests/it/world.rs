@@ -139,6 +139,8 @@ impl WakeDoor for Door {
 
 pub(crate) struct World {
     pub(crate) host: State,
+    /// The host once more, with nothing in common but what is stored.
+    pub(crate) restarted: State,
     pub(crate) store: Store,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) door: Arc<Door>,
@@ -164,7 +166,7 @@ impl Respond for Listing {
 }
 
 /// A world with a change to what its host is built of.
-pub(crate) async fn world_with(change: impl FnOnce(&mut Parts, &MockServer)) -> World {
+pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> World {
     let (store, database) = store::testing::start().await;
     let server = MockServer::start().await;
     let agents = Arc::new(Mutex::new(json!({"agents": [], "types": {}})));
@@ -181,37 +183,41 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Parts, &MockServer)) -> 
         ..Policy::default()
     };
     let outbound = Outbound::new(policy, entropy.clone()).unwrap();
-    let registry = format!("{}/registry", server.uri()).parse().unwrap();
     let sealer = Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
     let sealer = Arc::new(sealer);
-    let mut parts = Parts {
-        tenant: Tenant::parse("acme").unwrap(),
-        url: URL.parse().unwrap(),
-        issuer: ISSUER.to_owned(),
-        key: Arc::clone(&key),
-        trusted: vec![TrustedIssuer {
+    let build = || {
+        let registry = format!("{}/registry", server.uri()).parse().unwrap();
+        let mut parts = Parts {
+            tenant: Tenant::parse("acme").unwrap(),
+            url: URL.parse().unwrap(),
             issuer: ISSUER.to_owned(),
-            tenant: Some(Tenant::parse("acme").unwrap()),
-            keys: vec![key.public_jwk()],
-        }],
-        directory: Directory::registry(outbound.clone(), registry),
-        webhook: WEBHOOK.parse().unwrap(),
-        sealer: Arc::clone(&sealer),
-        store: store.clone(),
-        wake: door.clone(),
-        outbound,
-        model: Arc::new(Rules),
-        clock: clock.clone(),
-        entropy,
-        patience: Patience::default(),
-        enabled: true,
-        providers: Providers::new(),
-        settings: agent::Settings::default(),
+            key: Arc::clone(&key),
+            trusted: vec![TrustedIssuer {
+                issuer: ISSUER.to_owned(),
+                tenant: Some(Tenant::parse("acme").unwrap()),
+                keys: vec![key.public_jwk()],
+            }],
+            directory: Directory::registry(outbound.clone(), registry),
+            webhook: WEBHOOK.parse().unwrap(),
+            sealer: Arc::clone(&sealer),
+            store: store.clone(),
+            wake: door.clone(),
+            outbound: outbound.clone(),
+            model: Arc::new(Rules),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            patience: Patience::default(),
+            enabled: true,
+            providers: Providers::new(),
+            settings: agent::Settings::default(),
+        };
+        change(&mut parts, &server);
+        host_agent::build(parts).unwrap()
     };
-    change(&mut parts, &server);
-    let host = host_agent::build(parts).unwrap();
+    let (host, restarted) = (build(), build());
     World {
         host,
+        restarted,
         store,
         clock,
         door,

@@ -2,6 +2,7 @@
 
 mod ai_sdk;
 mod architecture;
+mod consent;
 mod foreign;
 mod isolation;
 mod lifecycle;

@@ -2,6 +2,7 @@
 //! and users who talk to it over HTTP as anybody would.
 
 pub mod binary;
+pub mod browser;
 pub mod peers;
 pub mod user;
 

@@ -143,6 +143,12 @@ impl User {
         }
     }
 
+    /// The session cookie, `name=value`, once there is one.
+    #[must_use]
+    pub fn cookie(&self) -> Option<String> {
+        self.cookie.lock().expect("no panic under the lock").clone()
+    }
+
     /// GET.
     pub async fn get(&self, path: &str) -> Answer {
         self.call(Method::GET, path, None).await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, WakeDoor};
-use auth::{Sealer, TrustedIssuer, Verifier};
+use auth::{Algorithm, Issuer, JwksCache, KeyPlace, Profile, Sealer, TenantRule, TrustedIssuer, Verifier};
 use axum::Router;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use host_agent::{Directory, Patience};
@@ -118,18 +118,22 @@ impl Shared {
     ) -> Result<Arc<Agent>, StartError> {
         let part = "Horizon agent";
         let issuer = idp::issuer(idp, own.name);
-        let trusted = TrustedIssuer {
-            issuer: issuer.clone(),
-            tenant: Some(own.name.clone()),
-            keys: secrets.idp.set().public_jwks(),
+        // One server for all tenants: a token of another tenant is known for what it is, and refused as that.
+        let trusted = Issuer {
+            issuer: format!("{}/{{tenant}}", plain(idp)),
+            tenants: TenantRule::Named,
+            profile: Profile::default(),
+            algorithms: vec![Algorithm::Es256, Algorithm::Rs256],
+            keys: KeyPlace::Static(secrets.idp.set().public_jwks()),
         };
+        let verifier = Verifier::with_issuers(plain(url), vec![trusted], &JwksCache::offline());
         let state = horizon_agent::State {
             url: url.clone(),
             tenant: own.name.clone(),
             issuer: Url::parse(&issuer).map_err(StartError::part(part))?,
             store: self.store.clone(),
             wake: self.wake.clone(),
-            verifier: Verifier::new(plain(url), vec![trusted]).map_err(StartError::part(part))?,
+            verifier: verifier.map_err(StartError::part(part))?,
             sealer: self.sealer.clone(),
             outbound: self.outbound.clone(),
             clock: self.clock.clone(),
@@ -204,7 +208,7 @@ impl Shared {
         })
     }
 
-    pub(crate) fn chat_api(&self, own: &Own<'_>, host: &AgentName) -> Router {
+    pub(crate) fn chat_api(&self, own: &Own<'_>, host: &AgentName, idp: &Url) -> Router {
         chat_api::router(chat_api::State {
             tenant: own.name.clone(),
             base: own.endpoints.base.clone(),
@@ -214,7 +218,7 @@ impl Shared {
             key: own.secrets.session.clone(),
             outbound: self.outbound.clone(),
             sealer: self.sealer.clone(),
-            providers: Providers::new(),
+            providers: own.providers(idp),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             settings: chat_api::Settings::default(),

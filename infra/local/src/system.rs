@@ -358,7 +358,10 @@ fn assemble(
             let callback = shared.oauth_callback(&own, &endpoints.idp);
             gateway.mount_below(tenant.base.path(), below, callback)?;
         }
-        gateway.mount(tenant.base.path(), shared.chat_api(&own, &names.host))?;
+        gateway.mount(
+            tenant.base.path(),
+            shared.chat_api(&own, &names.host, &endpoints.idp),
+        )?;
     }
     Ok((gateway, workers))
 }

@@ -20,8 +20,14 @@ pub trait Entropy: Send + Sync {
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the system for entropy")]
-    #[expect(clippy::expect_used, reason = "without entropy nothing here is safe; the process must not go on")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the system for entropy"
+    )]
+    #[expect(
+        clippy::expect_used,
+        reason = "without entropy nothing here is safe; the process must not go on"
+    )]
     fn fill(&self, bytes: &mut [u8]) {
         getrandom::fill(bytes).expect("the operating system has entropy");
     }

@@ -43,8 +43,8 @@ pub use ids::{
     RemoteTaskId, TaskId, Tenant,
 };
 pub use job::{
-    AwaitedConsent, Endpoint, Generation, Job, JobState, NewJob, Noted, Notification, Protection, RemoteUpdate,
-    SealedToken, Transport,
+    AwaitedConsent, Endpoint, Generation, Job, JobState, NewJob, Noted, Notification, Protection,
+    RemoteUpdate, SealedToken, Transport,
 };
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role};
 pub use tag::{InvalidTag, Tag, TypeScope};

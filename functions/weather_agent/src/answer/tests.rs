@@ -80,10 +80,8 @@ fn one_day_in_one_sentence() {
     check(
         "Will it stay dry, and will it be windy in Oslo tomorrow?",
         tomorrow.clone(),
-        &format!(
-            "No, rain is likely in Oslo tomorrow (Sunday 22 November): 80 % chance, about 4.2 mm. \
-             Perhaps: there will be a breeze: up to 25 km/h with gusts of 48 km/h, from the south-west. Light rain, 0 to 6 °C."
-        ),
+        "No, rain is likely in Oslo tomorrow (Sunday 22 November): 80 % chance, about 4.2 mm. \
+         Perhaps: there will be a breeze: up to 25 km/h with gusts of 48 km/h, from the south-west. Light rain, 0 to 6 °C.",
     );
     check(
         "Oslo tomorrow",

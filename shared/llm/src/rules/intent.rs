@@ -82,8 +82,16 @@ fn is_hex(word: &str) -> bool {
 
 /// True where the text calls off what was asked before, and asks for nothing: "never mind", "cancel", "forget it".
 pub(super) fn calls_off(text: &str) -> bool {
-    let words: Vec<String> = words(text).iter().map(|word| word.lower()).take(WORDS_MAX + 1).collect();
-    let only = |lists: &[&[&str]]| words.iter().all(|word| lists.iter().any(|list| list.contains(&word.as_str())));
+    let words: Vec<String> = words(text)
+        .iter()
+        .map(|word| word.lower())
+        .take(WORDS_MAX + 1)
+        .collect();
+    let only = |lists: &[&[&str]]| {
+        words
+            .iter()
+            .all(|word| lists.iter().any(|list| list.contains(&word.as_str())))
+    };
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let bare = has(CANCEL) && only(&[CANCEL, POINTING, FILLER, TASK]);
     let waved = has(NEVER_MIND) && only(&[NEVER_MIND, POINTING, FILLER]);

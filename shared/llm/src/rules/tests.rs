@@ -623,10 +623,25 @@ fn check_parts(agents: &[AgentBrief], prompt: &str, expected: &str) {
 
 #[test]
 fn a_question_can_be_waved_off() {
-    for text in ["never mind", "Nevermind!", "cancel", "please cancel it", "forget it", "stop", "Forget that, please"] {
+    for text in [
+        "never mind",
+        "Nevermind!",
+        "cancel",
+        "please cancel it",
+        "forget it",
+        "stop",
+        "Forget that, please",
+    ] {
         assert!(Rules::calls_off(text), "{text}");
     }
-    for text in ["", "Oslo", "cancel my order 4711", "Stopping distance in rain", "Never, Norway", "I mind the cold"] {
+    for text in [
+        "",
+        "Oslo",
+        "cancel my order 4711",
+        "Stopping distance in rain",
+        "Never, Norway",
+        "I mind the cold",
+    ] {
         assert!(!Rules::calls_off(text), "{text}");
     }
 }

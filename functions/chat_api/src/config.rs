@@ -95,7 +95,7 @@ impl Config {
     /// Builds what the function works with.
     ///
     /// # Errors
-    /// [`StartError`] says what is missing.
+    /// An error says what is missing.
     pub async fn state(&self) -> Result<State, StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);

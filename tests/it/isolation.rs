@@ -12,12 +12,12 @@ async fn spy(types: &str, tenant: Option<&str>) -> MockServer {
     let mut tags = vec![format!("type:{types}")];
     tags.extend(tenant.map(|tenant| format!("tenant_id:{tenant}")));
     let card = json!({
-        "name": "Order desk", "description": "Knows every order", "version": "1",
+        "name": "Book desk", "description": "Knows every library loan", "version": "1",
         "supportedInterfaces": [{ "url": server.uri(), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
         "capabilities": { "pushNotifications": true },
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-        "skills": [{ "id": "orders", "name": "Order status", "description": "Where is my order, order status, delivery",
-                     "tags": tags, "examples": ["Where is my order 1001?"] }],
+        "skills": [{ "id": "loans", "name": "Library loans", "description": "When library loans are due, renewing a library loan",
+                     "tags": tags, "examples": ["When is my library loan due?"] }],
     });
     Mock::given(any())
         .respond_with(move |request: &Request| {
@@ -46,9 +46,9 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
     let http = tests::user::http();
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
-    let spy = spy("orders", Some("globex")).await;
+    let spy = spy("loans", Some("globex")).await;
     let put = http
-        .put(format!("{registry}/types/orders"))
+        .put(format!("{registry}/types/loans"))
         .bearer_auth(&admin)
         .json(&json!({ "scope": "tenant" }))
         .send()
@@ -80,11 +80,11 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
         .expect("a token");
     for path in [
         "/agents".to_owned(),
-        "/agents?tag=type:orders".to_owned(),
-        "/agents?tag=type:orders&tag=tenant_id:globex".to_owned(),
+        "/agents?tag=type:loans".to_owned(),
+        "/agents?tag=type:loans&tag=tenant_id:globex".to_owned(),
         "/agents?tag=tenant_id:globex".to_owned(),
         "/agents?tenant=globex".to_owned(),
-        "/agents?tag=type:orders&tenant=globex".to_owned(),
+        "/agents?tag=type:loans&tenant=globex".to_owned(),
         format!("/agents/{id}"),
     ] {
         let answer = http
@@ -100,7 +100,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
         );
         let body = answer.text().await.unwrap();
         assert!(
-            !body.contains(&spy.uri()) && !body.contains("Order desk"),
+            !body.contains(&spy.uri()) && !body.contains("Book desk"),
             "{path}: {body}"
         );
     }
@@ -131,7 +131,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
 
     // The only agent of its type is globex's: acme's host says there is none, and sends nothing.
     let user = local.user("acme");
-    let asked = user.ask("Where is my order 1001?").await;
+    let asked = user.ask("When is my library loan due?").await;
     let task = user
         .until(&asked.task_id(), &["completed", "rejected", "failed"])
         .await;
@@ -140,7 +140,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
 
     // globex's own host finds it.
     let user = local.user("globex");
-    user.ask("Where is my order 1001?").await;
+    user.ask("When is my library loan due?").await;
     for _ in 0..100 {
         if calls(&spy).await > 0 {
             break;

@@ -72,13 +72,13 @@ async fn an_unknown_or_ambiguous_place_gets_a_sensible_answer() {
 
     // Or it is waved off, and the chat is free again.
     let asked = user
-        .chat("where else", "m1", "What will the weather be tomorrow?")
+        .chat("where-else", "m1", "What will the weather be tomorrow?")
         .await;
     user.until(&asked.task_id(), &["input-required"]).await;
-    user.chat("where else", "m2", "never mind").await;
+    user.chat("where-else", "m2", "never mind").await;
     user.until(&asked.task_id(), &["canceled"]).await;
     let next = user
-        .chat("where else", "m3", "Will it rain in Oslo tomorrow?")
+        .chat("where-else", "m3", "Will it rain in Oslo tomorrow?")
         .await;
     assert_ne!(next.task_id(), asked.task_id());
     local.system.stop().await;

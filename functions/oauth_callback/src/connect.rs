@@ -21,6 +21,8 @@ use crate::page::Page;
 use crate::request::{self, Ended};
 use crate::{Desk, browser, waiting};
 
+/// The scope that brings a refresh token (OIDC Core §11).
+const OFFLINE: &str = "offline_access";
 /// How often it is begun anew where somebody else follows the same link at the same time.
 const ROUNDS: u32 = 4;
 
@@ -105,10 +107,16 @@ async fn start(
     if !grants.start_consent(&desk.tenant, &started, &state_hash).await? {
         return Ok(None);
     }
+    // Without it the server would give nothing to renew the access with, and the user would be asked every few minutes.
+    let mut scopes = consent.scopes.clone();
+    let renewable = metadata.scopes_supported.iter().any(|scope| scope == OFFLINE);
+    if renewable && !scopes.iter().any(|scope| scope == OFFLINE) {
+        scopes.push(OFFLINE.to_owned());
+    }
     let url = metadata.authorization_url(&AuthorizationAsk {
         client_id: &provider.client.id,
         redirect_uri: &request::redirect_uri(desk),
-        scopes: &consent.scopes,
+        scopes: &scopes,
         resource: &consent.resource,
         state: secrets.state.expose_secret(),
         nonce: secrets.nonce.expose_secret(),

@@ -275,7 +275,7 @@ async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
         let (status, said) = ask(own, token).await;
         let item = ["Rocket skates (demo)", "Weather balloon (demo)"][place];
         assert!(status == StatusCode::OK && said.contains(item), "{status} {said}");
-        assert_eq!(ask(others, token).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(others, token).await.0, StatusCode::FORBIDDEN);
         let (status, said) = ask(own, client).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "a client has no orders: {said}");
         let chats = system.token(name.as_str(), "ada", own).unwrap();

@@ -36,6 +36,9 @@ pub struct ServerMetadata {
     /// It names itself in its answer to the browser (RFC 9207).
     #[serde(default, rename = "authorization_response_iss_parameter_supported")]
     pub iss_in_answer: bool,
+    /// The scopes it knows, where it says so.
+    #[serde(default)]
+    pub scopes_supported: Vec<String>,
     #[serde(default)]
     code_challenge_methods_supported: Option<Vec<String>>,
 }

@@ -1,5 +1,6 @@
 //! Foreign agents: written with the official Python SDK, registered by their card's URL, delegated to.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tests::binary::{self, Up};
@@ -73,19 +74,32 @@ async fn a_result_that_found_nobody_is_fetched_after_the_restart() {
         folder,
     ]);
     assert!(registered.status.success(), "{registered:?}");
-    let user = User::new(up.base("acme"));
-    let stream = user.ask("How much is 100 euros in kroner?");
-    let id = tokio::time::timeout(Duration::from_secs(60), stream)
-        .await
-        .expect("it answers")
-        .task_id();
-    if user.task(&id).await["status"] != "completed" {
-        up.kill();
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        drop(up);
-        let up = Up::start(data.path(), port);
-        let task = user.until(&id, &["completed"]).await;
-        assert!(task["artifacts"].to_string().contains("1160.00 NOK"), "{task:#}");
-        drop(up);
+    let user = Arc::new(User::new(up.base("acme")));
+    user.ask("hello").await;
+    let prompt = "How much is 100 euros in kroner?";
+    let asking = tokio::spawn({
+        let user = user.clone();
+        async move { user.chat("money", "m1", prompt).await }
+    });
+    while agent.runs().await == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    up.kill();
+    assert!(
+        asking.await.is_err(),
+        "the stream broke off: the task was not done"
+    );
+    // The agent ends its work and calls a webhook that is not there.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    drop(up);
+    let _up = Up::start(data.path(), port);
+    let again = user.chat("money", "m1", prompt).await;
+    let task = user.until(&again.task_id(), &["completed"]).await;
+    assert!(task["artifacts"].to_string().contains("1160.00 NOK"), "{task:#}");
+    assert_eq!(
+        agent.runs().await,
+        1,
+        "the host asked for the result, not for the work once more"
+    );
 }

@@ -3,6 +3,7 @@
 use domain::{
     Artifact, ContextId, Message, Metadata, Notification, PushConfigId, RemoteTaskId, RemoteUpdate,
     SecretString, TaskState,
+    Timestamp,
 };
 use url::Url;
 
@@ -13,8 +14,10 @@ use url::Url;
 )]
 #[derive(Debug, Clone)]
 pub enum Call {
-    /// A message: starts a task, or goes on with one.
+    /// A message: starts a task, or goes on with one. One answer.
     Send(SendCall),
+    /// The same, answered by a stream of events.
+    Stream(SendCall),
     /// A look at a task.
     Get {
         /// The task's id as given; one that is no id of ours is simply not found.
@@ -24,13 +27,129 @@ pub enum Call {
         /// The interface's opaque `tenant`, echoed by the client. No authority.
         tenant: Option<String>,
     },
+    /// A page of the caller's tasks.
+    List(ListCall),
     /// Calls a task off.
     Cancel {
+        /// The task's id as given.
+        id: String,
+        /// Free data of the call.
+        metadata: Metadata,
+        /// The interface's opaque `tenant`, echoed by the client. No authority.
+        tenant: Option<String>,
+    },
+    /// The events of a task from now on, behind a snapshot of it.
+    Subscribe {
         /// The task's id as given.
         id: String,
         /// The interface's opaque `tenant`, echoed by the client. No authority.
         tenant: Option<String>,
     },
+    /// Somebody more wants to be told of a task's changes.
+    CreatePush {
+        /// The task's id as given.
+        task_id: String,
+        /// Who.
+        target: PushTarget,
+        /// The interface's opaque `tenant`, echoed by the client. No authority.
+        tenant: Option<String>,
+    },
+    /// A look at a push configuration.
+    GetPush {
+        /// The task's id as given.
+        task_id: String,
+        /// The configuration's id as given; `None`, which only 0.3 has, means the task's first.
+        id: Option<String>,
+        /// The interface's opaque `tenant`, echoed by the client. No authority.
+        tenant: Option<String>,
+    },
+    /// A task's push configurations.
+    ListPush {
+        /// The task's id as given.
+        task_id: String,
+        /// Most configurations to answer with; `None` is the agent's choice.
+        page_size: Option<u32>,
+        /// Where the page begins, as an earlier answer said.
+        page_token: Option<String>,
+        /// The interface's opaque `tenant`, echoed by the client. No authority.
+        tenant: Option<String>,
+    },
+    /// Takes a push configuration away; one that is not there is no error.
+    DeletePush {
+        /// The task's id as given.
+        task_id: String,
+        /// The configuration's id as given.
+        id: String,
+        /// The interface's opaque `tenant`, echoed by the client. No authority.
+        tenant: Option<String>,
+    },
+    /// The card that authenticated callers see.
+    ExtendedCard {
+        /// The interface's opaque `tenant`, echoed by the client. No authority.
+        tenant: Option<String>,
+    },
+}
+
+impl Call {
+    /// The interface's opaque `tenant` as the client echoed it. No authority.
+    #[must_use]
+    pub fn tenant(&self) -> Option<&str> {
+        match self {
+            Self::Send(call) | Self::Stream(call) => call.tenant.as_deref(),
+            Self::List(call) => call.tenant.as_deref(),
+            Self::Get { tenant, .. }
+            | Self::Cancel { tenant, .. }
+            | Self::Subscribe { tenant, .. }
+            | Self::CreatePush { tenant, .. }
+            | Self::GetPush { tenant, .. }
+            | Self::ListPush { tenant, .. }
+            | Self::DeletePush { tenant, .. }
+            | Self::ExtendedCard { tenant } => tenant.as_deref(),
+        }
+    }
+}
+
+/// Which of the caller's tasks to list, and what to show of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListCall {
+    /// Only those of this conversation, as given.
+    pub context_id: Option<String>,
+    /// Only those in this state.
+    pub state: Option<TaskState>,
+    /// Most tasks of a page, 1 to [`ListCall::MAX_PAGE`].
+    pub page_size: u32,
+    /// Where the page begins, as an earlier answer said.
+    pub page_token: Option<String>,
+    /// How many messages of each history to show; `None` is the agent's choice.
+    pub history_length: Option<u32>,
+    /// Only those whose status is from then or later.
+    pub changed_since: Option<Timestamp>,
+    /// The tasks' artifacts are wanted.
+    pub include_artifacts: bool,
+    /// The interface's opaque `tenant`, echoed by the client. No authority.
+    pub tenant: Option<String>,
+}
+
+impl ListCall {
+    /// Most tasks of a page (A2A 1.0, 3.1.4).
+    pub const MAX_PAGE: u32 = 100;
+    /// Tasks of a page where the client does not say.
+    pub const DEFAULT_PAGE: u32 = 50;
+}
+
+impl Default for ListCall {
+    fn default() -> Self {
+        Self {
+            context_id: None,
+            state: None,
+            page_size: Self::DEFAULT_PAGE,
+            page_token: None,
+            history_length: None,
+            changed_since: None,
+            include_artifacts: false,
+            tenant: None,
+        }
+    }
 }
 
 /// A message to an agent, and how it is to be treated.
@@ -91,6 +210,17 @@ pub struct PushAuth {
     pub scheme: String,
     /// The credentials.
     pub credentials: Option<SecretString>,
+}
+
+/// What an agent shows of a push configuration: never its secrets, which only whoever made it knows (A2A 1.0, 13.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownPush {
+    /// Its id.
+    pub id: PushConfigId,
+    /// The webhook.
+    pub url: Url,
+    /// The scheme of the `Authorization` header that notifications carry.
+    pub scheme: Option<String>,
 }
 
 /// What an agent answers a send with.

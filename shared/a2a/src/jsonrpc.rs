@@ -1,6 +1,6 @@
 //! The JSON-RPC binding: requests in, answers out, for a server; the same the other way round for a client.
 
-use domain::Generation;
+use domain::{Generation, Metadata};
 use serde_json::{Map, Value, json};
 
 use crate::error::capped;
@@ -116,14 +116,14 @@ fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) 
             history_length,
             tenant,
         }),
-        "CancelTask" => v1_0::read_cancel(params()?).map(|(id, tenant)| Call::Cancel { id, tenant }),
+        "CancelTask" => v1_0::read_cancel(params()?).map(|(id, tenant)| Call::Cancel { id, metadata: Metadata::new(), tenant }),
         "message/send" => v0_3::read_send_call(params()?).map(Call::Send),
         "tasks/get" => v0_3::read_id(params()?).map(|(id, history_length)| Call::Get {
             id,
             history_length,
             tenant: None,
         }),
-        "tasks/cancel" => v0_3::read_id(params()?).map(|(id, _)| Call::Cancel { id, tenant: None }),
+        "tasks/cancel" => v0_3::read_id(params()?).map(|(id, _)| Call::Cancel { id, metadata: Metadata::new(), tenant: None }),
         unserved if UNSERVED.contains(&unserved) => {
             return Err(A2aError::UnsupportedOperation(format!(
                 "{unserved} is not supported"

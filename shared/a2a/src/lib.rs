@@ -31,7 +31,7 @@ mod lenient;
 mod v0_3;
 mod v1_0;
 
-pub use call::{Answer, Call, PushAuth, PushTarget, RemoteTask, SendCall};
+pub use call::{Answer, Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, ShownPush};
 pub use domain::{Endpoint, Generation, Transport};
 pub use error::{A2aError, ERROR_DOMAIN};
 

@@ -76,6 +76,7 @@ fn requests_of_its_client_are_read() {
                     others += 1;
                     continue;
                 }
+                other => panic!("{other:?}"),
             }
         } else if row["path"].as_str().unwrap().ends_with("message:send") {
             assert_is_the_send(&rest::parse_send(body.as_bytes(), generation).unwrap());

@@ -43,10 +43,13 @@ pub(crate) async fn endpoint(
             };
             found.map(|stored| a2a::encode::task(&stored.task, generation, history_length))
         }
-        Call::Cancel { id, tenant } => {
+        Call::Cancel { id, tenant, .. } => {
             let canceled = cancel::cancel(&agent, &called.caller, &id, tenant.as_deref()).await;
             canceled.map(|task| a2a::encode::task(&task, generation, None))
         }
+        _ => Err(a2a::A2aError::UnsupportedOperation(
+            "this operation is not supported".to_owned(),
+        )),
     };
     let answer = match done {
         Ok(result) => jsonrpc::success(id, result),

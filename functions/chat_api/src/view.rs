@@ -1,6 +1,8 @@
 //! What of a task its owner sees: everything but the addresses and secrets it is worked with.
 
-use domain::{Artifact, Event, EventKind, Job, Message, Part, PartContent, Role, Task, TaskState, Timestamp};
+use domain::{
+    Artifact, Event, EventKind, Job, Message, Part, PartContent, Role, Task, TaskState, Timestamp, WorkNote,
+};
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -79,6 +81,7 @@ pub(crate) fn event(event: &Event) -> Value {
         ),
         EventKind::Said { message } => ("said", json!({"role": message.role, "text": message.text()})),
         EventKind::Job { job } => ("job", json!({"job": self::job(job)})),
+        EventKind::Work { note } => ("work", work(note)),
     };
     if let Some(fields) = fields.as_object_mut() {
         fields.insert("seq".into(), json!(event.seq));
@@ -86,6 +89,14 @@ pub(crate) fn event(event: &Event) -> Value {
         fields.insert("type".into(), json!(kind));
     }
     fields
+}
+
+/// What the agent noted of its work: that an attempt failed, and which. Reasons and checkpoints are its own.
+fn work(note: &WorkNote) -> Value {
+    match note {
+        WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
+        WorkNote::Checkpoint { .. } | WorkNote::Direct => json!({}),
+    }
 }
 
 /// A job, without its agent's address, its message id and its webhook token.

@@ -64,7 +64,7 @@ pub(crate) async fn deliver(
         };
         let visible: Vec<Event> = owed
             .into_iter()
-            .filter(|event| !matches!(event.kind, EventKind::Job { .. } | EventKind::Said { .. }))
+            .filter(|event| !matches!(event.kind, EventKind::Job { .. } | EventKind::Said { .. } | EventKind::Work { .. }))
             .collect();
         let Some(stored) = (if visible.is_empty() {
             None

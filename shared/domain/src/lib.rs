@@ -48,7 +48,9 @@ pub use job::{
 };
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role};
 pub use tag::{InvalidTag, Tag, TypeScope};
-pub use task::{Event, EventKind, InvalidTransition, NewTask, Revision, Status, Task, TaskState};
+pub use task::{
+    Event, EventKind, InvalidTransition, NewTask, Revision, Status, Stumble, Task, TaskState, WorkNote,
+};
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 
 /// Secrets that neither print nor log, and are wiped when dropped.

@@ -1,6 +1,9 @@
 //! The task: its state machine, its log of events, and the revision that a store writes by compare-and-swap.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     AgentName, Artifact, ContextId, Job, Message, Owner, PushConfigId, TaskId, Tenant, Timestamp, TraceParent,
@@ -157,6 +160,43 @@ pub struct Task {
     /// The trace the asking call belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceParent>,
+    /// How far the work got, in the words of the agent that does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Value>,
+    /// The last attempt that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stumble: Option<Stumble>,
+    /// True where the agent answered with a mere message; see [`Task::direct_message`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub direct: bool,
+}
+
+/// An attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stumble {
+    /// Its number since the work last came to an outcome, from 1.
+    pub attempt: u32,
+    /// Why it failed.
+    pub reason: String,
+}
+
+/// What an agent notes of its own work on a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum WorkNote {
+    /// How far it got; replaces what was noted before.
+    Checkpoint {
+        /// In the agent's own words.
+        reached: Value,
+    },
+    /// An attempt failed; another follows, or the task ends.
+    Stumbled {
+        /// Which, and why.
+        stumble: Stumble,
+    },
+    /// The answer that follows is a direct message, not the result of a task.
+    Direct,
 }
 
 /// One entry of a task's log.
@@ -202,6 +242,11 @@ pub enum EventKind {
     Job {
         /// The whole job as it is now.
         job: Box<Job>,
+    },
+    /// The agent noted something of its own work. Not shown as an A2A event.
+    Work {
+        /// What.
+        note: WorkNote,
     },
 }
 
@@ -270,6 +315,9 @@ impl Task {
             created_at: now,
             updated_at: now,
             trace,
+            checkpoint: None,
+            stumble: None,
+            direct: false,
         }
     }
 
@@ -329,6 +377,11 @@ impl Task {
                 Some(known) => known.clone_from(job),
                 None => self.jobs.push((**job).clone()),
             },
+            EventKind::Work { note } => match note {
+                WorkNote::Checkpoint { reached } => self.checkpoint = Some(reached.clone()),
+                WorkNote::Stumbled { stumble } => self.stumble = Some(stumble.clone()),
+                WorkNote::Direct => self.direct = true,
+            },
         }
         self.rev += 1;
         self.updated_at = now;
@@ -348,6 +401,14 @@ impl Task {
             .find(|message| message.role == crate::Role::User)
     }
 
+    /// The answer of an agent that answered with a mere message: its caller gets that, and not the task. The task is
+    /// kept all the same, so that a repeat of the caller's message gets the same answer.
+    #[must_use]
+    pub fn direct_message(&self) -> Option<&Message> {
+        let answered = self.direct && self.status.state == TaskState::Completed;
+        self.status.message.as_ref().filter(|_| answered)
+    }
+
     fn own(&self, message: Message) -> Message {
         Message {
             task_id: Some(self.id),
@@ -361,6 +422,7 @@ impl Task {
 #[derive(Debug, Clone)]
 pub struct Revision {
     seen: u64,
+    began: (TaskState, Timestamp),
     task: Task,
     events: Vec<Event>,
 }
@@ -371,6 +433,7 @@ impl Revision {
     pub fn of(task: Task) -> Self {
         Self {
             seen: task.rev,
+            began: (task.status.state, task.status.at),
             task,
             events: Vec::new(),
         }
@@ -402,6 +465,23 @@ impl Revision {
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// The states that the task left with what was recorded, each with the one that followed and the time spent in
+    /// it since its last status.
+    #[must_use]
+    pub fn left(&self) -> Vec<(TaskState, TaskState, Duration)> {
+        let (mut state, mut since) = self.began;
+        let mut left = Vec::new();
+        for event in &self.events {
+            if let EventKind::Status { state: next, .. } = &event.kind {
+                if *next != state {
+                    left.push((state, *next, event.at.since(since)));
+                }
+                (state, since) = (*next, event.at);
+            }
+        }
+        left
     }
 
     /// True where nothing was recorded.
@@ -439,6 +519,21 @@ mod tests {
         )
     }
 
+    fn any_note() -> impl Strategy<Value = WorkNote> {
+        prop_oneof![
+            (0..9_u32).prop_map(|step| WorkNote::Checkpoint {
+                reached: serde_json::json!({ "step": step }),
+            }),
+            (1..9_u32).prop_map(|attempt| WorkNote::Stumbled {
+                stumble: Stumble {
+                    attempt,
+                    reason: "away".into(),
+                },
+            }),
+            Just(WorkNote::Direct),
+        ]
+    }
+
     fn any_kind() -> impl Strategy<Value = EventKind> {
         let state = proptest::sample::select(TaskState::ALL.to_vec());
         prop_oneof![
@@ -454,6 +549,7 @@ mod tests {
             Just(EventKind::Said {
                 message: Message::user(MessageId::derived("y"), vec![Part::text("y")])
             }),
+            any_note().prop_map(|note| EventKind::Work { note }),
         ]
     }
 

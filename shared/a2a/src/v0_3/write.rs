@@ -50,7 +50,7 @@ pub(crate) fn event(task: &domain::Task, event: &Event) -> Option<Value> {
             append: *append,
             last_chunk: *last_chunk,
         })),
-        EventKind::Said { .. } | EventKind::Job { .. } => None,
+        EventKind::Said { .. } | EventKind::Job { .. } | EventKind::Work { .. } => None,
     }
 }
 

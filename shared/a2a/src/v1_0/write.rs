@@ -57,7 +57,7 @@ pub(crate) fn event(task: &Task, event: &Event) -> Option<Value> {
                 metadata: None,
             },
         ))),
-        EventKind::Said { .. } | EventKind::Job { .. } => None,
+        EventKind::Said { .. } | EventKind::Job { .. } | EventKind::Work { .. } => None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod binary;
 pub mod browser;
+pub mod oauth;
 pub mod peers;
 pub mod user;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ManualClock, SystemEntropy, Timestamp};
+use domain::{Clock, ManualClock, SystemClock, SystemEntropy, Timestamp};
 use local::{Data, Options, System};
 use serde_json::Value;
 
@@ -40,7 +41,16 @@ impl Local {
     /// Starts with the given data.
     pub async fn start_with(data: Data) -> Self {
         // 2026-01-01, a Thursday.
-        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_261_600_000)));
+        Self::start_at(data, Timestamp::from_millis(1_767_261_600_000)).await
+    }
+
+    /// Starts at the real time, for clients that look at clocks of their own.
+    pub async fn start_now() -> Self {
+        Self::start_at(Data::Memory, SystemClock.now()).await
+    }
+
+    async fn start_at(data: Data, now: Timestamp) -> Self {
+        let clock = Arc::new(ManualClock::new(now));
         let options = Options {
             port: 0,
             data,

@@ -37,4 +37,5 @@ mod system;
 pub use endpoints::{DemoUser, Endpoints, TenantEndpoints};
 pub use error::StartError;
 pub use options::{Data, Live, Options};
+pub use probe::Signer;
 pub use system::System;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auth::Grant;
+use auth::{AccessToken, Grant};
 use domain::{ExposeSecret, Tenant};
 use url::Url;
 
@@ -11,19 +11,84 @@ use crate::System;
 /// How long a token of [`System::token`] lives.
 const LIFETIME: Duration = Duration::from_secs(300);
 
+/// Whose key signs a token for a test.
+#[derive(Debug, Clone, Copy)]
+pub enum Signer<'a> {
+    /// The chat API of this tenant, for the tenant's own functions.
+    Session(&'a str),
+    /// The authorization server, for this tenant.
+    Idp(&'a str),
+    /// The platform itself.
+    Platform,
+}
+
 impl System {
+    /// A token as one of the system's own keys signed it so long ago; `None` where there is no such tenant.
+    #[must_use]
+    pub fn signed(
+        &self,
+        signer: Signer<'_>,
+        subject: &str,
+        audience: &str,
+        scope: &str,
+        ago: Duration,
+    ) -> Option<String> {
+        let (now, entropy) = (self.clock.now().before(ago), self.entropy.as_ref());
+        let tenant = match signer {
+            Signer::Session(name) | Signer::Idp(name) => Some(Tenant::parse(name).ok()?),
+            Signer::Platform => None,
+        };
+        let signed = match signer {
+            Signer::Idp(_) => {
+                let issuer = idp::issuer(&self.endpoints().idp, tenant.as_ref()?);
+                let token = AccessToken {
+                    issuer: &issuer,
+                    subject,
+                    tenant: tenant.as_ref(),
+                    audience,
+                    client_id: idp::HOST_CLIENT,
+                    scope,
+                    auth_time: Some(now),
+                    lifetime: LIFETIME,
+                };
+                let set = self.secrets.idp.set();
+                set.current().sign_access_token(&token, now, entropy)
+            }
+            Signer::Session(_) | Signer::Platform => {
+                let own = tenant.as_ref();
+                let (issuer, key) = match own {
+                    Some(own) => {
+                        let base = plain(&self.endpoints().tenants.get(own)?.base);
+                        (base, &self.secrets.tenants.get(own)?.session)
+                    }
+                    None => (plain(&self.endpoints().gateway), &self.secrets.platform),
+                };
+                let grant = Grant {
+                    issuer: &issuer,
+                    subject,
+                    tenant: own,
+                    audience,
+                    scopes: &[scope],
+                    lifetime: LIFETIME,
+                };
+                key.sign(&grant, now, entropy)
+            }
+        };
+        Some(signed.ok()?.expose_secret().to_owned())
+    }
+
     /// A token of a tenant's user for the agent at that URL, as the chat API signs it; `None` where there is no such
     /// tenant.
     #[must_use]
     pub fn token(&self, tenant: &str, owner: &str, audience: &str) -> Option<String> {
-        self.sign(tenant, owner, audience, "tasks")
+        self.signed(Signer::Session(tenant), owner, audience, "tasks", Duration::ZERO)
     }
 
     /// A token of a tenant for the registry.
     #[must_use]
     pub fn registry_token(&self, tenant: &str, scope: &str) -> Option<String> {
         let registry = plain(&self.endpoints().registry);
-        self.sign(tenant, "host", &registry, scope)
+        self.signed(Signer::Session(tenant), "host", &registry, scope, Duration::ZERO)
     }
 
     /// From now on the queues lose every wake, or none.
@@ -42,22 +107,6 @@ impl System {
     /// The gateway's router, for calls without a socket.
     pub fn router(&self) -> axum::Router {
         self.router.clone()
-    }
-
-    fn sign(&self, tenant: &str, subject: &str, audience: &str, scope: &str) -> Option<String> {
-        let tenant = Tenant::parse(tenant).ok()?;
-        let base = plain(&self.endpoints().tenants.get(&tenant)?.base);
-        let grant = Grant {
-            issuer: &base,
-            subject,
-            tenant: Some(&tenant),
-            audience,
-            scopes: &[scope],
-            lifetime: LIFETIME,
-        };
-        let key = &self.secrets.tenants.get(&tenant)?.session;
-        let signed = key.sign(&grant, self.clock.now(), self.entropy.as_ref()).ok()?;
-        Some(signed.expose_secret().to_owned())
     }
 }
 

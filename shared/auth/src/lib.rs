@@ -1,5 +1,5 @@
 //! The pure rules of tokens: signing and verifying JWTs (ES256 and RS256) of our own and others' issuers, PKCE, sealing
-//! secrets at rest, webhook tokens.
+//! secrets at rest, webhook tokens and signatures.
 //!
 //! Nothing here opens a socket, reads a clock or a file: keys, time and chance are parameters. Keys that must be fetched
 //! come through a [`KeySource`] that somebody else implements.
@@ -49,6 +49,7 @@ mod refusal;
 mod seal;
 pub mod token;
 mod verify;
+pub mod webhook;
 
 pub use algorithm::Algorithm;
 pub use grant::{ConsentSecrets, GrantBinding, GrantSecrets};

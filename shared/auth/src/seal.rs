@@ -1,5 +1,6 @@
 //! Secrets at rest: XChaCha20-Poly1305 with keys that can be rotated.
 
+use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, Payload};
@@ -20,6 +21,8 @@ pub struct SealError;
 pub struct Sealer {
     newest: (String, XChaCha20Poly1305),
     older: Vec<(String, XChaCha20Poly1305)>,
+    /// The same keys, newest first, as what other keys are derived from.
+    roots: Vec<hmac::Key>,
 }
 
 impl Sealer {
@@ -29,6 +32,7 @@ impl Sealer {
     /// [`KeyError::NotSealing`] where there is none, two have one name, or one is not of that form.
     pub fn new(keys: Vec<(String, SecretString)>) -> Result<Self, KeyError> {
         let mut ciphers: Vec<(String, XChaCha20Poly1305)> = Vec::with_capacity(keys.len());
+        let mut roots = Vec::with_capacity(keys.len());
         for (name, key) in keys {
             let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
             if name.is_empty() || !name.bytes().all(plain) {
@@ -41,6 +45,7 @@ impl Sealer {
             }
             let key = URL_SAFE_NO_PAD.decode(key.expose_secret()).unwrap_or_default();
             let cipher = XChaCha20Poly1305::new_from_slice(&key);
+            roots.push(hmac::Key::new(hmac::HMAC_SHA256, &key));
             ciphers.push((
                 name,
                 cipher.map_err(|_| KeyError::NotSealing("not 32 bytes in base64url"))?,
@@ -51,6 +56,7 @@ impl Sealer {
         Ok(Self {
             newest,
             older: ciphers.collect(),
+            roots,
         })
     }
 
@@ -81,6 +87,19 @@ impl Sealer {
             .expect("the plain text fits");
         sealed.extend(text);
         format!("{VERSION}.{name}.{}", URL_SAFE_NO_PAD.encode(sealed))
+    }
+
+    /// 32 bytes for a purpose from each sealing key, the newest first: keys of other kinds need no secret of their own,
+    /// and nothing about a sealing key can be learned from them (HMAC-SHA256 as a key derivation function).
+    #[must_use]
+    pub fn derived(&self, purpose: &str) -> Vec<[u8; 32]> {
+        let derive = |root: &hmac::Key| {
+            let mut derived = [0; 32];
+            let tag = hmac::sign(root, format!("switchyard/{purpose}").as_bytes());
+            derived.copy_from_slice(tag.as_ref());
+            derived
+        };
+        self.roots.iter().map(derive).collect()
     }
 
     /// Opens what one of the keys sealed with the same `associated`.

@@ -1,7 +1,7 @@
 //! What an agent author writes: an [`Executor`]. It knows nothing of HTTP, Lambda or DynamoDB.
 
 use async_trait::async_trait;
-use domain::{Artifact, InvalidTransition, Timestamp};
+use domain::{Artifact, InvalidTransition, Message, Timestamp};
 use store::StoreError;
 
 use crate::Run;
@@ -18,10 +18,11 @@ pub trait Executor: Send + Sync {
     /// [`ExecuteError`] says whether trying again helps.
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError>;
 
-    /// The task was called off: tell whoever works on parts of it. Nothing is done by default.
+    /// The task is over, called off or failed: tell whoever still works on parts of it. May be called several times.
+    /// Nothing is done by default.
     ///
     /// # Errors
-    /// [`ExecuteError`]; the task stays canceled all the same.
+    /// [`ExecuteError`] where somebody could not be told: it is tried again later. The task stays over all the same.
     async fn cancel(&self, _run: &mut Run) -> Result<(), ExecuteError> {
         Ok(())
     }
@@ -46,6 +47,9 @@ pub enum Outcome {
         /// The status message's text.
         say: Option<String>,
     },
+    /// A mere message, and no task worth mentioning: who waits for the answer gets the message itself. The task is kept
+    /// as completed, so that a repeat of the same request gets the same answer.
+    Message(Message),
     /// It went wrong; the text tells the user what.
     Failed(String),
     /// The agent will not do it; the text tells the user why.

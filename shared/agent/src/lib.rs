@@ -8,9 +8,11 @@
 //! and to [`handle`] for queue events.
 
 mod executor;
+pub mod measure;
 mod push;
 mod run;
 mod serve;
+mod stop;
 mod wake;
 mod worker;
 
@@ -23,8 +25,9 @@ use outbound::Outbound;
 use store::Store;
 
 pub use executor::{ExecuteError, Executor, Outcome};
-pub use run::Run;
+pub use run::{Run, Undisturbed};
 pub use serve::router;
+pub use stop::Stop;
 pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};
 pub use worker::{WorkError, handle};
 

@@ -2,13 +2,23 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use domain::{
     Artifact, Caller, Clock, Entropy, EventKind, Message, MessageId, Revision, Scopes, Task, TaskState,
-    Timestamp,
+    Timestamp, WorkNote,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use store::{Committed, Due, LeaseAfter, TaskKey};
+use tokio::sync::watch;
 
-use crate::{Agent, ExecuteError, push};
+use crate::{Agent, ExecuteError, measure, push};
+
+/// How often news is decided anew when the task changes under it.
+const AMEND_ROUNDS: u32 = 10;
+/// The wait before the second decision; each further one is longer by as much.
+const AMEND_PAUSE: Duration = Duration::from_millis(10);
 
 /// What an [`Executor`](crate::Executor) works with. Every record is one compare-and-swap write: nothing an executor
 /// reported is lost, and nothing it decided on an old view is written.
@@ -16,11 +26,79 @@ pub struct Run {
     agent: Arc<Agent>,
     task: Task,
     attempt: u32,
+    holds: Holds,
+}
+
+/// While it is there the execution is not stopped for a cancel, nor, for a little, at the end of its time.
+#[must_use]
+pub struct Undisturbed(Arc<watch::Sender<u32>>);
+
+impl Drop for Undisturbed {
+    fn drop(&mut self) {
+        self.0.send_modify(|held| *held = held.saturating_sub(1));
+    }
+}
+
+/// How many [`Undisturbed`] there are.
+#[derive(Clone)]
+pub(crate) struct Holds(Arc<watch::Sender<u32>>);
+
+impl Holds {
+    /// Resolves once there are none.
+    pub(crate) async fn none(&self) {
+        let mut held = self.0.subscribe();
+        let _sender_is_here = held.wait_for(|held| *held == 0).await;
+    }
 }
 
 impl Run {
     pub(crate) fn new(agent: Arc<Agent>, task: Task, attempt: u32) -> Self {
-        Self { agent, task, attempt }
+        let holds = Holds(Arc::new(watch::Sender::new(0)));
+        Self {
+            agent,
+            task,
+            attempt,
+            holds,
+        }
+    }
+
+    pub(crate) fn holds(&self) -> Holds {
+        self.holds.clone()
+    }
+
+    /// Begins something that must not be left halfway: a call to another agent whose answer has to be written down.
+    /// Keep it for as long as that takes, and no longer: a cancel waits for it.
+    pub fn undisturbed(&self) -> Undisturbed {
+        self.holds.0.send_modify(|held| *held = held.saturating_add(1));
+        Undisturbed(Arc::clone(&self.holds.0))
+    }
+
+    /// How far an earlier execution got, in the words of [`Run::save_checkpoint`]; `None` where none said, or where
+    /// what it said cannot be read any more.
+    #[must_use]
+    pub fn checkpoint<T: DeserializeOwned>(&self) -> Option<T> {
+        let reached = self.task.checkpoint.clone()?;
+        serde_json::from_value(reached).ok()
+    }
+
+    /// Notes how far the execution got, for the one that may have to go on from here.
+    ///
+    /// # Errors
+    /// As [`Run::record`].
+    pub async fn save_checkpoint(&mut self, reached: &impl Serialize) -> Result<(), ExecuteError> {
+        let kind = Self::checkpoint_event(reached)?;
+        self.record(vec![kind]).await
+    }
+
+    /// The event of [`Run::save_checkpoint`], to be recorded together with others.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Retry`] for something that has no JSON.
+    pub fn checkpoint_event(reached: &impl Serialize) -> Result<EventKind, ExecuteError> {
+        let reached = serde_json::to_value(reached).map_err(|error| ExecuteError::Retry(error.to_string()))?;
+        Ok(EventKind::Work {
+            note: WorkNote::Checkpoint { reached },
+        })
     }
 
     /// The task, with everything this execution has recorded.
@@ -90,6 +168,25 @@ impl Run {
         self.write(kinds, Due::Keep, LeaseAfter::Keep).await
     }
 
+    /// Writes news down that are true however the task changed meanwhile: `news` is asked what they mean for the task
+    /// as it is now, again and again until that is stored. Nothing is written where it has nothing to say.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Stale`] where the task is over or gone, or kept changing; otherwise as [`Run::record`].
+    pub async fn amend(&mut self, mut news: impl FnMut(&Task) -> Vec<EventKind>) -> Result<(), ExecuteError> {
+        for round in 1..=AMEND_ROUNDS {
+            let kinds = news(&self.task);
+            match self.record(kinds).await {
+                Err(ExecuteError::Stale) => {}
+                Err(ExecuteError::Transition(_)) if self.task.status.state.is_terminal() => break,
+                done => return done,
+            }
+            tokio::time::sleep(AMEND_PAUSE * round).await;
+            self.reload().await?;
+        }
+        Err(ExecuteError::Stale)
+    }
+
     /// A message of the agent about this task.
     #[must_use]
     pub fn message(&self, text: &str) -> Message {
@@ -113,6 +210,7 @@ impl Run {
         match self.agent.store.tasks().commit(&revision, due, lease).await? {
             Committed::Conflict => Err(ExecuteError::Stale),
             Committed::Yes => {
+                measure::moved(&revision);
                 self.task = revision.into_task();
                 push::announce(&self.agent, &self.task).await;
                 Ok(())

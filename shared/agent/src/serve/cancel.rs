@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use a2a::A2aError;
 use domain::{Caller, EventKind, Message, MessageId, Revision, Task, TaskState};
-use store::{Committed, Due, LeaseAfter};
+use store::{Committed, Due, LeaseAfter, TaskKey};
 
 use super::find::{failed, owned, same_tenant};
-use crate::{Agent, Run, push};
+use crate::{Agent, measure, push, worker};
 
 const ROUNDS: u32 = 5;
 
@@ -36,22 +36,24 @@ pub(crate) async fn cancel(
         revision
             .record(canceled, agent.clock.now())
             .map_err(|_| A2aError::TaskNotCancelable)?;
+        // Due, until whoever works on parts of it was told.
         match agent
             .store
             .tasks()
-            .commit(&revision, Due::Never, LeaseAfter::Keep)
+            .commit(&revision, Due::At(agent.clock.now()), LeaseAfter::Keep)
             .await
             .map_err(failed)?
         {
             Committed::Conflict => {}
             Committed::Yes => {
+                measure::moved(&revision);
                 let task = revision.into_task();
                 push::announce(agent, &task).await;
-                let mut run = Run::new(Arc::clone(agent), task, 1);
-                if let Err(error) = agent.executor.cancel(&mut run).await {
-                    tracing::warn!(task.id = %run.task().id, error = %error, "cancel did not reach everybody");
+                // A worker that has the task sees its end and tells them; otherwise that is done here.
+                if let Err(error) = worker::execute_here(agent, &TaskKey::from(&task)).await {
+                    tracing::warn!(task.id = %task.id, error = %error, "cancel did not reach everybody yet");
                 }
-                return Ok(run.task().clone());
+                return Ok(task);
             }
         }
     }

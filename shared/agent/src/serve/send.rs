@@ -8,10 +8,12 @@ use domain::{
     Caller, ContextId, EventKind, ExposeSecret, Message, MessageId, NewTask, PushConfigId, Revision, Task,
     TaskId, TaskState, TraceParent,
 };
-use store::{Attempts, Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
+use store::{Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
+use tokio::time::Instant;
 
 use super::find::{failed, owned, same_tenant};
-use crate::{Agent, Wake, push, wake_or_log, worker};
+use crate::worker::{Executed, WorkError};
+use crate::{Agent, Wake, measure, push, wake_or_log, worker};
 
 /// How often a follow-up is tried again when the task changes under it.
 const ROUNDS: u32 = 5;
@@ -93,6 +95,7 @@ async fn create(
     match agent.store.tasks().create(&record).await.map_err(failed)? {
         Created::New => {
             tracing::info!(tenant.id = %task.tenant, agent = %agent.name, task.id = %task.id, "task acknowledged");
+            measure::count(measure::ACKNOWLEDGED, agent);
             Ok(task)
         }
         Created::Repeated(stored) => Ok(stored.task),
@@ -207,6 +210,7 @@ async fn follow_up(
         {
             Committed::Conflict => {}
             Committed::Yes => {
+                measure::moved(&revision);
                 let task = revision.into_task();
                 push::announce(agent, &task).await;
                 return Ok(task);
@@ -221,9 +225,13 @@ async fn follow_up(
 /// it already; when the time is up the caller gets the task as it is, and the work goes on elsewhere.
 async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
     let key = TaskKey::from(&task);
-    let holder = MessageId::random(agent.entropy.as_ref()).to_string();
-    let waited = tokio::time::timeout(agent.settings.blocking_limit, async {
-        worker::work_as(agent, &key, &holder).await.map_err(failed)?;
+    let until = Instant::now() + agent.settings.blocking_limit;
+    match worker::execute_here(agent, &key).await.map_err(not_worked)? {
+        Executed::Settled(task) => return Ok(*task),
+        Executed::Missing => return Err(A2aError::TaskNotFound),
+        Executed::Waits(_) | Executed::Elsewhere => {}
+    }
+    let waited = tokio::time::timeout_at(until, async {
         let mut pause = Duration::from_millis(20);
         loop {
             let task = reload(agent, &key).await?;
@@ -234,25 +242,17 @@ async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
             pause = (pause * 2).min(Duration::from_millis(500));
         }
     });
-    if let Ok(done) = waited.await {
-        return done;
+    match waited.await {
+        Ok(done) => done,
+        Err(_) => reload(agent, &key).await,
     }
-    let task = reload(agent, &key).await?;
-    let due = Due::At(agent.clock.now());
-    let tasks = agent.store.tasks();
-    if tasks
-        .release(&key, &holder, task.rev, due, Attempts::Reset)
-        .await
-        .map_err(failed)?
-    {
-        wake_or_log(
-            agent.wake.as_ref(),
-            &Wake::task(&key, task.trace.clone()),
-            Duration::ZERO,
-        )
-        .await;
+}
+
+fn not_worked(error: WorkError) -> A2aError {
+    match error {
+        WorkError::Store(error) => failed(error),
+        WorkError::WrongAgent(_) => A2aError::TaskNotFound,
     }
-    Ok(task)
 }
 
 async fn reload(agent: &Agent, key: &TaskKey) -> Result<Task, A2aError> {

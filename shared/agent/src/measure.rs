@@ -1,0 +1,67 @@
+//! What is counted and timed. A measurement is a log event with the target [`METRICS`]; the Lambda side writes it as a
+//! CloudWatch metric, anybody else may ignore it.
+
+use std::time::Duration;
+
+use domain::{AgentName, Revision};
+
+use crate::Agent;
+
+/// The target of log events that are measurements. Their fields: `metric`, `value`, `unit` (CloudWatch's words),
+/// `agent`.
+pub const METRICS: &str = "metrics";
+
+/// A new task was stored and acknowledged.
+pub(crate) const ACKNOWLEDGED: &str = "TasksAcknowledged";
+/// An attempt failed and another follows.
+pub(crate) const RETRIED: &str = "AttemptsRetried";
+/// Somebody went on with what somebody else had begun.
+pub(crate) const RESUMED: &str = "TasksResumed";
+/// From the acknowledgement of a new task until an executor had it.
+pub(crate) const STARTED: &str = "StartDelay";
+/// Nothing was heard of a task in time.
+pub(crate) const TIMED_OUT: &str = "TasksTimedOut";
+
+/// Counts one.
+pub(crate) fn count(metric: &'static str, agent: &Agent) {
+    record(metric, 1, "Count", &agent.name);
+}
+
+/// Measures a time.
+pub(crate) fn time(metric: &'static str, agent: &Agent, took: Duration) {
+    record(metric, millis(took), "Milliseconds", &agent.name);
+}
+
+/// Measures how long a task was in the states that a stored revision left, and counts what it entered.
+pub fn moved(revision: &Revision) {
+    let agent = &revision.task().agent;
+    for (left, entered, took) in revision.left() {
+        let metric = match left {
+            domain::TaskState::Submitted => "TimeSubmitted",
+            domain::TaskState::Working => "TimeWorking",
+            domain::TaskState::InputRequired => "TimeInputRequired",
+            domain::TaskState::AuthRequired => "TimeAuthRequired",
+            domain::TaskState::Unknown => "TimeUnknown",
+            domain::TaskState::Completed
+            | domain::TaskState::Canceled
+            | domain::TaskState::Failed
+            | domain::TaskState::Rejected => continue,
+        };
+        record(metric, millis(took), "Milliseconds", agent);
+        match entered {
+            domain::TaskState::Completed => record("TasksCompleted", 1, "Count", agent),
+            domain::TaskState::Failed => record("TasksFailed", 1, "Count", agent),
+            domain::TaskState::Unknown => record(TIMED_OUT, 1, "Count", agent),
+            _ => {}
+        }
+    }
+}
+
+/// Writes one measurement.
+pub fn record(metric: &'static str, value: u64, unit: &'static str, agent: &AgentName) {
+    tracing::info!(target: METRICS, metric, value, unit, agent = agent.as_str());
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

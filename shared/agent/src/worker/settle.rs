@@ -1,0 +1,140 @@
+//! How work on a task ends for now: an outcome, a wait, another attempt, somebody else's turn.
+
+use std::time::Duration;
+
+use domain::{EventKind, Stumble, TaskState, Timestamp, WorkNote};
+use store::{Attempts, Due, LeaseAfter};
+
+use super::{Executed, Work};
+use crate::{ExecuteError, Outcome, Run, Wake, measure, wake_or_log};
+
+/// The longest wait that a queue carries; beyond it the sweeper wakes.
+const LONGEST_DELAY: Duration = Duration::from_secs(900);
+
+/// Waits before those who work on parts of a task that is over are told once more. After the last one they are left
+/// to end by themselves; what they still say is ignored.
+const TELL_AGAIN: [Duration; 7] = [
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_secs(300),
+    Duration::from_secs(1_800),
+    Duration::from_secs(7_200),
+    Duration::from_secs(18_000),
+];
+
+impl Work<'_> {
+    /// Writes an outcome and lets the lease go, in one write.
+    pub(super) async fn settle(&self, run: &mut Run, outcome: Outcome) -> Result<Executed, ExecuteError> {
+        let mut kinds = Vec::new();
+        let (state, message) = match outcome {
+            Outcome::Parked { until } => return self.park(run, until).await,
+            Outcome::Message(message) => {
+                kinds.push(EventKind::Work {
+                    note: WorkNote::Direct,
+                });
+                (TaskState::Completed, Some(message))
+            }
+            Outcome::Completed { artifacts, say } => {
+                kinds.extend(artifacts.into_iter().map(EventKind::artifact));
+                (TaskState::Completed, say.map(|text| run.message(&text)))
+            }
+            Outcome::Failed(text) => (TaskState::Failed, Some(run.message(&text))),
+            Outcome::Rejected(text) => (TaskState::Rejected, Some(run.message(&text))),
+            Outcome::Canceled(text) => (TaskState::Canceled, Some(run.message(&text))),
+            Outcome::InputRequired(text) => (TaskState::InputRequired, Some(run.message(&text))),
+            Outcome::Unknown(text) => (TaskState::Unknown, Some(run.message(&text))),
+        };
+        kinds.push(EventKind::status(state, message));
+        let release = LeaseAfter::Release { holder: &self.holder };
+        run.write(kinds, Due::Never, release).await?;
+        let task = run.task();
+        tracing::info!(
+            tenant.id = %task.tenant, agent = %task.agent, task.id = %task.id, task.state = state.as_str(),
+            duration_ms = u64::try_from(run.now().since(task.created_at).as_millis()).unwrap_or(u64::MAX),
+            "task settled"
+        );
+        Ok(Executed::Settled(Box::new(task.clone())))
+    }
+
+    async fn park(&self, run: &Run, until: Timestamp) -> Result<Executed, ExecuteError> {
+        match self.release(run, Due::At(until), Attempts::Reset).await? {
+            true => Ok(Executed::Waits(Box::new(run.task().clone()))),
+            false => Err(ExecuteError::Stale),
+        }
+    }
+
+    /// Notes the failure and tries again later, or fails the task when the attempts are used up.
+    pub(super) async fn retry(&self, run: &mut Run, reason: String) -> Result<Executed, ExecuteError> {
+        let attempt = run.attempt();
+        let tried = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
+        let Some(wait) = self.agent.settings.retries.get(tried).copied() else {
+            return self.settle(run, Outcome::Failed(reason)).await;
+        };
+        tracing::info!(task.id = %self.key.id, attempt, "attempt failed; tried again later");
+        measure::count(measure::RETRIED, self.agent);
+        let due = Due::At(run.now().after(wait));
+        let stumble = Stumble { attempt, reason };
+        let note = WorkNote::Stumbled { stumble };
+        run.write(vec![EventKind::Work { note }], due, LeaseAfter::Keep)
+            .await?;
+        if !self.release(run, due, Attempts::Keep).await? {
+            return Err(ExecuteError::Stale);
+        }
+        self.wake(run, wait).await;
+        Ok(Executed::Waits(Box::new(run.task().clone())))
+    }
+
+    /// The time is up: somebody else goes on, at once. An execution that brought nothing counts as an attempt.
+    pub(super) async fn hand_over(&self, run: &mut Run, begun: u64) -> Result<Executed, ExecuteError> {
+        // What an execution wrote just before it was stopped may be newer than what it knew.
+        run.reload().await?;
+        let attempts = match run.task().rev == begun {
+            true => Attempts::Keep,
+            false => Attempts::Reset,
+        };
+        if !self.release(run, Due::At(run.now()), attempts).await? {
+            return Err(ExecuteError::Stale);
+        }
+        tracing::info!(task.id = %self.key.id, "time is up; somebody else goes on");
+        self.wake(run, Duration::ZERO).await;
+        Ok(Executed::Waits(Box::new(run.task().clone())))
+    }
+
+    /// The task is over: whoever works on parts of it is told, again and again where that fails.
+    pub(super) async fn clean_up(&self, run: &mut Run) -> Result<Executed, ExecuteError> {
+        let told = tokio::select! {
+            told = self.agent.executor.cancel(run) => told,
+            () = self.beats() => return Ok(Executed::Elsewhere),
+            () = self.stop.come() => Err(ExecuteError::Retry("the time was up".to_owned())),
+        };
+        let tried = usize::try_from(run.attempt().saturating_sub(1)).unwrap_or(usize::MAX);
+        let wait = match &told {
+            Ok(()) => None,
+            Err(error) => {
+                let wait = TELL_AGAIN.get(tried).copied();
+                tracing::warn!(
+                    tenant.id = %self.key.tenant, task.id = %self.key.id, error = %error, given_up = wait.is_none(),
+                    "the end of a task did not reach everybody who works on it"
+                );
+                wait
+            }
+        };
+        let (due, attempts) = match wait {
+            Some(wait) => (Due::At(run.now().after(wait)), Attempts::Keep),
+            None => (Due::Never, Attempts::Reset),
+        };
+        self.release(run, due, attempts).await?;
+        if let Some(wait) = wait {
+            self.wake(run, wait).await;
+        }
+        Ok(Executed::Settled(Box::new(run.task().clone())))
+    }
+
+    async fn wake(&self, run: &Run, wait: Duration) {
+        if wait <= LONGEST_DELAY {
+            let wake = Wake::task(self.key, run.task().trace.clone());
+            wake_or_log(self.agent.wake.as_ref(), &wake, wait).await;
+        }
+    }
+}

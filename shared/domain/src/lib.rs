@@ -49,7 +49,8 @@ pub use job::{
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{
-    Event, EventKind, InvalidTransition, NewTask, Revision, Status, Stumble, Task, TaskState, WorkNote,
+    Event, EventKind, InvalidTransition, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, TaskState,
+    WorkNote,
 };
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 

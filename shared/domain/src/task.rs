@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentName, Artifact, ContextId, Job, Message, Owner, PushConfigId, TaskId, Tenant, Timestamp, TraceParent,
+    AgentName, Artifact, ContextId, Job, Message, MessageId, Owner, PushConfigId, TaskId, Tenant, Timestamp,
+    TraceParent,
 };
 
 /// A2A's task states, and `unknown` for a task of which nothing was heard within its time limit.
@@ -169,6 +170,32 @@ pub struct Task {
     /// True where the agent answered with a mere message; see [`Task::direct_message`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub direct: bool,
+    /// The store's own note; see [`Kept`].
+    #[serde(skip)]
+    pub kept: Kept,
+}
+
+/// What a store notes beside a task it has read, for the next write of it; empty in a task that was never read.
+///
+/// It is no part of what a task says: not in its JSON, and any two of them are equal.
+#[derive(Debug, Clone, Default)]
+pub struct Kept(pub Option<Keeping>);
+
+impl PartialEq for Kept {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// How a task is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keeping {
+    /// How long it is kept once it is finished.
+    pub retention: Duration,
+    /// The idempotency key it was made under.
+    pub message_id: MessageId,
+    /// In how many pieces its body lies beside its item; 0 where it lies in it.
+    pub pieces: u32,
 }
 
 /// An attempt that failed.
@@ -318,6 +345,7 @@ impl Task {
             checkpoint: None,
             stumble: None,
             direct: false,
+            kept: Kept::default(),
         }
     }
 

@@ -2,16 +2,11 @@
 
 use domain::{
     Artifact, ContextId, Message, Metadata, Notification, PushConfigId, RemoteTaskId, RemoteUpdate,
-    SecretString, TaskState,
-    Timestamp,
+    SecretString, TaskState, Timestamp,
 };
 use url::Url;
 
 /// One call of an agent.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a call lives once, on the way from the wire to its handler"
-)]
 #[derive(Debug, Clone)]
 pub enum Call {
     /// A message: starts a task, or goes on with one. One answer.

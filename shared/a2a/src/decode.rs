@@ -1,10 +1,10 @@
 //! From the wire to `domain`: what other agents answer and push.
 
-use domain::{Generation, Notification};
+use domain::{Generation, Notification, Transport};
 use serde_json::Value;
 
 use crate::lenient::{Fault, tidy};
-use crate::{A2aError, Answer, RemoteTask, v0_3, v1_0};
+use crate::{A2aError, Answer, RemoteTask, jsonrpc, rest, v0_3, v1_0};
 
 /// Why a body is no notification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +32,68 @@ pub fn task(result: &Value, generation: Generation) -> Result<RemoteTask, A2aErr
         Generation::V1_0 => v1_0::read_task(result),
         Generation::V0_3 => v0_3::read_task(result),
     });
+    read.map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
+}
+
+/// A page of tasks that an agent answered with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RemotePage {
+    /// The tasks.
+    pub tasks: Vec<RemoteTask>,
+    /// The token of the page behind it, if there is one.
+    pub next: Option<String>,
+    /// How many tasks there are in all, where the agent says so.
+    pub total: Option<u64>,
+}
+
+/// Reads a page of tasks that an agent answered with.
+///
+/// # Errors
+/// [`A2aError::InvalidAgentResponse`] says what is wrong with it.
+pub fn list(result: &Value, generation: Generation) -> Result<RemotePage, A2aError> {
+    let tasks = result.get("tasks").filter(|told| !told.is_null());
+    let tasks = match tasks {
+        None => &[],
+        Some(Value::Array(tasks)) => tasks.as_slice(),
+        Some(_) => {
+            let reason = "tasks must be a list".to_owned();
+            return Err(A2aError::InvalidAgentResponse(reason));
+        }
+    };
+    let member = |camel: &str, snake: &str| result.get(camel).or_else(|| result.get(snake));
+    let next = member("nextPageToken", "next_page_token").and_then(Value::as_str);
+    Ok(RemotePage {
+        tasks: tasks
+            .iter()
+            .map(|told| task(told, generation))
+            .collect::<Result<_, _>>()?,
+        next: next.filter(|token| !token.is_empty()).map(str::to_owned),
+        total: member("totalSize", "total_size").and_then(Value::as_u64),
+    })
+}
+
+/// Reads the `data` of one event of an agent's stream.
+///
+/// # Errors
+/// The agent's error; [`A2aError::InvalidAgentResponse`] says what is wrong with anything else.
+pub fn stream_item(
+    data: &str,
+    generation: Generation,
+    transport: Transport,
+) -> Result<Notification, A2aError> {
+    let broken = |reason: &str| A2aError::InvalidAgentResponse(reason.to_owned());
+    let told: Value = serde_json::from_str(data).map_err(|_| broken("an event of the stream is not JSON"))?;
+    let told = match transport {
+        Transport::JsonRpc => jsonrpc::answer(told)?,
+        Transport::Rest => match told.get("error").and_then(|_| rest::read_failure(&told)) {
+            Some(error) => return Err(error),
+            None => told,
+        },
+    };
+    let read = match (generation, transport) {
+        (Generation::V0_3, Transport::Rest) => tidy(&told).and_then(v0_3::read_stream_response),
+        _ => read_notification(&told),
+    };
     read.map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
 }
 

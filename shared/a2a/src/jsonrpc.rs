@@ -1,10 +1,11 @@
 //! The JSON-RPC binding: requests in, answers out, for a server; the same the other way round for a client.
 
-use domain::{Generation, Metadata};
+use domain::Generation;
 use serde_json::{Map, Value, json};
 
 use crate::error::capped;
 use crate::lenient::{Fault, tidy};
+use crate::params::{self, Params};
 use crate::{A2aError, Call, SendCall, encode, generation, v0_3, v1_0};
 
 /// The id of a JSON-RPC request, given back as it came: text, a number, or nothing.
@@ -20,6 +21,57 @@ impl RequestId {
         }
     }
 }
+
+/// What can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Send,
+    Stream,
+    Get,
+    List,
+    Cancel,
+    Subscribe,
+    CreatePush,
+    GetPush,
+    ListPush,
+    DeletePush,
+    ExtendedCard,
+}
+
+/// Each operation's names in 1.0 and in 0.3. 0.3 defines no `tasks/list`; it is the name everybody would expect.
+const METHODS: [(Operation, &str, &str); 11] = [
+    (Operation::Send, "SendMessage", "message/send"),
+    (Operation::Stream, "SendStreamingMessage", "message/stream"),
+    (Operation::Get, "GetTask", "tasks/get"),
+    (Operation::List, "ListTasks", "tasks/list"),
+    (Operation::Cancel, "CancelTask", "tasks/cancel"),
+    (Operation::Subscribe, "SubscribeToTask", "tasks/resubscribe"),
+    (
+        Operation::CreatePush,
+        "CreateTaskPushNotificationConfig",
+        "tasks/pushNotificationConfig/set",
+    ),
+    (
+        Operation::GetPush,
+        "GetTaskPushNotificationConfig",
+        "tasks/pushNotificationConfig/get",
+    ),
+    (
+        Operation::ListPush,
+        "ListTaskPushNotificationConfigs",
+        "tasks/pushNotificationConfig/list",
+    ),
+    (
+        Operation::DeletePush,
+        "DeleteTaskPushNotificationConfig",
+        "tasks/pushNotificationConfig/delete",
+    ),
+    (
+        Operation::ExtendedCard,
+        "GetExtendedAgentCard",
+        "agent/getAuthenticatedExtendedCard",
+    ),
+];
 
 /// A request that was understood.
 #[derive(Debug, Clone)]
@@ -42,28 +94,6 @@ pub struct Failure {
     /// Why.
     pub error: A2aError,
 }
-
-/// Methods that A2A has and that are not served.
-const UNSERVED: [&str; 18] = [
-    "SendStreamingMessage",
-    "ListTasks",
-    "SubscribeToTask",
-    "CreateTaskPushNotificationConfig",
-    "GetTaskPushNotificationConfig",
-    "ListTaskPushNotificationConfig",
-    "ListTaskPushNotificationConfigs",
-    "DeleteTaskPushNotificationConfig",
-    "GetExtendedAgentCard",
-    "message/stream",
-    "tasks/list",
-    "tasks/resubscribe",
-    "tasks/subscribe",
-    "tasks/pushNotificationConfig/set",
-    "tasks/pushNotificationConfig/get",
-    "tasks/pushNotificationConfig/list",
-    "tasks/pushNotificationConfig/delete",
-    "agent/getAuthenticatedExtendedCard",
-];
 
 /// Reads a request. `version` is the `A2A-Version` header or query parameter; the method name selects the generation.
 ///
@@ -108,38 +138,63 @@ fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) 
     } else if method.starts_with(|first: char| first.is_ascii_uppercase()) {
         so_far.generation = Generation::V1_0;
     }
-    let params = || params(&request);
-    let call = match method {
-        "SendMessage" => v1_0::read_send_call(params()?).map(Call::Send),
-        "GetTask" => v1_0::read_get(params()?).map(|(id, history_length, tenant)| Call::Get {
-            id,
-            history_length,
-            tenant,
-        }),
-        "CancelTask" => v1_0::read_cancel(params()?).map(|(id, tenant)| Call::Cancel { id, metadata: Metadata::new(), tenant }),
-        "message/send" => v0_3::read_send_call(params()?).map(Call::Send),
-        "tasks/get" => v0_3::read_id(params()?).map(|(id, history_length)| Call::Get {
-            id,
-            history_length,
-            tenant: None,
-        }),
-        "tasks/cancel" => v0_3::read_id(params()?).map(|(id, _)| Call::Cancel { id, metadata: Metadata::new(), tenant: None }),
-        unserved if UNSERVED.contains(&unserved) => {
-            return Err(A2aError::UnsupportedOperation(format!(
-                "{unserved} is not supported"
-            )));
-        }
-        unknown => return Err(A2aError::MethodNotFound(capped(unknown, 64))),
-    };
-    call.map_err(|Fault(reason)| A2aError::InvalidParams(reason))
+    call(method, so_far.generation, || params(&request))
 }
 
-fn params(request: &Map<String, Value>) -> Result<Value, A2aError> {
+/// The operation of that method name, with its parameters.
+fn call(
+    method: &str,
+    generation: Generation,
+    told: impl FnOnce() -> Result<Option<Value>, A2aError>,
+) -> Result<Call, A2aError> {
+    let known = METHODS
+        .iter()
+        .find(|(_, new, old)| *new == method || *old == method);
+    let Some((operation, ..)) = known else {
+        return Err(A2aError::MethodNotFound(capped(method, 64)));
+    };
+    let missing = || A2aError::InvalidParams("params must be an object".to_owned());
+    let told = match (told()?, operation) {
+        (Some(told), _) => told,
+        (None, Operation::ExtendedCard) => Value::Object(Map::new()),
+        (None, _) => return Err(missing()),
+    };
+    read_call(*operation, told, generation).map_err(|Fault(reason)| A2aError::InvalidParams(reason))
+}
+
+fn read_call(operation: Operation, told: Value, generation: Generation) -> Result<Call, Fault> {
+    let send = |told| match generation {
+        Generation::V1_0 => v1_0::read_send_call(told),
+        Generation::V0_3 => v0_3::read_send_call(told),
+    };
+    match operation {
+        Operation::Send => return send(told).map(Call::Send),
+        Operation::Stream => return send(told).map(Call::Stream),
+        _ => {}
+    }
+    let params = Params::of(told)?;
+    match operation {
+        Operation::Send | Operation::Stream => Err(Fault::new("a message is missing")),
+        Operation::Get => params::get(&params, generation),
+        Operation::List => params::list(&params, generation).map(Call::List),
+        Operation::Cancel => params::cancel(&params),
+        Operation::Subscribe => params::subscribe(&params),
+        Operation::CreatePush => params::create_push(params, generation),
+        Operation::GetPush => params::get_push(&params, generation),
+        Operation::ListPush => params::list_push(&params, generation),
+        Operation::DeletePush => params::delete_push(&params, generation),
+        Operation::ExtendedCard => params::extended_card(&params),
+    }
+}
+
+/// The parameters, tidied; `None` where there are none.
+fn params(request: &Map<String, Value>) -> Result<Option<Value>, A2aError> {
     match request.get("params") {
-        Some(params @ Value::Object(_)) => {
-            tidy(params).map_err(|Fault(reason)| A2aError::InvalidParams(reason))
-        }
-        _ => Err(A2aError::InvalidParams("params must be an object".to_owned())),
+        Some(params @ Value::Object(_)) => tidy(params)
+            .map(Some)
+            .map_err(|Fault(reason)| A2aError::InvalidParams(reason)),
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => Err(A2aError::InvalidParams("params must be an object".to_owned())),
     }
 }
 
@@ -158,6 +213,30 @@ pub fn failure(failure: &Failure) -> Value {
         fields.insert("data".to_owned(), json!([error.info()]));
     }
     json!({ "jsonrpc": "2.0", "id": failure.id.0, "error": written })
+}
+
+/// A client's request for any operation.
+#[must_use]
+pub fn call_request(id: &str, call: &Call, generation: Generation) -> Value {
+    let operation = match call {
+        Call::Send(_) => Operation::Send,
+        Call::Stream(_) => Operation::Stream,
+        Call::Get { .. } => Operation::Get,
+        Call::List(_) => Operation::List,
+        Call::Cancel { .. } => Operation::Cancel,
+        Call::Subscribe { .. } => Operation::Subscribe,
+        Call::CreatePush { .. } => Operation::CreatePush,
+        Call::GetPush { .. } => Operation::GetPush,
+        Call::ListPush { .. } => Operation::ListPush,
+        Call::DeletePush { .. } => Operation::DeletePush,
+        Call::ExtendedCard { .. } => Operation::ExtendedCard,
+    };
+    let names = METHODS.iter().find(|(known, ..)| *known == operation);
+    let method = names.map(|(_, new, old)| match generation {
+        Generation::V1_0 => *new,
+        Generation::V0_3 => *old,
+    });
+    request(id, method.unwrap_or_default(), encode::params(call, generation))
 }
 
 /// A client's request to send a message.

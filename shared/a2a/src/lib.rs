@@ -25,44 +25,26 @@ pub mod jsonrpc;
 pub mod rest;
 
 mod call;
+mod chunks;
 mod common;
 mod error;
 mod lenient;
+mod params;
 mod v0_3;
 mod v1_0;
+mod version;
 
 pub use call::{Answer, Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, ShownPush};
 pub use domain::{Endpoint, Generation, Transport};
 pub use error::{A2aError, ERROR_DOMAIN};
+pub use version::{
+    EXTENSIONS_HEADER, EXTENSIONS_HEADER_0_3, VERSION_HEADER, asked_version, extensions, generation,
+    generation_of_path, version,
+};
 
-/// The header and query parameter that names the generation a client speaks.
-pub const VERSION_HEADER: &str = "A2A-Version";
 /// The header a push notification carries its token in.
 pub const NOTIFICATION_TOKEN_HEADER: &str = "X-A2A-Notification-Token";
 /// The same header as some senders write it.
 pub const NOTIFICATION_TOKEN_HEADER_SHORT: &str = "A2A-Notification-Token";
 /// The media type of the REST binding and of push notifications in A2A 1.0.
 pub const MEDIA_TYPE: &str = "application/a2a+json";
-
-/// The generation's number as it stands in the `A2A-Version` header.
-#[must_use]
-pub fn version(generation: Generation) -> &'static str {
-    match generation {
-        Generation::V0_3 => "0.3",
-        Generation::V1_0 => "1.0",
-    }
-}
-
-/// The generation that an `A2A-Version` asks for; none given means 0.3, as the specification has it.
-///
-/// # Errors
-/// [`A2aError::VersionNotSupported`] where it is neither 1.0 nor 0.3 (a patch number is ignored).
-pub fn generation(version: Option<&str>) -> Result<Generation, A2aError> {
-    let text = version.unwrap_or_default().trim();
-    let mut numbers = text.split('.');
-    match (numbers.next(), numbers.next()) {
-        (Some("0"), Some("3")) | (Some(""), None) => Ok(Generation::V0_3),
-        (Some("1"), Some("0")) => Ok(Generation::V1_0),
-        _ => Err(A2aError::VersionNotSupported(error::capped(text, 32))),
-    }
-}

@@ -6,5 +6,5 @@ mod types;
 mod write;
 
 pub(crate) use proto::to_proto;
-pub(crate) use read::{read_answer, read_event, read_id, read_send_call, read_task};
-pub(crate) use write::{event, message, send_call, task};
+pub(crate) use read::{read_answer, read_event, read_push, read_send_call, read_stream_response, read_task};
+pub(crate) use write::{create_push, event, message, named_push, send_call, shown_push, task};

@@ -11,21 +11,14 @@ use super::types;
 use super::write::LONE_VALUE;
 use crate::common::{push_target, read_length};
 use crate::lenient::{Fault, filled, standard_base64};
-use crate::{Answer, PushAuth, RemoteTask, SendCall};
+use crate::{Answer, PushAuth, PushTarget, RemoteTask, SendCall};
 
 pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     let (params, was_proto) = super::proto::from_proto(params);
     let read: types::SendParams = serde_json::from_value(params)?;
     let configuration = read.configuration;
     let task_id = filled(read.message.task_id.clone());
-    let push = configuration.push_notification_config.map(|told| {
-        let authentication = told.authentication.and_then(|auth| {
-            let scheme = auth.schemes.into_iter().next()?;
-            let credentials = filled(auth.credentials).map(SecretString::from);
-            Some(PushAuth { scheme, credentials })
-        });
-        push_target(told.id, &told.url, told.token, authentication)
-    });
+    let push = configuration.push_notification_config.map(push_config);
     Ok(SendCall {
         message: message(read.message)?,
         task_id,
@@ -40,11 +33,35 @@ pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     })
 }
 
-/// The id, and the history length, of a look-up or a cancel.
-pub(crate) fn read_id(params: Value) -> Result<(String, Option<u32>), Fault> {
-    let read: types::IdParams = serde_json::from_value(params)?;
-    let length = read_length(read.history_length)?.filter(|length| *length > 0);
-    Ok((read.id, length))
+/// Reads a push configuration: the parameters of JSON-RPC, or the protobuf form, where it lies one or two levels deeper
+/// and may be named by its resource.
+pub(crate) fn read_push(mut told: Value) -> Result<PushTarget, Fault> {
+    let beside = told.get("configId").cloned();
+    if let Some(inner) = told.get_mut("config").filter(|inner| inner.is_object()) {
+        told = inner.take();
+    }
+    let name = told.get("name").and_then(Value::as_str);
+    let named = name.and_then(|name| name.rsplit_once("/pushNotificationConfigs/"));
+    let named = named.map(|(_, id)| id.to_owned());
+    if let Some(inner) = told
+        .get_mut("pushNotificationConfig")
+        .filter(|inner| inner.is_object())
+    {
+        told = inner.take();
+    }
+    let mut read: types::PushConfig = serde_json::from_value(told)?;
+    let beside = beside.and_then(|id| id.as_str().map(str::to_owned));
+    read.id = filled(read.id).or(filled(beside)).or(filled(named));
+    push_config(read)
+}
+
+fn push_config(told: types::PushConfig) -> Result<PushTarget, Fault> {
+    let authentication = told.authentication.and_then(|auth| {
+        let scheme = auth.schemes.into_iter().next()?;
+        let credentials = filled(auth.credentials).map(SecretString::from);
+        Some(PushAuth { scheme, credentials })
+    });
+    push_target(told.id, &told.url, told.token, authentication)
 }
 
 pub(crate) fn read_answer(result: Value) -> Result<Answer, Fault> {
@@ -90,6 +107,23 @@ pub(crate) fn read_event(told: Value) -> Result<Notification, Fault> {
         }
         _ => read_answer(told).map(Answer::into_notification),
     }
+}
+
+/// Reads an item of a stream over REST: wrapped, in the protobuf form.
+pub(crate) fn read_stream_response(told: Value) -> Result<Notification, Fault> {
+    let (mut told, _) = super::proto::from_proto(told);
+    for (name, kind) in [
+        ("statusUpdate", "status-update"),
+        ("artifactUpdate", "artifact-update"),
+    ] {
+        if let Some(mut update) = told.get_mut(name).map(Value::take) {
+            if let Some(fields) = update.as_object_mut() {
+                fields.insert("kind".to_owned(), Value::from(kind));
+            }
+            return read_event(update);
+        }
+    }
+    read_answer(told).map(Answer::into_notification)
 }
 
 fn task_type(told: Value) -> Result<RemoteTask, Fault> {

@@ -164,11 +164,3 @@ pub(super) struct Authentication {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) credentials: Option<String>,
 }
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct IdParams {
-    pub(super) id: String,
-    #[serde(default)]
-    pub(super) history_length: Option<i32>,
-}

@@ -6,18 +6,22 @@ use serde_json::{Value, json};
 
 use super::types;
 use crate::common::owned;
-use crate::{PushTarget, SendCall};
+use crate::{PushTarget, SendCall, ShownPush};
 
 /// Says of a data part that its value stood alone: 0.3 has room for objects only. The official SDKs use the same word.
 pub(super) const LONE_VALUE: &str = "data_part_compat";
 
-pub(crate) fn task(task: &domain::Task, history: &[domain::Message]) -> Value {
+pub(crate) fn task(
+    task: &domain::Task,
+    history: &[domain::Message],
+    artifacts: &[domain::Artifact],
+) -> Value {
     to_json(&types::Task {
         kind: "task".to_owned(),
         id: task.id.to_string(),
         context_id: task.context_id.to_string(),
         status: status(task.status.state, task.status.message.as_ref(), task.status.at),
-        artifacts: task.artifacts.iter().map(artifact).collect(),
+        artifacts: artifacts.iter().map(artifact).collect(),
         history: history.iter().map(message_type).collect(),
     })
 }
@@ -74,6 +78,31 @@ pub(crate) fn send_call(call: &SendCall) -> Value {
         },
         metadata: call.metadata.clone(),
     })
+}
+
+/// A push configuration, its secrets left out.
+pub(crate) fn shown_push(task_id: &str, shown: &ShownPush) -> Value {
+    let config = types::PushConfig {
+        id: Some(shown.id.to_string()),
+        url: shown.url.to_string(),
+        token: None,
+        authentication: shown.scheme.clone().map(|scheme| types::Authentication {
+            schemes: vec![scheme],
+            credentials: None,
+        }),
+    };
+    json!({ "taskId": task_id, "pushNotificationConfig": to_json(&config) })
+}
+
+/// The same in the protobuf form, where it is named by its resource.
+pub(crate) fn named_push(task_id: &str, id: &PushConfigId, mut written: Value) -> Value {
+    let config = written.get_mut("pushNotificationConfig").map(Value::take);
+    json!({ "name": format!("tasks/{task_id}/pushNotificationConfigs/{id}"), "pushNotificationConfig": config })
+}
+
+/// The request to keep a push configuration, as a client writes it.
+pub(crate) fn create_push(task_id: &str, target: &PushTarget) -> Value {
+    json!({ "taskId": task_id, "pushNotificationConfig": to_json(&push_config(target)) })
 }
 
 fn push_config(target: &PushTarget) -> types::PushConfig {

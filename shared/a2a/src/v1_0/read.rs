@@ -39,14 +39,9 @@ pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     })
 }
 
-pub(crate) fn read_get(params: Value) -> Result<(String, Option<u32>, Option<String>), Fault> {
-    let read: wire::GetTaskRequest = from(params)?;
-    Ok((read.id, read_length(read.history_length)?, filled(read.tenant)))
-}
-
-pub(crate) fn read_cancel(params: Value) -> Result<(String, Option<String>), Fault> {
-    let read: wire::CancelTaskRequest = from(params)?;
-    Ok((read.id, filled(read.tenant)))
+/// Reads a push configuration; its `taskId` is the caller's business.
+pub(crate) fn read_push(told: Value) -> Result<PushTarget, Fault> {
+    read_push_config(from(told)?)
 }
 
 pub(crate) fn read_answer(mut result: Value) -> Result<Answer, Fault> {

@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use crate::common::owned;
 use crate::lenient::decode_base64;
-use crate::{PushTarget, SendCall};
+use crate::{PushTarget, SendCall, ShownPush};
 
-pub(crate) fn task(task: &Task, history: &[Message]) -> Value {
+pub(crate) fn task(task: &Task, history: &[Message], artifacts: &[Artifact]) -> Value {
     let written = wire::Task {
         id: task.id.to_string(),
         context_id: task.context_id.to_string(),
         status: status(&task.status.state, task.status.message.as_ref()),
-        artifacts: (!task.artifacts.is_empty()).then(|| task.artifacts.iter().map(artifact).collect()),
+        artifacts: (!artifacts.is_empty()).then(|| artifacts.iter().map(artifact).collect()),
         history: (!history.is_empty()).then(|| history.iter().map(message_type).collect()),
         metadata: None,
     };
@@ -109,6 +109,30 @@ fn push_config(target: &PushTarget) -> wire::TaskPushNotificationConfig {
     }
 }
 
+/// A push configuration, its secrets left out.
+pub(crate) fn shown_push(task_id: &str, shown: &ShownPush) -> Value {
+    json(&wire::TaskPushNotificationConfig {
+        url: shown.url.to_string(),
+        id: Some(shown.id.to_string()),
+        task_id: task_id.to_owned(),
+        token: None,
+        authentication: shown.scheme.clone().map(|scheme| wire::AuthenticationInfo {
+            scheme,
+            credentials: None,
+        }),
+        tenant: None,
+    })
+}
+
+/// The request to keep a push configuration, as a client writes it.
+pub(crate) fn create_push(task_id: &str, target: &PushTarget, tenant: Option<&str>) -> Value {
+    json(&wire::TaskPushNotificationConfig {
+        task_id: task_id.to_owned(),
+        tenant: tenant.map(str::to_owned),
+        ..push_config(target)
+    })
+}
+
 fn status(state: &TaskState, message: Option<&Message>) -> wire::TaskStatus {
     wire::TaskStatus {
         state: state_out(*state),
@@ -180,6 +204,11 @@ fn state_out(state: TaskState) -> wire::TaskState {
         // 1.0 has no `unknown`; the official SDKs translate it so.
         TaskState::Unknown => wire::TaskState::Unspecified,
     }
+}
+
+/// The state's name on the wire.
+pub(crate) fn state_name(state: TaskState) -> Value {
+    json(&state_out(state))
 }
 
 fn free_out(metadata: &Metadata) -> Option<HashMap<String, Value>> {

@@ -46,11 +46,11 @@ fn rubbish_gets_its_own_error() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{}}"#,
-            -32004,
+            -32602,
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"message/stream","params":{}}"#,
-            -32004,
+            -32602,
         ),
         (r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage"}"#, -32602),
         (

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{AgentId, AgentType, Artifact, MessageId, RemoteTaskId, TaskState, Timestamp};
+use crate::{AgentId, AgentType, Artifact, Heard, MessageId, RemoteTaskId, TaskState, Timestamp};
 
 /// The protocol generation an agent speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -115,6 +115,12 @@ pub struct Job {
     /// The consent its calls need, where its agent takes no token of ours alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
+    /// The keys that its agent signs notifications with, where the agent publishes any: Ed25519, base64url.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sender_keys: Vec<String>,
+    /// What was heard of it lately.
+    #[serde(default, skip_serializing_if = "Heard::is_nothing")]
+    pub heard: Heard,
 }
 
 /// The consent that calls of an agent need: an access token for the agent alone, issued in its user's name.
@@ -234,6 +240,8 @@ impl Job {
             updated_at: now,
             attempts: 0,
             protection: None,
+            sender_keys: Vec::new(),
+            heard: Heard::default(),
         }
     }
 

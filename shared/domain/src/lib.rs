@@ -29,6 +29,7 @@
 
 mod caller;
 mod chance;
+mod heard;
 mod ids;
 mod job;
 mod message;
@@ -38,6 +39,7 @@ mod time;
 
 pub use caller::{Caller, Scope, Scopes, TraceParent};
 pub use chance::{Entropy, SystemEntropy};
+pub use heard::Heard;
 pub use ids::{
     AgentId, AgentName, AgentType, ChatId, ContextId, InvalidId, MessageId, Owner, PushConfigId,
     RemoteTaskId, TaskId, Tenant,

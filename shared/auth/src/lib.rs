@@ -37,6 +37,7 @@
 //! ```
 
 mod algorithm;
+pub mod card_signature;
 pub mod consent_code;
 mod grant;
 mod issuer;

@@ -18,6 +18,9 @@ use crate::{StartError, queue};
 /// How long a request may take to end when the database stops.
 const DRAIN: Duration = Duration::from_secs(2);
 
+/// What the names of the tables begin with.
+pub(crate) const TABLE_PREFIX: &str = "switchyard-";
+
 /// A running database.
 pub(crate) struct Database {
     pub(crate) url: Url,
@@ -48,7 +51,7 @@ impl Database {
             }
         });
         let aws = edge::aws::sdk_config(Some(&url), None).await;
-        let store = Store::new(&aws, Tables::prefixed("switchyard-"));
+        let store = Store::new(&aws, Tables::prefixed(TABLE_PREFIX));
         let database = Self {
             url,
             store,

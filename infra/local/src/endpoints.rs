@@ -31,6 +31,12 @@ pub struct Endpoints {
     pub users: BTreeMap<Tenant, Vec<DemoUser>>,
     /// Lets its bearer change the registry.
     pub registry_token: String,
+    /// Lets its bearer add and remove tenants and rotate keys.
+    pub admin_token: String,
+    /// What stands in for AWS Secrets Manager. Whoever has this address has every secret of this system.
+    pub secrets_manager: Url,
+    /// What stands in for AWS SQS.
+    pub sqs: Url,
 }
 
 /// Where a tenant's functions are.

@@ -1,6 +1,9 @@
-//! Why the system does not start, one sentence each.
+//! Why the system does not start, or does not change: one sentence each.
 
 use std::path::PathBuf;
+
+use auth::KeyError;
+use domain::Tenant;
 
 /// Why the system does not start.
 #[derive(Debug, thiserror::Error)]
@@ -59,4 +62,43 @@ impl StartError {
             source: source.into(),
         }
     }
+}
+
+/// Why a change to the system's tenants or keys is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// A tenant of that name is here.
+    #[error("there is a tenant {0} already")]
+    Exists(Tenant),
+    /// No tenant of that name is here.
+    #[error("there is no tenant {name} here; there are {}", listed(.known))]
+    Unknown {
+        /// The name.
+        name: Tenant,
+        /// The tenants there are.
+        known: Vec<Tenant>,
+    },
+    /// A system without any tenant would serve nobody.
+    #[error("{0} is the last tenant and stays")]
+    Last(Tenant),
+    /// The keys before are still needed.
+    #[error(
+        "these keys were rotated a short while ago, and tokens signed before that still live: wait {minutes} minutes, \
+         or end them now with --force"
+    )]
+    TooSoon {
+        /// Until the next rotation harms nobody.
+        minutes: u64,
+    },
+    /// A key could not be made or used.
+    #[error("a key cannot be made or used: {0}")]
+    Key(#[from] KeyError),
+    /// A part did not take the change.
+    #[error(transparent)]
+    Part(#[from] StartError),
+}
+
+fn listed(tenants: &[Tenant]) -> String {
+    let names: Vec<&str> = tenants.iter().map(Tenant::as_str).collect();
+    names.join(", ")
 }

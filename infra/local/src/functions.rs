@@ -35,32 +35,15 @@ impl Shared {
         store: Store,
         wake: Arc<dyn WakeDoor>,
         time_and_chance: (Arc<dyn Clock>, Arc<dyn Entropy>),
+        outbound: Outbound,
         secrets: &Secrets,
         endpoints: &Endpoints,
     ) -> Result<Self, StartError> {
         let (clock, entropy) = time_and_chance;
-        // Everything here is at a loopback address; deployed functions never call one.
-        let policy = Policy {
-            allow_loopback: true,
-            ..Policy::default()
-        };
-        let platform = TrustedIssuer {
-            issuer: plain(&endpoints.gateway),
-            tenant: None,
-            keys: vec![secrets.platform.public_jwk()],
-        };
-        let tenants = endpoints.tenants.iter().filter_map(|(name, tenant)| {
-            let own = secrets.tenants.get(name)?;
-            Some(TrustedIssuer {
-                issuer: plain(&tenant.base),
-                tenant: Some(name.clone()),
-                keys: vec![own.session.public_jwk()],
-            })
-        });
         Ok(Self {
-            outbound: Outbound::new(policy, entropy.clone()).map_err(StartError::part("HTTP client"))?,
+            outbound,
             sealer: Arc::new(Sealer::new(secrets.sealing.clone()).map_err(StartError::part("sealer"))?),
-            issuers: tenants.chain([platform]).collect(),
+            issuers: trusted(secrets, endpoints),
             store,
             wake,
             clock,
@@ -118,14 +101,7 @@ impl Shared {
     ) -> Result<Arc<Agent>, StartError> {
         let part = "Horizon agent";
         let issuer = idp::issuer(idp, own.name);
-        // One server for all tenants: a token of another tenant is known for what it is, and refused as that.
-        let trusted = Issuer {
-            issuer: format!("{}/{{tenant}}", plain(idp)),
-            tenants: TenantRule::Named,
-            profile: Profile::default(),
-            algorithms: vec![Algorithm::Es256, Algorithm::Rs256],
-            keys: KeyPlace::Static(secrets.idp.set().public_jwks()),
-        };
+        let trusted = idp_issuer(idp, KeyPlace::Static(secrets.idp.set().public_jwks()));
         let verifier = Verifier::with_issuers(plain(url), vec![trusted], &JwksCache::offline());
         let state = horizon_agent::State {
             url: url.clone(),
@@ -147,7 +123,7 @@ impl Shared {
         &self,
         own: &Own<'_>,
         registry: &Url,
-        idp: &Url,
+        (idp, _): (&Url, &Secrets),
     ) -> Result<Arc<Agent>, StartError> {
         let parts = host_agent::Parts {
             tenant: own.name.clone(),
@@ -242,6 +218,50 @@ impl Own<'_> {
         };
         let issuer = idp::issuer(idp, self.name);
         Providers::from([("idp".to_owned(), Provider { issuer, client })])
+    }
+}
+
+/// The way out of every function here.
+pub(crate) fn outbound(entropy: Arc<dyn Entropy>) -> Result<Outbound, StartError> {
+    // Everything here is at a loopback address; deployed functions never call one.
+    let policy = Policy {
+        allow_loopback: true,
+        ..Policy::default()
+    };
+    Outbound::new(policy, entropy).map_err(StartError::part("HTTP client"))
+}
+
+/// Who signs sessions: each tenant for itself, and the platform.
+pub(crate) fn trusted(secrets: &Secrets, endpoints: &Endpoints) -> Vec<TrustedIssuer> {
+    let tenants = endpoints.tenants.iter().filter_map(|(name, tenant)| {
+        let own = secrets.tenants.get(name)?;
+        Some(TrustedIssuer {
+            issuer: plain(&tenant.base),
+            tenant: Some(name.clone()),
+            keys: own.session_jwks(),
+        })
+    });
+    tenants.chain([platform(secrets, endpoints)]).collect()
+}
+
+/// The platform, as an issuer.
+pub(crate) fn platform(secrets: &Secrets, endpoints: &Endpoints) -> TrustedIssuer {
+    TrustedIssuer {
+        issuer: plain(&endpoints.gateway),
+        tenant: None,
+        keys: vec![secrets.platform.public_jwk()],
+    }
+}
+
+/// The authorization server, as an issuer. It is one for all tenants: a token of another tenant is known for what it
+/// is, and refused as that.
+pub(crate) fn idp_issuer(idp: &Url, keys: KeyPlace) -> Issuer {
+    Issuer {
+        issuer: format!("{}/{{tenant}}", plain(idp)),
+        tenants: TenantRule::Named,
+        profile: Profile::default(),
+        algorithms: vec![Algorithm::Es256, Algorithm::Rs256],
+        keys,
     }
 }
 

@@ -1,12 +1,12 @@
 //! The gateway: one listener in front of every function, as API Gateway is on AWS. It finds the function by the
 //! first part of the path and takes that part away; the functions never see where they are mounted.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use edge::config::BasePath;
 use http::uri::{PathAndQuery, Uri};
@@ -45,23 +45,50 @@ impl Gateway {
         self.mounts.push(Mount { base, below, router });
         Ok(())
     }
+}
 
-    /// The whole, with a page for people at `/`.
-    pub(crate) fn into_router(self, index: String) -> Router {
-        let page = move || {
-            let index = index.clone();
-            async move { ([(header::CACHE_CONTROL, "no-store")], Html(index)) }
-        };
+/// The functions of now. Every clone is the same; they are changed all at once, and what was begun ends as it began.
+#[derive(Clone, Default)]
+pub(crate) struct Served(Arc<RwLock<Arc<Vec<Mount>>>>);
+
+impl Served {
+    /// Puts these functions in the place of those before.
+    pub(crate) fn replace(&self, gateway: Gateway) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gateway.mounts);
+    }
+
+    /// The gateway's router over whatever is served at the moment.
+    pub(crate) fn router(&self) -> Router {
         Router::new()
-            .route("/", get(page))
             .route("/healthz", get(async || "ok\n"))
             .fallback(dispatch)
-            .with_state(Arc::new(self.mounts))
+            .with_state(self.clone())
+    }
+
+    fn now(&self) -> Arc<Vec<Mount>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-async fn dispatch(State(mounts): State<Arc<Vec<Mount>>>, mut request: Request<Body>) -> Response {
-    let path = request.uri().path();
+/// Documents whose place may be at the root too, with the path of what they speak of behind their name: RFC 8414 §3.1
+/// and §5, RFC 9728 §3.1.
+const AT_THE_ROOT: [&str; 3] = [
+    "oauth-authorization-server",
+    "openid-configuration",
+    "oauth-protected-resource",
+];
+
+/// The path of such a document below what it speaks of.
+fn below_its_subject(path: &str) -> Option<String> {
+    let (name, subject) = path.strip_prefix("/.well-known/")?.split_once('/')?;
+    let known = AT_THE_ROOT.contains(&name) && !subject.is_empty();
+    known.then(|| format!("/{}/.well-known/{name}", subject.trim_end_matches('/')))
+}
+
+async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> Response {
+    let mounts = served.now();
+    let inserted = below_its_subject(request.uri().path());
+    let path = inserted.as_deref().unwrap_or_else(|| request.uri().path());
     let found = mounts.iter().find_map(|mount| {
         let rest = mount.base.strip(path)?;
         rest.starts_with(mount.below).then(|| (mount, rest.to_owned()))
@@ -118,7 +145,9 @@ mod tests {
             .unwrap();
         gateway.mount("/t/acme", echo("chat")).unwrap();
         gateway.mount("/a/x1", echo("agent")).unwrap();
-        let router = gateway.into_router("<h1>all</h1>".to_owned());
+        let served = Served::default();
+        served.replace(gateway);
+        let router = served.router();
         for (path, expect) in [
             ("/t/acme", "chat /"),
             ("/t/acme/", "chat /"),
@@ -130,7 +159,14 @@ mod tests {
                 "agent /.well-known/agent-card.json",
             ),
             ("/a/x1//message:send", "agent //message:send"),
-            ("/", "<h1>all</h1>"),
+            (
+                "/.well-known/oauth-protected-resource/a/x1",
+                "agent /.well-known/oauth-protected-resource",
+            ),
+            (
+                "/.well-known/openid-configuration/t/acme/x?y=1",
+                "chat /x/.well-known/openid-configuration?y=1",
+            ),
             ("/healthz", "ok\n"),
         ] {
             assert_eq!(
@@ -139,8 +175,26 @@ mod tests {
                 "{path}"
             );
         }
-        for path in ["/t/acmes", "/t", "/a/x12", "/a/", "/t/%61cme", "/x"] {
+        for path in [
+            "/",
+            "/t/acmes",
+            "/t",
+            "/a/x12",
+            "/a/",
+            "/t/%61cme",
+            "/x",
+            "/.well-known/oauth-protected-resource",
+            "/.well-known/oauth-protected-resource/",
+            "/.well-known/oauth-protected-resource/a/x2",
+            "/.well-known/agent-card.json/a/x1",
+        ] {
             assert_eq!(body(&router, path).await.0, StatusCode::NOT_FOUND, "{path}");
         }
+
+        let mut gateway = Gateway::default();
+        gateway.mount("/a/x2", echo("another")).unwrap();
+        served.replace(gateway);
+        assert_eq!(body(&router, "/a/x2").await.1, "another /");
+        assert_eq!(body(&router, "/a/x1").await.0, StatusCode::NOT_FOUND);
     }
 }

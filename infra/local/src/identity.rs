@@ -1,6 +1,6 @@
 //! The authorization server of the local system: who there is, and the client of each tenant's host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{Entropy, ExposeSecret, Tenant};
 use idp::{NewClient, NewUser, provision};
@@ -38,6 +38,23 @@ pub(crate) async fn set_up(store: &Store, own: &Own<'_>, entropy: &dyn Entropy) 
     provision(store, own.name, &[host], &users, entropy)
         .await
         .map_err(StartError::part("authorization server"))
+}
+
+/// Takes away what makes a tenant one here: its host's client, and its users.
+pub(crate) async fn clear(
+    store: &Store,
+    tenant: &Tenant,
+    users: &BTreeSet<String>,
+) -> Result<(), StartError> {
+    let part = "authorization server";
+    let identity = store.identity();
+    let client = identity.remove_client(tenant, idp::HOST_CLIENT).await;
+    client.map_err(StartError::part(part))?;
+    for user in users {
+        let removed = identity.remove_user(tenant, user).await;
+        removed.map_err(StartError::part(part))?;
+    }
+    Ok(())
 }
 
 /// Who can sign in, as the list of endpoints says it.

@@ -12,11 +12,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Not here: anything a function decides. There is no endpoint that speaks Secrets Manager: the functions here
-//! get their keys handed over.
+//! Tenants come and go and keys are rotated while it runs (`control`). Functions that run outside of this process, by
+//! `sam local` or `cargo lambda`, find their settings with `switchyard sam-env`, their secrets and queues in `aws`.
+//!
+//! Not here: anything a function decides.
 
+mod admin;
+mod assembly;
+mod aws;
 pub mod cli;
 mod client;
+mod control;
 mod database;
 mod endpoints;
 mod error;
@@ -30,12 +36,13 @@ mod orders;
 mod probe;
 mod queue;
 mod registration;
+mod sam_env;
 pub mod sandbox;
 mod secrets;
 mod system;
 
 pub use endpoints::{DemoUser, Endpoints, TenantEndpoints};
-pub use error::StartError;
+pub use error::{ChangeError, StartError};
 pub use options::{Data, Live, Options};
 pub use probe::Signer;
 pub use system::System;

@@ -34,6 +34,7 @@ impl System {
         ago: Duration,
     ) -> Option<String> {
         let (now, entropy) = (self.clock.now().before(ago), self.entropy.as_ref());
+        let current = self.control.now();
         let tenant = match signer {
             Signer::Session(name) | Signer::Idp(name) => Some(Tenant::parse(name).ok()?),
             Signer::Platform => None,
@@ -51,17 +52,17 @@ impl System {
                     auth_time: Some(now),
                     lifetime: LIFETIME,
                 };
-                let set = self.secrets.idp.set();
+                let set = current.secrets.idp.set();
                 set.current().sign_access_token(&token, now, entropy)
             }
             Signer::Session(_) | Signer::Platform => {
                 let own = tenant.as_ref();
                 let (issuer, key) = match own {
                     Some(own) => {
-                        let base = plain(&self.endpoints().tenants.get(own)?.base);
-                        (base, &self.secrets.tenants.get(own)?.session)
+                        let base = plain(&current.endpoints.tenants.get(own)?.base);
+                        (base, &current.secrets.tenants.get(own)?.session)
                     }
-                    None => (plain(&self.endpoints().gateway), &self.secrets.platform),
+                    None => (plain(&self.endpoints().gateway), &current.secrets.platform),
                 };
                 let grant = Grant {
                     issuer: &issuer,

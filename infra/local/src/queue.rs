@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use agent::{Agent, Wake, WakeDoor, WakeError};
@@ -146,22 +146,37 @@ struct Worker {
     room: Arc<Semaphore>,
 }
 
+/// The workers of now. Every clone is the same crew.
+#[derive(Clone, Default)]
+pub(crate) struct Crew(Arc<RwLock<HashMap<(AgentName, Option<Tenant>), Worker>>>);
+
+impl Crew {
+    /// Puts others in the workers' place. Who stays has no more room than before; what runs, ends as it began.
+    pub(crate) fn replace(&self, workers: Workers) {
+        let mut crew = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let workers = workers.into_iter().map(|(key, work)| {
+            let room = crew.get(&key).map(|known| known.room.clone());
+            let room = room.unwrap_or_else(|| Arc::new(Semaphore::new(AT_ONCE)));
+            (key, Worker { work, room })
+        });
+        let workers = workers.collect();
+        *crew = workers;
+    }
+
+    /// Who works on the tasks of this agent and tenant.
+    fn find(&self, agent: &AgentName, tenant: &Tenant) -> Option<Worker> {
+        let crew = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let own = crew.get(&(agent.clone(), Some(tenant.clone())));
+        own.or_else(|| crew.get(&(agent.clone(), None))).cloned()
+    }
+}
+
 impl Queue {
     /// Hands wakes to the workers until `stop` turns true; what is running then may end, what waits is dropped.
-    pub(crate) async fn run(mut self, workers: Workers, mut stop: watch::Receiver<bool>) {
-        let workers: HashMap<_, Worker> = workers
-            .into_iter()
-            .map(|(key, work)| {
-                (
-                    key,
-                    Worker {
-                        work,
-                        room: Arc::new(Semaphore::new(AT_ONCE)),
-                    },
-                )
-            })
-            .collect();
+    pub(crate) async fn run(mut self, crew: Crew, mut stop: watch::Receiver<bool>) {
         let mut running = JoinSet::new();
+        // The tasks of a tenant that was removed stay due; once is often enough to say so.
+        let mut told = HashSet::new();
         loop {
             let next = tokio::select! {
                 next = self.channel.recv() => next,
@@ -170,11 +185,10 @@ impl Queue {
             };
             let Some((wake, delay)) = next else { break };
             let key = wake.key();
-            let own = workers.get(&(key.agent.clone(), Some(key.tenant.clone())));
-            match own.or_else(|| workers.get(&(key.agent.clone(), None))) {
+            match crew.find(&key.agent, &key.tenant) {
                 Some(worker) => {
                     let delivery = Delivery {
-                        worker: worker.clone(),
+                        worker,
                         wake,
                         delay,
                         waiting: self.waiting.clone(),
@@ -183,7 +197,9 @@ impl Queue {
                 }
                 None => {
                     self.waiting.leave(&wake);
-                    tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, "a wake for an agent that is not here");
+                    if told.insert((key.tenant.clone(), key.agent.clone())) {
+                        tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, "a wake for an agent that is not here");
+                    }
                 }
             }
         }
@@ -289,6 +305,12 @@ mod tests {
         Wake::task(&key, None)
     }
 
+    fn crew(workers: Workers) -> Crew {
+        let crew = Crew::default();
+        crew.replace(workers);
+        crew
+    }
+
     fn key(agent: &str, tenant: Option<&str>) -> (AgentName, Option<Tenant>) {
         (
             AgentName::parse(agent).unwrap(),
@@ -317,7 +339,7 @@ mod tests {
         workers.insert(key("host", Some("acme")), acme.clone());
         workers.insert(key("host", Some("globex")), globex.clone());
         workers.insert(key("weather", None), weather.clone());
-        let running = tokio::spawn(queue.run(workers, stopped));
+        let running = tokio::spawn(queue.run(crew(workers), stopped));
 
         let begun = Instant::now();
         door.wake(&wake("acme", "host"), Duration::ZERO).await.unwrap();
@@ -352,7 +374,7 @@ mod tests {
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
         let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
-        let running = tokio::spawn(queue.run(workers, stopped));
+        let running = tokio::spawn(queue.run(crew(workers), stopped));
         for _ in 0..100 {
             door.wake(&wake("acme", "weather"), Duration::ZERO).await.unwrap();
         }

@@ -56,6 +56,35 @@ impl Registrar<'_> {
         Ok(())
     }
 
+    /// Removes every agent that is registered for this tenant alone.
+    pub(crate) async fn forget(&self, tenant: &Tenant) -> Result<(), StartError> {
+        let client = Client::new().map_err(StartError::part("registration"))?;
+        let mut own: Vec<String> = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/agents?tenant={tenant}{cursor}");
+            let found = self.call(&client, Method::GET, &path, None).await?;
+            let agents = found.get("agents").and_then(Value::as_array);
+            // Those of everybody are listed too, and stay.
+            let page = agents
+                .into_iter()
+                .flatten()
+                .filter(|agent| agent.get("tenant").and_then(Value::as_str) == Some(tenant.as_str()))
+                .filter_map(|agent| Some(agent.get("id")?.as_str()?.to_owned()));
+            own.extend(page);
+            let Some(next) = found.get("nextCursor").and_then(Value::as_str) else {
+                break;
+            };
+            let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
+            cursor = format!("&cursor={next}");
+        }
+        for id in own {
+            let path = format!("/agents/{id}?tenant={tenant}");
+            self.call(&client, Method::DELETE, &path, None).await?;
+        }
+        Ok(())
+    }
+
     async fn call(
         &self,
         client: &Client,

@@ -1,22 +1,26 @@
 //! The system's own secrets: keys and unguessable paths, made once per data folder. On AWS they are entries of
-//! Secrets Manager and of the stacks' outputs; functions here get them handed over. (A local endpoint that speaks
-//! `GetSecretValue` comes with the first function that is run outside of this process.)
+//! Secrets Manager and of the stacks' outputs. The functions in this process get them handed over; those that run
+//! outside of it ask [`crate::aws`] for them.
 
-use std::collections::BTreeMap;
+mod stored;
+mod vault;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use auth::{Algorithm, KeyError, KeySet, Sealer, SigningKey};
-use domain::{AgentName, Entropy, ExposeSecret, SecretString, SystemEntropy, Tenant};
+use auth::{KeyError, KeySet, SigningKey};
+use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use idp::Keyring;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{StartError, folder};
+use crate::StartError;
+pub(crate) use stored::Stored;
+use stored::StoredPassword;
+pub(crate) use vault::{Draft, Vault};
 
 /// The name of the file in a data folder.
 pub(crate) const FILE: &str = "secrets.json";
-/// The form of the file.
-const VERSION: u32 = 1;
 
 /// Keys, unguessable paths, passwords.
 pub(crate) struct Secrets {
@@ -24,18 +28,28 @@ pub(crate) struct Secrets {
     pub(crate) platform: Arc<SigningKey>,
     /// Sign what the authorization server says, whichever tenant it is for.
     pub(crate) idp: Keyring,
+    /// The same as the text that is kept of them.
+    pub(crate) idp_text: SecretString,
     /// Seal what lies in the tables, newest first.
     pub(crate) sealing: Vec<(String, SecretString)>,
     /// Each tenant's own.
     pub(crate) tenants: BTreeMap<Tenant, TenantSecrets>,
+    /// Tenants that were here, and the users they had.
+    pub(crate) removed: BTreeMap<Tenant, BTreeSet<String>>,
     /// The path of each agent that serves every tenant.
     pub(crate) slugs: BTreeMap<AgentName, String>,
+    /// The path below which AWS's own services are imitated.
+    pub(crate) aws_slug: String,
 }
 
 /// What a tenant has of its own.
 pub(crate) struct TenantSecrets {
     /// Signs the tokens of its sessions.
     pub(crate) session: Arc<SigningKey>,
+    /// The same as PKCS#8 PEM.
+    pub(crate) session_pem: SecretString,
+    /// The public half of the session key before; its tokens may still live.
+    pub(crate) session_before: Option<Value>,
     /// The path of each of its agents.
     pub(crate) slugs: BTreeMap<AgentName, String>,
     /// What its host proves itself with at the authorization server.
@@ -51,37 +65,6 @@ pub(crate) struct Password {
     pub(crate) is_new: bool,
 }
 
-// What came later than the first form of the file has a default: it is made where it is missing.
-#[derive(Default, Serialize, Deserialize)]
-struct Stored {
-    version: u32,
-    platform_key: String,
-    /// What [`KeySet`] keeps.
-    #[serde(default)]
-    idp_keys: String,
-    sealing_keys: Vec<(String, String)>,
-    tenants: BTreeMap<Tenant, StoredTenant>,
-    slugs: BTreeMap<AgentName, String>,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-struct StoredTenant {
-    session_key: String,
-    slugs: BTreeMap<AgentName, String>,
-    #[serde(default)]
-    client_secret: String,
-    #[serde(default)]
-    users: BTreeMap<String, StoredPassword>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-struct StoredPassword {
-    text: String,
-    #[serde(skip)]
-    is_new: bool,
-}
-
 /// Whom there must be secrets for.
 pub(crate) struct Wanted<'a> {
     pub(crate) tenants: &'a [Tenant],
@@ -94,31 +77,9 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Secrets {
-    /// Reads the file, makes what is missing, and keeps it. Without a file all of it is new and forgotten at the end.
-    pub(crate) fn load_or_make(
-        file: Option<&Path>,
-        wanted: &Wanted<'_>,
-        entropy: &dyn Entropy,
-    ) -> Result<Self, StartError> {
-        let mut stored = match file {
-            Some(file) => read(file)?.unwrap_or_default(),
-            None => Stored::default(),
-        };
-        let changed = stored
-            .complete(wanted, entropy)
-            .map_err(StartError::part("key maker"))?;
-        let text = serde_json::to_string_pretty(&stored).map_err(StartError::part("key maker"))?;
-        // A file whose keys cannot be used is not written over.
-        let secrets = Self::of(stored, file)?;
-        if let Some(file) = file.filter(|_| changed) {
-            folder::write(file, &text)?;
-        }
-        Ok(secrets)
-    }
-
     /// Reads the file as it is; `None` where there is none.
     pub(crate) fn load(file: &Path) -> Result<Option<Self>, StartError> {
-        let Some(mut stored) = read(file)? else {
+        let Some(mut stored) = Stored::read(file)? else {
             return Ok(None);
         };
         // What a file of an earlier version lacks, only a start needs: it is made up here, and forgotten.
@@ -139,153 +100,56 @@ impl Secrets {
             path: file.unwrap_or(Path::new(FILE)).to_owned(),
             reason: format!("holds a key that cannot be used ({fault})"),
         };
-        let key = |pem: String| {
-            SigningKey::from_pem(&SecretString::from(pem))
-                .map(Arc::new)
-                .map_err(damaged)
-        };
+        let key = |pem: &SecretString| SigningKey::from_pem(pem).map(Arc::new).map_err(damaged);
         let password = |(name, stored): (String, StoredPassword)| {
             let StoredPassword { text, is_new } = stored;
             let text = text.into();
             (name, Password { text, is_new })
         };
         let tenants = stored.tenants.into_iter().map(|(name, tenant)| {
-            let session = key(tenant.session_key)?;
+            let session_pem = tenant.session_key.into();
             Ok((
                 name,
                 TenantSecrets {
-                    session,
+                    session: key(&session_pem)?,
+                    session_pem,
+                    session_before: tenant.session_key_before,
                     slugs: tenant.slugs,
                     client_secret: tenant.client_secret.into(),
                     users: tenant.users.into_iter().map(password).collect(),
                 },
             ))
         });
+        let idp_text = stored.idp_keys.into();
         Ok(Self {
             tenants: tenants.collect::<Result<_, StartError>>()?,
-            platform: key(stored.platform_key)?,
-            idp: Keyring::new(KeySet::from_secret(&stored.idp_keys.into()).map_err(damaged)?),
+            removed: stored.removed,
+            platform: key(&stored.platform_key.into())?,
+            idp: Keyring::new(KeySet::from_secret(&idp_text).map_err(damaged)?),
+            idp_text,
             sealing: stored
                 .sealing_keys
                 .into_iter()
                 .map(|(id, key)| (id, key.into()))
                 .collect(),
             slugs: stored.slugs,
+            aws_slug: stored.aws_slug,
         })
     }
 }
 
-impl Stored {
-    /// Makes what is missing; true where something was.
-    fn complete(&mut self, wanted: &Wanted<'_>, entropy: &dyn Entropy) -> Result<bool, KeyError> {
-        let mut changed = false;
-        if self.version == 0 {
-            self.version = VERSION;
-            self.platform_key = new_key()?;
-            let sealing = Sealer::generate_key(entropy).expose_secret().to_owned();
-            self.sealing_keys = vec![("k1".to_owned(), sealing)];
-            changed = true;
-        }
-        if self.idp_keys.is_empty() {
-            let (_, keys) = KeySet::generate(Algorithm::Es256)?;
-            self.idp_keys = keys.expose_secret().to_owned();
-            changed = true;
-        }
-        for tenant in wanted.tenants {
-            if !self.tenants.contains_key(tenant) {
-                let session_key = new_key()?;
-                self.tenants.insert(
-                    tenant.clone(),
-                    StoredTenant {
-                        session_key,
-                        ..StoredTenant::default()
-                    },
-                );
-                changed = true;
-            }
-        }
-        for (name, tenant) in &mut self.tenants {
-            changed |= add_slugs(&mut tenant.slugs, wanted.tenant_agents, entropy);
-            if tenant.client_secret.is_empty() {
-                let secret = auth::token::random("", entropy);
-                tenant.client_secret = secret.expose_secret().to_owned();
-                changed = true;
-            }
-            for user in (wanted.users)(name) {
-                tenant.users.entry((*user).to_owned()).or_insert_with(|| {
-                    changed = true;
-                    let text = password(entropy);
-                    StoredPassword { text, is_new: true }
-                });
-            }
-        }
-        changed |= add_slugs(&mut self.slugs, wanted.agents, entropy);
-        Ok(changed)
+impl TenantSecrets {
+    /// The public keys that tokens of the tenant's sessions may be signed with.
+    pub(crate) fn session_jwks(&self) -> Vec<Value> {
+        let before = self.session_before.clone();
+        std::iter::once(self.session.public_jwk()).chain(before).collect()
     }
-}
-
-fn read(file: &Path) -> Result<Option<Stored>, StartError> {
-    let Some(text) = folder::read(file)? else {
-        return Ok(None);
-    };
-    let damaged = |reason: String| StartError::Damaged {
-        path: file.to_owned(),
-        reason,
-    };
-    // Only where it stopped: the message itself would quote a key.
-    let stored: Stored = serde_json::from_str(&text).map_err(|fault| {
-        damaged(format!(
-            "cannot be read (line {}, column {})",
-            fault.line(),
-            fault.column()
-        ))
-    })?;
-    if stored.version == VERSION {
-        Ok(Some(stored))
-    } else {
-        Err(damaged(format!(
-            "is of version {}, this program knows {VERSION}",
-            stored.version
-        )))
-    }
-}
-
-fn new_key() -> Result<String, KeyError> {
-    let (_, pem) = SigningKey::generate()?;
-    Ok(pem.expose_secret().to_owned())
-}
-
-fn add_slugs(slugs: &mut BTreeMap<AgentName, String>, names: &[AgentName], entropy: &dyn Entropy) -> bool {
-    let mut changed = false;
-    for name in names {
-        slugs.entry(name.clone()).or_insert_with(|| {
-            changed = true;
-            slug(entropy)
-        });
-    }
-    changed
-}
-
-/// 80 random bits, in groups that can be typed. Behind argon2 and a throttle nobody finds them by trying.
-fn password(entropy: &dyn Entropy) -> String {
-    let mut bytes = [0; 10];
-    entropy.fill(&mut bytes);
-    let groups: Vec<String> = bytes
-        .chunks(2)
-        .map(|pair| pair.iter().map(|byte| format!("{byte:02x}")).collect())
-        .collect();
-    groups.join("-")
-}
-
-/// 160 random bits: the path of an agent cannot be guessed, and two agents' paths have nothing in common.
-fn slug(entropy: &dyn Entropy) -> String {
-    let mut bytes = [0; 20];
-    entropy.fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::ExposeSecret;
+
     use super::*;
 
     fn load(file: &Path, tenants: &[&str]) -> Result<Secrets, StartError> {
@@ -300,7 +164,7 @@ mod tests {
             agents: &[weather],
             users: |_| &["ada"],
         };
-        Secrets::load_or_make(Some(file), &wanted, &SystemEntropy)
+        Vault::open(Some(file.to_owned()), &wanted, &SystemEntropy).map(|(_, secrets)| secrets)
     }
 
     #[test]

@@ -3,7 +3,10 @@
 mod agent;
 mod agents;
 mod chat;
+mod keys;
 mod place;
+mod sam_env;
+mod tenant;
 mod token;
 mod up;
 
@@ -11,8 +14,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::StartError;
 use crate::client::ClientError;
+use crate::{ChangeError, StartError};
 
 /// Every tenant's users talk to one host agent; it finds the right specialist, hands the work over and brings the
 /// answer back. This is the whole system on one machine: no account, no keys, nothing leaves it unless told so.
@@ -47,6 +50,14 @@ enum Command {
     Agents(agents::Agents),
     /// Mint a short-lived token, to call an agent by hand
     Token(token::Token),
+    /// Add, list and remove tenants
+    #[command(subcommand)]
+    Tenant(tenant::TenantCommand),
+    /// Rotate keys
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Write the settings with which functions run outside of the system, against it
+    SamEnv(sam_env::SamEnv),
 }
 
 /// Why a command failed: one sentence.
@@ -54,6 +65,8 @@ enum Command {
 enum Failure {
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error("{0}")]
@@ -101,6 +114,9 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Agent(agent) => agent.run().await,
         Command::Agents(agents) => agents.run().await,
         Command::Token(token) => token.run().await,
+        Command::Tenant(tenant) => tenant.run().await,
+        Command::Keys(keys) => keys.run().await,
+        Command::SamEnv(sam_env) => sam_env.run().await,
     }
 }
 

@@ -3,11 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use domain::Tenant;
+use domain::{SystemEntropy, Tenant};
+use serde_json::Value;
 
 use super::Failure;
+use crate::assembly::Names;
+use crate::client::{Call, Client, ClientError};
 use crate::endpoints::{self, Endpoints, TenantEndpoints};
-use crate::{folder, secrets};
+use crate::folder::{self, Folder};
+use crate::secrets::{self, Secrets, Stored, Vault};
+use crate::{ChangeError, StartError, admin};
 
 /// Where the running system left its `endpoints.json`.
 #[derive(Args)]
@@ -46,6 +51,49 @@ impl Place {
         })
     }
 
+    /// A system that does not run, held until this is dropped; `None` where it runs, and is to be asked itself.
+    pub(super) fn resting(&self) -> Result<Option<Resting>, Failure> {
+        if self.endpoints.is_some() {
+            return Ok(None);
+        }
+        let file = self.data.join(secrets::FILE);
+        if !file.exists() {
+            // Says that nothing was ever started there.
+            return self.endpoints().map(|_| None);
+        }
+        let folder = match Folder::open(&self.data) {
+            Ok(folder) => folder,
+            Err(StartError::Busy(_)) => return Ok(None),
+            Err(fault) => return Err(fault.into()),
+        };
+        let names = Names::new().map_err(Failure::other)?;
+        let (vault, secrets) = Vault::open(Some(file), &names.wanted(&[]), &SystemEntropy)?;
+        Ok(Some(Resting {
+            names,
+            vault,
+            secrets,
+            _folder: folder,
+        }))
+    }
+
+    /// Asks the running system for a change.
+    pub(super) async fn ask(&self, call: impl FnOnce(&Endpoints) -> Call<'_>) -> Result<Value, Failure> {
+        let endpoints = self.endpoints()?;
+        let client = Client::new().map_err(Failure::other)?;
+        let call = Call {
+            token: Some(&endpoints.admin_token),
+            ..call(&endpoints)
+        };
+        match client.json(call).await {
+            // It says itself what is wrong, in a sentence.
+            Err(ClientError::Refused { body, status }) => match body.get("message").and_then(Value::as_str) {
+                Some(message) => Err(Failure::other(message)),
+                None => Err(ClientError::Refused { body, status }.into()),
+            },
+            answered => Ok(answered?),
+        }
+    }
+
     /// A file of the commands themselves, beside the list of endpoints.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.endpoints_file().with_file_name(name)
@@ -58,6 +106,31 @@ impl Place {
             None => self.data.join(secrets::FILE),
         }
     }
+}
+
+/// A data folder whose system does not run.
+pub(super) struct Resting {
+    names: Names,
+    vault: Vault,
+    pub(super) secrets: Secrets,
+    _folder: Folder,
+}
+
+impl Resting {
+    /// Changes what the next start finds.
+    pub(super) fn change(
+        mut self,
+        change: impl FnOnce(&mut Stored) -> Result<(), ChangeError>,
+    ) -> Result<Secrets, Failure> {
+        let wanted = self.names.wanted(&[]);
+        let draft = self.vault.draft(&wanted, &SystemEntropy, change)?;
+        Ok(self.vault.keep(draft)?)
+    }
+}
+
+/// Below the gateway's own route for changes.
+pub(super) fn admin(endpoints: &Endpoints, path: &str) -> url::Url {
+    crate::client::below(&admin::url(&endpoints.gateway), path)
 }
 
 /// The endpoints of a tenant of the system.

@@ -136,6 +136,19 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     let user = json!({"username": null, "password": null});
     let token = list["registry_token"].take();
     assert_eq!(token.as_str().unwrap().split('.').count(), 3);
+    let admin = list["admin_token"].take();
+    assert!(admin != token && admin.as_str().unwrap().split('.').count() == 3);
+    for service in ["secretsmanager", "sqs"] {
+        let name = if service == "sqs" {
+            "sqs"
+        } else {
+            "secrets_manager"
+        };
+        let url = list[name].take();
+        let path = url.as_str().unwrap().strip_prefix(gateway).unwrap();
+        let parts: Vec<&str> = path.split('/').collect();
+        assert_eq!((parts[0], parts[1].len(), parts[2]), ("aws", 40, service));
+    }
     assert!(
         list["dynamodb"]
             .take()
@@ -157,6 +170,9 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             },
             "users": {"acme": [user, user], "globex": [user, user]},
             "registry_token": null,
+            "admin_token": null,
+            "secrets_manager": null,
+            "sqs": null,
         })
     );
     system.stop().await;

@@ -35,6 +35,15 @@ impl Identity<'_> {
             .await
     }
 
+    /// Removes the user of that name, if there is one.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn remove_user(&self, tenant: &Tenant, username: &str) -> Result<(), StoreError> {
+        let key = user_key(tenant, username);
+        self.store.take(self.table(), &key).await.map(|_| ())
+    }
+
     /// The user of that name.
     ///
     /// # Errors
@@ -52,6 +61,15 @@ impl Identity<'_> {
         self.store
             .put_record(self.table(), key, "the client", client, None)
             .await
+    }
+
+    /// Removes the client of that id, if there is one.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn remove_client(&self, tenant: &Tenant, client_id: &str) -> Result<(), StoreError> {
+        let key = client_key(tenant, client_id);
+        self.store.take(self.table(), &key).await.map(|_| ())
     }
 
     /// The client of that id.

@@ -1,0 +1,267 @@
+//! The gateway's own routes: a page for people, changes to the running system for whoever has the platform's token, and
+//! what stands in for AWS ([`crate::aws`]).
+//!
+//! | route | |
+//! |---|---|
+//! | `GET /` | where to go from here |
+//! | `GET /admin/tenants` | the tenants |
+//! | `POST /admin/tenants` with `{"name"}` | adds one |
+//! | `DELETE /admin/tenants/{name}` | takes one away |
+//! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
+//! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
+
+use std::sync::Arc;
+
+use auth::{Refusal, Verifier};
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{FromRequestParts, Path, State};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{any, delete, get, post};
+use axum::{Json, Router};
+use domain::Tenant;
+use edge::Front;
+use http::request::Parts;
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::client::below;
+use crate::control::{Control, Current, Rotation};
+use crate::{ChangeError, StartError, aws, functions, index, sam_env};
+
+/// What a token must allow; only the platform's own issuer is asked about it.
+pub(crate) const SCOPE: &str = "system:admin";
+
+/// Where the changes are asked for.
+pub(crate) fn url(gateway: &Url) -> Url {
+    below(gateway, "/admin")
+}
+
+struct Admin {
+    control: Arc<Control>,
+    verifier: Verifier,
+}
+
+/// Whoever may change the system. A handler that takes it cannot forget the check.
+struct Operator;
+
+impl FromRequestParts<Arc<Admin>> for Operator {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Refused> {
+        let header = parts.headers.get(header::AUTHORIZATION);
+        let token = auth::bearer(header.map(|value| value.to_str().unwrap_or("")))?;
+        let verified = admin.verifier.verify(token, admin.control.ground.clock.now())?;
+        if verified.scopes.contains(SCOPE) {
+            Ok(Self)
+        } else {
+            let needed = SCOPE.to_owned();
+            Err(Refusal::SmallScope { needed }.into())
+        }
+    }
+}
+
+/// The gateway's own routes.
+pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
+    let current = control.now();
+    let trusted = functions::platform(&current.secrets, &current.endpoints);
+    let audience = functions::plain(&url(&current.endpoints.gateway));
+    let verifier = Verifier::new(audience, vec![trusted]).map_err(StartError::part("token verifier"))?;
+    let front = Front {
+        clock: control.ground.clock.clone(),
+        entropy: control.ground.entropy.clone(),
+        function: "admin",
+    };
+    let changes = Router::new()
+        .route("/tenants", get(list).post(add))
+        .route("/tenants/{name}", delete(remove))
+        .route("/keys/rotate", post(rotate))
+        .route("/environments/{name}", get(environments))
+        .with_state(Arc::new(Admin {
+            control: Arc::clone(control),
+            verifier,
+        }));
+    Ok(Router::new()
+        .route("/", get(page))
+        .route("/aws/{slug}/{service}", any(aws::answer))
+        .route("/aws/{slug}/{service}/", any(aws::answer))
+        .with_state(Arc::clone(control))
+        .nest_service("/admin", edge::front(changes, front)))
+}
+
+async fn page(State(control): State<Arc<Control>>) -> Response {
+    let html = Html(index::page(&control.now().endpoints));
+    ([(header::CACHE_CONTROL, "no-store")], html).into_response()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewTenant {
+    name: Tenant,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rotate {
+    keys: Rotation,
+    #[serde(default)]
+    force: bool,
+}
+
+async fn list(_: Operator, State(admin): State<Arc<Admin>>) -> Json<Value> {
+    let current = admin.control.now();
+    let tenants: Vec<Value> = current
+        .endpoints
+        .tenants
+        .keys()
+        .map(|name| described(&current, name))
+        .collect();
+    Json(json!({ "tenants": tenants }))
+}
+
+async fn add(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    body: Result<Json<NewTenant>, JsonRejection>,
+) -> Result<Response, Refused> {
+    let Json(NewTenant { name }) = body?;
+    let control = Arc::clone(&admin.control);
+    // A caller who goes away does not leave a tenant half added.
+    let added = tokio::spawn(async move {
+        let current = control.add_tenant(&name).await?;
+        Ok::<_, ChangeError>(described(&current, &name))
+    });
+    let added = added.await.map_err(|_| Refused::broken())??;
+    Ok((StatusCode::CREATED, Json(added)).into_response())
+}
+
+async fn remove(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+) -> Result<StatusCode, Refused> {
+    let Path(name) = name?;
+    let control = Arc::clone(&admin.control);
+    let removed = tokio::spawn(async move { control.remove_tenant(&name).await });
+    removed.await.map_err(|_| Refused::broken())??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn rotate(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    body: Result<Json<Rotate>, JsonRejection>,
+) -> Result<StatusCode, Refused> {
+    let Json(Rotate { keys, force }) = body?;
+    admin.control.rotate(&keys, force).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn environments(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+) -> Result<Response, Refused> {
+    let Path(name) = name?;
+    let current = admin.control.now();
+    let ground = &admin.control.ground;
+    let Some(functions) = sam_env::environments(&current, &name, &ground.names, &ground.live)? else {
+        let known = current.endpoints.tenants.keys().cloned().collect();
+        return Err(ChangeError::Unknown { name, known }.into());
+    };
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(functions)).into_response())
+}
+
+fn described(current: &Current, name: &Tenant) -> Value {
+    let endpoints = &current.endpoints;
+    json!({
+        "name": name,
+        "endpoints": endpoints.tenants.get(name),
+        "users": endpoints.users.get(name),
+    })
+}
+
+/// An answer that says why not.
+struct Refused {
+    status: StatusCode,
+    error: &'static str,
+    message: String,
+    challenge: Option<String>,
+}
+
+impl Refused {
+    fn of(status: StatusCode, error: &'static str, message: String) -> Self {
+        Self {
+            status,
+            error,
+            message,
+            challenge: None,
+        }
+    }
+
+    fn broken() -> Self {
+        let message = "the change broke off; look at the tenants there are".to_owned();
+        Self::of(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::UNAUTHORIZED);
+        Self {
+            challenge: Some(refusal.www_authenticate()),
+            ..Self::of(status, refusal.error_code(), refusal.to_string())
+        }
+    }
+}
+
+impl From<ChangeError> for Refused {
+    fn from(error: ChangeError) -> Self {
+        let (status, code) = match &error {
+            ChangeError::Exists(_) => (StatusCode::CONFLICT, "exists"),
+            ChangeError::Unknown { .. } => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::Last(_) => (StatusCode::CONFLICT, "last_tenant"),
+            ChangeError::TooSoon { .. } => (StatusCode::CONFLICT, "too_soon"),
+            ChangeError::Key(_) | ChangeError::Part(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        };
+        if status.is_server_error() {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the change was not made"
+            );
+        }
+        Self::of(status, code, error.to_string())
+    }
+}
+
+impl From<StartError> for Refused {
+    fn from(error: StartError) -> Self {
+        ChangeError::from(error).into()
+    }
+}
+
+impl From<JsonRejection> for Refused {
+    fn from(rejection: JsonRejection) -> Self {
+        Self::of(rejection.status(), "invalid_request", rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Refused {
+    fn from(_: PathRejection) -> Self {
+        let message = "that is no tenant's name".to_owned();
+        Self::of(StatusCode::NOT_FOUND, "not_found", message)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let body = Json(json!({"error": self.error, "message": self.message}));
+        let mut response = (self.status, body).into_response();
+        let challenge = self.challenge.and_then(|text| HeaderValue::from_str(&text).ok());
+        if let Some(challenge) = challenge {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}

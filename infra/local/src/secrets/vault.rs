@@ -1,0 +1,81 @@
+//! The kept secrets, and changes to them: made on a copy first, kept once everybody agrees.
+
+use std::path::PathBuf;
+
+use domain::Entropy;
+
+use super::{Secrets, Stored, Wanted};
+use crate::{ChangeError, StartError};
+
+/// The kept secrets.
+pub(crate) struct Vault {
+    file: Option<PathBuf>,
+    stored: Stored,
+}
+
+/// Secrets as they would be, not kept yet.
+pub(crate) struct Draft {
+    pub(crate) secrets: Secrets,
+    stored: Stored,
+}
+
+impl Vault {
+    /// Reads the file, makes what is missing, and keeps it. Without a file all of it is new and forgotten at the end.
+    pub(crate) fn open(
+        file: Option<PathBuf>,
+        wanted: &Wanted<'_>,
+        entropy: &dyn Entropy,
+    ) -> Result<(Self, Secrets), StartError> {
+        let stored = match &file {
+            Some(file) => Stored::read(file)?.unwrap_or_default(),
+            None => Stored::default(),
+        };
+        let mut vault = Self {
+            file,
+            stored: stored.clone(),
+        };
+        let (draft, changed) = vault.completed(stored, wanted, entropy)?;
+        // A file whose keys cannot be used is not written over.
+        if changed {
+            vault.write(&draft.stored)?;
+        }
+        vault.stored = draft.stored;
+        Ok((vault, draft.secrets))
+    }
+
+    /// What the secrets would be after a change.
+    pub(crate) fn draft(
+        &self,
+        wanted: &Wanted<'_>,
+        entropy: &dyn Entropy,
+        change: impl FnOnce(&mut Stored) -> Result<(), ChangeError>,
+    ) -> Result<Draft, ChangeError> {
+        let mut stored = self.stored.clone();
+        change(&mut stored)?;
+        Ok(self.completed(stored, wanted, entropy)?.0)
+    }
+
+    /// Keeps a draft.
+    pub(crate) fn keep(&mut self, draft: Draft) -> Result<Secrets, StartError> {
+        self.write(&draft.stored)?;
+        self.stored = draft.stored;
+        Ok(draft.secrets)
+    }
+
+    fn completed(
+        &self,
+        mut stored: Stored,
+        wanted: &Wanted<'_>,
+        entropy: &dyn Entropy,
+    ) -> Result<(Draft, bool), StartError> {
+        let changed = stored
+            .complete(wanted, entropy)
+            .map_err(StartError::part("key maker"))?;
+        let secrets = Secrets::of(stored.clone(), self.file.as_deref())?;
+        Ok((Draft { secrets, stored }, changed))
+    }
+
+    fn write(&self, stored: &Stored) -> Result<(), StartError> {
+        self.file.as_deref().map_or(Ok(()), |file| stored.write(file))
+    }
+}

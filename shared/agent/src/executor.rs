@@ -1,7 +1,8 @@
 //! What an agent author writes: an [`Executor`]. It knows nothing of HTTP, Lambda or DynamoDB.
 
+use a2a::card::Card;
 use async_trait::async_trait;
-use domain::{Artifact, InvalidTransition, Message, Timestamp};
+use domain::{Artifact, Caller, EventKind, InvalidTransition, Message, Task, Timestamp};
 use store::StoreError;
 
 use crate::Run;
@@ -27,6 +28,19 @@ pub trait Executor: Send + Sync {
         Ok(())
     }
 
+    /// Whether this new task may be answered with a mere message ([`Outcome::Message`]). Its caller is then kept waiting
+    /// for that, also where it wants a stream or no wait: a task that it was shown cannot become a message any more.
+    /// No by default.
+    fn answers_directly(&self, _task: &Task) -> bool {
+        false
+    }
+
+    /// The card for a caller who has shown who they are; `card` is the public one. Needed where the public card says
+    /// that there is an extended one. None by default.
+    fn extended_card(&self, _caller: &Caller, _card: &Card) -> Option<Card> {
+        None
+    }
+
     /// Somebody wants the latest: ask whoever works on parts of the task, and record what they say.
     /// Nothing is done by default.
     ///
@@ -34,6 +48,15 @@ pub trait Executor: Send + Sync {
     /// [`ExecuteError`]; the task is then shown as it is stored.
     async fn refresh(&self, _run: &mut Run) -> Result<(), ExecuteError> {
         Ok(())
+    }
+
+    /// Somebody is tired of waiting: whatever waits for its time is to be done again at once. Gives what is to be
+    /// recorded; the task is executed afterwards. Nothing by default.
+    ///
+    /// # Errors
+    /// [`ExecuteError`]; nothing is changed then.
+    async fn retry(&self, _run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {
+        Ok(Vec::new())
     }
 }
 

@@ -13,6 +13,7 @@ mod push;
 mod run;
 mod serve;
 mod stop;
+mod tail;
 mod wake;
 mod worker;
 
@@ -86,6 +87,10 @@ pub struct Settings {
     pub born_due: Duration,
     /// How long a blocking call waits before it answers with the working task (the gateway's limit less 2 s).
     pub blocking_limit: Duration,
+    /// How long a stream stays open while its task goes on; then its client comes back.
+    pub stream_limit: Duration,
+    /// A stream is never silent for longer: a proxy would take its connection for dead.
+    pub stream_heartbeat: Duration,
     /// How long a task is kept.
     pub retention: Duration,
     /// Waits before the next attempt of an execution that may work later; after the last the task fails.
@@ -105,6 +110,8 @@ impl Default for Settings {
             cancel_check: seconds(1),
             born_due: seconds(10),
             blocking_limit: seconds(27),
+            stream_limit: seconds(60),
+            stream_heartbeat: seconds(10),
             retention: seconds(30 * 24 * 3600),
             retries: vec![seconds(1), seconds(5), seconds(30)],
             max_attempts: 10,

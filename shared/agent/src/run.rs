@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use store::{Committed, Due, LeaseAfter, TaskKey};
 use tokio::sync::watch;
 
-use crate::{Agent, ExecuteError, measure, push};
+use crate::{Agent, ExecuteError, measure, push, tail};
 
 /// How often news is decided anew when the task changes under it.
 const AMEND_ROUNDS: u32 = 10;
@@ -211,6 +211,7 @@ impl Run {
             Committed::Conflict => Err(ExecuteError::Stale),
             Committed::Yes => {
                 measure::moved(&revision);
+                tail::tell(revision.events());
                 self.task = revision.into_task();
                 push::announce(&self.agent, &self.task).await;
                 Ok(())
@@ -219,7 +220,10 @@ impl Run {
     }
 
     /// Takes the task as it is stored now.
-    pub(crate) async fn reload(&mut self) -> Result<(), ExecuteError> {
+    ///
+    /// # Errors
+    /// [`ExecuteError::Stale`] where it is gone, [`ExecuteError::Store`] when the store failed.
+    pub async fn reload(&mut self) -> Result<(), ExecuteError> {
         let found = self
             .agent
             .store

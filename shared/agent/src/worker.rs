@@ -10,8 +10,11 @@
 
 mod guard;
 mod settle;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::{MessageId, Task};
 use store::{Attempts, Due, Leased, StoreError, TaskKey};
@@ -69,7 +72,19 @@ pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
 /// # Errors
 /// [`WorkError::Store`]; whatever was done until then is stored.
 pub(crate) async fn execute_here(agent: &Arc<Agent>, key: &TaskKey) -> Result<Executed, WorkError> {
-    let stop = Stop::current().within(agent.settings.blocking_limit);
+    execute_within(agent, key, agent.settings.blocking_limit).await
+}
+
+/// As [`execute_here`], for a call that may take this long.
+///
+/// # Errors
+/// [`WorkError::Store`]; whatever was done until then is stored.
+pub(crate) async fn execute_within(
+    agent: &Arc<Agent>,
+    key: &TaskKey,
+    limit: Duration,
+) -> Result<Executed, WorkError> {
+    let stop = Stop::current().within(limit);
     Ok(work(agent, key, &stop).await?)
 }
 

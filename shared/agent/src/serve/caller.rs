@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::{Caller, TraceParent};
 
-use super::answer;
+use super::resource;
 use crate::{Access, Agent, TASKS_SCOPE};
 
 /// A verified caller with the trace of its call. A handler that takes it cannot forget the check.
@@ -62,9 +62,14 @@ fn refuse(agent: &Agent, refusal: Refusal) -> Refused {
     } else {
         tracing::info!(agent = %agent.name, reason = %refusal, "call refused");
     }
-    let metadata = answer::resource_metadata_url(agent);
+    let metadata = resource::resource_metadata_url(agent);
     let challenge = refusal.challenge(metadata.as_deref(), &needed_scope(agent));
     Refused { refusal, challenge }
+}
+
+/// The refusal of a caller who showed no token where one is needed.
+pub(super) fn unauthenticated(agent: &Agent) -> Refused {
+    refuse(agent, Refusal::Missing)
 }
 
 /// A call without good credentials: 401 or 403 with the challenge of RFC 6750 and RFC 9728, repeated in the body,

@@ -6,7 +6,7 @@ use a2a::A2aError;
 use domain::{Caller, EventKind, Message, MessageId, Revision, Task, TaskState};
 use store::{Committed, Due, LeaseAfter, TaskKey};
 
-use super::find::{failed, owned, same_tenant};
+use super::find::{failed, owned};
 use crate::{Agent, measure, push, worker};
 
 const ROUNDS: u32 = 5;
@@ -16,9 +16,7 @@ pub(crate) async fn cancel(
     agent: &Arc<Agent>,
     caller: &Caller,
     id: &str,
-    tenant: Option<&str>,
 ) -> Result<Task, A2aError> {
-    same_tenant(caller, tenant)?;
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, id).await?.task;
         if task.status.state == TaskState::Canceled {
@@ -57,5 +55,5 @@ pub(crate) async fn cancel(
             }
         }
     }
-    Err(A2aError::Internal { request_id: None })
+    Err(A2aError::internal())
 }

@@ -46,7 +46,7 @@ pub(crate) fn failed(error: StoreError) -> A2aError {
                 error = &error as &dyn std::error::Error,
                 "the store failed in a call"
             );
-            A2aError::Internal { request_id: None }
+            A2aError::internal()
         }
     }
 }

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use a2a::{Call, jsonrpc};
+use a2a::{A2aError, Generation, encode, jsonrpc};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use serde_json::Value;
 
 use super::caller::Called;
-use super::{answer, cancel, find, send};
+use super::headers;
+use super::operation::{Ask, Done, Failed, perform};
+use super::stream::mere;
 use crate::Agent;
 
 /// `POST` at the agent's URL.
@@ -21,43 +24,48 @@ pub(crate) async fn endpoint(
     RawQuery(query): RawQuery,
     body: Bytes,
 ) -> Response {
-    let version = answer::version(&headers, query.as_deref());
+    if !headers::is_json(&headers) {
+        let error = A2aError::ContentTypeNotSupported;
+        let (id, generation) = (jsonrpc::RequestId::default(), Generation::V1_0);
+        let refused = Json(jsonrpc::failure(&jsonrpc::Failure { id, generation, error }));
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, refused).into_response();
+    }
+    let version = headers::version(&headers, query.as_deref());
     let jsonrpc::Request { id, generation, call } = match jsonrpc::parse(&body, version.as_deref()) {
         Ok(request) => request,
         Err(failure) => return Json(jsonrpc::failure(&failure)).into_response(),
     };
-    let done = match call {
-        Call::Send(call) => {
-            let history_length = call.history_length;
-            let sent = send::send(&agent, &called.caller, call, generation, called.trace).await;
-            sent.map(|task| a2a::encode::send_result(&task, generation, history_length))
-        }
-        Call::Get {
-            id,
-            history_length,
-            tenant,
-        } => {
-            let found = match find::same_tenant(&called.caller, tenant.as_deref()) {
-                Ok(()) => find::owned(&agent, &called.caller, &id).await,
-                Err(error) => Err(error),
-            };
-            found.map(|stored| a2a::encode::task(&stored.task, generation, history_length))
-        }
-        Call::Cancel { id, tenant, .. } => {
-            let canceled = cancel::cancel(&agent, &called.caller, &id, tenant.as_deref()).await;
-            canceled.map(|task| a2a::encode::task(&task, generation, None))
-        }
-        _ => Err(a2a::A2aError::UnsupportedOperation(
-            "this operation is not supported".to_owned(),
-        )),
+    let failure = |error| {
+        let id = id.clone();
+        Json(jsonrpc::failure(&jsonrpc::Failure { id, generation, error })).into_response()
     };
-    let answer = match done {
-        Ok(result) => jsonrpc::success(id, result),
-        Err(error) => jsonrpc::failure(&jsonrpc::Failure {
-            id,
-            generation,
-            error,
-        }),
+    let last_event = match headers::last_event(&headers) {
+        Ok(last_event) => last_event,
+        Err(error) => return failure(error),
     };
-    Json(answer).into_response()
+    let ask = Ask {
+        agent,
+        called,
+        generation,
+        last_event,
+    };
+    match perform(ask, call).await {
+        Ok(Done::Stream(live)) => live.into_response(move |item| jsonrpc::success(id.clone(), item)),
+        Ok(done) => Json(jsonrpc::success(id, written(done, generation))).into_response(),
+        Err(Failed::Error(error)) => failure(error),
+        Err(Failed::Refused(refused)) => refused.into_response(),
+    }
+}
+
+fn written(done: Done, generation: Generation) -> Value {
+    match done {
+        Done::Sent(task, history_length) => match task.direct_message() {
+            Some(message) => encode::send_message_result(&mere(message), generation),
+            None => encode::send_result(&task, generation, history_length),
+        },
+        Done::Task(task, history_length) => encode::task(&task, generation, history_length),
+        Done::Card(card) => card,
+        // Streams have a response of their own.
+        Done::Stream(_) => Value::Null,
+    }
 }

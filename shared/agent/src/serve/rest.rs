@@ -1,150 +1,257 @@
-//! The REST binding: 1.0 below the agent's URL, 0.3 below its `/v1`.
+//! The REST binding: 1.0 below the agent's URL, and once more below `/{tenant}`; 0.3 below `/v1`.
+//!
+//! The verb of an operation on a task is part of the last segment, `{id}:cancel`, so that several operations share a
+//! route. 1.0 subscribes by POST in its text and by GET in its protobuf: both are served.
 
 use std::sync::Arc;
 
-use a2a::{A2aError, Generation};
-use axum::Json;
+use a2a::{A2aError, Call, Generation, rest};
+use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::Task;
+use axum::routing::{get, post};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::caller::Called;
-use super::{answer, cancel, find, refresh, send};
+use super::caller::{Called, Refused};
+use super::operation::{Ask, Done, Failed, perform};
+use super::stream::mere;
+use super::{find, headers, refresh, retry};
 use crate::Agent;
 
-pub(crate) async fn send_1_0(
-    state: State<Arc<Agent>>,
-    called: Called,
-    headers: HeaderMap,
-    query: RawQuery,
-    body: Bytes,
-) -> Response {
-    match fits(&headers, &query, Generation::V1_0) {
-        Ok(()) => post(state.0, called, &body, Generation::V1_0).await,
-        Err(error) => refused(&error, Generation::V1_0),
-    }
-}
-
-pub(crate) async fn send_0_3(state: State<Arc<Agent>>, called: Called, body: Bytes) -> Response {
-    post(state.0, called, &body, Generation::V0_3).await
-}
-
-pub(crate) async fn get_1_0(
-    state: State<Arc<Agent>>,
-    called: Called,
-    id: Path<String>,
-    headers: HeaderMap,
-    query: RawQuery,
-) -> Response {
-    match fits(&headers, &query, Generation::V1_0) {
-        Ok(()) => get(state.0, called, &id.0, query.0.as_deref(), Generation::V1_0).await,
-        Err(error) => refused(&error, Generation::V1_0),
-    }
-}
-
-pub(crate) async fn get_0_3(
-    state: State<Arc<Agent>>,
-    called: Called,
-    id: Path<String>,
-    query: RawQuery,
-) -> Response {
-    get(state.0, called, &id.0, query.0.as_deref(), Generation::V0_3).await
-}
-
-pub(crate) async fn act_1_0(state: State<Arc<Agent>>, called: Called, id: Path<String>) -> Response {
-    act(state.0, called, &id.0, Generation::V1_0).await
-}
-
-pub(crate) async fn act_0_3(state: State<Arc<Agent>>, called: Called, id: Path<String>) -> Response {
-    act(state.0, called, &id.0, Generation::V0_3).await
-}
-
-async fn post(agent: Arc<Agent>, called: Called, body: &[u8], generation: Generation) -> Response {
-    let call = match a2a::rest::parse_send(body, generation) {
-        Ok(call) => call,
-        Err(error) => return refused(&error, generation),
+/// The routes of a generation.
+pub(crate) fn routes(generation: Generation) -> Router<Arc<Agent>> {
+    let card = match generation {
+        Generation::V1_0 => "/extendedAgentCard",
+        Generation::V0_3 => "/card",
     };
-    let history_length = call.history_length;
-    let sent = send::send(&agent, &called.caller, call, generation, called.trace).await;
-    respond(sent, generation, |task| {
-        a2a::rest::send_result(task, generation, history_length)
-    })
+    Router::new()
+        .route("/message:send", post(send))
+        .route("/message:stream", post(stream))
+        .route("/tasks", get(list))
+        .route("/tasks/{id}", get(look).post(act))
+        .route("/tasks/{id}/pushNotificationConfigs", get(list_push).post(create_push))
+        .route(
+            "/tasks/{id}/pushNotificationConfigs/{config}",
+            get(get_push).delete(delete_push),
+        )
+        .route(card, get(extended_card))
+        .layer(axum::Extension(Below(generation)))
 }
 
-async fn get(
+/// The generation whose routes these are.
+#[derive(Clone, Copy)]
+struct Below(Generation);
+
+/// What the path names.
+#[derive(Default, Deserialize)]
+struct Names {
+    #[serde(default)]
+    tenant: Option<String>,
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    config: String,
+}
+
+/// A call on its way to its operation: who calls is known, and nothing else is looked at yet.
+struct Rest {
     agent: Arc<Agent>,
     called: Called,
-    id: &str,
-    query: Option<&str>,
     generation: Generation,
-) -> Response {
-    let history_length = match history_length(query) {
-        Ok(length) => length,
-        Err(error) => return refused(&error, generation),
-    };
-    let found = find::owned(&agent, &called.caller, id)
-        .await
-        .map(|stored| stored.task);
-    respond(found, generation, |task| {
-        a2a::rest::task(task, generation, history_length)
-    })
+    names: Names,
+    headers: HeaderMap,
+    query: Option<String>,
 }
 
-/// `POST /tasks/{id}:verb`; the verb is part of the last segment.
-async fn act(agent: Arc<Agent>, called: Called, segment: &str, generation: Generation) -> Response {
-    let done = match segment.rsplit_once(':') {
-        Some((id, "cancel")) => cancel::cancel(&agent, &called.caller, id, None).await,
-        Some((id, "refresh")) => refresh::refresh(&agent, &called.caller, id).await,
+impl FromRequestParts<Arc<Agent>> for Rest {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, agent: &Arc<Agent>) -> Result<Self, Response> {
+        let called = Called::from_request_parts(parts, agent)
+            .await
+            .map_err(Refused::into_response)?;
+        let generation = parts
+            .extensions
+            .get::<Below>()
+            .map_or(Generation::V1_0, |below| below.0);
+        let names = Path::<Names>::from_request_parts(parts, agent).await;
+        Ok(Self {
+            agent: Arc::clone(agent),
+            called,
+            generation,
+            names: names.map(|Path(names)| names).unwrap_or_default(),
+            headers: parts.headers.clone(),
+            query: parts.uri.query().map(str::to_owned),
+        })
+    }
+}
+
+async fn send(rest: Rest, body: Bytes) -> Response {
+    let call = rest.read(&body, |rest| {
+        rest::parse_send(&body, rest.generation).map(Call::Send)
+    });
+    rest.answer(call).await
+}
+
+async fn stream(rest: Rest, body: Bytes) -> Response {
+    let call = rest.read(&body, |rest| {
+        rest::parse_send(&body, rest.generation).map(Call::Stream)
+    });
+    rest.answer(call).await
+}
+
+async fn list(rest: Rest) -> Response {
+    let call = rest::parse_list(rest.query.as_deref(), rest.generation).map(Call::List);
+    rest.answer(call).await
+}
+
+/// `GET /tasks/{id}`, and a subscription by GET.
+async fn look(rest: Rest) -> Response {
+    let query = rest.query.as_deref();
+    let call = match rest.names.id.rsplit_once(':') {
+        Some((id, "subscribe")) => rest::parse_subscribe(id.to_owned(), query),
+        _ => rest::parse_get(rest.names.id.clone(), query, rest.generation),
+    };
+    rest.answer(call).await
+}
+
+/// `POST /tasks/{id}:verb`.
+async fn act(rest: Rest, body: Bytes) -> Response {
+    let query = rest.query.as_deref();
+    let call = match rest.names.id.rsplit_once(':') {
+        Some((id, "cancel")) => {
+            let id = id.to_owned();
+            rest.read(&body, |_| rest::parse_cancel(id, &body))
+        }
+        Some((id, "subscribe")) => rest::parse_subscribe(id.to_owned(), query),
+        Some((id, verb @ ("refresh" | "retry"))) => {
+            let (id, again) = (id.to_owned(), verb == "retry");
+            return rest.beside(&id, again).await;
+        }
         _ => Err(A2aError::UnsupportedOperation(
             "no such operation on a task".to_owned(),
         )),
     };
-    respond(done, generation, |task| a2a::rest::task(task, generation, None))
+    rest.answer(call).await
 }
 
-fn respond(
-    done: Result<Task, A2aError>,
-    generation: Generation,
-    encode: impl FnOnce(&Task) -> Value,
-) -> Response {
-    match done {
-        Ok(task) => Json(encode(&task)).into_response(),
-        Err(error) => refused(&error, generation),
-    }
+async fn create_push(rest: Rest, body: Bytes) -> Response {
+    let call = rest.read(&body, |rest| {
+        rest::parse_push(rest.names.id.clone(), &body, rest.generation)
+    });
+    rest.answer(call).await
 }
 
-fn refused(error: &A2aError, generation: Generation) -> Response {
-    let (status, body) = a2a::rest::failure(error, generation);
-    (
-        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        Json(body),
-    )
-        .into_response()
+async fn get_push(rest: Rest) -> Response {
+    let (id, config) = (rest.names.id.clone(), rest.names.config.clone());
+    let call = rest::parse_get_push(id, config, rest.query.as_deref());
+    rest.answer(call).await
 }
 
-/// A version that the client names must be the path's.
-fn fits(headers: &HeaderMap, RawQuery(query): &RawQuery, generation: Generation) -> Result<(), A2aError> {
-    match answer::version(headers, query.as_deref()) {
-        Some(told) if generation == Generation::V1_0 && told != "1.0" && !told.starts_with("1.0.") => {
-            Err(A2aError::VersionNotSupported(told.chars().take(32).collect()))
+async fn list_push(rest: Rest) -> Response {
+    let call = rest::parse_list_push(rest.names.id.clone(), rest.query.as_deref());
+    rest.answer(call).await
+}
+
+async fn delete_push(rest: Rest) -> Response {
+    let (id, config) = (rest.names.id.clone(), rest.names.config.clone());
+    let call = rest::parse_delete_push(id, config, rest.query.as_deref());
+    rest.answer(call).await
+}
+
+async fn extended_card(rest: Rest) -> Response {
+    let call = rest::parse_extended_card(rest.query.as_deref());
+    rest.answer(call).await
+}
+
+impl Rest {
+    /// Reads a call with a body, if that is JSON.
+    fn read(
+        &self,
+        body: &[u8],
+        parse: impl FnOnce(&Self) -> Result<Call, A2aError>,
+    ) -> Result<Call, A2aError> {
+        if !body.is_empty() && !headers::is_json(&self.headers) {
+            return Err(A2aError::ContentTypeNotSupported);
         }
-        _ => Ok(()),
+        parse(self)
+    }
+
+    async fn answer(self, call: Result<Call, A2aError>) -> Response {
+        let (generation, media) = (self.generation, headers::answer_type(&self.headers));
+        let done = match self.fits().and(call) {
+            Ok(call) => self.perform(call).await,
+            Err(error) => Err(Failed::Error(error)),
+        };
+        match done {
+            Ok(Done::Stream(live)) => live.into_response(move |item| rest::stream_item(item, generation)),
+            Ok(done) => (
+                [(header::CONTENT_TYPE, media)],
+                written(done, generation).to_string(),
+            )
+                .into_response(),
+            Err(Failed::Error(error)) => refused(&error, generation, media),
+            Err(Failed::Refused(refused)) => refused.into_response(),
+        }
+    }
+
+    async fn perform(self, call: Call) -> Result<Done, Failed> {
+        let last_event = headers::last_event(&self.headers)?;
+        let ask = Ask {
+            agent: self.agent,
+            called: self.called,
+            generation: self.generation,
+            last_event,
+        };
+        perform(ask, call).await
+    }
+
+    /// A version that the client names must be the path's, and so must its tenant be the caller's.
+    fn fits(&self) -> Result<(), A2aError> {
+        let version = headers::version(&self.headers, self.query.as_deref());
+        a2a::generation_of_path(self.generation, version.as_deref())?;
+        find::same_tenant(&self.called.caller, self.names.tenant.as_deref())
+    }
+
+    /// The operations of ours beside A2A's: a look at the latest, or another try.
+    async fn beside(self, id: &str, again: bool) -> Response {
+        let (generation, media) = (self.generation, headers::answer_type(&self.headers));
+        let (agent, caller) = (&self.agent, &self.called.caller);
+        let done = match self.fits() {
+            Ok(()) if again => retry::retry(agent, caller, id).await,
+            Ok(()) => refresh::refresh(agent, caller, id).await,
+            Err(error) => Err(error),
+        };
+        match done {
+            Ok(task) => (
+                [(header::CONTENT_TYPE, media)],
+                rest::task(&task, generation, None).to_string(),
+            )
+                .into_response(),
+            Err(error) => refused(&error, generation, media),
+        }
     }
 }
 
-fn history_length(query: Option<&str>) -> Result<Option<u32>, A2aError> {
-    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-    let told = pairs
-        .into_iter()
-        .find(|(name, _)| name == "historyLength" || name == "history_length");
-    match told {
-        None => Ok(None),
-        Some((_, text)) => text
-            .parse()
-            .map(Some)
-            .map_err(|_| A2aError::InvalidParams("historyLength must be a number from 0".to_owned())),
+fn written(done: Done, generation: Generation) -> Value {
+    match done {
+        Done::Sent(task, history_length) => match task.direct_message() {
+            Some(message) => rest::send_message_result(&mere(message), generation),
+            None => rest::send_result(&task, generation, history_length),
+        },
+        Done::Task(task, history_length) => rest::task(&task, generation, history_length),
+        Done::Card(card) => card,
+        // Streams have a response of their own.
+        Done::Stream(_) => Value::Null,
     }
+}
+
+fn refused(error: &A2aError, generation: Generation, media: HeaderValue) -> Response {
+    let (status, body) = rest::failure(error, generation);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response()
 }

@@ -3,59 +3,74 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::{A2aError, PushTarget, SendCall};
+use a2a::{A2aError, SendCall};
 use domain::{
-    Caller, ContextId, EventKind, ExposeSecret, Message, MessageId, NewTask, PushConfigId, Revision, Task,
-    TaskId, TaskState, TraceParent,
+    Caller, ContextId, EventKind, Generation, Message, MessageId, NewTask, Revision, Task, TaskId, TaskState,
+    TraceParent,
 };
-use store::{Committed, Created, Due, LeaseAfter, NewRecord, PushConfig, TaskKey};
+use store::{Committed, Created, Due, LeaseAfter, NewRecord, TaskKey};
 use tokio::time::Instant;
 
-use super::find::{failed, owned, same_tenant};
+use super::find::{failed, owned};
+use super::push_configs;
+use crate::tail::{Limits, News, Tail};
 use crate::worker::{Executed, WorkError};
-use crate::{Agent, Wake, measure, push, wake_or_log, worker};
+use crate::{Agent, Stop, Wake, measure, push, wake_or_log, worker};
 
 /// How often a follow-up is tried again when the task changes under it.
 const ROUNDS: u32 = 5;
 
-/// Takes a message: makes its task, or goes on with the one it names.
+/// Takes a message, and answers it in the way it asks for: at once, or when the task is settled.
 pub(crate) async fn send(
     agent: &Arc<Agent>,
     caller: &Caller,
     call: SendCall,
-    generation: a2a::Generation,
+    generation: Generation,
     trace: Option<TraceParent>,
 ) -> Result<Task, A2aError> {
-    same_tenant(caller, call.tenant.as_deref())?;
+    let at_once = call.return_immediately;
+    let task = accept(agent, caller, call, generation, trace).await?;
+    if is_settled(task.status.state) {
+        return Ok(task);
+    }
+    // A mere message has no task that its answer could be asked of later.
+    if !at_once || agent.executor.answers_directly(&task) {
+        return block(agent, task).await;
+    }
+    let wake = Wake::task(&TaskKey::from(&task), task.trace.clone());
+    wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
+    Ok(task)
+}
+
+/// Takes a message: makes its task, or goes on with the one it names. Nobody works on it yet.
+pub(crate) async fn accept(
+    agent: &Arc<Agent>,
+    caller: &Caller,
+    mut call: SendCall,
+    generation: Generation,
+    trace: Option<TraceParent>,
+) -> Result<Task, A2aError> {
     if call.message.parts.is_empty() {
         return Err(A2aError::InvalidParams(
             "a message needs at least one part".to_owned(),
         ));
     }
-    let wait = !call.return_immediately;
-    let task = match &call.task_id {
-        Some(id) => follow_up(agent, caller, id.clone(), call.message).await?,
-        None => create(agent, caller, call, generation, trace).await?,
-    };
-    if wait {
-        return block(agent, task).await;
+    match call.task_id.take() {
+        Some(id) => follow_up(agent, caller, &id, call).await,
+        None => create(agent, caller, call, generation, trace).await,
     }
-    if !task.status.state.is_terminal() {
-        wake_or_log(
-            agent.wake.as_ref(),
-            &Wake::task(&TaskKey::from(&task), task.trace.clone()),
-            Duration::ZERO,
-        )
-        .await;
-    }
-    Ok(task)
+}
+
+/// The task is over, or waits for its user.
+fn is_settled(state: TaskState) -> bool {
+    state.is_terminal() || state.is_interrupted()
 }
 
 async fn create(
     agent: &Arc<Agent>,
     caller: &Caller,
     call: SendCall,
-    generation: a2a::Generation,
+    generation: Generation,
     trace: Option<TraceParent>,
 ) -> Result<Task, A2aError> {
     let now = agent.clock.now();
@@ -80,7 +95,7 @@ async fn create(
     let key = TaskKey::from(&task);
     let push = call
         .push
-        .map(|target| seal(agent, &key, target, generation))
+        .map(|target| push_configs::sealed(agent, &key, target, generation))
         .transpose()?;
     task.push_configs
         .extend(push.iter().map(|config| config.id.clone()));
@@ -99,9 +114,7 @@ async fn create(
             Ok(task)
         }
         Created::Repeated(stored) => Ok(stored.task),
-        Created::MessageReused => Err(A2aError::InvalidParams(
-            "this messageId was used before with another message; a new message needs a new id".to_owned(),
-        )),
+        Created::MessageReused => Err(reused()),
     }
 }
 
@@ -116,69 +129,35 @@ fn idempotency_key(caller: &Caller, message_id: &MessageId, body_hash: &str) -> 
 }
 
 fn body_hash(message: &Message) -> Result<String, A2aError> {
-    let text = serde_json::to_string(message).map_err(|_| A2aError::Internal { request_id: None })?;
+    let text = serde_json::to_string(message).map_err(|_| A2aError::internal())?;
     Ok(auth::token::hash(&text))
-}
-
-fn seal(
-    agent: &Agent,
-    key: &TaskKey,
-    target: PushTarget,
-    generation: a2a::Generation,
-) -> Result<PushConfig, A2aError> {
-    if !agent.card.push_notifications {
-        return Err(A2aError::PushNotificationNotSupported);
-    }
-    agent
-        .outbound
-        .check_url(&target.url)
-        .map_err(|error| A2aError::InvalidParams(format!("push notification url: {error}")))?;
-    let id = match target.id {
-        Some(id) => id,
-        None => PushConfigId::parse(&agent.entropy.uuid().to_string())
-            .map_err(|_| A2aError::Internal { request_id: None })?,
-    };
-    let place = push::associated(key, &id);
-    let seal = |secret: &domain::SecretString| {
-        agent
-            .sealer
-            .seal(secret.expose_secret().as_bytes(), &place, agent.entropy.as_ref())
-    };
-    let (scheme, credentials) = target
-        .authentication
-        .map_or((None, None), |auth| (Some(auth.scheme), auth.credentials));
-    Ok(PushConfig {
-        url: target.url,
-        generation,
-        sealed_token: target.token.as_ref().map(seal),
-        scheme,
-        sealed_credentials: credentials.as_ref().map(seal),
-        id,
-    })
 }
 
 /// Goes on with a task that waits for the user; a repeat of the same message changes nothing.
 async fn follow_up(
     agent: &Arc<Agent>,
     caller: &Caller,
-    id: String,
-    message: Message,
+    id: &str,
+    call: SendCall,
 ) -> Result<Task, A2aError> {
+    let message = call.message;
     for _ in 0..ROUNDS {
-        let task = owned(agent, caller, &id).await?.task;
-        if message
-            .context_id
-            .as_ref()
-            .is_some_and(|context| *context != task.context_id)
+        let task = owned(agent, caller, id).await?.task;
+        if let Some(context) = &message.context_id
+            && *context != task.context_id
         {
             return Err(A2aError::InvalidParams("contextId is not the task's".to_owned()));
         }
-        if task
+        let known = task
             .history
             .iter()
-            .any(|known| known.message_id == message.message_id)
-        {
-            return Ok(task);
+            .find(|known| known.message_id == message.message_id);
+        if let Some(known) = known {
+            return if says_the_same(known, &message) {
+                Ok(task)
+            } else {
+                Err(reused())
+            };
         }
         if task.status.state.is_terminal() {
             return Err(A2aError::UnsupportedOperation(format!(
@@ -218,7 +197,23 @@ async fn follow_up(
         }
     }
     tracing::warn!("a follow-up found its task changed again and again");
-    Err(A2aError::Internal { request_id: None })
+    Err(A2aError::internal())
+}
+
+/// A message that came before, with its task and conversation filled in.
+fn says_the_same(known: &Message, told: &Message) -> bool {
+    let told = Message {
+        task_id: known.task_id,
+        context_id: known.context_id.clone(),
+        ..told.clone()
+    };
+    *known == told
+}
+
+fn reused() -> A2aError {
+    A2aError::InvalidParams(
+        "this messageId was used before with another message; a new message needs a new id".to_owned(),
+    )
 }
 
 /// Waits until the task ends or needs the user. The work is done here as well, in this invocation, unless a worker has
@@ -226,26 +221,25 @@ async fn follow_up(
 async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
     let key = TaskKey::from(&task);
     let until = Instant::now() + agent.settings.blocking_limit;
-    match worker::execute_here(agent, &key).await.map_err(not_worked)? {
+    let task = match worker::execute_here(agent, &key).await.map_err(not_worked)? {
         Executed::Settled(task) => return Ok(*task),
         Executed::Missing => return Err(A2aError::TaskNotFound),
-        Executed::Waits(_) | Executed::Elsewhere => {}
-    }
-    let waited = tokio::time::timeout_at(until, async {
-        let mut pause = Duration::from_millis(20);
-        loop {
-            let task = reload(agent, &key).await?;
-            if task.status.state.is_terminal() || task.status.state.is_interrupted() {
-                return Ok(task);
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(500));
+        Executed::Waits(task) => *task,
+        Executed::Elsewhere => task,
+    };
+    let limits = Limits {
+        time: until.saturating_duration_since(Instant::now()),
+        heartbeat: agent.settings.blocking_limit,
+    };
+    let mut tail = Tail::new(agent.store.clone(), &task, task.rev, limits, Stop::current());
+    while !is_settled(tail.state()) {
+        if let News::TimeUp = tail.next().await.map_err(failed)? {
+            break;
         }
-    });
-    match waited.await {
-        Ok(done) => done,
-        Err(_) => reload(agent, &key).await,
     }
+    let tasks = agent.store.tasks();
+    let found = tasks.find(&key, agent.clock.now()).await.map_err(failed)?;
+    found.map(|stored| stored.task).ok_or(A2aError::TaskNotFound)
 }
 
 fn not_worked(error: WorkError) -> A2aError {
@@ -253,14 +247,4 @@ fn not_worked(error: WorkError) -> A2aError {
         WorkError::Store(error) => failed(error),
         WorkError::WrongAgent(_) => A2aError::TaskNotFound,
     }
-}
-
-async fn reload(agent: &Agent, key: &TaskKey) -> Result<Task, A2aError> {
-    let found = agent
-        .store
-        .tasks()
-        .find(key, agent.clock.now())
-        .await
-        .map_err(failed)?;
-    found.map(|stored| stored.task).ok_or(A2aError::TaskNotFound)
 }

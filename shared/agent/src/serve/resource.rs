@@ -1,10 +1,10 @@
-//! What both bindings share: the card, the metadata of the resource that the agent is, the version a client names.
+//! What the agent, as a resource that tokens are for, says of itself.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::caller::needed_scope;
@@ -12,12 +12,6 @@ use crate::Agent;
 
 /// Below the agent's URL.
 pub(crate) const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
-
-/// The card, readable by clients of both generations.
-pub(crate) async fn card(State(agent): State<Arc<Agent>>) -> Response {
-    let card = a2a::card::encode(&agent.card, a2a::Generation::V1_0);
-    ([(header::CACHE_CONTROL, "public, max-age=60")], Json(card)).into_response()
-}
 
 /// What the agent, as a resource, says of the authorization server that issues tokens for it (RFC 9728). An agent
 /// without one has no such document.
@@ -45,18 +39,4 @@ pub(crate) fn resource_metadata_url(agent: &Agent) -> Option<String> {
     agent.card.secured.as_ref()?.oauth.as_ref()?;
     let base = agent.card.url.as_str().trim_end_matches('/');
     Some(format!("{base}{RESOURCE_METADATA}"))
-}
-
-/// `A2A-Version`, as a header or a query parameter (A2A 1.0, 3.6).
-pub(crate) fn version(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
-    let header = headers.get("a2a-version").and_then(|value| value.to_str().ok());
-    let from_query = || {
-        url::form_urlencoded::parse(query?.as_bytes())
-            .find(|(name, _)| name.eq_ignore_ascii_case("a2a-version"))
-            .map(|(_, value)| value.into_owned())
-    };
-    header
-        .map(|text| text.trim().to_owned())
-        .or_else(from_query)
-        .filter(|text| !text.is_empty())
 }

@@ -9,7 +9,7 @@ use crate::password::{HashError, hash, matches};
 use crate::request::MAX_CLIENT_ID;
 use crate::scope::SCOPES;
 use crate::tenant::HOST_CLIENT;
-use crate::userinfo::subject_of;
+use crate::userinfo::{SUBJECT_PREFIX, subject_of};
 
 /// A client to set up.
 #[derive(Debug, Clone)]
@@ -99,6 +99,10 @@ impl NewClient {
             || !self.client_id.bytes().all(plain)
         {
             return wrong("its id may hold letters, digits and -._~ alone");
+        }
+        // A client's own tokens have its id as subject (RFC 9700 §4.15).
+        if self.client_id.starts_with(SUBJECT_PREFIX) {
+            return wrong("its id looks like a person's subject");
         }
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
             return wrong(

@@ -18,8 +18,8 @@ use crate::scope::{OPENID, PROFILE};
 use crate::state::Room;
 use crate::tenant::Here;
 
-/// What a user's subject begins with; the rest is the user name, which is given to nobody else.
-const SUBJECT_PREFIX: &str = "user-";
+/// What a user's subject begins with; the rest is the user name, which is given to nobody else. No client has such an id.
+pub(crate) const SUBJECT_PREFIX: &str = "user-";
 
 pub(crate) async fn show(
     here: Here,

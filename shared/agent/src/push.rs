@@ -2,13 +2,18 @@
 //!
 //! A commit marks each configuration of its task due in the same transaction; a wake only makes it quick. What is
 //! still owed is the difference between the task's log and the configuration's cursor: one event goes out as it is,
-//! several collapse into a snapshot of the task.
+//! several collapse into a snapshot of the task. What fails is tried again on a schedule, then parked. A receiver that
+//! does not answer is left in peace, so that the others' deliveries find free workers.
+
+mod schedule;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use auth::KeyError;
+use auth::webhook::SenderKeys;
 use domain::{Event, EventKind, MessageId, PushConfigId, SecretString, Task};
-use outbound::PushDelivery;
+use outbound::{CallError, PushDelivery, PushError};
 use store::{ClaimedPush, Due, PushConfig, StoreError, TaskKey};
 
 use crate::{Agent, Wake, wake_or_log};
@@ -18,6 +23,15 @@ const CLAIM: Duration = Duration::from_secs(45);
 
 /// Longest wait a queue carries; beyond it the sweeper wakes.
 const LONGEST_DELAY: Duration = Duration::from_secs(900);
+
+/// Deliveries in a row on one wake. A receiver that takes its time over a task with many news must not hold a worker.
+const ROUNDS: u32 = 4;
+
+/// Those who were sent away from a crowded receiver come again within this time of each other.
+const SPREAD: Duration = Duration::from_millis(500);
+
+/// The status by which a receiver says that it wants no more (Standard Webhooks).
+const GONE: u16 = 410;
 
 /// Wakes the deliveries that a commit made due.
 pub(crate) async fn announce(agent: &Agent, task: &Task) {
@@ -45,7 +59,7 @@ pub(crate) async fn deliver(
 ) -> Result<(), StoreError> {
     let holder = MessageId::random(agent.entropy.as_ref()).to_string();
     let tasks = agent.store.tasks();
-    loop {
+    for _ in 0..ROUNDS {
         let now = agent.clock.now();
         let Some(claimed) = tasks
             .claim_push(key, config, &holder, now, now.after(CLAIM))
@@ -82,7 +96,8 @@ pub(crate) async fn deliver(
         } else {
             last
         };
-        let id = format!("{}-{}-{told_now}", key.id, config);
+        // The same with every resend, and without full stops, which set the parts of what is signed apart.
+        let id = MessageId::derived(&format!("push/{}/{config}/{told_now}", key.id));
         match send(agent, &stored.task, &visible, key, &claimed.config, id).await {
             Ok(()) => {
                 tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told_now, "push delivered");
@@ -93,9 +108,32 @@ pub(crate) async fn deliver(
                     return Ok(());
                 }
             }
-            Err(reason) => return later(agent, key, &claimed, &holder, &reason).await,
+            Err(error) => return later(agent, key, &claimed, &holder, &error).await,
         }
     }
+    wake_or_log(
+        agent.wake.as_ref(),
+        &Wake::push(key, config.clone(), None),
+        Duration::ZERO,
+    )
+    .await;
+    Ok(())
+}
+
+/// The keys that the agent signs its notifications with.
+pub(crate) fn keys(agent: &Agent) -> Result<SenderKeys, KeyError> {
+    SenderKeys::of(&agent.sealer, agent.card.url.as_str())
+}
+
+/// Why a delivery is still owed.
+#[derive(Debug, thiserror::Error)]
+enum NotDelivered {
+    #[error(transparent)]
+    Push(#[from] PushError),
+    #[error("its secrets do not open any more")]
+    Sealed,
+    #[error("there is no key to sign it with")]
+    Unsigned(#[from] KeyError),
 }
 
 async fn send(
@@ -104,56 +142,67 @@ async fn send(
     events: &[Event],
     key: &TaskKey,
     config: &PushConfig,
-    id: String,
-) -> Result<(), String> {
+    id: MessageId,
+) -> Result<(), NotDelivered> {
     let place = associated(key, &config.id);
-    let open = |sealed: &Option<String>| -> Result<Option<SecretString>, String> {
+    let open = |sealed: &Option<String>| -> Result<Option<SecretString>, NotDelivered> {
         let Some(sealed) = sealed else { return Ok(None) };
-        let plain = agent
-            .sealer
-            .open(sealed, &place)
-            .map_err(|error| error.to_string())?;
-        String::from_utf8(plain)
+        let plain = agent.sealer.open(sealed, &place);
+        let plain = plain.ok().and_then(|plain| String::from_utf8(plain).ok());
+        plain
             .map(|text| Some(text.into()))
-            .map_err(|_| "not text".to_owned())
+            .ok_or(NotDelivered::Sealed)
     };
     let delivery = PushDelivery {
+        tenant: key.tenant.clone(),
         url: config.url.clone(),
         token: open(&config.sealed_token)?,
         scheme: config.scheme.clone(),
         credentials: open(&config.sealed_credentials)?,
         body: a2a::encode::push(task, events, config.generation),
         generation: config.generation,
-        id,
+        id: id.to_string(),
     };
     agent
         .outbound
-        .push(&delivery, task.trace.as_ref())
-        .await
-        .map_err(|error| error.to_string())
+        .push(&delivery, &keys(agent)?, agent.clock.as_ref(), task.trace.as_ref())
+        .await?;
+    Ok(())
 }
 
-/// Puts a failed delivery on its schedule, or parks it after the last attempt.
+/// Puts a failed delivery on its schedule, or parks it after the last attempt. One that was not even tried comes again
+/// when its receiver may be tried, and that is no attempt.
 async fn later(
     agent: &Agent,
     key: &TaskKey,
     claimed: &ClaimedPush,
     holder: &str,
-    reason: &str,
+    error: &NotDelivered,
 ) -> Result<(), StoreError> {
-    let config = &claimed.config.id;
-    let wait = usize::try_from(claimed.attempts)
-        .ok()
-        .and_then(|tried| agent.settings.push_retries.get(tried).copied());
-    let due = wait.map_or(Due::Never, |wait| Due::At(agent.clock.now().after(wait)));
-    tracing::warn!(
-        tenant.id = %key.tenant, task.id = %key.id, attempt = claimed.attempts + 1, parked = wait.is_none(), reason,
-        "push not delivered"
-    );
+    let (config, now, entropy) = (&claimed.config.id, agent.clock.now(), agent.entropy.as_ref());
+    let (wait, attempts) = match error {
+        NotDelivered::Push(PushError::NotNow { until }) => {
+            let wait = until.since(now) + schedule::share(SPREAD, entropy);
+            (Some(wait), claimed.attempts)
+        }
+        NotDelivered::Push(PushError::Failed(CallError::Status(GONE))) => (None, claimed.attempts + 1),
+        _ => {
+            let wait = schedule::wait(&agent.settings.push_retries, claimed.attempts, entropy);
+            (wait, claimed.attempts + 1)
+        }
+    };
+    let reason = error.to_string();
+    if attempts > claimed.attempts {
+        tracing::warn!(
+            tenant.id = %key.tenant, task.id = %key.id, attempt = attempts, parked = wait.is_none(), reason,
+            "push not delivered"
+        );
+    }
+    let due = wait.map_or(Due::Never, |wait| Due::At(now.after(wait)));
     agent
         .store
         .tasks()
-        .settle_push(key, config, holder, claimed.delivered, claimed.attempts + 1, due)
+        .settle_push(key, config, holder, claimed.delivered, attempts, due)
         .await?;
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
         wake_or_log(agent.wake.as_ref(), &Wake::push(key, config.clone(), None), wait).await;

@@ -54,7 +54,11 @@ pub struct Message<'a> {
 
 impl Message<'_> {
     fn content(&self) -> Vec<u8> {
-        [format!("{}.{}.", self.id, self.at.seconds()).as_bytes(), self.body].concat()
+        [
+            format!("{}.{}.", self.id, self.at.seconds()).as_bytes(),
+            self.body,
+        ]
+        .concat()
     }
 }
 
@@ -317,7 +321,10 @@ mod tests {
 
     #[test]
     fn only_usable_keys_of_the_kind_are_read() {
-        let good = SenderKeys::of(&sealer(&[1]), "s").unwrap().public_jwks().remove(0);
+        let good = SenderKeys::of(&sealer(&[1]), "s")
+            .unwrap()
+            .public_jwks()
+            .remove(0);
         let (mut short, mut encrypts) = (good.clone(), good.clone());
         short["x"] = json!("AAAA");
         encrypts["use"] = json!("enc");

@@ -1,12 +1,24 @@
 //! The A2A client: send, look, cancel, over both bindings and both generations.
 
-use a2a::{A2aError, Answer, RemoteTask, SendCall, Transport, decode, jsonrpc, rest};
-use domain::{Endpoint, Generation, RemoteTaskId, SecretString, TraceParent};
+use a2a::{A2aError, Answer, Call, ListCall, RemoteTask, SendCall, Transport, decode, jsonrpc, rest};
+use domain::{ContextId, Endpoint, Generation, MessageId, RemoteTaskId, SecretString, TraceParent};
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::client::{Answered, Ask};
 use crate::{CallError, Outbound};
+
+/// Most messages of each task's history that are looked through for one of ours.
+const HISTORY: u32 = 50;
+
+/// What is asked of an agent.
+#[derive(Clone, Copy)]
+enum Operation<'a> {
+    Send(&'a SendCall),
+    Get(&'a RemoteTaskId),
+    Cancel(&'a RemoteTaskId),
+    List(&'a ListCall),
+}
 
 impl Outbound {
     /// Sends a message to an agent. The endpoint's own `tenant` goes along.
@@ -24,17 +36,7 @@ impl Outbound {
             tenant: to.tenant.clone(),
             ..call.clone()
         };
-        let result = match to.transport {
-            Transport::JsonRpc => {
-                let request = jsonrpc::send_request(&self.request_id(), &call, to.generation);
-                self.over_jsonrpc(to, &request, token, trace).await?
-            }
-            Transport::Rest => {
-                let url = below(to, &["message:send"])?;
-                let body = rest::send_body(&call, to.generation);
-                self.over_rest(to, Ask::post(&url, &body, trace), token).await?
-            }
-        };
+        let result = self.call(to, Operation::Send(&call), token, trace).await?;
         decode::send_result(&result, to.generation).map_err(unusable)
     }
 
@@ -49,22 +51,7 @@ impl Outbound {
         token: Option<&SecretString>,
         trace: Option<&TraceParent>,
     ) -> Result<RemoteTask, CallError> {
-        let result = match to.transport {
-            Transport::JsonRpc => {
-                let tenant = to.tenant.as_deref();
-                let request = jsonrpc::get_request(&self.request_id(), id.as_str(), tenant, to.generation);
-                self.over_jsonrpc(to, &request, token, trace).await?
-            }
-            Transport::Rest => {
-                let mut url = below(to, &["tasks", id.as_str()])?;
-                // 0.3 counts 0 as "all".
-                url.set_query(Some(match to.generation {
-                    Generation::V1_0 => "historyLength=0",
-                    Generation::V0_3 => "historyLength=1",
-                }));
-                self.over_rest(to, Ask::get(&url, trace), token).await?
-            }
-        };
+        let result = self.call(to, Operation::Get(id), token, trace).await?;
         decode::task(&result, to.generation).map_err(unusable)
     }
 
@@ -79,65 +66,137 @@ impl Outbound {
         token: Option<&SecretString>,
         trace: Option<&TraceParent>,
     ) -> Result<RemoteTask, CallError> {
-        let result = match to.transport {
-            Transport::JsonRpc => {
-                let tenant = to.tenant.as_deref();
-                let request = jsonrpc::cancel_request(&self.request_id(), id.as_str(), tenant, to.generation);
-                self.over_jsonrpc(to, &request, token, trace).await?
-            }
-            Transport::Rest => {
-                let url = below(to, &["tasks", &format!("{id}:cancel")])?;
-                self.over_rest(to, Ask::post(&url, &json!({}), trace), token)
-                    .await?
-            }
-        };
+        let result = self.call(to, Operation::Cancel(id), token, trace).await?;
         decode::task(&result, to.generation).map_err(unusable)
     }
 
-    async fn over_jsonrpc(
+    /// The task that an agent has for a message of ours, if it has one: looked for among the newest tasks of the
+    /// message's conversation, by the message's id in their histories. An operation of A2A 1.0.
+    ///
+    /// # Errors
+    /// [`CallError`]; `Refused` also where the agent does not serve the operation.
+    pub async fn task_of_message(
         &self,
         to: &Endpoint,
-        request: &Value,
+        (context, message): (&ContextId, &MessageId),
+        token: Option<&SecretString>,
+        trace: Option<&TraceParent>,
+    ) -> Result<Option<RemoteTask>, CallError> {
+        let call = ListCall {
+            context_id: Some(context.to_string()),
+            history_length: Some(HISTORY),
+            tenant: to.tenant.clone(),
+            ..ListCall::default()
+        };
+        let result = self.call(to, Operation::List(&call), token, trace).await?;
+        let tasks = result.get("tasks").and_then(Value::as_array);
+        let is_it = |task: &&Value| {
+            let history = task.get("history").and_then(Value::as_array);
+            let mut ids = history.into_iter().flatten().map(|said| &said["messageId"]);
+            ids.any(|id| id.as_str() == Some(message.as_str()))
+        };
+        let found = tasks.into_iter().flatten().find(is_it);
+        found
+            .map(|task| decode::task(task, to.generation).map_err(unusable))
+            .transpose()
+    }
+
+    /// One call over the endpoint's binding in the endpoint's generation; what it brought, unwrapped.
+    async fn call(
+        &self,
+        to: &Endpoint,
+        operation: Operation<'_>,
         token: Option<&SecretString>,
         trace: Option<&TraceParent>,
     ) -> Result<Value, CallError> {
-        let ask = Ask::post(&to.url, request, trace).bearer(token)?;
-        let answered = self
-            .exchange(ask.header("a2a-version", a2a::version(to.generation)))
-            .await?;
-        // Agents put JSON-RPC errors under all kinds of statuses; the error says more than the status does.
-        let told = answered.json().ok().filter(|body| body.get("jsonrpc").is_some());
-        match told {
-            Some(body) if body.get("error").is_some_and(Value::is_object) && !is_about_token(&answered) => {
-                let error = jsonrpc::answer(body).err().unwrap_or_else(A2aError::internal);
-                Err(refused(&answered, error))
-            }
-            _ => jsonrpc::answer(answered.success()?.json()?).map_err(unusable),
-        }
-    }
-
-    async fn over_rest(
-        &self,
-        to: &Endpoint,
-        ask: Ask<'_>,
-        token: Option<&SecretString>,
-    ) -> Result<Value, CallError> {
+        let (url, body) = match to.transport {
+            Transport::JsonRpc => (to.url.clone(), Some(self.jsonrpc_request(to, operation))),
+            Transport::Rest => rest_request(to, operation)?,
+        };
+        let media_type = match (to.transport, to.generation) {
+            (Transport::Rest, Generation::V1_0) => a2a::MEDIA_TYPE,
+            _ => "application/json",
+        };
+        let ask = match &body {
+            Some(body) => Ask::post(&url, body, trace).header("content-type", media_type),
+            None => Ask::get(&url, trace),
+        };
         let ask = ask
             .bearer(token)?
             .header("a2a-version", a2a::version(to.generation));
-        let ask = match (to.generation, ask.body.is_some()) {
-            (Generation::V1_0, true) => ask.header("content-type", a2a::MEDIA_TYPE),
-            _ => ask,
-        };
         let answered = self.exchange(ask).await?;
-        if answered.status >= 400 && !is_about_token(&answered) {
-            let told = answered.json().ok().and_then(|body| rest::read_failure(&body));
-            if let Some(error) = told {
-                return Err(refused(&answered, error));
-            }
+        match to.transport {
+            Transport::JsonRpc => jsonrpc_answer(answered),
+            Transport::Rest => rest_answer(answered),
         }
-        answered.success()?.json()
     }
+
+    fn jsonrpc_request(&self, to: &Endpoint, operation: Operation<'_>) -> Value {
+        let (id, tenant) = (self.request_id(), to.tenant.as_deref());
+        match operation {
+            Operation::Send(call) => jsonrpc::send_request(&id, call, to.generation),
+            Operation::Get(task) => jsonrpc::get_request(&id, task.as_str(), tenant, to.generation),
+            Operation::Cancel(task) => jsonrpc::cancel_request(&id, task.as_str(), tenant, to.generation),
+            Operation::List(call) => jsonrpc::call_request(&id, &Call::List(call.clone()), to.generation),
+        }
+    }
+}
+
+fn rest_request(to: &Endpoint, operation: Operation<'_>) -> Result<(Url, Option<Value>), CallError> {
+    Ok(match operation {
+        Operation::Send(call) => {
+            let body = rest::send_body(call, to.generation);
+            (below(to, &["message:send"])?, Some(body))
+        }
+        Operation::Get(task) => {
+            let mut url = below(to, &["tasks", task.as_str()])?;
+            // 0.3 counts 0 as "all".
+            url.set_query(Some(match to.generation {
+                Generation::V1_0 => "historyLength=0",
+                Generation::V0_3 => "historyLength=1",
+            }));
+            (url, None)
+        }
+        Operation::Cancel(task) => {
+            let url = below(to, &["tasks", &format!("{task}:cancel")])?;
+            (url, Some(json!({})))
+        }
+        Operation::List(call) => {
+            let mut url = below(to, &["tasks"])?;
+            let mut query = url.query_pairs_mut();
+            query.append_pair("pageSize", &call.page_size.to_string());
+            for (name, value) in [
+                ("contextId", call.context_id.clone()),
+                ("historyLength", call.history_length.map(|length| length.to_string())),
+            ] {
+                query.extend_pairs(value.map(|value| (name, value)));
+            }
+            drop(query);
+            (url, None)
+        }
+    })
+}
+
+fn jsonrpc_answer(answered: Answered) -> Result<Value, CallError> {
+    // Agents put JSON-RPC errors under all kinds of statuses; the error says more than the status does.
+    let told = answered.json().ok().filter(|body| body.get("jsonrpc").is_some());
+    match told {
+        Some(body) if body.get("error").is_some_and(Value::is_object) && !is_about_token(&answered) => {
+            let error = jsonrpc::answer(body).err().unwrap_or_else(A2aError::internal);
+            Err(refused(&answered, error))
+        }
+        _ => jsonrpc::answer(answered.success()?.json()?).map_err(unusable),
+    }
+}
+
+fn rest_answer(answered: Answered) -> Result<Value, CallError> {
+    if answered.status >= 400 && !is_about_token(&answered) {
+        let told = answered.json().ok().and_then(|body| rest::read_failure(&body));
+        if let Some(error) = told {
+            return Err(refused(&answered, error));
+        }
+    }
+    answered.success()?.json()
 }
 
 fn is_about_token(answered: &Answered) -> bool {

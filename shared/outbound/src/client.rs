@@ -1,6 +1,7 @@
 //! The guarded client: one HTTP exchange with bounded time, bounded body, checked address and a trace.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use domain::{Entropy, ExposeSecret, SecretString, TraceParent};
@@ -9,7 +10,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 use url::Url;
 
-use crate::guard::{self, Blocked, GuardedDns};
+use crate::breaker::Breaker;
+use crate::guard::{self, Blocked, GuardedDns, Lookup, SystemDns};
 use crate::{CallError, Policy, SetupError};
 
 /// What API Gateway makes of `WWW-Authenticate`.
@@ -21,7 +23,8 @@ const EXPIRY_WORDS: [&str; 2] = ["invalid_token", "token has expired"];
 #[derive(Clone)]
 pub struct Outbound {
     http: reqwest::Client,
-    policy: Policy,
+    pub(crate) policy: Policy,
+    pub(crate) breaker: Arc<Breaker>,
     entropy: Arc<dyn Entropy>,
 }
 
@@ -40,6 +43,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) trace: Option<&'a TraceParent>,
+    /// A shorter time than the policy's, where there is one.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl<'a> Ask<'a> {
@@ -50,6 +55,7 @@ impl<'a> Ask<'a> {
             headers: HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]),
             body: None,
             trace,
+            timeout: None,
         }
     }
 
@@ -99,6 +105,18 @@ impl Outbound {
     /// # Errors
     /// [`SetupError`] where TLS cannot be set up.
     pub fn new(policy: Policy, entropy: Arc<dyn Entropy>) -> Result<Self, SetupError> {
+        Self::with_dns(policy, entropy, Arc::new(SystemDns))
+    }
+
+    /// The same with another DNS than the system's, under the same guard.
+    ///
+    /// # Errors
+    /// As [`Outbound::new`].
+    pub fn with_dns(
+        policy: Policy,
+        entropy: Arc<dyn Entropy>,
+        dns: Arc<dyn Lookup>,
+    ) -> Result<Self, SetupError> {
         #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -109,12 +127,13 @@ impl Outbound {
             .connect_timeout(policy.connect_timeout)
             .pool_idle_timeout(policy.idle_timeout)
             .user_agent(concat!("switchyard/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(GuardedDns::shared(policy.allow_loopback))
+            .dns_resolver(GuardedDns::shared(policy.allow_loopback, dns))
             .build()
             .map_err(SetupError)?;
         Ok(Self {
             http,
             policy,
+            breaker: Arc::default(),
             entropy,
         })
     }
@@ -148,6 +167,9 @@ impl Outbound {
             .headers(ask.headers);
         if let Some(body) = ask.body {
             request = request.body(body);
+        }
+        if let Some(timeout) = ask.timeout {
+            request = request.timeout(timeout);
         }
         let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();

@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
@@ -38,6 +39,8 @@ pub(crate) fn check(url: &Url, allow_loopback: bool) -> Result<(), Blocked> {
         return Err(Blocked("its port is not one of HTTP"));
     }
     match host {
+        // It means the same host as the name without the dot, and no certificate is made out to it.
+        Host::Domain(name) if name.ends_with('.') => Err(Blocked("its host ends in a dot")),
         Host::Domain(_) => Ok(()),
         Host::Ipv4(ip) => public_v4(ip),
         Host::Ipv6(ip) => public_v6(ip),
@@ -113,30 +116,52 @@ fn public_v6(ip: Ipv6Addr) -> Result<(), Blocked> {
     Err(Blocked(reason))
 }
 
-/// Asks the system's DNS and lets only allowed addresses through to be dialled.
-#[derive(Debug, Clone)]
+/// Asks for the addresses of a name.
+#[async_trait]
+pub trait Lookup: Send + Sync {
+    /// All addresses of the name, whatever they are.
+    ///
+    /// # Errors
+    /// Where the name has none.
+    async fn addresses(&self, name: &str) -> std::io::Result<Vec<IpAddr>>;
+}
+
+/// The DNS of the system.
+pub(crate) struct SystemDns;
+
+#[async_trait]
+impl Lookup for SystemDns {
+    async fn addresses(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
+        let found = tokio::net::lookup_host((name, 0)).await?;
+        Ok(found.map(|address| address.ip()).collect())
+    }
+}
+
+/// Stands between DNS and the dialling: the addresses that it lets through are those that are dialled, with no further
+/// look-up between.
 pub(crate) struct GuardedDns {
     allow_loopback: bool,
+    dns: Arc<dyn Lookup>,
 }
 
 impl GuardedDns {
-    pub(crate) fn shared(allow_loopback: bool) -> Arc<Self> {
-        Arc::new(Self { allow_loopback })
+    pub(crate) fn shared(allow_loopback: bool, dns: Arc<dyn Lookup>) -> Arc<Self> {
+        Arc::new(Self { allow_loopback, dns })
     }
 }
 
 impl Resolve for GuardedDns {
     fn resolve(&self, name: Name) -> Resolving {
-        let allow_loopback = self.allow_loopback;
+        let (allow_loopback, dns) = (self.allow_loopback, Arc::clone(&self.dns));
         Box::pin(async move {
-            // The port is the URL's; 0 stands for it.
-            let found: Vec<SocketAddr> = if is_local_name(name.as_str()) {
-                vec![(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()]
+            let found = if is_local_name(name.as_str()) {
+                vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
             } else {
-                tokio::net::lookup_host((name.as_str(), 0)).await?.collect()
+                dns.addresses(name.as_str()).await?
             };
             let allowed = allowed(name.as_str(), found, allow_loopback)?;
-            let addresses: Addrs = Box::new(allowed.into_iter());
+            // The port is the URL's; 0 stands for it.
+            let addresses: Addrs = Box::new(allowed.into_iter().map(|ip| SocketAddr::new(ip, 0)));
             Ok(addresses)
         })
     }
@@ -144,12 +169,12 @@ impl Resolve for GuardedDns {
 
 /// The addresses of a name that may be dialled. A name that is not `localhost` has no business on this machine even
 /// where loopback is allowed.
-fn allowed(name: &str, found: Vec<SocketAddr>, allow_loopback: bool) -> Result<Vec<SocketAddr>, Blocked> {
+fn allowed(name: &str, found: Vec<IpAddr>, allow_loopback: bool) -> Result<Vec<IpAddr>, Blocked> {
     let mut blocked = Blocked("its name has no address");
     let mut allowed = Vec::with_capacity(found.len());
     for address in found {
-        let local = allow_loopback && is_local_name(name) && address.ip().is_loopback();
-        match public(address.ip()) {
+        let local = allow_loopback && is_local_name(name) && address.is_loopback();
+        match public(address) {
             _ if local => allowed.push(address),
             Ok(()) => allowed.push(address),
             Err(reason) => blocked = reason,

@@ -24,16 +24,20 @@ pub mod open_meteo;
 pub mod registry_client;
 
 mod agent_calls;
+mod breaker;
 mod card;
 mod client;
 mod error;
 mod guard;
 mod json;
+mod keys;
 mod policy;
 mod push;
 
 pub use a2a::{Answer, RemoteTask, SendCall};
 pub use client::Outbound;
 pub use error::{CallError, SetupError};
+pub use guard::Lookup;
+pub use keys::{FetchedKeys, PushKeys};
 pub use policy::Policy;
-pub use push::PushDelivery;
+pub use push::{PushDelivery, PushError};

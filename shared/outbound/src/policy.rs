@@ -9,6 +9,8 @@ pub struct Policy {
     pub allow_loopback: bool,
     /// How long a call may take altogether.
     pub timeout: Duration,
+    /// How long the receiver of a push notification may take: A2A speaks of 10 to 30 seconds.
+    pub push_timeout: Duration,
     /// How long a connection may take to open.
     pub connect_timeout: Duration,
     /// How long an unused connection is kept. Short: a frozen sandbox wakes to dead ones.
@@ -22,6 +24,7 @@ impl Default for Policy {
         Self {
             allow_loopback: false,
             timeout: Duration::from_secs(20),
+            push_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(20),
             max_body: 1024 * 1024,

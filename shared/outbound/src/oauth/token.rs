@@ -196,6 +196,7 @@ fn ask<'a>(
         ]),
         body: Some(body.into_bytes()),
         trace,
+        timeout: None,
     };
     ask.secret(AUTHORIZATION, &format!("Basic {basic}"))
 }

@@ -1,9 +1,15 @@
 //! The address guard on the real client.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use outbound::{CallError, Outbound, Policy};
+use async_trait::async_trait;
+use domain::SystemEntropy;
+use outbound::{CallError, Lookup, Outbound, Policy};
 use serde_json::Value;
+use tokio::net::TcpListener;
 use url::Url;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -64,6 +70,65 @@ fn own_name() -> Option<String> {
         });
     let fields: Vec<String> = fields.collect();
     fields.into_iter().find(|name| !name.contains("localhost"))
+}
+
+/// A name whose owner changes his mind: each look-up gets the next answer, the last one for ever.
+struct Rebinding {
+    answers: Vec<Vec<&'static str>>,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Lookup for Rebinding {
+    async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
+        Ok(self.answers[asked].iter().map(|ip| ip.parse().unwrap()).collect())
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_public_when_checked_and_private_when_dialled_is_not_connected_to() {
+    let inside = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = inside.local_addr().unwrap().port();
+    // The switch for local work makes no difference: a name in the world has no business on this machine.
+    for allow_loopback in [false, true] {
+        for private in [
+            vec!["127.0.0.1"],
+            vec!["::1"],
+            vec!["::ffff:127.0.0.1"],
+            vec!["10.0.0.1", "127.0.0.1"],
+        ] {
+            let dns = Arc::new(Rebinding {
+                answers: vec![vec!["93.184.215.14"], private.clone()],
+                asked: AtomicUsize::new(0),
+            });
+            let policy = Policy {
+                allow_loopback,
+                timeout: Duration::from_secs(2),
+                ..Policy::default()
+            };
+            let out = Outbound::with_dns(policy, Arc::new(SystemEntropy), dns.clone()).unwrap();
+            let url = Url::parse(&format!("https://rebind.example:{port}/")).unwrap();
+            // Whoever checks the URL and resolves the name beforehand finds nothing wrong with it.
+            assert!(out.check_url(&url).is_ok());
+            assert_eq!(
+                dns.addresses("rebind.example").await.unwrap(),
+                ["93.184.215.14".parse::<IpAddr>().unwrap()]
+            );
+            let told = get(&out, url.as_str()).await;
+            assert!(
+                matches!(told, Err(CallError::NotAllowed(_))),
+                "{private:?}: {told:?}"
+            );
+            assert_eq!(
+                dns.asked.load(Ordering::SeqCst),
+                2,
+                "what was resolved for the dialling is what was checked"
+            );
+        }
+    }
+    let knocked = tokio::time::timeout(Duration::from_millis(200), inside.accept()).await;
+    assert!(knocked.is_err(), "somebody connected");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that cannot go on has failed"
 )]
 
@@ -10,6 +11,7 @@ mod agents;
 mod cards;
 mod guard;
 mod json;
+mod keys;
 mod misbehaviour;
 mod oauth;
 mod pushes;

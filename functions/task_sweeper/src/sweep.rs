@@ -77,8 +77,8 @@ pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swe
 }
 
 async fn due(store: &Store, shard: u32, now: Timestamp) -> Result<Vec<Pointer>, StoreError> {
-    let found = store.tasks().due(shard, now, PER_SHARD).await;
-    found.inspect_err(|error| {
+    let found = store.tasks().due(shard, now, PER_SHARD, None).await;
+    found.map(|page| page.items).inspect_err(|error| {
         tracing::error!(
             shard,
             error = error as &dyn std::error::Error,

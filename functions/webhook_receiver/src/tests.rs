@@ -73,14 +73,14 @@ impl World {
         });
         let task = task_with(Vec::new());
         let token = token::webhook(task.id, &SystemEntropy).expose_secret().to_owned();
-        let expires_at = Timestamp::from_millis(0).after(Duration::from_secs(100 * 24 * 3600));
+        let retention = Duration::from_secs(100 * 24 * 3600);
         let record = NewRecord {
             task: &task,
             message_id: &MessageId::parse("m").unwrap(),
             body_hash: "h",
             push: None,
-            due_at: expires_at,
-            expires_at,
+            due_at: Timestamp::from_millis(0).after(retention),
+            retention,
         };
         store.tasks().create(&record).await.unwrap();
         let key = TaskKey::from(&task);
@@ -416,9 +416,10 @@ async fn a_lost_wake_is_found_because_the_task_is_due() {
             world
                 .store
                 .tasks()
-                .due(shard, Timestamp::from_millis(60_000), 10)
+                .due(shard, Timestamp::from_millis(60_000), 10, None)
                 .await
-                .unwrap(),
+                .unwrap()
+                .items,
         );
     }
     assert_eq!(found.len(), 1);

@@ -14,7 +14,7 @@ use auth::KeyError;
 use auth::webhook::SenderKeys;
 use domain::{Event, EventKind, MessageId, PushConfigId, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
-use store::{ClaimedPush, Due, PushConfig, StoreError, TaskKey};
+use store::{ClaimedPush, Due, PushConfig, Settled, StoreError, TaskKey};
 
 use crate::{Agent, Wake, wake_or_log};
 
@@ -72,7 +72,7 @@ pub(crate) async fn deliver(
         let owed: Vec<Event> = tasks.events(key, told, 100).await?;
         let Some(last) = owed.last().map(|event| event.seq) else {
             tasks
-                .settle_push(key, config, &holder, told, 0, Due::Keep)
+                .settle_push(key, config, &holder, Settled { delivered: told, attempts: 0, due: Due::Keep, last_error: None })
                 .await?;
             return Ok(());
         };
@@ -86,7 +86,7 @@ pub(crate) async fn deliver(
             tasks.find(key, now).await?
         }) else {
             tasks
-                .settle_push(key, config, &holder, last, 0, Due::Keep)
+                .settle_push(key, config, &holder, Settled { delivered: last, attempts: 0, due: Due::Keep, last_error: None })
                 .await?;
             continue;
         };
@@ -102,7 +102,7 @@ pub(crate) async fn deliver(
             Ok(()) => {
                 tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told_now, "push delivered");
                 if !tasks
-                    .settle_push(key, config, &holder, told_now, 0, Due::Keep)
+                    .settle_push(key, config, &holder, Settled { delivered: told_now, attempts: 0, due: Due::Keep, last_error: None })
                     .await?
                 {
                     return Ok(());
@@ -202,7 +202,7 @@ async fn later(
     agent
         .store
         .tasks()
-        .settle_push(key, config, holder, claimed.delivered, attempts, due)
+        .settle_push(key, config, holder, Settled { delivered: claimed.delivered, attempts, due, last_error: Some(&reason) })
         .await?;
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
         wake_or_log(agent.wake.as_ref(), &Wake::push(key, config.clone(), None), wait).await;

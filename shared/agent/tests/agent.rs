@@ -553,7 +553,7 @@ async fn push_tells_the_client_in_order_and_tries_again() {
     let due = bench.agent.store.tasks();
     let now = domain::Clock::now(bench.clock.as_ref());
     for shard in 0..store::DUE_SHARDS {
-        for pointer in due.due(shard, now, 10).await.unwrap() {
+        for pointer in due.due(shard, now, 10, None).await.unwrap().items {
             let store::PointsAt::Push(config) = pointer.what else {
                 panic!("only the delivery is due")
             };

@@ -1,8 +1,10 @@
-//! Counting of DynamoDB requests, so that tests and figures can say what an operation costs.
+//! Counting of DynamoDB requests and of the capacity they use, so that tests and figures can say what an operation
+//! costs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::context::BeforeTransmitInterceptorContextRef;
 use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
@@ -10,17 +12,33 @@ use aws_smithy_runtime_api::client::orchestrator::Metadata;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
 
-type Counter = Arc<Mutex<BTreeMap<String, u64>>>;
-
 tokio::task_local! {
     static COUNTER: Counter;
 }
 
-/// How many requests were made, retries included.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone)]
+struct Counter {
+    calls: Arc<Mutex<Calls>>,
+    measures: bool,
+}
+
+/// How many requests were made, retries included, and what they cost.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calls {
     /// Requests by DynamoDB operation, such as `GetItem`.
     pub by_operation: BTreeMap<String, u64>,
+    /// The capacity they used; only of [`measured`] work.
+    pub capacity: Capacity,
+}
+
+/// Capacity units used, of tables and indexes together, as the database reports them with its answers. It reports none
+/// for a write whose condition did not hold, though that uses capacity too.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Capacity {
+    /// Read capacity units.
+    pub read: f64,
+    /// Write capacity units; a transaction's count twice.
+    pub write: f64,
 }
 
 impl Calls {
@@ -35,21 +53,60 @@ impl Calls {
 ///
 /// Where countings are nested, the outer one counts everything that the inner one does.
 pub async fn counted<F: Future>(work: F) -> (F::Output, Calls) {
-    let counter = Counter::default();
-    let output = COUNTER.scope(Arc::clone(&counter), work).await;
-    let by_operation = std::mem::take(&mut *counter.lock().unwrap_or_else(PoisonError::into_inner));
-    for (operation, count) in &by_operation {
-        add(operation, *count);
-    }
-    (output, Calls { by_operation })
+    count(work, wanted().is_some()).await
 }
 
-fn add(operation: &str, count: u64) {
-    // Outside of any counting there is nothing to add to.
-    let _ = COUNTER.try_with(|counter| {
-        let mut counter = counter.lock().unwrap_or_else(PoisonError::into_inner);
-        *counter.entry(operation.to_owned()).or_default() += count;
+/// As [`counted`], and asks the database with each request what capacity it uses.
+pub async fn measured<F: Future>(work: F) -> (F::Output, Calls) {
+    count(work, true).await
+}
+
+async fn count<F: Future>(work: F, measures: bool) -> (F::Output, Calls) {
+    let counter = Counter {
+        calls: Arc::default(),
+        measures,
+    };
+    let output = COUNTER.scope(counter.clone(), work).await;
+    let calls = std::mem::take(&mut *counter.calls.lock().unwrap_or_else(PoisonError::into_inner));
+    add(|outer| {
+        for (operation, count) in &calls.by_operation {
+            *outer.by_operation.entry(operation.clone()).or_default() += count;
+        }
+        outer.capacity.read += calls.capacity.read;
+        outer.capacity.write += calls.capacity.write;
     });
+    (output, calls)
+}
+
+/// Outside of any counting there is nothing to add to.
+fn add(what: impl FnOnce(&mut Calls)) {
+    let _ =
+        COUNTER.try_with(|counter| what(&mut counter.calls.lock().unwrap_or_else(PoisonError::into_inner)));
+}
+
+/// What a request asks of the database where its capacity is measured.
+pub(crate) fn wanted() -> Option<ReturnConsumedCapacity> {
+    let measures = COUNTER.try_with(|counter| counter.measures).unwrap_or_default();
+    measures.then_some(ReturnConsumedCapacity::Total)
+}
+
+fn units<'c>(consumed: impl IntoIterator<Item = &'c ConsumedCapacity>) -> f64 {
+    let units = consumed
+        .into_iter()
+        .filter_map(|consumed| consumed.capacity_units);
+    units.sum()
+}
+
+/// A read's capacity.
+pub(crate) fn read<'c>(consumed: impl IntoIterator<Item = &'c ConsumedCapacity>) {
+    let units = units(consumed);
+    add(|calls| calls.capacity.read += units);
+}
+
+/// A write's capacity.
+pub(crate) fn written<'c>(consumed: impl IntoIterator<Item = &'c ConsumedCapacity>) {
+    let units = units(consumed);
+    add(|calls| calls.capacity.write += units);
 }
 
 /// Sees every attempt right before it leaves, also those that the SDK itself repeats.
@@ -69,7 +126,7 @@ impl Intercept for CountCalls {
         settings: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         if let Some(operation) = settings.load::<Metadata>() {
-            add(operation.name(), 1);
+            add(|calls| *calls.by_operation.entry(operation.name().to_owned()).or_default() += 1);
         }
         Ok(())
     }

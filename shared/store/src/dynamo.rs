@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure as OnRefusal,
+    AttributeValue, KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure as OnRefusal, Select,
 };
 
 use crate::change::{Change, names};
 use crate::codec::{Item, Key, key_of, keyed};
 use crate::error::{CONFLICT, failed, unavailable};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, count};
 
 /// How often a write that ran into somebody else's transaction is tried.
 pub(crate) const ROUNDS: u32 = 8;
@@ -38,6 +39,10 @@ pub(crate) struct Query<'a> {
     pub(crate) index: Option<&'a str>,
     /// Over `#names` and `:values`.
     pub(crate) condition: &'a str,
+    /// What is left out of what was read; over `#names` and `:values` as well.
+    pub(crate) filter: Option<&'a str>,
+    /// The attributes that travel, as `#names`; all of them where none is said.
+    pub(crate) only: Option<&'a str>,
     pub(crate) values: Vec<(&'a str, AttributeValue)>,
     pub(crate) limit: Option<u32>,
     pub(crate) backwards: bool,
@@ -47,25 +52,50 @@ pub(crate) struct Query<'a> {
 impl Store {
     /// One page, and where the next one starts.
     pub(crate) async fn query(&self, query: Query<'_>) -> Result<(Vec<Item>, Option<Item>), StoreError> {
+        let request = self.query_request(query);
+        let _turn = self.turn().await;
+        let answer = request.send().await.map_err(failed("Query"))?;
+        count::read(answer.consumed_capacity());
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+
+    /// How many items there are, over as many pages as that takes; none of them travels.
+    pub(crate) async fn count(&self, mut query: Query<'_>) -> Result<u64, StoreError> {
+        let mut total = 0;
+        loop {
+            let request = self.query_request(query.clone()).select(Select::Count);
+            let _turn = self.turn().await;
+            let answer = request.send().await.map_err(failed("Query"))?;
+            count::read(answer.consumed_capacity());
+            total += u64::try_from(answer.count).unwrap_or_default();
+            query.start = answer.last_evaluated_key;
+            if query.start.is_none() {
+                return Ok(total);
+            }
+        }
+    }
+
+    fn query_request(&self, query: Query<'_>) -> QueryFluentBuilder {
         let values = query
             .values
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
-        let request = self
-            .client()
+        let (filter, only) = (query.filter.unwrap_or_default(), query.only.unwrap_or_default());
+        let expressions = format!("{} {filter} {only}", query.condition);
+        self.client()
             .query()
             .table_name(query.table)
             .set_index_name(query.index.map(str::to_owned))
             .key_condition_expression(query.condition)
-            .set_expression_attribute_names(Some(names(query.condition)))
+            .set_filter_expression(query.filter.map(str::to_owned))
+            .set_projection_expression(query.only.map(str::to_owned))
+            .set_expression_attribute_names(Some(names(&expressions)))
             .set_expression_attribute_values(Some(values.collect()))
             .consistent_read(query.index.is_none())
             .scan_index_forward(!query.backwards)
             .set_limit(query.limit.and_then(|limit| i32::try_from(limit).ok()))
-            .set_exclusive_start_key(query.start);
-        let _turn = self.turn().await;
-        let answer = request.send().await.map_err(failed("Query"))?;
-        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+            .set_exclusive_start_key(query.start)
+            .set_return_consumed_capacity(count::wanted())
     }
 
     /// Every page.
@@ -86,13 +116,12 @@ impl Store {
             .client()
             .get_item()
             .table_name(table)
-            .set_key(Some(keyed(key)));
-        let _turn = self.turn().await;
-        let answer = request
+            .set_key(Some(keyed(key)))
             .consistent_read(true)
-            .send()
-            .await
-            .map_err(failed("GetItem"))?;
+            .set_return_consumed_capacity(count::wanted());
+        let _turn = self.turn().await;
+        let answer = request.send().await.map_err(failed("GetItem"))?;
+        count::read(answer.consumed_capacity());
         Ok(answer.item)
     }
 
@@ -106,12 +135,16 @@ impl Store {
             .set_condition_expression(change.condition())
             .set_expression_attribute_names(some(change.names()))
             .set_expression_attribute_values(some(change.values))
-            .return_values_on_condition_check_failure(OnRefusal::AllOld);
+            .return_values_on_condition_check_failure(OnRefusal::AllOld)
+            .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
             let error = match request.clone().send().await {
-                Ok(_) => return Ok(Written::Done(Item::new())),
+                Ok(answer) => {
+                    count::written(answer.consumed_capacity());
+                    return Ok(Written::Done(Item::new()));
+                }
                 Err(error) => error,
             };
             round += 1;
@@ -140,12 +173,16 @@ impl Store {
             .set_expression_attribute_names(some(change.names()))
             .set_expression_attribute_values(some(change.values))
             .return_values(ReturnValue::AllNew)
-            .return_values_on_condition_check_failure(OnRefusal::AllOld);
+            .return_values_on_condition_check_failure(OnRefusal::AllOld)
+            .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
             let error = match request.clone().send().await {
-                Ok(answer) => return Ok(Written::Done(answer.attributes.unwrap_or_default())),
+                Ok(answer) => {
+                    count::written(answer.consumed_capacity());
+                    return Ok(Written::Done(answer.attributes.unwrap_or_default()));
+                }
                 Err(error) => error,
             };
             round += 1;
@@ -180,9 +217,11 @@ impl Store {
                     .client()
                     .batch_get_item()
                     .request_items(table, wanted)
+                    .set_return_consumed_capacity(count::wanted())
                     .send()
                     .await;
                 let answer = answer.map_err(failed(OPERATION))?;
+                count::read(answer.consumed_capacity());
                 let got: Vec<Item> = answer
                     .responses
                     .into_iter()

@@ -50,8 +50,8 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use cards::{Cards, Declared, Health, Put, RegisteredAgent, Visibility};
-pub use count::{Calls, counted};
+pub use cards::{CardSignature, Cards, Declared, Health, Put, RegisteredAgent, Visibility};
+pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, Consent, ConsentStatus, GrantKey, Grants, StoredGrant};
 pub use identity::{
@@ -62,8 +62,9 @@ pub use page::{Page, PageRequest};
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
-    Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Due, Lease, LeaseAfter, Leased, NewRecord,
-    Pointer, PointsAt, PushConfig, StoredTask, TaskKey, Tasks,
+    Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Delivery, DeliveryFilter, DeliveryState,
+    Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Pointer, PointsAt, PushConfig, PutPush,
+    Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
 };
 
 /// The door to every table. Cheap to clone.

@@ -59,6 +59,7 @@ impl Listing<'_> {
                 limit: Some(page.limit.clamp(1, 100)),
                 backwards: true,
                 start,
+                ..Query::default()
             })
             .await?;
         let keys = items
@@ -86,14 +87,16 @@ impl Listing<'_> {
         }
     }
 
-    fn cursor(&self, last: &Item) -> Option<String> {
+    /// The cursor that goes on behind this index entry.
+    pub(crate) fn cursor(&self, last: &Item) -> Option<String> {
         let [pk, sk, at] = ["pk", "sk", self.index.sort].map(|name| text_of(last, name));
         let (pk, sk, at) = (pk?, sk?, at?);
         let cursor = serde_json::to_vec(&[self.check(pk, sk, at).as_str(), pk, sk, at]).ok()?;
         Some(URL_SAFE_NO_PAD.encode(cursor))
     }
 
-    fn start(&self, cursor: &str) -> Result<Item, StoreError> {
+    /// Where the cursor says that the page before ended.
+    pub(crate) fn start(&self, cursor: &str) -> Result<Item, StoreError> {
         let bad = || StoreError::BadCursor;
         if cursor.len() > 8192 {
             return Err(bad());

@@ -21,7 +21,7 @@ pub const EXPIRES_AT: &str = "expires_at";
 pub struct Table {
     /// What its name ends in.
     pub name: &'static str,
-    /// Its global secondary indexes, all with keys only.
+    /// Its global secondary indexes.
     pub indexes: &'static [Index],
 }
 
@@ -34,31 +34,37 @@ pub struct Index {
     pub partition: &'static str,
     /// The attribute it is sorted by.
     pub sort: &'static str,
+    /// What it holds beside the keys, for filters; nothing else of an item is in it.
+    pub beside: &'static [&'static str],
 }
 
-/// An owner's tasks of one conversation, by the time they were made.
+/// An owner's tasks of one conversation, by the time they were made; an agent's deliveries likewise.
 pub const BY_CONTEXT: Index = Index {
     name: "by_context",
     partition: "context_pk",
     sort: "context_sk",
+    beside: &["state", "owner_sk", EXPIRES_AT],
 };
 /// An owner's tasks by the time of their status; an owner's chats by the time of their last message.
 pub const BY_OWNER: Index = Index {
     name: "by_owner",
     partition: "owner_pk",
     sort: "owner_sk",
+    beside: &["state", EXPIRES_AT],
 };
-/// An agent's tasks of one state, by the time of their status.
+/// An agent's tasks of one state, by the time of their status; its parked deliveries likewise.
 pub const BY_STATUS: Index = Index {
     name: "by_status",
     partition: "status_pk",
     sort: "status_sk",
+    beside: &[],
 };
 /// What is due, over all tenants: readable by the sweeper only.
 pub const BY_DUE: Index = Index {
     name: "by_due",
     partition: "due_shard",
     sort: "due_at",
+    beside: &[],
 };
 
 /// Tasks with their events and push configurations, and the message ids they came from.
@@ -162,11 +168,18 @@ async fn compare(store: &Store, name: &str, table: Table) -> Result<(), StoreErr
     let mut found: Vec<_> = found
         .iter()
         .flatten()
-        .filter_map(|index| index.index_name())
+        .filter_map(|index| {
+            let beside = index.projection().map(Projection::non_key_attributes);
+            Some(described(index.index_name()?, beside.unwrap_or_default()))
+        })
         .collect();
-    let mut wanted: Vec<_> = table.indexes.iter().map(|index| index.name).collect();
-    found.sort_unstable();
-    wanted.sort_unstable();
+    let mut wanted: Vec<_> = table
+        .indexes
+        .iter()
+        .map(|index| described(index.name, index.beside))
+        .collect();
+    found.sort();
+    wanted.sort();
     if found == wanted {
         return Ok(());
     }
@@ -175,6 +188,12 @@ async fn compare(store: &Store, name: &str, table: Table) -> Result<(), StoreErr
         key: "schema".into(),
         reason: format!("its indexes are {found:?}, not {wanted:?}"),
     })
+}
+
+fn described(index: &str, beside: &[impl AsRef<str>]) -> String {
+    let mut beside: Vec<&str> = beside.iter().map(AsRef::as_ref).collect();
+    beside.sort_unstable();
+    format!("{index} with {beside:?}")
 }
 
 fn attributes(table: Table) -> Result<Vec<AttributeDefinition>, StoreError> {
@@ -208,6 +227,18 @@ fn keys(partition: &str, sort: &str) -> Result<Vec<KeySchemaElement>, StoreError
         .collect()
 }
 
+fn projection(index: &Index) -> Projection {
+    let keys_only = Projection::builder().projection_type(ProjectionType::KeysOnly);
+    if index.beside.is_empty() {
+        return keys_only.build();
+    }
+    let beside = index.beside.iter().map(|name| (*name).to_owned()).collect();
+    keys_only
+        .projection_type(ProjectionType::Include)
+        .set_non_key_attributes(Some(beside))
+        .build()
+}
+
 fn indexes(table: Table) -> Result<Option<Vec<GlobalSecondaryIndex>>, StoreError> {
     if table.indexes.is_empty() {
         return Ok(None);
@@ -216,11 +247,7 @@ fn indexes(table: Table) -> Result<Option<Vec<GlobalSecondaryIndex>>, StoreError
         GlobalSecondaryIndex::builder()
             .index_name(index.name)
             .set_key_schema(Some(keys(index.partition, index.sort)?))
-            .projection(
-                Projection::builder()
-                    .projection_type(ProjectionType::KeysOnly)
-                    .build(),
-            )
+            .projection(projection(index))
             .build()
             .map_err(unavailable("CreateTable"))
     };

@@ -6,11 +6,13 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem, Update,
 };
 
+use domain::{Entropy as _, SystemEntropy};
+
 use crate::change::Change;
 use crate::codec::{Item, Key, fits, keyed};
 use crate::dynamo::{ROUNDS, pause, some};
 use crate::error::{failed, unavailable};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, count};
 
 /// Most bytes of the documents of one transaction, which may have 4 MB with everything else in it.
 const TRANSACTION_LIMIT: usize = 3_800_000;
@@ -29,19 +31,26 @@ pub(crate) enum Transacted {
 
 impl Store {
     /// Writes all of it or nothing.
+    ///
+    /// All tries share one client token, so that a repeat of what was written already, only that the answer was lost,
+    /// is answered as done. A transaction that was canceled leaves its token as good as new.
     pub(crate) async fn transact(&self, writes: Writes) -> Result<Transacted, StoreError> {
         const OPERATION: &str = "TransactWriteItems";
         let items = writes.checked()?;
         let request = self
             .client()
             .transact_write_items()
-            .set_transact_items(Some(items));
+            .set_transact_items(Some(items))
+            .client_request_token(SystemEntropy.uuid().to_string())
+            .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
-            // Each round gets a client token of its own from the SDK, whose own repeats within it share that token.
             let error = match request.clone().send().await {
-                Ok(_) => return Ok(Transacted::Done),
+                Ok(answer) => {
+                    count::written(answer.consumed_capacity());
+                    return Ok(Transacted::Done);
+                }
                 Err(error) => error,
             };
             round += 1;

@@ -263,7 +263,7 @@ impl World {
             body_hash: "h",
             push: None,
             due_at: now,
-            expires_at: now.after(Duration::from_secs(100 * 24 * 3600)),
+            retention: Duration::from_secs(100 * 24 * 3600),
         };
         self.store.tasks().create(&record).await.unwrap();
         self.record(EventKind::status(TaskState::AuthRequired, None))

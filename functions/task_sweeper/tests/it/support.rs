@@ -71,7 +71,7 @@ async fn create_with(store: &Store, wanted: Wanted, config: Option<&PushConfigId
         body_hash: "hash",
         push: push.as_ref(),
         due_at: wanted.due_at,
-        expires_at: start().after(Duration::from_secs(86_400)),
+        retention: Duration::from_secs(86_400),
     };
     assert!(matches!(
         store.tasks().create(&record).await.unwrap(),

@@ -105,7 +105,7 @@ async fn create(
         body_hash: &body_hash,
         push: push.as_ref(),
         due_at: now.after(agent.settings.born_due),
-        expires_at: now.after(agent.settings.retention),
+        retention: agent.settings.retention,
     };
     match agent.store.tasks().create(&record).await.map_err(failed)? {
         Created::New => {
@@ -134,12 +134,7 @@ fn body_hash(message: &Message) -> Result<String, A2aError> {
 }
 
 /// Goes on with a task that waits for the user; a repeat of the same message changes nothing.
-async fn follow_up(
-    agent: &Arc<Agent>,
-    caller: &Caller,
-    id: &str,
-    call: SendCall,
-) -> Result<Task, A2aError> {
+async fn follow_up(agent: &Arc<Agent>, caller: &Caller, id: &str, call: SendCall) -> Result<Task, A2aError> {
     let message = call.message;
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, id).await?.task;

@@ -1,28 +1,55 @@
 //! Commits: a revision written by compare-and-swap.
 
-use std::time::Duration;
-
-use domain::{EventKind, Revision};
+use domain::{Entropy as _, EventKind, Keeping, PushConfigId, Revision, SystemEntropy};
 
 use super::create::EventItem;
-use super::item::{due_change, sorted_at, status_partition};
+use super::item::{TaskItem, due_change, expiry, push_list, sorted_at, status_partition};
+use super::pieces::{Cut, MOST, MOST_FOR_STATUS};
 use super::push::news_change;
+use super::retention::Ends;
 use super::{Committed, Due, LeaseAfter, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{document, encode, inconsistent};
+use crate::codec::{Item, decode, inconsistent};
+use crate::dynamo::ROUNDS;
+use crate::error::unavailable;
 use crate::transact::{Transacted, Writes};
 
-/// How long events are kept at most. A commit does not read when its task ends, and an event may outlive it: nothing
-/// finds it any more.
-const LOG_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
+/// What a commit takes for granted of a task beside its revision. It is part of the condition: where it is no longer
+/// so, the commit is put together anew, without a new decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known {
+    keeping: Keeping,
+    push: Vec<PushConfigId>,
+}
+
+impl Known {
+    fn of(item: &TaskItem, table: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            keeping: item.keeping(),
+            push: item.push_configs(table)?,
+        })
+    }
+}
+
+/// A commit on its way.
+struct Commit<'a> {
+    key: TaskKey,
+    revision: &'a Revision,
+    due: Due,
+    lease: LeaseAfter<'a>,
+    body: String,
+    /// Names this write, for the pieces.
+    write: String,
+}
 
 impl Tasks<'_> {
     /// Writes a revision: compare-and-swap on the `rev` that was read, the events appended, what is due, and the
-    /// push configurations marked where there is news for them. One transaction; none for an empty revision.
+    /// push configurations marked where there is news for them. One transaction; in it, a task that is finished gets
+    /// its end, and so does all that hangs on it.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
+    /// [`StoreError::TooLarge`] where it does not fit: nothing is written then. Otherwise what the database says.
     pub async fn commit(
         &self,
         revision: &Revision,
@@ -30,12 +57,119 @@ impl Tasks<'_> {
         lease: LeaseAfter<'_>,
     ) -> Result<Committed, StoreError> {
         let (table, task) = (self.table(), revision.task());
-        let key = TaskKey::from(task);
+        let commit = Commit {
+            key: TaskKey::from(task),
+            revision,
+            due,
+            lease,
+            body: serde_json::to_string(task).map_err(unavailable("encode"))?,
+            write: SystemEntropy.uuid().to_string(),
+        };
+        let mut known = match &task.kept.0 {
+            Some(keeping) => Known {
+                keeping: keeping.clone(),
+                push: task.push_configs.clone(),
+            },
+            // It was never read.
+            None => match self.store.item(table, &commit.key.task()).await? {
+                Some(item) => Known::of(&decode(table, item)?, table)?,
+                None => return Ok(Committed::Conflict),
+            },
+        };
+        for _ in 0..ROUNDS {
+            let ends = task.status.state.is_terminal().then(|| {
+                let at = expiry(task.status.at.after(known.keeping.retention));
+                Ends::of(
+                    &commit.key,
+                    task,
+                    &known.keeping,
+                    revision.seen(),
+                    at,
+                    commit.body.len(),
+                )
+            });
+            let writes = commit.writes(table, &known, ends.as_ref())?;
+            let refused = match self.store.transact(writes).await? {
+                Transacted::Done => {
+                    if let Some(ends) = ends.filter(|ends| !ends.is_small()) {
+                        self.end_rest(&ends).await;
+                    }
+                    return Ok(Committed::Yes);
+                }
+                Transacted::Refused(refused) => refused,
+            };
+            let Some((_, found)) = refused.into_iter().find(|(index, _)| *index == 0) else {
+                return Err(inconsistent(
+                    table,
+                    &commit.key.task(),
+                    "it names a push configuration, a message or an event that is gone",
+                ));
+            };
+            match commit.goes_on(table, &known, found)? {
+                Some(newer) => known = newer,
+                None => return Ok(Committed::Conflict),
+            }
+        }
+        Err(StoreError::Throttled {
+            operation: "TransactWriteItems",
+        })
+    }
+}
+
+impl Commit<'_> {
+    /// What is known now, where only that has changed and the decision still stands.
+    fn goes_on(&self, table: &str, known: &Known, found: Option<Item>) -> Result<Option<Known>, StoreError> {
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let found: TaskItem = decode(table, found)?;
+        let held = match self.lease {
+            LeaseAfter::Keep => true,
+            LeaseAfter::Release { holder } => found.lease_holder.as_deref() == Some(holder),
+        };
+        let newer = Known::of(&found, table)?;
+        Ok((held && found.rev == self.revision.seen() && newer != *known).then_some(newer))
+    }
+
+    fn writes(&self, table: &str, known: &Known, ends: Option<&Ends>) -> Result<Writes, StoreError> {
+        let key = &self.key;
+        let events = self.revision.events();
+        let is_status = |kind: &EventKind| matches!(kind, EventKind::Status { .. });
+        let grows = events.iter().any(|event| !is_status(&event.kind));
+        let most = if grows { MOST } else { MOST_FOR_STATUS };
+        let before = known.keeping.pieces;
+        let cut = Cut::body(&self.body, most, before, &self.write)?;
+        let expires_at = ends.map(|ends| ends.at);
+
+        let mut writes = Writes::default();
+        let change = due_change(self.change(known, &cut, expires_at), key, self.due);
+        writes.update(table, &key.task(), change)?;
+        for event in events {
+            EventItem::write(&mut writes, table, key, event, expires_at)?;
+        }
+        let news = |kind: &EventKind| is_status(kind) || matches!(kind, EventKind::Artifact { .. });
+        if let Some(event) = events.iter().rev().find(|event| news(&event.kind)) {
+            for config in &known.push {
+                let change = news_change(key, event.seq, event.at, expires_at);
+                writes.update(table, &key.push(config), change)?;
+            }
+        }
+        cut.write(&mut writes, table, key, before, expires_at)?;
+        if let Some(ends) = ends.filter(|ends| ends.is_small()) {
+            ends.write(&mut writes, table)?;
+        }
+        Ok(writes)
+    }
+
+    /// The change of the task's own item.
+    fn change(&self, known: &Known, cut: &Cut, expires_at: Option<i64>) -> Change {
+        let task = self.revision.task();
         let state = task.status.state;
         let change = Change::new()
             .set("rev", number(task.rev))
             .set("state", text(state.as_str()))
-            .set("body", text(document("the task", task)?))
+            .set("body", text(&cut.inline))
+            .set("pieces", number(cut.pieces()))
             .set("owner_sk", text(sorted_at(task.status.at, task.id)))
             .set(
                 "status_pk",
@@ -43,37 +177,26 @@ impl Tasks<'_> {
             )
             .set("status_sk", text(sorted_at(task.status.at, task.id)))
             .when("#rev = :seen")
-            .value("seen", number(revision.seen()));
-        let change = match lease {
+            .value("seen", number(self.revision.seen()))
+            .when("#push = :known_push")
+            .value("known_push", text(push_list(&known.push)))
+            .when("#pieces = :known_pieces")
+            .value("known_pieces", number(known.keeping.pieces));
+        let change = match &cut.written_by {
+            Some(write) => change.set("written_by", text(write)),
+            None => change,
+        };
+        let change = match expires_at {
+            Some(at) => change.set("expires_at", number(at)),
+            None => change,
+        };
+        match self.lease {
             LeaseAfter::Keep => change,
             LeaseAfter::Release { holder } => change
                 .remove(&["lease_holder", "lease_until"])
                 .set("attempts", number(0))
                 .when("#lease_holder = :holder")
                 .value("holder", text(holder)),
-        };
-        let mut writes = Writes::default();
-        writes.update(table, &key.task(), due_change(change, &key, due))?;
-        for event in revision.events() {
-            let item = EventItem::new(&key, event, event.at.after(LOG_KEPT))?;
-            writes.put(table, encode(&item)?, Change::new())?;
-        }
-        let news = |kind: &EventKind| matches!(kind, EventKind::Status { .. } | EventKind::Artifact { .. });
-        if let Some(event) = revision.events().iter().rev().find(|event| news(&event.kind)) {
-            for config in &task.push_configs {
-                writes.update(table, &key.push(config), news_change(&key, event.seq, event.at))?;
-            }
-        }
-        match self.store.transact(writes).await? {
-            Transacted::Done => Ok(Committed::Yes),
-            Transacted::Refused(refused) if refused.iter().any(|(index, _)| *index == 0) => {
-                Ok(Committed::Conflict)
-            }
-            Transacted::Refused(_) => Err(inconsistent(
-                table,
-                &key.task(),
-                "it names a push configuration that is gone",
-            )),
         }
     }
 }

@@ -3,12 +3,14 @@
 use domain::{Event, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::item::{TaskItem, expiry, message_key, stored};
+use super::item::{TaskItem, message_key};
+use super::pieces::{Cut, MOST, cut, write_event_pieces};
 use super::push::PushItem;
 use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number};
-use crate::codec::{Key, decode, document, encode, inconsistent};
+use crate::codec::{DOCUMENT_LIMIT, Key, decode, encode, inconsistent};
+use crate::error::unavailable;
 use crate::transact::{Transacted, Writes};
 
 /// Which task a message made.
@@ -18,7 +20,9 @@ struct MessageItem {
     sk: String,
     task_id: domain::TaskId,
     body_hash: String,
-    expires_at: i64,
+    /// None as long as the task is not finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
 }
 
 /// One entry of a task's log.
@@ -26,19 +30,44 @@ struct MessageItem {
 pub(super) struct EventItem {
     pub(super) pk: String,
     pub(super) sk: String,
+    /// The event as JSON; empty where it lies in pieces behind it.
     pub(super) body: String,
-    pub(super) expires_at: i64,
+    /// In how many pieces it lies behind this item.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(super) pieces: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_none(pieces: &u32) -> bool {
+    *pieces == 0
 }
 
 impl EventItem {
-    pub(super) fn new(key: &TaskKey, event: &Event, expires_at: Timestamp) -> Result<Self, StoreError> {
+    pub(super) fn write(
+        writes: &mut Writes,
+        table: &str,
+        key: &TaskKey,
+        event: &Event,
+        expires_at: Option<i64>,
+    ) -> Result<(), StoreError> {
         let (pk, sk) = key.event(event.seq);
-        Ok(Self {
+        let body = serde_json::to_string(event).map_err(unavailable("encode"))?;
+        let (body, beside) = if body.len() > DOCUMENT_LIMIT {
+            (String::new(), cut(&body))
+        } else {
+            (body, Vec::new())
+        };
+        let item = Self {
             pk,
             sk,
-            body: document("the event", event)?,
-            expires_at: expiry(expires_at),
-        })
+            body,
+            pieces: u32::try_from(beside.len()).unwrap_or(u32::MAX),
+            expires_at,
+        };
+        writes.put(table, encode(&item)?, Change::new())?;
+        write_event_pieces(writes, table, key, event.seq, &beside, expires_at)
     }
 }
 
@@ -46,7 +75,7 @@ impl Tasks<'_> {
     /// Stores a new task, its first event and its message's id, in one transaction.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`] where the task does not fit; otherwise what the database says.
+    /// [`StoreError::TooLarge`] where the task does not fit: nothing is written then. Otherwise what the database says.
     pub async fn create(&self, new: &NewRecord<'_>) -> Result<Created, StoreError> {
         let table = self.table();
         let (task, now) = (new.task, new.task.created_at);
@@ -59,25 +88,22 @@ impl Tasks<'_> {
             sk: message.1.clone(),
             task_id: task.id,
             body_hash: new.body_hash.to_owned(),
-            expires_at: expiry(new.expires_at),
+            expires_at: None,
         };
         let free = Change::new()
             .when("attribute_not_exists(#pk) OR #expires_at <= :now")
             .value("now", number(now.seconds()));
         writes.put(table, encode(&item)?, free)?;
-        writes.put(
-            table,
-            encode(&TaskItem::new(task, new.due_at, new.expires_at)?)?,
-            absent(),
-        )?;
-        let first = EventItem::new(&key, &task.first_event(), new.expires_at)?;
-        writes.put(table, encode(&first)?, Change::new())?;
+        let body = serde_json::to_string(task).map_err(unavailable("encode"))?;
+        let cut = Cut::body(&body, MOST, 0, &task.id.to_string())?;
+        let item = TaskItem::new(new, &cut);
+        writes.put(table, encode(&item)?, absent())?;
+        cut.write(&mut writes, table, &key, 0, None)?;
+        EventItem::write(&mut writes, table, &key, &task.first_event(), None)?;
         if let Some(push) = new.push {
-            writes.put(
-                table,
-                encode(&PushItem::new(&key, push, new.expires_at)?)?,
-                Change::new(),
-            )?;
+            // The first event is the answer its client got.
+            let item = PushItem::new(&key, push, 1, 1, task.created_at)?;
+            writes.put(table, encode(&item)?, Change::new())?;
         }
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Created::New),
@@ -99,6 +125,10 @@ impl Tasks<'_> {
         new: &NewRecord<'_>,
         known: MessageItem,
     ) -> Result<Created, StoreError> {
+        if known.task_id == key.id {
+            // Its own write of just now, of which the answer was lost.
+            return Ok(Created::New);
+        }
         if known.body_hash != new.body_hash {
             return Ok(Created::MessageReused);
         }
@@ -115,13 +145,13 @@ impl Tasks<'_> {
         }
     }
 
-    /// The task, as of now; one consistent read. An expired one is absent.
+    /// The task, as of now; one consistent read, and a query more for a large one. An expired one is absent.
     ///
     /// # Errors
     /// What the database says.
     pub async fn find(&self, key: &TaskKey, now: Timestamp) -> Result<Option<StoredTask>, StoreError> {
         match self.store.item(self.table(), &key.task()).await? {
-            Some(item) => stored(self.table(), item, now),
+            Some(item) => self.whole(item, now).await,
             None => Ok(None),
         }
     }

@@ -1,19 +1,24 @@
 //! How a task and what belongs to it lie in the table: keys, items, and the way back.
 
-use domain::{AgentName, MessageId, Owner, PushConfigId, Task, TaskId, TaskState, Tenant, Timestamp};
+use std::time::Duration;
+
+use domain::{
+    AgentName, Keeping, Kept, MessageId, Owner, PushConfigId, Task, TaskId, TaskState, Tenant, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{Lease, StoredTask, TaskKey};
+use super::pieces::Cut;
+use super::{Lease, NewRecord, StoredTask, TaskKey};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{Item, Key, decode, document, inconsistent, parse};
+use crate::codec::{Item, Key, decode, inconsistent, parse};
 
 /// Over how many partitions the index of due things is spread.
 pub const DUE_SHARDS: u32 = 8;
 
 /// The sort key of the task itself.
 pub(super) const TASK: &str = "TASK";
-const PUSH: &str = "PUSH#";
+pub(super) const PUSH: &str = "PUSH#";
 
 impl TaskKey {
     pub(super) fn partition(&self) -> String {
@@ -27,6 +32,17 @@ impl TaskKey {
     /// Numbers of events have twenty digits, so that their text sorts as they do.
     pub(crate) fn event(&self, seq: u64) -> Key {
         (self.partition(), format!("EVENT#{seq:020}"))
+    }
+
+    /// A piece of the task's body, counted from 1.
+    pub(super) fn piece(&self, number: u32) -> Key {
+        (self.partition(), format!("{TASK}#PIECE#{number:03}"))
+    }
+
+    /// A piece of an event, counted from 1; sorted right behind its event.
+    pub(super) fn event_piece(&self, seq: u64, number: u32) -> Key {
+        let (pk, sk) = self.event(seq);
+        (pk, format!("{sk}#{number:03}"))
     }
 
     pub(crate) fn push(&self, config: &PushConfigId) -> Key {
@@ -92,6 +108,16 @@ pub(super) fn status_partition(tenant: &Tenant, agent: &AgentName, state: TaskSt
     format!("{tenant}#{agent}#status#{}", state.as_str())
 }
 
+/// Where an agent's deliveries are listed.
+pub(super) fn deliveries_partition(tenant: &Tenant, agent: &AgentName) -> String {
+    format!("{tenant}#{agent}#deliveries")
+}
+
+/// Where an agent's parked deliveries are listed.
+pub(super) fn parked_partition(tenant: &Tenant, agent: &AgentName) -> String {
+    format!("{tenant}#{agent}#parked")
+}
+
 /// The id makes the place unique where several tasks have one time.
 pub(super) fn sorted_at(at: Timestamp, id: TaskId) -> String {
     format!("{at}#{id}")
@@ -104,7 +130,20 @@ pub(super) struct TaskItem {
     pub(super) sk: String,
     pub(super) rev: u64,
     pub(super) state: TaskState,
+    /// The task as JSON; empty where it lies in pieces.
     pub(super) body: String,
+    /// In how many pieces the body lies beside this item.
+    pub(super) pieces: u32,
+    /// The write that the pieces are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) written_by: Option<String>,
+    /// Who wants to be told of changes, as a JSON list: what the body says of it is not looked at, because a
+    /// configuration comes and goes without a new revision.
+    pub(super) push: String,
+    /// The idempotency key it was made under.
+    pub(super) message_id: MessageId,
+    /// How many seconds it is kept once it is finished.
+    pub(super) retention: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lease_holder: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,7 +153,9 @@ pub(super) struct TaskItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) due_at: Option<Timestamp>,
     pub(super) attempts: u32,
-    pub(super) expires_at: i64,
+    /// None as long as it is not finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<i64>,
     pub(super) context_pk: String,
     pub(super) context_sk: String,
     pub(super) owner_pk: String,
@@ -124,65 +165,106 @@ pub(super) struct TaskItem {
 }
 
 impl TaskItem {
-    pub(super) fn new(task: &Task, due_at: Timestamp, expires_at: Timestamp) -> Result<Self, StoreError> {
+    pub(super) fn new(new: &NewRecord<'_>, cut: &Cut) -> Self {
+        let task = new.task;
         let key = TaskKey::from(task);
         let (pk, sk) = key.task();
         let (tenant, agent, owner) = (&task.tenant, &task.agent, &task.owner);
-        Ok(Self {
+        Self {
             pk,
             sk,
             rev: task.rev,
             state: task.status.state,
-            body: document("the task", task)?,
+            body: cut.inline.clone(),
+            pieces: cut.pieces(),
+            written_by: cut.written_by.clone(),
+            push: push_list(&task.push_configs),
+            message_id: new.message_id.clone(),
+            retention: new.retention.as_secs(),
             lease_holder: None,
             lease_until: None,
             due_shard: Some(key.shard()),
-            due_at: Some(due_at),
+            due_at: Some(new.due_at),
             attempts: 0,
-            expires_at: expiry(expires_at),
+            expires_at: None,
             context_pk: context_partition(tenant, agent, owner, &task.context_id),
             context_sk: sorted_at(task.created_at, task.id),
             owner_pk: owner_partition(tenant, agent, owner),
             owner_sk: sorted_at(task.status.at, task.id),
             status_pk: status_partition(tenant, agent, task.status.state),
             status_sk: sorted_at(task.status.at, task.id),
+        }
+    }
+
+    pub(super) fn key(&self) -> Key {
+        (self.pk.clone(), self.sk.clone())
+    }
+
+    /// What the next write of the task needs to know.
+    pub(super) fn keeping(&self) -> Keeping {
+        Keeping {
+            retention: Duration::from_secs(self.retention),
+            message_id: self.message_id.clone(),
+            pieces: self.pieces,
+        }
+    }
+
+    /// Its push configurations.
+    pub(super) fn push_configs(&self, table: &str) -> Result<Vec<PushConfigId>, StoreError> {
+        parse(table, &self.key(), &self.push)
+    }
+
+    /// The task of this item and its body.
+    pub(super) fn with_body(self, table: &str, body: &str) -> Result<StoredTask, StoreError> {
+        let key = self.key();
+        let mut task: Task = parse(table, &key, body)?;
+        // The key is what authority goes by, so that a body that says otherwise must never be believed.
+        if TaskKey::from(&task).task() != key || task.rev != self.rev {
+            return Err(inconsistent(
+                table,
+                &key,
+                "its body is of another task or revision",
+            ));
+        }
+        task.push_configs = self.push_configs(table)?;
+        task.kept = Kept(Some(self.keeping()));
+        let lease = self.lease_holder.zip(self.lease_until);
+        Ok(StoredTask {
+            task,
+            lease: lease.map(|(holder, until)| Lease { holder, until }),
+            due_at: self.due_at,
+            attempts: self.attempts,
+            expires_at: self.expires_at.map(ended),
         })
     }
 }
 
-/// Whole seconds, as DynamoDB's own expiry wants them; rounded up, so that nothing ends early.
-pub(crate) fn expiry(at: Timestamp) -> i64 {
-    at.after(std::time::Duration::from_millis(999)).seconds()
+/// The push configurations of a task as they lie in its item.
+pub(super) fn push_list(configs: &[PushConfigId]) -> String {
+    serde_json::Value::from_iter(configs.iter().map(PushConfigId::as_str)).to_string()
 }
 
-/// Reads a task's item back; an expired one is no task any more.
-pub(super) fn stored(table: &str, item: Item, now: Timestamp) -> Result<Option<StoredTask>, StoreError> {
+fn ended(expires_at: i64) -> Timestamp {
+    Timestamp::from_millis(expires_at.saturating_mul(1000))
+}
+
+/// True where the item has ended. One without an end is of a task that is not finished.
+pub(super) fn is_over(expires_at: Option<i64>, now: Timestamp) -> bool {
+    expires_at.is_some_and(|at| ended(at) <= now)
+}
+
+/// The condition that an item has not ended, over `:now_s`.
+pub(super) const NOT_OVER: &str = "attribute_not_exists(#expires_at) OR #expires_at > :now_s";
+
+/// Whole seconds, as DynamoDB's own expiry wants them; rounded up, so that nothing ends early.
+pub(crate) fn expiry(at: Timestamp) -> i64 {
+    at.after(Duration::from_millis(999)).seconds()
+}
+
+/// Reads a task's item; an expired one is no task any more.
+pub(super) fn task_item(table: &str, item: Item, now: Timestamp) -> Result<Option<TaskItem>, StoreError> {
     let item: TaskItem = decode(table, item)?;
-    let key = (item.pk, item.sk);
-    let expires_at = Timestamp::from_millis(item.expires_at.saturating_mul(1000));
-    if expires_at <= now {
-        return Ok(None);
-    }
-    let task: Task = parse(table, &key, &item.body)?;
-    // The key is what authority goes by, so that a body that says otherwise must never be believed.
-    if TaskKey::from(&task).task() != key || task.rev != item.rev {
-        return Err(inconsistent(
-            table,
-            &key,
-            "its body is of another task or revision",
-        ));
-    }
-    let lease = item
-        .lease_holder
-        .zip(item.lease_until)
-        .map(|(holder, until)| Lease { holder, until });
-    Ok(Some(StoredTask {
-        task,
-        lease,
-        due_at: item.due_at,
-        attempts: item.attempts,
-        expires_at,
-    }))
+    Ok((!is_over(item.expires_at, now)).then_some(item))
 }
 
 /// The changes that make something due, or not.

@@ -2,15 +2,16 @@
 
 use domain::Timestamp;
 
-use super::item::{due_change, expired_change, stored};
+use super::item::{NOT_OVER, due_change, expired_change, task_item};
 use super::{Attempts, Beat, Due, Leased, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
+use crate::codec::{Item, text_of};
 use crate::dynamo::Written;
 
 impl Tasks<'_> {
     /// Takes the lease, where it is free, expired, or the holder's own. Counts an attempt, and makes the task due
-    /// when the lease ends.
+    /// when the lease ends. A repeat whose first answer was lost finds its own work, and counts nothing more.
     ///
     /// # Errors
     /// What the database says.
@@ -27,29 +28,40 @@ impl Tasks<'_> {
             .set_to("attempts", "#attempts + :one")
             .value("one", number(1))
             .when("attribute_exists(#pk)")
-            .when("#expires_at > :now_s")
-            .value("now_s", number(now.seconds()))
-            .when(
-                "attribute_not_exists(#lease_until) OR #lease_until <= :now OR #lease_holder = :lease_holder",
-            )
-            .value("now", text(now));
+            .when(NOT_OVER)
+            .value("now_s", number(now.seconds()));
         let change = due_change(change, key, Due::At(until));
-        match self.store.update(self.table(), &key.task(), change).await? {
-            Written::Done(item) => match stored(self.table(), item, now)? {
-                Some(task) => Ok(Leased::Taken(Box::new(task))),
-                None => Ok(Leased::Missing),
-            },
-            Written::Refused(None) => Ok(Leased::Missing),
-            Written::Refused(Some(item)) => match stored(self.table(), item, now)? {
-                Some(_) => Ok(Leased::Held),
-                None => {
-                    self.store
-                        .update(self.table(), &key.task(), expired_change(now))
-                        .await?;
-                    Ok(Leased::Missing)
-                }
-            },
+        let place = key.task();
+        let free = change
+            .clone()
+            .when("attribute_not_exists(#lease_until) OR #lease_until <= :now")
+            .value("now", text(now));
+        let known = match self.store.update(self.table(), &place, free).await? {
+            Written::Done(item) => return self.taken(item, now).await,
+            Written::Refused(None) => return Ok(Leased::Missing),
+            Written::Refused(Some(item)) => item,
+        };
+        let Some(task) = task_item(self.table(), known.clone(), now)? else {
+            let cleared = expired_change(now);
+            self.store.update(self.table(), &place, cleared).await?;
+            return Ok(Leased::Missing);
+        };
+        if task.lease_holder.as_deref() != Some(holder) {
+            return Ok(Leased::Held);
         }
+        if task.lease_until == Some(until) {
+            return self.taken(known, now).await;
+        }
+        let own = change.when("#lease_holder = :lease_holder");
+        match self.store.update(self.table(), &place, own).await? {
+            Written::Done(item) => self.taken(item, now).await,
+            Written::Refused(_) => Ok(Leased::Held),
+        }
+    }
+
+    async fn taken(&self, item: Item, now: Timestamp) -> Result<Leased, StoreError> {
+        let task = self.whole(item, now).await?;
+        Ok(task.map_or(Leased::Missing, |task| Leased::Taken(Box::new(task))))
     }
 
     /// Prolongs the lease without touching `rev`.
@@ -69,7 +81,7 @@ impl Tasks<'_> {
     }
 
     /// Gives the lease up. False where the task changed since `seen_rev` or the lease was lost: nothing is changed
-    /// then, so that the holder can reload and decide anew.
+    /// then, so that the holder can reload and decide anew. A repeat whose first answer was lost is told true.
     ///
     /// # Errors
     /// What the database says.
@@ -83,8 +95,8 @@ impl Tasks<'_> {
     ) -> Result<bool, StoreError> {
         let change = Change::new()
             .remove(&["lease_holder", "lease_until"])
-            .when("#lease_holder = :holder")
-            .value("holder", text(holder))
+            .set("released_by", text(holder))
+            .when("#lease_holder = :released_by")
             .when("#rev = :seen")
             .value("seen", number(seen_rev));
         let change = match attempts {
@@ -95,6 +107,14 @@ impl Tasks<'_> {
             .store
             .update(self.table(), &key.task(), due_change(change, key, due))
             .await?;
-        Ok(matches!(written, Written::Done(_)))
+        Ok(match written {
+            Written::Done(_) => true,
+            Written::Refused(None) => false,
+            Written::Refused(Some(item)) => {
+                let held = text_of(&item, "lease_holder") == Some(holder);
+                let seen = item.get("rev") == Some(&number(seen_rev));
+                seen && !held && text_of(&item, "released_by") == Some(holder)
+            }
+        })
     }
 }

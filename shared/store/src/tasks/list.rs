@@ -3,10 +3,10 @@
 use domain::{AgentName, ContextId, Event, Owner, Task, TaskState, Tenant, Timestamp};
 
 use super::create::EventItem;
-use super::item::{context_partition, due_shard, owner_partition, status_partition, stored};
+use super::item::{context_partition, due_shard, owner_partition, status_partition};
 use super::{Pointer, PointsAt, TaskKey, Tasks};
 use crate::change::text;
-use crate::codec::{Key, decode, inconsistent, key_of, parse, text_of};
+use crate::codec::{Item, Key, decode, key_of, parse, text_of};
 use crate::dynamo::Query;
 use crate::page::Listing;
 use crate::schema::{BY_CONTEXT, BY_DUE, BY_OWNER, BY_STATUS, Index};
@@ -16,29 +16,62 @@ use crate::{Page, PageRequest, StoreError};
 const CONTEXT_MOST: usize = 1000;
 
 impl Tasks<'_> {
-    /// The events after number `after`, oldest first; fewer than `limit` also where they are large.
+    /// The events after number `after`, oldest first and without a gap; fewer than `limit` also where they are large.
     ///
     /// # Errors
     /// What the database says.
     pub async fn events(&self, key: &TaskKey, after: u64, limit: u32) -> Result<Vec<Event>, StoreError> {
-        let condition = "#pk = :pk AND #sk BETWEEN :first AND :last";
         let (pk, first) = key.event(after.saturating_add(1));
         let (_, last) = key.event(u64::MAX);
-        let (items, _) = self
-            .store
-            .query(Query {
-                table: self.table(),
-                condition,
-                values: vec![(":pk", text(pk)), (":first", text(first)), (":last", text(last))],
-                limit: Some(limit.clamp(1, 1000)),
-                ..Query::default()
-            })
-            .await?;
-        let read = |item| {
-            let item: EventItem = decode(self.table(), item)?;
-            parse(self.table(), &(item.pk, item.sk), &item.body)
+        let mut query = Query {
+            table: self.table(),
+            condition: "#pk = :pk AND #sk BETWEEN :first AND :last",
+            values: vec![(":pk", text(pk)), (":first", text(first)), (":last", text(last))],
+            limit: Some(limit.clamp(1, 1000)),
+            ..Query::default()
         };
-        items.into_iter().map(read).collect()
+        let mut items = Vec::new();
+        loop {
+            let (more, next) = self.store.query(query.clone()).await?;
+            for item in more {
+                items.push(decode::<EventItem>(self.table(), item)?);
+            }
+            let events = self.contiguous(&items, after)?;
+            query.start = next;
+            // A large event may take more than a page.
+            if !events.is_empty() || query.start.is_none() {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// The events of these items as far as they follow each other: a reader may meet a writer halfway.
+    fn contiguous(&self, items: &[EventItem], after: u64) -> Result<Vec<Event>, StoreError> {
+        let mut events: Vec<Event> = Vec::new();
+        let mut items = items.iter();
+        while let Some(item) = items.next() {
+            let beside = usize::try_from(item.pieces).unwrap_or(usize::MAX);
+            let pieces: Vec<&str> = items
+                .by_ref()
+                .take(beside)
+                .map(|piece| piece.body.as_str())
+                .collect();
+            if pieces.len() < beside {
+                break;
+            }
+            let place = (item.pk.clone(), item.sk.clone());
+            let event: Event = if beside == 0 {
+                parse(self.table(), &place, &item.body)?
+            } else {
+                parse(self.table(), &place, &pieces.concat())?
+            };
+            let before = events.last().map_or(after, |event| event.seq);
+            if event.seq != before.saturating_add(1) {
+                break;
+            }
+            events.push(event);
+        }
+        Ok(events)
     }
 
     /// An owner's tasks of one conversation, newest last, at most the newest 1000.
@@ -99,37 +132,48 @@ impl Tasks<'_> {
         Ok(page)
     }
 
-    /// What is due in one of the [`DUE_SHARDS`](crate::DUE_SHARDS) shards, longest overdue first.
+    /// What is due in one of the [`DUE_SHARDS`](crate::DUE_SHARDS) shards, longest overdue first. What cannot be read
+    /// is logged and left out: nobody else waits for it.
     ///
     /// # Errors
-    /// What the database says.
-    pub async fn due(&self, shard: u32, now: Timestamp, limit: u32) -> Result<Vec<Pointer>, StoreError> {
-        let condition = "#due_shard = :shard AND #due_at <= :now";
-        let (items, _) = self
-            .store
-            .query(Query {
-                table: self.table(),
-                index: Some(BY_DUE.name),
-                condition,
-                values: vec![(":shard", text(due_shard(shard))), (":now", text(now))],
-                limit: Some(limit.clamp(1, 1000)),
-                ..Query::default()
-            })
-            .await?;
-        let read = |item| {
-            let key = key_of(self.table(), &item)?;
-            let due_at = text_of(&item, BY_DUE.sort).and_then(Timestamp::parse);
-            let (Some((key, config)), Some(due_at)) = (TaskKey::of(&key), due_at) else {
-                return Err(inconsistent(
-                    self.table(),
-                    &key,
-                    "it is due, but no task or delivery",
-                ));
-            };
-            let what = config.map_or(PointsAt::Task, PointsAt::Push);
-            Ok(Pointer { key, what, due_at })
+    /// [`StoreError::BadCursor`] for a cursor of another shard; otherwise what the database says.
+    pub async fn due(
+        &self,
+        shard: u32,
+        now: Timestamp,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Page<Pointer>, StoreError> {
+        let partition = due_shard(shard);
+        let listing = self.listing(BY_DUE, &partition);
+        let start = cursor.map(|cursor| listing.start(cursor)).transpose()?;
+        let query = Query {
+            table: self.table(),
+            index: Some(BY_DUE.name),
+            condition: "#due_shard = :shard AND #due_at <= :now",
+            values: vec![(":shard", text(&partition)), (":now", text(now))],
+            limit: Some(limit.clamp(1, 1000)),
+            start,
+            ..Query::default()
         };
-        items.into_iter().map(read).collect()
+        let (items, last) = self.store.query(query).await?;
+        Ok(Page {
+            items: items.iter().filter_map(|item| self.pointer(item)).collect(),
+            next: last.as_ref().and_then(|last| listing.cursor(last)),
+        })
+    }
+
+    fn pointer(&self, item: &Item) -> Option<Pointer> {
+        let place = key_of(self.table(), item).ok();
+        let named = place.as_ref().and_then(TaskKey::of);
+        let due_at = text_of(item, BY_DUE.sort).and_then(Timestamp::parse);
+        let (Some((key, config)), Some(due_at)) = (named, due_at) else {
+            let key = place.map(|(pk, _)| pk).unwrap_or_default();
+            tracing::error!(key, "an entry of the due index is no task or delivery");
+            return None;
+        };
+        let what = config.map_or(PointsAt::Task, PointsAt::Push);
+        Some(Pointer { key, what, due_at })
     }
 
     async fn page(
@@ -155,12 +199,14 @@ impl Tasks<'_> {
     }
 
     /// The tasks of these keys as they are now, in the order of the keys; expired ones left out.
-    async fn fetch(&self, keys: Vec<Key>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
+    pub(super) async fn fetch(&self, keys: Vec<Key>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
         let mut found = self.store.items(self.table(), &keys).await?;
-        let items = keys.into_iter().filter_map(|key| found.remove(&key));
-        let tasks = items.map(|item| stored(self.table(), item, now));
-        tasks
-            .filter_map(|task| task.map(|task| task.map(|stored| stored.task)).transpose())
-            .collect()
+        let mut tasks = Vec::with_capacity(found.len());
+        for key in keys {
+            if let Some(item) = found.remove(&key) {
+                tasks.extend(self.whole(item, now).await?.map(|stored| stored.task));
+            }
+        }
+        Ok(tasks)
     }
 }

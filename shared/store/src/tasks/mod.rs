@@ -1,11 +1,18 @@
 //! Tasks: the current state with its `rev`, the log of events, the lease, what is due, push configurations.
 
 mod commit;
+mod configs;
 mod create;
+mod deliveries;
 mod item;
 mod lease;
 mod list;
+mod pieces;
 mod push;
+mod query;
+mod retention;
+
+use std::time::Duration;
 
 use domain::{AgentName, Generation, MessageId, PushConfigId, Task, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,10 +20,17 @@ use url::Url;
 
 use crate::Store;
 
+pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use item::DUE_SHARDS;
 pub(crate) use item::expiry;
 #[cfg(test)]
 pub(crate) use item::message_key;
+#[cfg(test)]
+pub(crate) use pieces::MOST;
+pub use query::{TaskPage, TaskQuery};
+
+/// Most push configurations of one task.
+pub const MAX_PUSH_CONFIGS: usize = 10;
 
 /// Where a task lies: nothing is found without tenant and agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,8 +73,8 @@ pub struct StoredTask {
     pub due_at: Option<Timestamp>,
     /// How often it was leased since its attempts were last reset.
     pub attempts: u32,
-    /// From then on it does not exist; whole seconds.
-    pub expires_at: Timestamp,
+    /// From then on it does not exist; whole seconds. None as long as it is not finished.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// When something is to be looked at next.
@@ -137,8 +151,8 @@ pub struct NewRecord<'a> {
     pub push: Option<&'a PushConfig>,
     /// Tasks are born due, so that a lost wake is found.
     pub due_at: Timestamp,
-    /// When the task and all that belongs to it ends.
-    pub expires_at: Timestamp,
+    /// How long the task, and all that hangs on it, is kept once it is finished; whole seconds.
+    pub retention: Duration,
 }
 
 /// What became of a new task.
@@ -159,6 +173,32 @@ pub enum Committed {
     Yes,
     /// The task changed meanwhile: reload and decide anew.
     Conflict,
+}
+
+/// What became of a push configuration that was to be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PutPush {
+    /// It is there now.
+    New,
+    /// It is there now, instead of the one of its id.
+    Replaced,
+    /// The task has [`MAX_PUSH_CONFIGS`] already.
+    TooMany,
+    /// There is no such task.
+    Missing,
+}
+
+/// How a claimed delivery went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled<'a> {
+    /// The number of the last event that is delivered.
+    pub delivered: u64,
+    /// How often delivery failed since the last success.
+    pub attempts: u32,
+    /// When it is to be tried again. [`Due::Keep`] says that it went well, [`Due::Never`] parks it.
+    pub due: Due,
+    /// Why it failed, in words that may be shown.
+    pub last_error: Option<&'a str>,
 }
 
 /// What became of the wish for a lease.

@@ -1,59 +1,130 @@
-//! Deliveries of push notifications: what a configuration has been told, and who tells it now.
+//! Push configurations: what each has been told, and who tells it now.
 
 use domain::{PushConfigId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::item::{due_change, expired_change, expiry};
-use super::{ClaimedPush, Due, PushConfig, TaskKey, Tasks};
+use super::item::{
+    NOT_OVER, deliveries_partition, due_change, expired_change, is_over, parked_partition, sorted_at,
+};
+use super::{ClaimedPush, Due, PushConfig, Settled, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{decode, document, parse};
+use crate::codec::{Key, decode, document, parse};
 use crate::dynamo::Written;
+
+/// Most bytes of a delivery's last error that are kept.
+const ERROR_LIMIT: usize = 500;
 
 /// The item of a push configuration.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PushItem {
     pk: String,
     sk: String,
-    body: String,
+    pub(super) body: String,
     /// The last event that was delivered.
-    delivered: u64,
+    pub(super) delivered: u64,
     /// The last event that is news for the client.
-    latest_seq: u64,
-    attempts: u32,
-    expires_at: i64,
+    pub(super) latest_seq: u64,
+    pub(super) attempts: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_error: Option<String>,
+    pub(super) created_at: Timestamp,
+    /// When it was claimed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tried_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) news_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease_holder: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease_until: Option<Timestamp>,
+    /// Who settled it last, until it is claimed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settled_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) due_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) due_shard: Option<String>,
+    /// There as long as it is parked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) status_pk: Option<String>,
+    /// The end of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<i64>,
+    context_pk: String,
+    context_sk: String,
 }
 
 impl PushItem {
-    /// A new one has been told of the first event: that is the answer its client got.
-    pub(super) fn new(key: &TaskKey, config: &PushConfig, expires_at: Timestamp) -> Result<Self, StoreError> {
+    /// A new one has been told of the events up to `delivered`; where `latest` is beyond, it is due.
+    pub(super) fn new(
+        key: &TaskKey,
+        config: &PushConfig,
+        delivered: u64,
+        latest: u64,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
         let (pk, sk) = key.push(&config.id);
+        let owed = latest > delivered;
         Ok(Self {
             pk,
             sk,
             body: document("the push configuration", config)?,
-            delivered: 1,
-            latest_seq: 1,
+            delivered,
+            latest_seq: latest,
             attempts: 0,
-            expires_at: expiry(expires_at),
+            last_error: None,
+            created_at: now,
+            tried_at: None,
+            news_at: None,
+            lease_holder: None,
+            lease_until: None,
+            settled_by: None,
+            due_at: owed.then_some(now),
+            due_shard: owed.then(|| key.shard()),
+            status_pk: None,
+            expires_at: None,
+            context_pk: deliveries_partition(&key.tenant, &key.agent),
+            context_sk: sorted_at(now, key.id),
+        })
+    }
+
+    pub(super) fn config(&self, table: &str) -> Result<PushConfig, StoreError> {
+        parse(table, &(self.pk.clone(), self.sk.clone()), &self.body)
+    }
+
+    fn is_held(&self, holder: &str) -> bool {
+        self.lease_holder.as_deref() == Some(holder)
+    }
+
+    fn claimed(&self, table: &str) -> Result<ClaimedPush, StoreError> {
+        Ok(ClaimedPush {
+            config: self.config(table)?,
+            delivered: self.delivered,
+            attempts: self.attempts,
         })
     }
 }
 
 /// Marks news. A delivery that is due already stays due when it was: news neither hurries a retry on its schedule
-/// nor disturbs a claim, whose end finds the news by `latest_seq`.
-pub(super) fn news_change(key: &TaskKey, seq: u64, at: Timestamp) -> Change {
-    Change::new()
+/// nor disturbs a claim, whose end finds the news by `latest_seq`. One that is parked is due again.
+pub(super) fn news_change(key: &TaskKey, seq: u64, at: Timestamp, expires_at: Option<i64>) -> Change {
+    let change = Change::new()
         .set("latest_seq", number(seq))
         .set("news_at", text(at))
         .set("due_shard", text(key.shard()))
         .set_to("due_at", "if_not_exists(#due_at, :news_at)")
-        .when("attribute_exists(#pk)")
+        .remove(&["status_pk"])
+        .when("attribute_exists(#pk)");
+    match expires_at {
+        Some(at) => change.set("expires_at", number(at)),
+        None => change,
+    }
 }
 
 impl Tasks<'_> {
     /// Claims a delivery that is due and that nobody else makes; `None` where there is nothing to do. It is due again
-    /// when the claim ends.
+    /// when the claim ends. A repeat whose first answer was lost finds its own claim.
     ///
     /// # Errors
     /// What the database says.
@@ -68,40 +139,35 @@ impl Tasks<'_> {
         let change = Change::new()
             .set("lease_holder", text(holder))
             .set("lease_until", text(until))
-            .when("#due_at <= :now")
-            .when("attribute_not_exists(#lease_until) OR #lease_until <= :now")
-            .value("now", text(now))
-            .when("#expires_at > :now_s")
+            .set("tried_at", text(now))
+            .set("status_sk", text(sorted_at(now, key.id)))
+            .remove(&["settled_by"])
+            .when("#due_at <= :tried_at")
+            .when("attribute_not_exists(#lease_until) OR #lease_until <= :tried_at")
+            .when(NOT_OVER)
             .value("now_s", number(now.seconds()));
         let place = key.push(config);
-        match self
-            .store
-            .update(self.table(), &place, due_change(change, key, Due::At(until)))
-            .await?
-        {
+        let change = due_change(change, key, Due::At(until));
+        let known: PushItem = match self.store.update(self.table(), &place, change).await? {
             Written::Done(item) => {
                 let item: PushItem = decode(self.table(), item)?;
-                Ok(Some(ClaimedPush {
-                    config: parse(self.table(), &place, &item.body)?,
-                    delivered: item.delivered,
-                    attempts: item.attempts,
-                }))
+                return item.claimed(self.table()).map(Some);
             }
-            Written::Refused(None) => Ok(None),
-            Written::Refused(Some(item)) => {
-                let item: PushItem = decode(self.table(), item)?;
-                if item.expires_at <= now.seconds() {
-                    self.store
-                        .update(self.table(), &place, expired_change(now))
-                        .await?;
-                }
-                Ok(None)
-            }
+            Written::Refused(None) => return Ok(None),
+            Written::Refused(Some(item)) => decode(self.table(), item)?,
+        };
+        if is_over(known.expires_at, now) {
+            let cleared = expired_change(now);
+            self.store.update(self.table(), &place, cleared).await?;
+            return Ok(None);
         }
+        let own = known.is_held(holder) && known.lease_until == Some(until);
+        own.then(|| known.claimed(self.table())).transpose()
     }
 
     /// Writes down how a claimed delivery went and gives the claim up. With [`Due::Keep`] it is due again only where
-    /// there is news beyond `delivered`. False where the claim was lost: nothing is written then.
+    /// there is news beyond what was delivered; with [`Due::Never`] it is parked until there is news or a replay.
+    /// False where the claim was lost: nothing is written then. A repeat whose first answer was lost is told true.
     ///
     /// # Errors
     /// What the database says.
@@ -110,35 +176,65 @@ impl Tasks<'_> {
         key: &TaskKey,
         config: &PushConfigId,
         holder: &str,
-        delivered: u64,
-        attempts: u32,
-        due: Due,
+        settled: Settled<'_>,
     ) -> Result<bool, StoreError> {
-        let settled = Change::new()
-            .set("delivered", number(delivered))
-            .set("attempts", number(attempts))
+        let change = Change::new()
+            .set("delivered", number(settled.delivered))
+            .set("attempts", number(settled.attempts))
+            .set("settled_by", text(holder))
             .remove(&["lease_holder", "lease_until"])
-            .when("#lease_holder = :holder")
-            .value("holder", text(holder));
+            .when("#lease_holder = :settled_by");
+        let change = match settled.last_error {
+            Some(error) => {
+                let kept = error.get(..error.floor_char_boundary(ERROR_LIMIT));
+                change.set("last_error", text(kept.unwrap_or_default()))
+            }
+            None => change.remove(&["last_error"]),
+        };
         let place = key.push(config);
-        if due != Due::Keep {
-            let written = self
-                .store
-                .update(self.table(), &place, due_change(settled, key, due))
-                .await?;
-            return Ok(matches!(written, Written::Done(_)));
-        }
-        let nothing_new = due_change(settled.clone(), key, Due::Never).when("#latest_seq <= :delivered");
-        match self.store.update(self.table(), &place, nothing_new).await? {
-            Written::Done(_) => Ok(true),
-            Written::Refused(None) => Ok(false),
-            Written::Refused(Some(_)) => {
-                // Either the claim is lost, or there is news since.
-                let news = settled
+        match settled.due {
+            Due::Never => {
+                let parked = due_change(change, key, Due::Never)
+                    .set("status_pk", text(parked_partition(&key.tenant, &key.agent)));
+                Ok(self.try_settle(&place, holder, parked).await?.is_none())
+            }
+            Due::At(_) => Ok(self
+                .try_settle(&place, holder, due_change(change, key, settled.due))
+                .await?
+                .is_none()),
+            Due::Keep => {
+                let nothing_new =
+                    due_change(change.clone(), key, Due::Never).when("#latest_seq <= :delivered");
+                let Some(held) = self.try_settle(&place, holder, nothing_new).await? else {
+                    return Ok(true);
+                };
+                if !held {
+                    return Ok(false);
+                }
+                let news = change
                     .set_to("due_at", "if_not_exists(#news_at, #due_at)")
                     .when("#latest_seq > :delivered");
-                let written = self.store.update(self.table(), &place, news).await?;
-                Ok(matches!(written, Written::Done(_)))
+                Ok(self.try_settle(&place, holder, news).await?.is_none())
+            }
+        }
+    }
+
+    /// None where it is settled, also by an earlier try of the same; otherwise whether the claim still holds.
+    async fn try_settle(
+        &self,
+        place: &Key,
+        holder: &str,
+        change: Change,
+    ) -> Result<Option<bool>, StoreError> {
+        match self.store.update(self.table(), place, change).await? {
+            Written::Done(_) => Ok(None),
+            Written::Refused(None) => Ok(Some(false)),
+            Written::Refused(Some(item)) => {
+                let known: PushItem = decode(self.table(), item)?;
+                if known.lease_holder.is_none() && known.settled_by.as_deref() == Some(holder) {
+                    return Ok(None);
+                }
+                Ok(Some(known.is_held(holder)))
             }
         }
     }

@@ -113,7 +113,7 @@ async fn a_rival_transaction_is_waited_for() {
     let key = created(&store, &task).await;
     let conflict = || canceled(&["TransactionConflict", "None"]);
     let (faulty, _) = faulty(&database, vec![conflict(), conflict()]);
-    let revision = revised(&task, TaskState::Working, now());
+    let revision = revised(&read(&store, &task).await, TaskState::Working, now());
     let (committed, calls) = counted(faulty.tasks().commit(&revision, Due::Keep, LeaseAfter::Keep)).await;
     assert_eq!(committed.unwrap(), Committed::Yes);
     assert_eq!(calls.by_operation["TransactWriteItems"], 3, "retries are counted");
@@ -129,7 +129,7 @@ async fn a_rival_that_never_ends_is_load_and_no_conflict() {
     let task = task();
     created(&store, &task).await;
     let (faulty, requests) = faulty(&database, vec![canceled(&["TransactionConflict"]); 100]);
-    let revision = revised(&task, TaskState::Working, now());
+    let revision = revised(&read(&store, &task).await, TaskState::Working, now());
     let failed = faulty
         .tasks()
         .commit(&revision, Due::Keep, LeaseAfter::Keep)
@@ -147,7 +147,7 @@ async fn a_condition_that_fails_beside_a_rival_is_a_conflict_at_once() {
         &database,
         vec![canceled(&["ConditionalCheckFailed", "TransactionConflict"])],
     );
-    let revision = revised(&task, TaskState::Working, now());
+    let revision = revised(&read(&store, &task).await, TaskState::Working, now());
     let committed = faulty
         .tasks()
         .commit(&revision, Due::Keep, LeaseAfter::Keep)
@@ -193,7 +193,7 @@ async fn a_commit_whose_answer_was_lost_is_done_once_and_said_to_be_done() {
     let task = task();
     let key = created(&store, &task).await;
     let (faulty, requests) = faulty(&database, vec![Fault::Lost]);
-    let revision = revised(&task, TaskState::Working, now());
+    let revision = revised(&read(&store, &task).await, TaskState::Working, now());
     let committed = faulty
         .tasks()
         .commit(&revision, Due::Keep, LeaseAfter::Keep)

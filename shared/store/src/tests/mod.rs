@@ -94,7 +94,7 @@ async fn create_as(store: &Store, task: &Task, message: &str, hash: &str) -> Cre
         body_hash: hash,
         push: None,
         due_at: later(5),
-        expires_at: later(3600),
+        retention: seconds(3600),
     };
     store.tasks().create(&new).await.unwrap()
 }
@@ -106,6 +106,12 @@ async fn created(store: &Store, task: &Task) -> TaskKey {
         Created::New
     );
     TaskKey::from(task)
+}
+
+/// The task as it lies in the table.
+async fn read(store: &Store, task: &Task) -> Task {
+    let found = store.tasks().find(&TaskKey::from(task), now()).await.unwrap();
+    found.unwrap().task
 }
 
 /// A revision of the task by one status.

@@ -1,7 +1,16 @@
 //! Deliveries: claimed by one, told in order, due again when there is news.
 
 use super::*;
-use crate::{ClaimedPush, DUE_SHARDS, PointsAt, testing};
+use crate::{ClaimedPush, DUE_SHARDS, PointsAt, Settled, testing};
+
+fn settled(delivered: u64, attempts: u32, due: Due) -> Settled<'static> {
+    Settled {
+        delivered,
+        attempts,
+        due,
+        last_error: None,
+    }
+}
 
 struct Fixture {
     store: Store,
@@ -30,7 +39,7 @@ async fn fresh() -> Fixture {
         body_hash: "hash",
         push: Some(&config),
         due_at: later(5000),
-        expires_at: later(36_000),
+        retention: seconds(36_000),
     };
     assert_eq!(store.tasks().create(&new).await.unwrap(), Created::New);
     let (key, id) = (TaskKey::from(&task), config.id);
@@ -55,7 +64,7 @@ impl Fixture {
     async fn settle(&self, holder: &str, delivered: u64, attempts: u32, due: Due) -> bool {
         let tasks = self.store.tasks();
         tasks
-            .settle_push(&self.key, &self.id, holder, delivered, attempts, due)
+            .settle_push(&self.key, &self.id, holder, settled(delivered, attempts, due))
             .await
             .unwrap()
     }
@@ -67,7 +76,14 @@ impl Fixture {
     /// Since when the delivery is due, as the sweeper sees it.
     async fn due(&self, at: u64) -> Option<Timestamp> {
         for shard in 0..DUE_SHARDS {
-            for pointer in self.store.tasks().due(shard, later(at), 100).await.unwrap() {
+            for pointer in self
+                .store
+                .tasks()
+                .due(shard, later(at), 100, None)
+                .await
+                .unwrap()
+                .items
+            {
                 if pointer.what == PointsAt::Push(self.id.clone()) {
                     assert_eq!(pointer.key, self.key);
                     return Some(pointer.due_at);
@@ -181,7 +197,7 @@ async fn what_is_unknown_or_expired_is_not_delivered() {
     assert_eq!(claimed, None);
     assert!(
         !tasks
-            .settle_push(&fixture.key, &unknown, "one", 2, 0, Due::Keep)
+            .settle_push(&fixture.key, &unknown, "one", settled(2, 0, Due::Keep))
             .await
             .unwrap()
     );
@@ -196,6 +212,7 @@ async fn what_is_unknown_or_expired_is_not_delivered() {
             .unwrap(),
         None
     );
+    step(&fixture.store, fixture.task.clone(), TaskState::Completed, now()).await;
     assert!(fixture.due(40_000).await.is_some());
     assert_eq!(fixture.claim("one", 40_000).await, None);
     assert_eq!(fixture.due(40_000).await, None, "nor found due for ever");

@@ -1,0 +1,190 @@
+//! Bodies that are too large for one item: cut into pieces, and put together again.
+
+use domain::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::item::{TASK, TaskItem, task_item};
+use super::{StoredTask, TaskKey, Tasks};
+use crate::StoreError;
+use crate::change::{Change, text};
+use crate::codec::{DOCUMENT_LIMIT, Item, decode, encode, fits, text_of};
+use crate::dynamo::{Query, ROUNDS, pause};
+use crate::transact::Writes;
+
+/// Longest body, in bytes, that lies in the task's own item. DynamoDB charges every lease and heartbeat for the whole
+/// item, so that this is far below what an item may hold.
+pub(crate) const INLINE: usize = 128 * 1024;
+
+/// Longest body of a task, in bytes.
+pub(crate) const MOST: usize = 3_000_000;
+
+/// Longest body that a mere change of status may bring a task to: a task that is full can still be ended.
+pub(crate) const MOST_FOR_STATUS: usize = 3_300_000;
+
+/// A piece of a task's body or of an event.
+#[derive(Serialize, Deserialize)]
+struct PieceItem {
+    pk: String,
+    sk: String,
+    body: String,
+    /// The write it is of, for pieces that are written anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+}
+
+/// A task's body as it is to be written.
+pub(super) struct Cut {
+    /// What goes into the task's own item.
+    pub(super) inline: String,
+    /// What goes beside it.
+    beside: Vec<String>,
+    /// The write, where there are pieces.
+    pub(super) written_by: Option<String>,
+}
+
+impl Cut {
+    /// Cuts a body. A task that once lay in pieces always will, so that its log, in which there may be pieces too, is
+    /// known to be large.
+    pub(super) fn body(body: &str, most: usize, before: u32, write: &str) -> Result<Self, StoreError> {
+        fits("the task", body.len(), most)?;
+        if body.len() <= INLINE && before == 0 {
+            return Ok(Self {
+                inline: body.to_owned(),
+                beside: Vec::new(),
+                written_by: None,
+            });
+        }
+        Ok(Self {
+            inline: String::new(),
+            beside: cut(body),
+            written_by: Some(write.to_owned()),
+        })
+    }
+
+    /// How many pieces lie beside.
+    pub(super) fn pieces(&self) -> u32 {
+        u32::try_from(self.beside.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Writes the pieces, and removes those of before that are too many.
+    pub(super) fn write(
+        &self,
+        writes: &mut Writes,
+        table: &str,
+        key: &TaskKey,
+        before: u32,
+        expires_at: Option<i64>,
+    ) -> Result<(), StoreError> {
+        for (number, body) in (1..).zip(&self.beside) {
+            let (pk, sk) = key.piece(number);
+            let item = PieceItem {
+                pk,
+                sk,
+                body: body.clone(),
+                written_by: self.written_by.clone(),
+                expires_at,
+            };
+            writes.put(table, encode(&item)?, Change::new())?;
+        }
+        for number in self.pieces().saturating_add(1)..=before {
+            writes.delete(table, &key.piece(number), Change::new())?;
+        }
+        Ok(())
+    }
+}
+
+/// Pieces that fit into an item each.
+pub(super) fn cut(body: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (piece, more) = rest.split_at(rest.floor_char_boundary(DOCUMENT_LIMIT));
+        pieces.push(piece.to_owned());
+        rest = more;
+    }
+    pieces
+}
+
+/// The pieces of an event, which are written once.
+pub(super) fn write_event_pieces(
+    writes: &mut Writes,
+    table: &str,
+    key: &TaskKey,
+    seq: u64,
+    pieces: &[String],
+    expires_at: Option<i64>,
+) -> Result<(), StoreError> {
+    for (number, body) in (1..).zip(pieces) {
+        let (pk, sk) = key.event_piece(seq, number);
+        let item = PieceItem {
+            pk,
+            sk,
+            body: body.clone(),
+            written_by: None,
+            expires_at,
+        };
+        writes.put(table, encode(&item)?, Change::new())?;
+    }
+    Ok(())
+}
+
+impl Tasks<'_> {
+    /// The task of an item that was read, with its pieces where there are any; an expired one is absent.
+    pub(super) async fn whole(&self, item: Item, now: Timestamp) -> Result<Option<StoredTask>, StoreError> {
+        let Some(mut item) = task_item(self.table(), item, now)? else {
+            return Ok(None);
+        };
+        let mut round = 0;
+        while item.pieces > 0 {
+            let Some((newer, body)) = self.with_pieces(&item.pk, now).await? else {
+                return Ok(None);
+            };
+            if let Some(body) = body {
+                return newer.with_body(self.table(), &body).map(Some);
+            }
+            // A writer was at work while this was read, one item after the other.
+            item = newer;
+            round += 1;
+            if round >= ROUNDS {
+                return Err(StoreError::Throttled { operation: "Query" });
+            }
+            pause(round).await;
+        }
+        let body = std::mem::take(&mut item.body);
+        item.with_body(self.table(), &body).map(Some)
+    }
+
+    /// The task's item and the body beside it, in one query; no body where what was read is not of one write.
+    async fn with_pieces(
+        &self,
+        partition: &str,
+        now: Timestamp,
+    ) -> Result<Option<(TaskItem, Option<String>)>, StoreError> {
+        let query = Query {
+            table: self.table(),
+            condition: "#pk = :pk AND begins_with(#sk, :task)",
+            values: vec![(":pk", text(partition)), (":task", text(TASK))],
+            ..Query::default()
+        };
+        let mut items = self.store.query_all(query).await?.into_iter();
+        let Some(first) = items.next().filter(|item| text_of(item, "sk") == Some(TASK)) else {
+            return Ok(None);
+        };
+        let Some(item) = task_item(self.table(), first, now)? else {
+            return Ok(None);
+        };
+        let (mut body, mut pieces) = (String::new(), 0);
+        for piece in items {
+            let piece: PieceItem = decode(self.table(), piece)?;
+            if piece.written_by != item.written_by {
+                return Ok(Some((item, None)));
+            }
+            body.push_str(&piece.body);
+            pieces += 1;
+        }
+        let body = (pieces == item.pieces).then_some(body);
+        Ok(Some((item, body)))
+    }
+}

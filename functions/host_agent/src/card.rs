@@ -1,11 +1,14 @@
 //! The host's own card.
 
-use a2a::card::{Bearer, Card, Skill};
+use a2a::card::{Bearer, Card, OAuth, Skill};
 use domain::Tenant;
 use url::Url;
 
-/// What the host publishes of itself.
-pub(crate) fn card(tenant: &Tenant, url: &Url) -> Card {
+/// What a token for the host must allow, and what its user reads of it.
+const SCOPE: (&str, &str) = (agent::TASKS_SCOPE, "Give the assistant tasks in your name");
+
+/// What the host publishes of itself; `sign_in` is the tenant's authorization server.
+pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
     let text = || vec!["text/plain".to_owned()];
     Card {
         name: "Switchyard host".to_owned(),
@@ -38,8 +41,26 @@ pub(crate) fn card(tenant: &Tenant, url: &Url) -> Card {
         extended: false,
         secured: Some(Bearer {
             description: Some("An access token of the tenant, with this URL as its audience.".to_owned()),
-            scopes: vec![agent::TASKS_SCOPE.to_owned()],
-            oauth: None,
+            scopes: vec![SCOPE.0.to_owned()],
+            oauth: sign_in.map(oauth),
         }),
+    }
+}
+
+/// Where clients get tokens.
+fn oauth(issuer: &Url) -> OAuth {
+    let below = |path: &str| {
+        let mut url = issuer.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path.split('/'));
+        }
+        url
+    };
+    OAuth {
+        authorization_url: below("authorize"),
+        token_url: below("token"),
+        metadata_url: below(".well-known/oauth-authorization-server"),
+        issuer: issuer.as_str().trim_end_matches('/').to_owned(),
+        scopes: vec![(SCOPE.0.to_owned(), SCOPE.1.to_owned())],
     }
 }

@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{KeyError, Sealer, SigningKey, TrustedIssuer};
+use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey};
 use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
 use edge::config::{ConfigError, Env, Platform};
 use edge::queue::SqsDoor;
 use edge::secrets::{Secrets, SecretsError};
 use llm::Rules;
 use outbound::oauth::Providers;
-use outbound::{Outbound, Policy, SetupError};
+use outbound::{FetchedKeys, Outbound, Policy, SetupError};
 use store::{Store, Tables};
 use url::Url;
 
@@ -44,8 +44,12 @@ pub struct Config {
     pub limit: Duration,
     /// `A2A_ENABLED` (default `true`): `false` keeps the host from delegating anything new.
     pub enabled: bool,
-    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` whose tokens are good here.
-    pub issuers: Vec<TrustedIssuer>,
+    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say: the tenant's own
+    /// sessions, and its authorization server.
+    pub issuers: Vec<Issuer>,
+    /// `IDP_URL`: the authorization servers' URL; the tenant's own lies below it, under its name. Without it the card
+    /// names none.
+    pub idp: Option<Url>,
     /// `SESSION_KEY_SECRET`: the name or ARN of the secret that holds the tenant's session key (PKCS#8 PEM).
     pub session_key: String,
     /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds the sealing keys, newest first, as JSON
@@ -94,6 +98,9 @@ pub enum StartError {
     /// The way out cannot be opened.
     #[error(transparent)]
     Outbound(#[from] SetupError),
+    /// The tenant has no address below `IDP_URL`.
+    #[error("the address of the tenant's authorization server: {0}")]
+    Address(#[from] url::ParseError),
 }
 
 /// The same as the text for people: this is what a failing `main` prints.
@@ -128,6 +135,7 @@ impl Config {
         let limit = env.seconds_or("A2A_TASK_TIMEOUT", usual.limit);
         let enabled = env.or("A2A_ENABLED", true);
         let issuers = env.required_json("TRUSTED_ISSUERS");
+        let idp = env.optional("IDP_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
@@ -145,6 +153,7 @@ impl Config {
             limit: limit?,
             enabled: enabled?,
             issuers: issuers?,
+            idp: idp?,
             session_key: session_key?,
             sealing_keys: sealing_keys?,
             providers: providers?,
@@ -175,6 +184,14 @@ impl Config {
             ..Policy::default()
         };
         let outbound = Outbound::new(policy, Arc::clone(&entropy))?;
+        let keys = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
+        let sign_in = match &self.idp {
+            Some(idp) => {
+                let base = idp.as_str().trim_end_matches('/');
+                Some(Url::parse(&format!("{base}/{}", self.tenant))?)
+            }
+            None => None,
+        };
         let directory = match self.directory {
             Place::Registry(url) => Directory::registry(outbound.clone(), url),
             Place::Fixed(card) => Directory::fixed(outbound.clone(), card),
@@ -185,6 +202,8 @@ impl Config {
             issuer: self.base.as_str().trim_end_matches('/').to_owned(),
             key: Arc::new(key),
             trusted: self.issuers,
+            keys,
+            sign_in,
             directory,
             webhook: self.webhook,
             sealer: Arc::new(sealer),

@@ -7,6 +7,7 @@
 //! A job that waits is sent nothing. Nobody polls: the callback wakes the task, or the user says something, or the
 //! link's time runs out.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agent::{ExecuteError, Run};
@@ -26,6 +27,10 @@ use crate::transcript;
 
 /// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
 const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// How long the task waits for its user, with as many links as that takes: not as long as tasks are kept.
+const CONSENT_PATIENCE: Duration = Duration::from_secs(28 * 24 * 3600);
+/// How many wrong codes may be typed back; with the last of them the code that was shown is void.
+const WRONG_CODES_MAX: usize = 5;
 /// Where the link stands in a status message's metadata.
 pub(crate) const AUTH_URL: &str = "authUrl";
 
@@ -39,15 +44,41 @@ enum Look {
     Refused(&'static str),
     /// Its link is good for nothing any more.
     Stale,
+    /// So many wrong codes were typed back that the right one is void too.
+    Guessed,
 }
+
+/// What the user typed back: a code, and in which message.
+struct Typed {
+    code: SecretString,
+    message: MessageId,
+}
+
+/// What became of a code that was typed back.
+#[derive(PartialEq, Eq)]
+enum Redeemed {
+    /// It was the right one.
+    Yes,
+    /// It was not, or there is none to be redeemed.
+    No,
+    /// It was wrong once too often.
+    Void,
+}
+
+/// How often a wrong code is counted anew where the request changes under us.
+const COUNT_ROUNDS: u32 = 4;
 
 impl Host {
     /// Looks what became of the consents that jobs wait for, and writes it down: those that were given go on.
     pub(crate) async fn look_at_consents(&self, run: &mut Run) -> Result<(), ExecuteError> {
         let task = run.task().clone();
         let now = run.now();
-        let said = transcript::pending_answer(&task).map(Message::text);
-        let typed = said.as_deref().and_then(consent_code::read);
+        let said = transcript::pending_answer(&task);
+        let typed = said.and_then(|message| {
+            let code = consent_code::read(&message.text())?;
+            let message = message.message_id.clone();
+            Some(Typed { code, message })
+        });
         let mut jobs = task.jobs.clone();
         let waiting: Vec<u32> = jobs
             .iter()
@@ -58,6 +89,7 @@ impl Host {
             return Ok(());
         }
         let mut changed = Vec::new();
+        let mut guessed = false;
         for number in waiting {
             let Some(mut job) = jobs.iter().find(|job| job.number == number).cloned() else {
                 continue;
@@ -69,10 +101,12 @@ impl Host {
                     job.attempts = 0;
                     if let Some(protection) = &mut job.protection {
                         protection.consent = None;
+                        protection.granted_at = Some(now);
                     }
                 }
                 Look::Refused(reason) => job.give_up(TaskState::Rejected, reason, now),
-                Look::Stale => {
+                look @ (Look::Stale | Look::Guessed) => {
+                    guessed |= matches!(look, Look::Guessed);
                     self.request_consent(&task, &mut job, Vec::new(), &jobs, now)
                         .await?
                 }
@@ -91,6 +125,9 @@ impl Host {
         if let Some((job, awaited)) = still {
             if said.is_some() {
                 let lead = match typed {
+                    Some(_) if guessed => {
+                        "That code is not right either, so it is void, and so is its link. "
+                    }
                     Some(_) if changed.is_empty() => "That code is not right, or too old. ",
                     _ => "",
                 };
@@ -115,7 +152,7 @@ impl Host {
         &self,
         task: &Task,
         job: &Job,
-        typed: Option<&SecretString>,
+        typed: Option<&Typed>,
         now: Timestamp,
     ) -> Result<Look, StoreError> {
         let (Some(protection), Some(awaited)) = (&job.protection, job.awaited_consent()) else {
@@ -129,8 +166,10 @@ impl Host {
         if status == ConsentStatus::Denied {
             return Ok(Look::Refused("you did not agree to it."));
         }
-        if let (Some(typed), Some(consent)) = (typed, &found) {
-            self.redeem(task, job, consent, typed, now).await?;
+        if let (Some(typed), Some(consent)) = (typed, &found)
+            && self.redeem(task, job, consent, typed, now).await? == Redeemed::Void
+        {
+            return Ok(Look::Guessed);
         }
         let grant = grants.find_grant(grant_key(task, job, protection)).await?;
         match grant {
@@ -143,7 +182,7 @@ impl Host {
         if found.is_some_and(|consent| !consent.is_over(now)) {
             return Ok(Look::Waits);
         }
-        if task.created_at.after(self.patience.token_ttl) <= now {
+        if task.created_at.after(CONSENT_PATIENCE) <= now {
             return Ok(Look::Refused("you did not agree to it in time."));
         }
         Ok(Look::Stale)
@@ -156,22 +195,25 @@ impl Host {
         task: &Task,
         job: &Job,
         consent: &Consent,
-        typed: &SecretString,
+        typed: &Typed,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Redeemed, StoreError> {
         let (Some(protection), Some(hash), Some(sealed)) =
             (&job.protection, &consent.code_hash, &consent.sealed_result)
         else {
-            return Ok(());
+            return Ok(Redeemed::No);
         };
         let own = consent.owner == task.owner && consent.task_id == task.id;
-        if !own || consent.is_over(now) || !consent_code::matches(hash, &consent.id, typed) {
-            return Ok(());
+        if !own || consent.is_over(now) {
+            return Ok(Redeemed::No);
+        }
+        if !consent_code::matches(hash, &consent.id, &typed.code) {
+            return self.count_wrong_code(task, consent, typed).await;
         }
         let key = grant_key(task, job, protection);
         let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed, &binding(key)) else {
             tracing::warn!(task.id = %task.id, "what a consent brought does not open");
-            return Ok(());
+            return Ok(Redeemed::No);
         };
         // First the grant: broken off in between, the same code does the same once more.
         let grants = self.store.grants();
@@ -184,7 +226,46 @@ impl Host {
         };
         grants.update_consent(&task.tenant, &done).await?;
         tracing::info!(task.id = %task.id, provider = %protection.provider, "consent given in another browser");
-        Ok(())
+        Ok(Redeemed::Yes)
+    }
+
+    /// Counts a wrong code, each message once however often its task is looked at. Too many of them end the request:
+    /// whoever guesses does not get far, and whoever mistyped gets another link.
+    async fn count_wrong_code(
+        &self,
+        task: &Task,
+        consent: &Consent,
+        typed: &Typed,
+    ) -> Result<Redeemed, StoreError> {
+        let grants = self.store.grants();
+        let mut known = consent.clone();
+        for _ in 0..COUNT_ROUNDS {
+            if known.code_hash.is_none() || !known.wrong_codes.insert(typed.message.clone()) {
+                return Ok(Redeemed::No);
+            }
+            let void = known.wrong_codes.len() >= WRONG_CODES_MAX;
+            let counted = match void {
+                true => Consent {
+                    status: ConsentStatus::Expired,
+                    sealed: String::new(),
+                    state_hash: None,
+                    code_hash: None,
+                    sealed_result: None,
+                    ..known
+                },
+                false => known,
+            };
+            if grants.update_consent(&task.tenant, &counted).await? {
+                let wrong = counted.wrong_codes.len();
+                tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, wrong, void, "wrong consent code typed back");
+                return Ok(if void { Redeemed::Void } else { Redeemed::No });
+            }
+            match grants.find_consent_request(&task.tenant, &consent.id).await? {
+                Some(found) => known = found,
+                None => break,
+            }
+        }
+        Ok(Redeemed::No)
     }
 
     /// What calls of an agent need; or why it cannot be asked at all.
@@ -202,6 +283,7 @@ impl Host {
             provider: id.clone(),
             scopes: oauth.scopes.clone(),
             consent: None,
+            granted_at: None,
         }))
     }
 
@@ -278,6 +360,7 @@ impl Host {
             status: ConsentStatus::Open,
             code_hash: None,
             sealed_result: None,
+            wrong_codes: BTreeSet::new(),
             created_at: now,
             expires_at: awaited.expires_at,
             version: 1,

@@ -31,7 +31,7 @@ mod transcript;
 use std::sync::Arc;
 
 use agent::{Access, Agent, Wake, WakeDoor, WorkError};
-use auth::{KeyError, Sealer, SigningKey, TrustedIssuer, Verifier};
+use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey, Verifier};
 use axum::Router;
 use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
 use edge::{Front, front};
@@ -55,8 +55,12 @@ pub struct Parts {
     pub issuer: String,
     /// The tenant's session key, which signs those tokens.
     pub key: Arc<SigningKey>,
-    /// Whose tokens it takes.
-    pub trusted: Vec<TrustedIssuer>,
+    /// Whose tokens it takes: the tenant's own sessions', and its authorization server's.
+    pub trusted: Vec<Issuer>,
+    /// The keys of those whose keys are fetched.
+    pub keys: Arc<JwksCache>,
+    /// The tenant's authorization server, where clients from outside get tokens for the host; its card names it.
+    pub sign_in: Option<Url>,
     /// Where it finds agents.
     pub directory: Directory,
     /// Where agents are to send their notifications.
@@ -110,12 +114,12 @@ pub enum BuildError {
 pub fn build(parts: Parts) -> Result<State, BuildError> {
     let agent = Agent {
         name: AgentName::parse("host")?,
-        card: card::card(&parts.tenant, &parts.url),
+        card: card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref()),
         own_tenant: Some(parts.tenant.clone()),
         access: Access::Secured,
         store: parts.store.clone(),
         wake: Arc::clone(&parts.wake),
-        verifier: Verifier::new(parts.url.to_string(), parts.trusted.clone())?,
+        verifier: Verifier::with_issuers(parts.url.to_string(), parts.trusted.clone(), &parts.keys)?,
         sealer: Arc::clone(&parts.sealer),
         outbound: parts.outbound.clone(),
         clock: Arc::clone(&parts.clock),

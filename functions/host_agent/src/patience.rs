@@ -13,7 +13,7 @@ pub struct Patience {
     pub first_look: Duration,
     /// After this long without news the task is `unknown`.
     pub limit: Duration,
-    /// How long after the task's creation an agent's notifications are taken at all.
+    /// How long after a job began an agent's notifications are taken at all.
     pub token_ttl: Duration,
 }
 
@@ -66,7 +66,7 @@ impl Patience {
             || job.awaited_consent().is_some()
             || job.remote().is_some_and(|remote| remote.state.is_interrupted());
         let heard = job.updated_at.max(task.status.at);
-        let limit = heard.after(self.limit).min(task.created_at.after(self.token_ttl));
+        let limit = heard.after(self.limit).min(job.begun_at().after(self.token_ttl));
         (!waits).then_some(limit)
     }
 

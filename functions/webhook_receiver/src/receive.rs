@@ -136,7 +136,10 @@ impl FromRequestParts<Arc<Receiver>> for Addressed {
             .await?
             .ok_or(RouteError::Unauthorized)?;
         let number = token::job_of(&stored.task, token).ok_or(RouteError::Unauthorized)?;
-        if stored.task.created_at.after(receiver.token_ttl) <= now {
+        // A user may take weeks to consent; the agent's time begins then.
+        let begun = stored.task.jobs.iter().find(|job| job.number == number);
+        let begun = begun.map_or(stored.task.created_at, domain::Job::begun_at);
+        if begun.max(stored.task.created_at).after(receiver.token_ttl) <= now {
             tracing::info!(tenant.id = %key.tenant, task.id = %key.id, "notification's token is too old");
             return Err(RouteError::Unauthorized);
         }

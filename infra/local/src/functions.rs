@@ -123,14 +123,21 @@ impl Shared {
         &self,
         own: &Own<'_>,
         registry: &Url,
-        (idp, _): (&Url, &Secrets),
+        (idp, secrets): (&Url, &Secrets),
     ) -> Result<Arc<Agent>, StartError> {
+        let part = "host agent";
+        // Beside the tenants' own sessions, whoever has signed in at the authorization server.
+        let sessions = self.issuers.iter().cloned().map(Issuer::from);
+        let idps = idp_issuer(idp, KeyPlace::Static(secrets.idp.set().public_jwks()));
+        let sign_in = Url::parse(&idp::issuer(idp, own.name)).map_err(StartError::part(part))?;
         let parts = host_agent::Parts {
             tenant: own.name.clone(),
             url: own.endpoints.host_agent.clone(),
             issuer: plain(&own.endpoints.base),
             key: own.secrets.session.clone(),
-            trusted: self.issuers.clone(),
+            trusted: sessions.chain([idps]).collect(),
+            keys: JwksCache::offline(),
+            sign_in: Some(sign_in),
             directory: Directory::registry(self.outbound.clone(), registry.clone()),
             webhook: below(&own.endpoints.base, "/api/webhook/tasks"),
             sealer: self.sealer.clone(),
@@ -145,17 +152,7 @@ impl Shared {
             providers: own.providers(idp),
             settings: lively(),
         };
-        Ok(host_agent::build(parts)
-            .map_err(StartError::part("host agent"))?
-            .agent)
-    }
-
-    pub(crate) fn sweeper(&self) -> task_sweeper::State {
-        task_sweeper::State {
-            store: self.store.clone(),
-            wake: self.wake.clone(),
-            clock: self.clock.clone(),
-        }
+        Ok(host_agent::build(parts).map_err(StartError::part(part))?.agent)
     }
 
     pub(crate) fn webhook_receiver(&self, tenant: &Tenant, host: &AgentName) -> Router {

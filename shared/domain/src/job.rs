@@ -134,6 +134,9 @@ pub struct Protection {
     /// The request for consent that the job waits for. Nothing is sent meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<AwaitedConsent>,
+    /// When the consent that it waited for was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted_at: Option<Timestamp>,
 }
 
 /// A request for consent that a job waits for.
@@ -243,6 +246,16 @@ impl Job {
             sender_keys: Vec::new(),
             heard: Heard::default(),
         }
+    }
+
+    /// When work on it could begin: when its user consented, where it waited for that, and otherwise when it was decided.
+    #[must_use]
+    pub fn begun_at(&self) -> Timestamp {
+        let granted = self
+            .protection
+            .as_ref()
+            .and_then(|protection| protection.granted_at);
+        granted.unwrap_or(self.created_at)
     }
 
     /// The request for consent that the job waits for.

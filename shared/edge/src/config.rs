@@ -12,7 +12,7 @@
 //! | `TENANT_BASE_URL` | host_agent, chat_api | the tenant's base URL, issuer of the tokens made there | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
-//! | `IDP_URL` | horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required |
+//! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
 //! | `AGENT_URL` | horizon_agent, weather_agent | the agent's public URL, audience of tokens for it | required |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
@@ -20,7 +20,7 @@
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
-//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent takes every form of `auth::Issuer` | required |
+//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
 //! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}` | required at oauth_callback; without it agents behind a sign-in are not asked |

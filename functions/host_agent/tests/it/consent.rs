@@ -371,6 +371,14 @@ async fn a_stale_link_is_replaced_when_the_task_is_looked_at_until_it_is_too_lat
     );
 
     world.clock.advance(Duration::from_secs(7 * 24 * 3600));
+    let task = world.wake(task.id).await;
+    assert_ne!(
+        link(&task),
+        second,
+        "a week later it still waits, with a fresh link"
+    );
+
+    world.clock.advance(Duration::from_secs(21 * 24 * 3600));
     let (state, text) = status(&world.wake(task.id).await);
     assert_eq!(state, TaskState::Rejected);
     assert!(text.contains("in time"), "{text}");
@@ -416,6 +424,61 @@ async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
         (used.status, used.code_hash, used.sealed_result),
         (ConsentStatus::Done, None, None)
     );
+    done(&world, &peer, &task).await;
+}
+
+#[tokio::test]
+async fn the_fifth_wrong_code_is_void_together_with_its_link_and_the_task_gets_another() {
+    let (world, peer) = horizon().await;
+    let task = world.ask(ORDER).await;
+    let code = consent_code::random(&SystemEntropy);
+    let sealed = world.sealed(&owner("user-1"), &GOOD);
+    world
+        .change_consent(&task, |consent| {
+            consent.status = ConsentStatus::Started;
+            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
+            consent.sealed_result = Some(sealed);
+        })
+        .await;
+    let first = link(&task);
+    let stored = async || {
+        let id = first.rsplit('/').next().unwrap();
+        let found = world.store.grants().find_consent_request(&acme(), id).await;
+        found.unwrap().unwrap()
+    };
+    for wrong in 1..=4 {
+        world
+            .say("user-1", &format!("w{wrong}"), "BBBB-BBBB", Some(task.id))
+            .await;
+        // Looked at twice: a process that ended before it wrote its answer is run again.
+        world.wake(task.id).await;
+        assert_eq!(link(&world.wake(task.id).await), first, "{wrong}");
+        assert_eq!(stored().await.wrong_codes.len(), wrong);
+    }
+    // What is no code counts for nothing.
+    world.say("user-1", "chat", "is it done?", Some(task.id)).await;
+    assert_eq!(link(&world.wake(task.id).await), first);
+
+    world.say("user-1", "w5", "BBBB-BBBB", Some(task.id)).await;
+    let void = world.wake(task.id).await;
+    assert_eq!(void.status.state, TaskState::AuthRequired, "not lost");
+    assert_ne!(link(&void), first);
+    assert!(status(&void).1.contains("it is void"), "{}", status(&void).1);
+    let old = stored().await;
+    assert_eq!(
+        (old.status, old.code_hash, old.sealed_result),
+        (ConsentStatus::Expired, None, None)
+    );
+    let typed = code.expose_secret();
+    world.say("user-1", "right", typed, Some(task.id)).await;
+    world.wake(task.id).await;
+    assert!(
+        world.granted("user-1").await.is_none(),
+        "the right code of a void link"
+    );
+
+    world.grant("user-1", &GOOD).await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
     done(&world, &peer, &task).await;
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::{Grant, Sealer, SigningKey, TrustedIssuer};
+use auth::{Grant, JwksCache, Sealer, SigningKey, TrustedIssuer};
 use axum::body::Body;
 use domain::{
     AgentName, Clock as _, EventKind, ExposeSecret, ManualClock, Revision, SystemEntropy, Task, TaskId,
@@ -196,7 +196,9 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
                 issuer: ISSUER.to_owned(),
                 tenant: Some(Tenant::parse("acme").unwrap()),
                 keys: vec![key.public_jwk()],
-            }],
+            }.into()],
+            keys: JwksCache::offline(),
+            sign_in: None,
             directory: Directory::registry(outbound.clone(), registry),
             webhook: WEBHOOK.parse().unwrap(),
             sealer: Arc::clone(&sealer),

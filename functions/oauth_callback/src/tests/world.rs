@@ -293,6 +293,7 @@ impl World {
             status: ConsentStatus::Open,
             code_hash: None,
             sealed_result: None,
+            wrong_codes: std::collections::BTreeSet::new(),
             created_at: now,
             expires_at: now.after(Duration::from_secs(3600)),
             version: 1,

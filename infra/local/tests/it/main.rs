@@ -10,5 +10,7 @@
 mod binary;
 mod commands;
 mod http;
+mod sam_env;
 mod system;
+mod tenants;
 mod up;

@@ -1,8 +1,9 @@
 //! Requests for consent that are under way in a browser: their state is good once.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::{AgentName, Owner, TaskId, Tenant, Timestamp};
+use domain::{AgentName, MessageId, Owner, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Grants;
@@ -50,6 +51,9 @@ pub struct Consent {
     pub code_hash: Option<String>,
     /// What came of it, sealed, until the owner has typed the code back.
     pub sealed_result: Option<String>,
+    /// The messages in which a wrong code was typed back.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub wrong_codes: BTreeSet<MessageId>,
     /// Since when.
     pub created_at: Timestamp,
     /// Until when the link is good.

@@ -20,6 +20,7 @@ fn consent(id: &str) -> Consent {
         status: ConsentStatus::Open,
         code_hash: None,
         sealed_result: None,
+        wrong_codes: std::collections::BTreeSet::new(),
         created_at: now(),
         expires_at: later(600),
         version: 1,

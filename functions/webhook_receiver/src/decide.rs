@@ -1,5 +1,7 @@
 //! What news of a job does to its task: a pure rule, asked anew whenever the task changed meanwhile.
 
+use std::time::Duration;
+
 use domain::{
     EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, Revision, Task, TaskState,
     Timestamp,
@@ -13,6 +15,8 @@ pub enum Decision {
     Nothing,
     /// The notification is of another remote task than the one this job is linked to.
     Foreign,
+    /// The job's agent says too much; this long it is not listened to.
+    TooMany(Duration),
     /// This is to be written.
     Write {
         /// The task with the news in it.
@@ -29,11 +33,23 @@ pub enum Decision {
 /// A job that is over or waits for the user is the host's to judge, so the task becomes due; mere progress is shown as
 /// the task's own. Either way the job's record is written first: a job takes news before it is linked, so that a
 /// notification may overtake the acknowledgement of its own send.
+///
+/// `delivery` is what its sender calls the notification, the same with every resend: a piece of an artifact that was
+/// added once is not added again. How much mere progress a job may report is bounded; its end is always heard.
 #[must_use]
-pub fn decide(task: &Task, number: u32, news: Notification, now: Timestamp) -> Decision {
+pub fn decide(
+    task: &Task,
+    number: u32,
+    news: Notification,
+    delivery: Option<&str>,
+    now: Timestamp,
+) -> Decision {
     let Some(known) = task.jobs.iter().find(|job| job.number == number) else {
         return Decision::Nothing;
     };
+    if delivery.is_some_and(|id| known.heard.knows(id)) {
+        return Decision::Nothing;
+    }
     let mut job = known.clone();
     let noted = job.note(news, now);
     let wake = match noted {
@@ -42,6 +58,10 @@ pub fn decide(task: &Task, number: u32, news: Notification, now: Timestamp) -> D
         Noted::Progress => false,
         Noted::Interrupted | Noted::Settled => true,
     };
+    if let Some(wait) = known.heard.too_many(now).filter(|_| noted != Noted::Settled) {
+        return Decision::TooMany(wait);
+    }
+    job.heard.take(delivery, now);
     let status = (!wake).then(|| progress(task, known, &job)).flatten();
     match revised(task, job, status, now) {
         Ok(revision) => Decision::Write {
@@ -97,7 +117,7 @@ fn progress(task: &Task, before: &Job, after: &Job) -> Option<EventKind> {
 
 #[cfg(test)]
 mod tests {
-    use domain::{RemoteTaskId, RemoteUpdate};
+    use domain::{Artifact, Part, RemoteTaskId, RemoteUpdate};
 
     use super::*;
     use crate::testing::{prepared_job, task_with};
@@ -121,12 +141,12 @@ mod tests {
 
     /// Decides, and gives the task after it with what is to happen.
     fn step(task: &Task, number: u32, news: Notification) -> (Task, Option<bool>) {
-        match decide(task, number, news, at(9)) {
+        match decide(task, number, news, None, at(9)) {
             Decision::Write { revision, due, wake } => {
                 assert_eq!(due, if wake { Due::At(at(9)) } else { Due::Keep });
                 (revision.into_task(), Some(wake))
             }
-            Decision::Nothing | Decision::Foreign => (task.clone(), None),
+            Decision::Nothing | Decision::Foreign | Decision::TooMany(_) => (task.clone(), None),
         }
     }
 
@@ -216,13 +236,13 @@ mod tests {
     fn a_finished_task_and_an_unknown_job_take_nothing() {
         let mut task = task_with(vec![prepared_job(0, "a")]);
         assert!(matches!(
-            decide(&task, 7, news(TaskState::Working, ""), at(9)),
+            decide(&task, 7, news(TaskState::Working, ""), None, at(9)),
             Decision::Nothing
         ));
         task.record(EventKind::status(TaskState::Canceled, None), at(2))
             .unwrap();
         assert!(matches!(
-            decide(&task, 0, news(TaskState::Completed, ""), at(9)),
+            decide(&task, 0, news(TaskState::Completed, ""), None, at(9)),
             Decision::Nothing
         ));
     }
@@ -233,6 +253,55 @@ mod tests {
         let (task, _) = step(&task, 0, news(TaskState::Working, "on it"));
         let mut other = news(TaskState::Completed, "done");
         other.remote_task_id = Some(RemoteTaskId::parse("r-2").unwrap());
-        assert!(matches!(decide(&task, 0, other, at(9)), Decision::Foreign));
+        assert!(matches!(decide(&task, 0, other, None, at(9)), Decision::Foreign));
+    }
+
+    #[test]
+    fn a_piece_that_comes_twice_is_added_once() {
+        let piece = || Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
+            update: None,
+            artifacts: vec![(Artifact::new("a", vec![Part::text("x")]), true)],
+            snapshot: false,
+        };
+        let mut task = task_with(vec![prepared_job(0, "a")]);
+        for (delivery, parts) in [
+            (Some("one"), 1),
+            (Some("one"), 1),
+            (Some("two"), 2),
+            (Some("one"), 2),
+            (Some("two"), 2),
+        ] {
+            if let Decision::Write { revision, .. } = decide(&task, 0, piece(), delivery, at(9)) {
+                task = revision.into_task();
+            }
+            assert_eq!(task.jobs[0].artifacts[0].parts.len(), parts, "{delivery:?}");
+        }
+    }
+
+    #[test]
+    fn a_job_that_talks_without_end_is_heard_again_after_a_while_and_its_end_at_once() {
+        let mut task = task_with(vec![prepared_job(0, "a")]);
+        let mut heard = 0;
+        let wait = loop {
+            let told = news(TaskState::Working, &format!("{heard}"));
+            match decide(&task, 0, told, None, at(9)) {
+                Decision::Write { revision, .. } => task = revision.into_task(),
+                Decision::TooMany(wait) => break wait,
+                other => panic!("{other:?}"),
+            }
+            heard += 1;
+        };
+        assert_eq!((heard, wait), (300, Duration::from_secs(60)));
+        let told = || news(TaskState::Working, "later");
+        let later = at(9).after(wait);
+        assert!(matches!(
+            decide(&task, 0, told(), None, later),
+            Decision::Write { .. }
+        ));
+        assert!(matches!(
+            decide(&task, 0, news(TaskState::Completed, "done"), None, at(9)),
+            Decision::Write { wake: true, .. }
+        ));
     }
 }

@@ -1,5 +1,7 @@
 //! What a notification can be refused with: `{"error": code, "message": text}`.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
@@ -17,6 +19,9 @@ pub(crate) enum RouteError {
     Rubbish(String),
     #[error("the notification is of another task than the one it was asked for")]
     Foreign,
+    /// One source, or one job.
+    #[error("too many notifications; send this one again later")]
+    TooMany(Duration),
     #[error("the task changes too fast; send the notification again")]
     Contended,
     #[error("the tables")]
@@ -36,6 +41,14 @@ impl IntoResponse for RouteError {
             }
             Self::Rubbish(_) => answer(StatusCode::BAD_REQUEST, "invalid_notification", &message),
             Self::Foreign => answer(StatusCode::BAD_REQUEST, "foreign_task", &message),
+            Self::TooMany(wait) => {
+                let mut response = answer(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", &message);
+                let seconds = wait.as_millis().div_ceil(1000).max(1);
+                if let Ok(seconds) = HeaderValue::from_str(&seconds.to_string()) {
+                    response.headers_mut().insert(RETRY_AFTER, seconds);
+                }
+                response
+            }
             Self::Contended => later(&message),
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,

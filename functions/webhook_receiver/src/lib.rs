@@ -1,13 +1,19 @@
 //! Takes the push notifications of downstream agents: one endpoint, `POST /api/webhook/tasks`, for one tenant.
 //!
 //! It writes the news into the task and puts a wake on the host's queue, no more: what the news mean is the host's to
-//! decide. 204 where the news are stored or known already, 401 on a missing, wrong or old token, 400 on a body that is
-//! neither a `Task` nor a `StreamResponse` of either protocol generation, 503 where it should come again.
+//! decide. 204 where the news are stored or known already, 401 on a missing, wrong or old token and on a wrong signature,
+//! 400 on a body that is neither a `Task` nor a `StreamResponse` of either protocol generation, 429 where one source or
+//! one job says too much, 503 where it should come again.
+//!
+//! The token is what a sender is known by. Where the job also knows the keys that its agent publishes
+//! (`{agent}/.well-known/jwks.json`), each notification must carry a fitting Ed25519 signature of Standard Webhooks too;
+//! an agent that publishes none is known by its token alone.
 
 mod config;
 mod decide;
 mod error;
 mod receive;
+mod source;
 mod token;
 
 use std::sync::Arc;
@@ -19,6 +25,8 @@ use axum::routing::post;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use edge::Front;
 use store::Store;
+
+use crate::source::Sources;
 
 pub use config::Config;
 pub use decide::{Decision, decide};
@@ -47,6 +55,12 @@ pub struct Receiver {
 /// What the function works with, under the name every function has for it.
 pub type State = Receiver;
 
+/// The function with what this process remembers.
+struct Shared {
+    receiver: Receiver,
+    sources: Sources,
+}
+
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
     let front = Front {
@@ -56,7 +70,10 @@ pub fn router(state: State) -> Router {
     };
     let routes = Router::new()
         .route("/api/webhook/tasks", post(receive::receive))
-        .with_state(Arc::new(state));
+        .with_state(Arc::new(Shared {
+            receiver: state,
+            sources: Sources::default(),
+        }));
     edge::front(routes, front)
 }
 

@@ -7,26 +7,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Wake, wake_or_log};
+use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
-use domain::{ExposeSecret, Notification, Task, TraceParent};
-use http::StatusCode;
+use domain::{ExposeSecret, Notification, Task, Timestamp, TraceParent};
+use edge::Source;
 use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 use store::{Committed, LeaseAfter, TaskKey};
 
-use crate::Receiver;
 use crate::decide::{Decision, decide};
 use crate::error::RouteError;
 use crate::token;
+use crate::{Receiver, Shared};
 
 /// How often a notification is decided anew when the task changes under it.
 const ROUNDS: u32 = 8;
 /// The wait before the second decision; each further one is longer by as much.
 const PAUSE: Duration = Duration::from_millis(15);
 
-pub(crate) async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    match take(&receiver, request).await {
+pub(crate) async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    match take(&shared, request).await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(Refused::Here(error)) => error.into_response(),
         Err(Refused::Body(response)) => response,
@@ -45,18 +47,41 @@ impl<E: Into<RouteError>> From<E> for Refused {
     }
 }
 
-async fn take(receiver: &Arc<Receiver>, request: Request) -> Result<(), Refused> {
+async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
+    let receiver = &shared.receiver;
     let (mut parts, body) = request.into_parts();
+    let source = parts.extensions.get::<Source>().map(|Source(ip)| *ip);
+    if let Some(source) = source {
+        let admitted = shared.sources.admit(source, receiver.clock.now());
+        admitted.map_err(RouteError::TooMany)?;
+    }
     // The token first: what is not from an agent of ours is not even read.
-    let Addressed { mut task, number } = Addressed::from_request_parts(&mut parts, receiver).await?;
+    let addressed = Addressed::from_request_parts(&mut parts, receiver).await;
+    if let (Err(RouteError::Unauthorized), Some(source)) = (&addressed, source) {
+        shared.sources.guessed(source, receiver.clock.now());
+    }
+    let Addressed { mut task, number } = addressed?;
     let trace = parts.extensions.get::<TraceParent>().cloned();
-    let body = Bytes::from_request(Request::from_parts(parts, body), receiver)
+    let headers = parts.headers.clone();
+    let body = Bytes::from_request(Request::from_parts(parts, body), &())
         .await
         .map_err(|rejection| Refused::Body(rejection.into_response()))?;
+    signed(&headers, &body, &task, number, receiver.clock.now())?;
+    let delivery = headers
+        .get(ID_HEADER)
+        .map(|id| auth::token::hash(&String::from_utf8_lossy(id.as_bytes())));
     let news =
         a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
     for round in 1..=ROUNDS {
-        match note(receiver, &task, number, news.clone(), trace.as_ref()).await? {
+        match note(
+            receiver,
+            &task,
+            number,
+            (news.clone(), delivery.as_deref()),
+            trace.as_ref(),
+        )
+        .await?
+        {
             Committed::Yes => return Ok(()),
             Committed::Conflict => {}
         }
@@ -78,16 +103,20 @@ async fn note(
     receiver: &Receiver,
     task: &Task,
     number: u32,
-    news: Notification,
+    (news, delivery): (Notification, Option<&str>),
     trace: Option<&TraceParent>,
 ) -> Result<Committed, RouteError> {
     let told = news.update.as_ref().map(|update| update.state.as_str());
-    let (revision, due, wake) = match decide(task, number, news, receiver.clock.now()) {
+    let (revision, due, wake) = match decide(task, number, news, delivery, receiver.clock.now()) {
         Decision::Nothing => {
             tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification changes nothing");
             return Ok(Committed::Yes);
         }
         Decision::Foreign => return Err(RouteError::Foreign),
+        Decision::TooMany(wait) => {
+            tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, job = number, "too many notifications of one job");
+            return Err(RouteError::TooMany(wait));
+        }
         Decision::Write { revision, due, wake } => (revision, due, wake),
     };
     let committed = receiver
@@ -112,9 +141,29 @@ struct Addressed {
     number: u32,
 }
 
-impl FromRequestParts<Arc<Receiver>> for Addressed {
+/// Where the job knows the keys of its agent, the notification must be signed with one of them.
+fn signed(
+    headers: &HeaderMap,
+    body: &[u8],
+    task: &Task,
+    number: u32,
+    now: Timestamp,
+) -> Result<(), RouteError> {
+    let job = task.jobs.iter().find(|job| job.number == number);
+    let Some(job) = job.filter(|job| !job.sender_keys.is_empty()) else {
+        return Ok(());
+    };
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let told = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER].map(text);
+    webhook::verify(told, body, &job.sender_keys, now).map_err(|reason| {
+        tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, job = number, %reason, "notification's signature is not good");
+        RouteError::Unauthorized
+    })
+}
+
+impl FromRequestParts<Receiver> for Addressed {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, receiver: &Arc<Receiver>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, receiver: &Receiver) -> Result<Self, RouteError> {
         let offered = token::offered(&parts.headers);
         let named = offered
             .iter()

@@ -35,6 +35,9 @@ pub use worker::{WorkError, handle};
 /// The scope that every call of an agent's A2A operations needs.
 pub const TASKS_SCOPE: &str = "tasks";
 
+/// The scope of those who look after a tenant's deliveries of push notifications.
+pub const DELIVERIES_SCOPE: &str = "deliveries";
+
 /// One agent: its card, its executor, and what both work with.
 pub struct Agent {
     /// The agent's name in keys and on queues.

@@ -2,9 +2,11 @@
 //!
 //! A commit marks each configuration of its task due in the same transaction; a wake only makes it quick. What is
 //! still owed is the difference between the task's log and the configuration's cursor: one event goes out as it is,
-//! several collapse into a snapshot of the task. What fails is tried again on a schedule, then parked. A receiver that
-//! does not answer is left in peace, so that the others' deliveries find free workers.
+//! several collapse into a snapshot of the task. What fails is tried again on a schedule, then parked until
+//! there is news or somebody asks for it ([`deliveries`]). A receiver that does not answer is left in peace, so that
+//! the others' deliveries find free workers.
 
+pub(crate) mod deliveries;
 mod schedule;
 
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use domain::{Event, EventKind, MessageId, PushConfigId, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
 use store::{ClaimedPush, Due, PushConfig, Settled, StoreError, TaskKey};
 
-use crate::{Agent, Wake, wake_or_log};
+use crate::{Agent, Wake, measure, wake_or_log};
 
 /// How long one delivery may take before somebody else may try it.
 const CLAIM: Duration = Duration::from_secs(45);
@@ -72,13 +74,28 @@ pub(crate) async fn deliver(
         let owed: Vec<Event> = tasks.events(key, told, 100).await?;
         let Some(last) = owed.last().map(|event| event.seq) else {
             tasks
-                .settle_push(key, config, &holder, Settled { delivered: told, attempts: 0, due: Due::Keep, last_error: None })
+                .settle_push(
+                    key,
+                    config,
+                    &holder,
+                    Settled {
+                        delivered: told,
+                        attempts: 0,
+                        due: Due::Keep,
+                        last_error: None,
+                    },
+                )
                 .await?;
             return Ok(());
         };
         let visible: Vec<Event> = owed
             .into_iter()
-            .filter(|event| !matches!(event.kind, EventKind::Job { .. } | EventKind::Said { .. } | EventKind::Work { .. }))
+            .filter(|event| {
+                !matches!(
+                    event.kind,
+                    EventKind::Job { .. } | EventKind::Said { .. } | EventKind::Work { .. }
+                )
+            })
             .collect();
         let Some(stored) = (if visible.is_empty() {
             None
@@ -86,7 +103,17 @@ pub(crate) async fn deliver(
             tasks.find(key, now).await?
         }) else {
             tasks
-                .settle_push(key, config, &holder, Settled { delivered: last, attempts: 0, due: Due::Keep, last_error: None })
+                .settle_push(
+                    key,
+                    config,
+                    &holder,
+                    Settled {
+                        delivered: last,
+                        attempts: 0,
+                        due: Due::Keep,
+                        last_error: None,
+                    },
+                )
                 .await?;
             continue;
         };
@@ -101,8 +128,19 @@ pub(crate) async fn deliver(
         match send(agent, &stored.task, &visible, key, &claimed.config, id).await {
             Ok(()) => {
                 tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told_now, "push delivered");
+                measure::count("PushesDelivered", agent);
                 if !tasks
-                    .settle_push(key, config, &holder, Settled { delivered: told_now, attempts: 0, due: Due::Keep, last_error: None })
+                    .settle_push(
+                        key,
+                        config,
+                        &holder,
+                        Settled {
+                            delivered: told_now,
+                            attempts: 0,
+                            due: Due::Keep,
+                            last_error: None,
+                        },
+                    )
                     .await?
                 {
                     return Ok(());
@@ -149,9 +187,7 @@ async fn send(
         let Some(sealed) = sealed else { return Ok(None) };
         let plain = agent.sealer.open(sealed, &place);
         let plain = plain.ok().and_then(|plain| String::from_utf8(plain).ok());
-        plain
-            .map(|text| Some(text.into()))
-            .ok_or(NotDelivered::Sealed)
+        plain.map(|text| Some(text.into())).ok_or(NotDelivered::Sealed)
     };
     let delivery = PushDelivery {
         tenant: key.tenant.clone(),
@@ -165,7 +201,12 @@ async fn send(
     };
     agent
         .outbound
-        .push(&delivery, &keys(agent)?, agent.clock.as_ref(), task.trace.as_ref())
+        .push(
+            &delivery,
+            &keys(agent)?,
+            agent.clock.as_ref(),
+            task.trace.as_ref(),
+        )
         .await?;
     Ok(())
 }
@@ -197,12 +238,28 @@ async fn later(
             tenant.id = %key.tenant, task.id = %key.id, attempt = attempts, parked = wait.is_none(), reason,
             "push not delivered"
         );
+        let metric = if wait.is_none() {
+            "PushesParked"
+        } else {
+            "PushesRetried"
+        };
+        measure::count(metric, agent);
     }
     let due = wait.map_or(Due::Never, |wait| Due::At(now.after(wait)));
     agent
         .store
         .tasks()
-        .settle_push(key, config, holder, Settled { delivered: claimed.delivered, attempts, due, last_error: Some(&reason) })
+        .settle_push(
+            key,
+            config,
+            holder,
+            Settled {
+                delivered: claimed.delivered,
+                attempts,
+                due,
+                last_error: Some(&reason),
+            },
+        )
         .await?;
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
         wake_or_log(agent.wake.as_ref(), &Wake::push(key, config.clone(), None), wait).await;

@@ -38,6 +38,7 @@ pub use answer::{Answer, AnswerBody};
 pub use event::EventError;
 pub use front::{BODY_LIMIT, Front, front};
 pub use function::{Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler, answer, serve};
+pub use request::Source;
 
 /// What a function's `main` may fail with: anything that can say what went wrong.
 pub type Error = lambda_runtime::Error;

@@ -26,6 +26,22 @@ pub(crate) enum Form {
     HttpApi,
 }
 
+/// Who called, as the gateway saw it: an extension of the request. No header says it, since a client writes those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source(pub std::net::IpAddr);
+
+/// The request with what the gateway says of its source.
+fn from_source((form, request): Read, source: Option<&str>) -> Read {
+    let source = source.and_then(|text| text.parse().ok()).map(Source);
+    let request = request.map(|mut request| {
+        if let Some(source) = source {
+            request.extensions_mut().insert(source);
+        }
+        request
+    });
+    (form, request)
+}
+
 /// A request as read, or none where it lies outside of the base path.
 pub(crate) type Read = (Form, Option<Request<Body>>);
 
@@ -52,7 +68,9 @@ fn read_rest(event: ApiGatewayProxyRequest, query: &RestQuery, base: &BasePath) 
         }
     }
     let body = body(event.body, event.is_base64_encoded)?;
-    request(Form::Rest, event.http_method, &path, &query, headers, body, base)
+    let source = event.request_context.identity.source_ip;
+    let read = request(Form::Rest, event.http_method, &path, &query, headers, body, base)?;
+    Ok(from_source(read, source.as_deref()))
 }
 
 fn read_http_api(event: ApiGatewayV2httpRequest, base: &BasePath) -> Result<Read, EventError> {
@@ -70,15 +88,9 @@ fn read_http_api(event: ApiGatewayV2httpRequest, base: &BasePath) -> Result<Read
         );
     }
     let body = body(event.body, event.is_base64_encoded)?;
-    request(
-        Form::HttpApi,
-        event.request_context.http.method,
-        path,
-        &query,
-        headers,
-        body,
-        base,
-    )
+    let http = event.request_context.http;
+    let read = request(Form::HttpApi, http.method, path, &query, headers, body, base)?;
+    Ok(from_source(read, http.source_ip.as_deref()))
 }
 
 /// A named stage of an HTTP API is the first part of the raw path; `$default` is not.

@@ -167,7 +167,10 @@ fn rest_request(to: &Endpoint, operation: Operation<'_>) -> Result<(Url, Option<
             query.append_pair("pageSize", &call.page_size.to_string());
             for (name, value) in [
                 ("contextId", call.context_id.clone()),
-                ("historyLength", call.history_length.map(|length| length.to_string())),
+                (
+                    "historyLength",
+                    call.history_length.map(|length| length.to_string()),
+                ),
             ] {
                 query.extend_pairs(value.map(|value| (name, value)));
             }

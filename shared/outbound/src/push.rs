@@ -74,10 +74,7 @@ impl Outbound {
             .admit(&delivery.tenant, &delivery.url, clock.now())
             .map_err(|until| PushError::NotNow { until })?;
         let ended = self.exchange(ask).await;
-        let silent = matches!(
-            ended,
-            Err(CallError::Timeout | CallError::Unreachable { .. })
-        );
+        let silent = matches!(ended, Err(CallError::Timeout | CallError::Unreachable { .. }));
         trial.ended(!silent, clock.now());
         Ok(ended?.success().map(drop)?)
     }

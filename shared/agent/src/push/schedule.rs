@@ -43,10 +43,7 @@ mod tests {
                 .map(|wait| wait.as_secs())
                 .collect()
         };
-        assert_eq!(
-            waits(&Always(0)),
-            [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]
-        );
+        assert_eq!(waits(&Always(0)), [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]);
         assert_eq!(
             waits(&Always(255)),
             [4, 240, 1_440, 5_760, 14_400, 28_800, 28_800]

@@ -55,6 +55,11 @@ pub(super) fn needed_scope(agent: &Agent) -> String {
 }
 
 fn refuse(agent: &Agent, refusal: Refusal) -> Refused {
+    refuse_for(agent, refusal, &needed_scope(agent))
+}
+
+/// The refusal of a call that needs another scope than the agent's operations do.
+pub(crate) fn refuse_for(agent: &Agent, refusal: Refusal, scope: &str) -> Refused {
     if refusal == Refusal::WrongTenant {
         // Somebody holds a good token and brings it where it does not belong: a mistake in a deployment, or worse.
         let own = agent.own_tenant.as_ref().map_or("", domain::Tenant::as_str);
@@ -63,7 +68,7 @@ fn refuse(agent: &Agent, refusal: Refusal) -> Refused {
         tracing::info!(agent = %agent.name, reason = %refusal, "call refused");
     }
     let metadata = resource::resource_metadata_url(agent);
-    let challenge = refusal.challenge(metadata.as_deref(), &needed_scope(agent));
+    let challenge = refusal.challenge(metadata.as_deref(), scope);
     Refused { refusal, challenge }
 }
 

@@ -1,6 +1,6 @@
 //! Taking calls: both generations, JSON-RPC at the agent's URL and REST below it, onto one set of operations.
 
-mod caller;
+pub(crate) mod caller;
 mod cancel;
 mod card;
 mod find;
@@ -34,6 +34,7 @@ pub fn router(agent: Arc<Agent>) -> Router {
             resource::RESOURCE_METADATA,
             get(resource::resource_metadata),
         )
+        .merge(crate::push::deliveries::routes())
         .route("/", post(jsonrpc::endpoint))
         .route("/jsonrpc", post(jsonrpc::endpoint))
         .merge(rest::routes(Generation::V1_0))

@@ -81,7 +81,10 @@ struct Rebinding {
 #[async_trait]
 impl Lookup for Rebinding {
     async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
-        let asked = self.asked.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
+        let asked = self
+            .asked
+            .fetch_add(1, Ordering::SeqCst)
+            .min(self.answers.len() - 1);
         Ok(self.answers[asked].iter().map(|ip| ip.parse().unwrap()).collect())
     }
 }

@@ -35,5 +35,9 @@ async fn keys_are_fetched_once_an_hour_and_an_agent_without_any_is_asked_no_ofte
     assert_eq!(server.received_requests().await.unwrap().len(), 3);
     let gone = Url::parse("http://127.0.0.1:1/a").unwrap();
     assert!(keys.of(&gone, now).await.is_empty());
-    assert!(keys.of(&Url::parse("https://10.0.0.1/a").unwrap(), now).await.is_empty());
+    assert!(
+        keys.of(&Url::parse("https://10.0.0.1/a").unwrap(), now)
+            .await
+            .is_empty()
+    );
 }

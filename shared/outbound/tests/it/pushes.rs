@@ -100,7 +100,13 @@ async fn a_push_is_signed_for_its_moment_with_the_senders_key_and_the_receivers_
         body: &request.body,
     };
     let by_secret = auth::webhook::hmac_signature(&secret.into(), &message);
-    assert!(signatures.as_deref().unwrap().split(' ').any(|one| one == by_secret));
+    assert!(
+        signatures
+            .as_deref()
+            .unwrap()
+            .split(' ')
+            .any(|one| one == by_secret)
+    );
     let published = published_keys(&json!({"keys": keys.public_jwks()}));
     let checked = verify(
         [id.as_deref(), at.as_deref(), signatures.as_deref()],
@@ -110,7 +116,10 @@ async fn a_push_is_signed_for_its_moment_with_the_senders_key_and_the_receivers_
     );
     assert_eq!(checked, Ok(()));
     let sent = format!("{:?}", request.headers);
-    assert!(!sent.contains(secret), "a secret of Standard Webhooks never travels");
+    assert!(
+        !sent.contains(secret),
+        "a secret of Standard Webhooks never travels"
+    );
     assert_eq!(header(&request, "authorization"), None);
 }
 

@@ -56,6 +56,15 @@ async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredA
             });
         }
     };
+    let (card, signature) = match crate::signature::check(state, &agent.card_url, card).await {
+        Ok(checked) => checked,
+        Err(reason) => {
+            return Ok(RegisteredAgent {
+                health: unwell(reason),
+                ..agent
+            });
+        }
+    };
     let types = declared(state).await?;
     let added = added_tags(&agent.card, &agent.skills);
     let terms = Terms {
@@ -68,6 +77,7 @@ async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredA
             card,
             skills,
             health: healthy(now),
+            signature,
             ..agent
         },
         Err(reasons) => RegisteredAgent {

@@ -4,6 +4,9 @@
 //! fits what its type was declared as: a *global* type serves every tenant and carries no `tenant_id:` tag, a
 //! *tenant* type carries the tag of the one tenant it belongs to. A refused card is told every reason at once.
 //!
+//! A card's signatures (A2A 1.0, 8.4) are checked against keys of its own host: a bad one is refused, and each agent shows
+//! whether its card's is `good`, `absent` or could not be checked (`unchecked`).
+//!
 //! **Who sees what.** A tenant's token sees global agents and its own tenant's; every other agent does not exist
 //! for it, on every route. The platform's token names the tenant it asks for with `?tenant=`.
 //!
@@ -30,6 +33,7 @@ mod list_types;
 mod register_agent;
 mod remove_agent;
 mod rules;
+mod signature;
 mod view;
 
 use std::sync::Arc;

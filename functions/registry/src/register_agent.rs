@@ -64,6 +64,9 @@ pub(crate) async fn register(
         .card(&card_url)
         .await
         .map_err(|fault| RouteError::Card(vec![fetch_reason(&fault)]))?;
+    let (card, signature) = crate::signature::check(&state, &card_url, card)
+        .await
+        .map_err(|reason| RouteError::Card(vec![reason]))?;
     let types = declared(&state).await?;
     let terms = Terms {
         tenant: tenant.as_ref(),
@@ -85,6 +88,7 @@ pub(crate) async fn register(
         skills,
         registered_at: known.map_or(now, |known| known.registered_at),
         health: healthy(now),
+        signature,
     };
     put(cards, &agent).await?;
     Ok((status, Json(agent.into())))

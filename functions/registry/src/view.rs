@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{AgentType, Tag, Timestamp, TypeScope};
 use serde::Serialize;
 use serde_json::Value;
-use store::RegisteredAgent;
+use store::{CardSignature, RegisteredAgent};
 
 /// A registered agent, as its readers see it.
 #[derive(Serialize)]
@@ -17,6 +17,8 @@ pub(crate) struct AgentView {
     /// As fetched, with the tags given at registration in each skill that got them.
     card: Value,
     health: HealthView,
+    /// What the signatures of the card as fetched said.
+    signature: CardSignature,
     registered_at: Timestamp,
 }
 
@@ -40,6 +42,7 @@ impl From<RegisteredAgent> for AgentView {
                 checked_at: agent.health.checked_at,
                 reason: agent.health.reason,
             },
+            signature: agent.signature,
             registered_at: agent.registered_at,
         }
     }

@@ -2,13 +2,15 @@
 
 mod oauth;
 mod read;
+mod sign;
 mod write;
 
 use domain::{Endpoint, Tag};
 use url::Url;
 
 pub use read::parse;
-pub use write::encode;
+pub use sign::{CardSignature, Signature, Verdict, etag, matches, sign, signatures, verify};
+pub use write::{document, encode};
 
 /// What one of our agents publishes of itself.
 #[derive(Debug, Clone, PartialEq)]

@@ -41,6 +41,28 @@ pub struct RegisteredAgent {
     pub registered_at: Timestamp,
     /// How it was at the last look.
     pub health: Health,
+    /// What its card's signatures said when it was taken over.
+    #[serde(default)]
+    pub signature: CardSignature,
+}
+
+/// What the signatures of a card said. A card with a bad one is not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum CardSignature {
+    /// There is none.
+    #[default]
+    Absent,
+    /// A good one.
+    Good {
+        /// The name of its key.
+        kid: String,
+    },
+    /// None that could be checked.
+    Unchecked {
+        /// Why not.
+        reason: String,
+    },
 }
 
 impl RegisteredAgent {

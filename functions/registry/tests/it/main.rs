@@ -9,5 +9,6 @@
 mod fixture;
 mod registration;
 mod rubbish;
+mod signatures;
 mod tokens;
 mod visibility;

@@ -7,6 +7,7 @@ use domain::Generation;
 use serde_json::{Map, Value, json};
 
 use super::{Bearer, Card, OAuth, Skill};
+use crate::A2aError;
 
 /// The bindings an agent is called by, by preference.
 const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
@@ -25,6 +26,20 @@ pub fn encode(card: &Card, generation: Generation) -> Value {
         merge(document.entry(name).or_insert(Value::Null), value);
     }
     Value::Object(document)
+}
+
+/// The card that a request for it gets: of the version that it names, or of both generations in one where it names none.
+///
+/// # Errors
+/// [`A2aError::VersionNotSupported`] where it names a version that is not known.
+pub fn document(card: &Card, asked: Option<&str>) -> Result<Value, A2aError> {
+    let Some(asked) = asked.filter(|text| !text.trim().is_empty()) else {
+        return Ok(encode(card, Generation::V1_0));
+    };
+    Ok(match crate::generation(Some(asked))? {
+        Generation::V1_0 => serde_json::to_value(official(card)).unwrap_or_default(),
+        Generation::V0_3 => encode(card, Generation::V0_3),
+    })
 }
 
 fn official(card: &Card) -> wire::AgentCard {

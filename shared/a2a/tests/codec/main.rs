@@ -1,5 +1,6 @@
 //! The codec from outside: what clients see (snapshots), what comes back unchanged (properties), what others really
-//! write (golden), and what is refused (refusals).
+//! write (golden), what is refused (refusals), each operation both ways (operations), what the official types make of it
+//! (oracle), and signed cards (signatures).
 
 #![expect(
     clippy::unwrap_used,
@@ -8,7 +9,10 @@
 )]
 
 mod golden;
+mod operations;
+mod oracle;
 mod properties;
 mod refusals;
 mod samples;
+mod signatures;
 mod snapshots;

@@ -27,13 +27,31 @@ fn read_everything(bytes: &[u8]) {
             );
         }
     }
+    let id = || "t".to_owned();
+    let text = String::from_utf8_lossy(bytes);
+    for generation in GENERATIONS {
+        let _ = rest::parse_push(id(), bytes, generation);
+        let _ = rest::parse_list(Some(&text), generation);
+        let _ = rest::parse_get(id(), Some(&text), generation);
+        for transport in [Transport::JsonRpc, Transport::Rest] {
+            let _ = decode::stream_item(&text, generation, transport);
+        }
+    }
+    let _ = rest::parse_cancel(id(), bytes);
+    let _ = rest::parse_list_push(id(), Some(&text));
+    let _ = rest::parse_delete_push(id(), id(), Some(&text));
+    let _ = a2a::extensions([&*text]);
+    let _ = a2a::asked_version(Some(&text), Some(&text));
     if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
         let _ = card::parse(&value);
+        let _ = card::etag(&value);
+        let _ = card::verify(&value, |_, _| card::Verdict::Bad(String::new()));
         let _ = rest::read_failure(&value);
         let _ = jsonrpc::answer(value.clone());
         for generation in GENERATIONS {
             let _ = decode::send_result(&value, generation);
             let _ = decode::task(&value, generation);
+            let _ = decode::list(&value, generation);
         }
     }
 }
@@ -97,6 +115,10 @@ proptest! {
         read_everything(json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": value}).to_string().as_bytes());
         read_everything(json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": value}).to_string().as_bytes());
         read_everything(json!({"message": {"messageId": "m", "role": "user", "parts": [value]}}).to_string().as_bytes());
+        for method in ["ListTasks", "CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", "CancelTask"] {
+            read_everything(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": value}).to_string().as_bytes());
+        }
+        read_everything(json!({"tasks": [value], "signatures": [value]}).to_string().as_bytes());
         read_everything(json!({"task": {"id": "t", "status": value, "artifacts": [value]}}).to_string().as_bytes());
     }
 

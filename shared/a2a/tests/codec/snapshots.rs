@@ -77,36 +77,7 @@ fn requests_of_our_client() {
 
 #[test]
 fn the_card() {
-    let card = Card {
-        name: "Weather".into(),
-        description: "Forecasts for any place".into(),
-        version: "1.2.0".into(),
-        url: Url::parse("https://agents.example/a/weather").unwrap(),
-        documentation_url: Some(Url::parse("https://docs.example/weather").unwrap()),
-        provider: Some(Provider {
-            organization: "Switchyard".into(),
-            url: Url::parse("https://switchyard.example/").unwrap(),
-        }),
-        skills: vec![Skill {
-            id: "forecast".into(),
-            name: "Forecast".into(),
-            description: "Rain, wind and temperature".into(),
-            tags: vec!["type:weather".into()],
-            examples: vec!["Will it rain in Oslo tomorrow?".into()],
-            output_modes: vec!["text/plain".into(), "application/json".into()],
-            ..Skill::default()
-        }],
-        default_input_modes: vec!["text/plain".into()],
-        default_output_modes: vec!["text/plain".into()],
-        streaming: false,
-        push_notifications: true,
-        extended: false,
-        secured: Some(Bearer {
-            description: Some("A token of the tenant's users".into()),
-            scopes: vec!["tasks".into()],
-            oauth: None,
-        }),
-    };
+    let card = open_card();
     let both = card::encode(&card, V1);
     assert_json_snapshot!("card", both);
     assert_json_snapshot!("card_0_3_alone", card::encode(&card, V03));
@@ -138,35 +109,8 @@ fn the_card() {
 /// What a card says of its authorization server is read back by clients of either generation.
 #[test]
 fn the_card_of_an_agent_behind_oauth() {
-    let url = |path: &str| Url::parse(&format!("https://idp.example/acme/{path}")).unwrap();
-    let card = Card {
-        name: "Horizon".into(),
-        description: "Orders".into(),
-        version: "1.0.0".into(),
-        url: Url::parse("https://agents.example/a/horizon").unwrap(),
-        documentation_url: None,
-        provider: None,
-        skills: Vec::new(),
-        default_input_modes: vec!["text/plain".into()],
-        default_output_modes: vec!["text/plain".into()],
-        streaming: false,
-        push_notifications: true,
-        extended: false,
-        secured: Some(Bearer {
-            description: Some("A user's token".into()),
-            scopes: vec!["tasks".into(), "orders:read".into()],
-            oauth: Some(OAuth {
-                issuer: "https://idp.example/acme".into(),
-                authorization_url: url("authorize"),
-                token_url: url("token"),
-                metadata_url: url(".well-known/oauth-authorization-server"),
-                scopes: vec![
-                    ("tasks".into(), "Give it tasks".into()),
-                    ("orders:read".into(), "See orders".into()),
-                ],
-            }),
-        }),
-    };
+    let url = idp;
+    let card = secured_card();
     let both = card::encode(&card, V1);
     assert_json_snapshot!("card_oauth", {
         let mut shown = both.clone();
@@ -237,4 +181,75 @@ fn errors() {
         table.push(row);
     }
     assert_json_snapshot!("errors", table);
+}
+
+/// A card with a bearer token and everything else that needs no authorization server.
+pub(crate) fn open_card() -> Card {
+    Card {
+        name: "Weather".into(),
+        description: "Forecasts for any place".into(),
+        version: "1.2.0".into(),
+        url: Url::parse("https://agents.example/a/weather").unwrap(),
+        documentation_url: Some(Url::parse("https://docs.example/weather").unwrap()),
+        provider: Some(Provider {
+            organization: "Switchyard".into(),
+            url: Url::parse("https://switchyard.example/").unwrap(),
+        }),
+        skills: vec![Skill {
+            id: "forecast".into(),
+            name: "Forecast".into(),
+            description: "Rain, wind and temperature".into(),
+            tags: vec!["type:weather".into()],
+            examples: vec!["Will it rain in Oslo tomorrow?".into()],
+            output_modes: vec!["text/plain".into(), "application/json".into()],
+            ..Skill::default()
+        }],
+        default_input_modes: vec!["text/plain".into()],
+        default_output_modes: vec!["text/plain".into()],
+        streaming: false,
+        push_notifications: true,
+        extended: false,
+        secured: Some(Bearer {
+            description: Some("A token of the tenant's users".into()),
+            scopes: vec!["tasks".into()],
+            oauth: None,
+        }),
+    }
+}
+
+fn idp(path: &str) -> Url {
+    Url::parse(&format!("https://idp.example/acme/{path}")).unwrap()
+}
+
+/// A card behind OAuth.
+pub(crate) fn secured_card() -> Card {
+    let url = idp;
+    Card {
+        name: "Horizon".into(),
+        description: "Orders".into(),
+        version: "1.0.0".into(),
+        url: Url::parse("https://agents.example/a/horizon").unwrap(),
+        documentation_url: None,
+        provider: None,
+        skills: Vec::new(),
+        default_input_modes: vec!["text/plain".into()],
+        default_output_modes: vec!["text/plain".into()],
+        streaming: false,
+        push_notifications: true,
+        extended: false,
+        secured: Some(Bearer {
+            description: Some("A user's token".into()),
+            scopes: vec!["tasks".into(), "orders:read".into()],
+            oauth: Some(OAuth {
+                issuer: "https://idp.example/acme".into(),
+                authorization_url: url("authorize"),
+                token_url: url("token"),
+                metadata_url: url(".well-known/oauth-authorization-server"),
+                scopes: vec![
+                    ("tasks".into(), "Give it tasks".into()),
+                    ("orders:read".into(), "See orders".into()),
+                ],
+            }),
+        }),
+    }
 }

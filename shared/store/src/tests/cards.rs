@@ -4,7 +4,9 @@ use domain::{AgentId, AgentType, Tag, TypeScope};
 use serde_json::json;
 
 use super::*;
-use crate::{Declared, Health, Put, RegisteredAgent, StoreError, Visibility, counted, testing};
+use crate::{
+    CardSignature, Declared, Health, Put, RegisteredAgent, StoreError, Visibility, counted, testing,
+};
 
 fn tag(text: &str) -> Tag {
     Tag::parse(text).unwrap()
@@ -26,6 +28,7 @@ fn registered(tenant_name: Option<&str>, url: &str, tags: &[&str]) -> Registered
             checked_at: now(),
             reason: None,
         },
+        signature: CardSignature::Good { kid: "k".into() },
     }
 }
 

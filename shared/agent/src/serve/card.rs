@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use a2a::card::CardSignature;
 use a2a::{A2aError, Generation};
+use auth::KeyError;
+use auth::card_signature::CardKeys;
+use auth::webhook::SenderKeys;
+use axum::Json;
 use axum::body::Bytes;
-use axum::extract::Extension;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::extract::{Extension, RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use domain::Caller;
@@ -18,14 +23,17 @@ use crate::Agent;
 
 /// How long a cache may keep a card without asking.
 const CACHE: &str = "public, max-age=60";
-/// The card depends on who asks in which version.
-const VARY: HeaderName = HeaderName::from_static("vary");
+/// The same for keys, which change seldom; a new one is there before it signs anything.
+const KEYS_CACHE: &str = "public, max-age=300";
 
-/// The card as it is published, written once.
+/// Where the agent's public keys stand, below its URL.
+pub(crate) const JWKS: &str = "/.well-known/jwks.json";
+
+/// The card as it is published, written and signed once.
 pub(crate) struct Published {
-    /// For clients of both generations.
+    /// For clients of both generations, who do not say which is theirs.
     both: Document,
-    /// For clients that say that they are of 0.3.
+    new: Document,
     old: Document,
     /// When this process first had it, in whole seconds: nothing knows better, and it never lies ahead.
     since: i64,
@@ -37,42 +45,88 @@ struct Document {
 }
 
 impl Published {
-    /// Writes the card.
+    /// Writes and signs the card.
     pub(crate) fn of(agent: &Agent) -> Self {
-        let document = |generation| {
-            let body = written(&agent.card, generation).to_string();
+        let document = |asked| {
+            let card = written(agent, &agent.card, asked);
             Document {
-                etag: format!("\"{}\"", auth::token::hash(&body)),
-                body: body.into(),
+                etag: a2a::card::etag(&card),
+                body: card.to_string().into(),
             }
         };
         Self {
-            both: document(Generation::V1_0),
-            old: document(Generation::V0_3),
+            both: document(None),
+            new: document(Some(Generation::V1_0)),
+            old: document(Some(Generation::V0_3)),
             since: agent.clock.now().seconds(),
         }
     }
 }
 
-/// A card as a document.
-fn written(card: &a2a::card::Card, generation: Generation) -> Value {
-    a2a::card::encode(card, generation)
+/// A card as a document of a generation, or of both, signed with the agent's key.
+fn written(agent: &Agent, card: &a2a::card::Card, asked: Option<Generation>) -> Value {
+    // A generation that there is has a document.
+    let mut document = a2a::card::document(card, asked.map(a2a::version)).unwrap_or_default();
+    let signed = keys(agent).and_then(|keys| {
+        let published = below(agent, JWKS);
+        a2a::card::sign(&mut document, |payload| {
+            let signed = keys.sign(payload, Some(&published))?;
+            Ok::<_, KeyError>(CardSignature {
+                protected: signed.protected,
+                signature: signed.signature,
+            })
+        })
+    });
+    if let Err(error) = signed {
+        tracing::error!(agent = %agent.name, error = %error, "the card goes out unsigned");
+    }
+    document
+}
+
+fn keys(agent: &Agent) -> Result<CardKeys, KeyError> {
+    CardKeys::of(&agent.sealer, agent.card.url.as_str())
+}
+
+/// An address below the agent's URL.
+fn below(agent: &Agent, path: &str) -> String {
+    format!("{}{path}", agent.card.url.as_str().trim_end_matches('/'))
+}
+
+/// `GET /.well-known/jwks.json`: what the agent's signatures are checked with, those of its card and those of its
+/// notifications.
+pub(crate) async fn jwks(State(agent): State<Arc<Agent>>) -> Response {
+    let of_cards = keys(&agent).map(|keys| keys.public_jwks());
+    let of_pushes = SenderKeys::of(&agent.sealer, agent.card.url.as_str()).map(|keys| keys.public_jwks());
+    let mut published = Vec::new();
+    for keys in [of_cards, of_pushes] {
+        match keys {
+            Ok(keys) => published.extend(keys),
+            Err(error) => tracing::error!(agent = %agent.name, error = %error, "keys cannot be published"),
+        }
+    }
+    let document = serde_json::json!({ "keys": published });
+    ([(header::CACHE_CONTROL, KEYS_CACHE)], Json(document)).into_response()
 }
 
 /// `GET /.well-known/agent-card.json`.
-pub(crate) async fn public(Extension(published): Extension<Arc<Published>>, headers: HeaderMap) -> Response {
-    let version = headers::version(&headers, None);
-    let document = match a2a::generation(version.as_deref()) {
-        Ok(Generation::V0_3) if version.is_some() => &published.old,
-        // Whoever looks for the versions we speak has to see the card first.
-        _ => &published.both,
+pub(crate) async fn public(
+    Extension(published): Extension<Arc<Published>>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let asked = headers::version(&headers, query.as_deref());
+    let document = match asked.map(|asked| a2a::generation(Some(&asked))) {
+        Some(Ok(Generation::V0_3)) => &published.old,
+        Some(Ok(Generation::V1_0)) => &published.new,
+        // Whoever looks for the versions that are spoken here has to see the card first.
+        Some(Err(_)) | None => &published.both,
     };
     let modified = http_date(published.since);
     let caching = [
         (header::CACHE_CONTROL, CACHE),
         (header::ETAG, document.etag.as_str()),
         (header::LAST_MODIFIED, modified.as_str()),
-        (VARY, a2a::VERSION_HEADER),
+        (header::VARY, a2a::VERSION_HEADER),
     ];
     if is_known(&headers, document, published.since) {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
@@ -83,15 +137,12 @@ pub(crate) async fn public(Extension(published): Extension<Arc<Published>>, head
 
 /// Whether the client has this very document already (RFC 9110, 13.1): the tag counts, and the time only without one.
 fn is_known(headers: &HeaderMap, document: &Document, since: i64) -> bool {
-    let mut tags = headers
-        .get_all(header::IF_NONE_MATCH)
-        .into_iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|told| told.split(','))
-        .map(str::trim)
-        .peekable();
+    let mut tags = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
     if tags.peek().is_some() {
-        return tags.any(|tag| tag == "*" || tag.trim_start_matches("W/") == document.etag);
+        return tags.any(|told| {
+            told.to_str()
+                .is_ok_and(|told| a2a::card::matches(told, &document.etag))
+        });
     }
     headers
         .get(header::IF_MODIFIED_SINCE)
@@ -112,7 +163,7 @@ pub(crate) fn extended(agent: &Agent, caller: &Caller, generation: Generation) -
     }
     let card = agent.executor.extended_card(caller, &agent.card);
     let card = card.ok_or(A2aError::ExtendedCardNotConfigured)?;
-    Ok(written(&card, generation))
+    Ok(written(agent, &card, Some(generation)))
 }
 
 #[cfg(test)]
@@ -134,7 +185,6 @@ mod tests {
             (header::IF_NONE_MATCH, "\"x\", W/\"abc\"", true),
             (header::IF_NONE_MATCH, "*", true),
             (header::IF_NONE_MATCH, "\"ab\"", false),
-            (header::IF_NONE_MATCH, "abc", false),
             (header::IF_MODIFIED_SINCE, "Sun, 06 Nov 1994 08:49:37 GMT", true),
             (header::IF_MODIFIED_SINCE, "Sun, 06 Nov 1994 08:49:36 GMT", false),
             (header::IF_MODIFIED_SINCE, "yesterday", false),

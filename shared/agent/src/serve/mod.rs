@@ -6,6 +6,7 @@ mod card;
 mod find;
 mod headers;
 mod jsonrpc;
+mod list;
 mod operation;
 mod push_configs;
 mod refresh;
@@ -34,6 +35,7 @@ pub fn router(agent: Arc<Agent>) -> Router {
             resource::RESOURCE_METADATA,
             get(resource::resource_metadata),
         )
+        .route(card::JWKS, get(card::jwks))
         .merge(crate::push::deliveries::routes())
         .route("/", post(jsonrpc::endpoint))
         .route("/jsonrpc", post(jsonrpc::endpoint))

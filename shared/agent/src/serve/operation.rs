@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use a2a::{A2aError, Call};
+use a2a::{A2aError, Call, ListCall, ShownPush};
 use domain::{Generation, Task};
 use serde_json::Value;
+use store::TaskPage;
 
 use super::caller::{Called, Refused};
 use super::stream::Live;
-use super::{cancel, card, find, send, stream};
+use super::{cancel, card, find, list, push_configs, send, stream};
 use crate::Agent;
 
 /// A call's surroundings: who calls, and how.
@@ -27,6 +28,14 @@ pub(crate) enum Done {
     Sent(Box<Task>, Option<u32>),
     /// A task, with so much of its history.
     Task(Box<Task>, Option<u32>),
+    /// A page of tasks.
+    Page(TaskPage, ListCall),
+    /// A push configuration of the task of that id.
+    Push(String, ShownPush),
+    /// A page of them, and where the next begins.
+    Pushes(String, Vec<ShownPush>, Option<String>),
+    /// A push configuration is gone.
+    Deleted,
     /// A card.
     Card(Value),
     /// What happens to a task from now on.
@@ -76,6 +85,10 @@ pub(crate) async fn perform(ask: Ask, call: Call) -> Result<Done, Failed> {
             let task = find::owned(&agent, &caller, &id).await?.task;
             Done::Task(Box::new(task), history_length)
         }
+        Call::List(call) => {
+            let page = list::list(&agent, &caller, &call).await?;
+            Done::Page(page, call)
+        }
         Call::Cancel { id, .. } => {
             let task = cancel::cancel(&agent, &caller, &id).await?;
             Done::Task(Box::new(task), None)
@@ -85,13 +98,30 @@ pub(crate) async fn perform(ask: Ask, call: Call) -> Result<Done, Failed> {
             let live = stream::of_subscription(&agent, task, generation, last_event)?;
             Done::Stream(Box::new(live))
         }
-        Call::List(_)
-        | Call::CreatePush { .. }
-        | Call::GetPush { .. }
-        | Call::ListPush { .. }
-        | Call::DeletePush { .. } => {
-            let reason = "this operation is not supported".to_owned();
-            return Err(A2aError::UnsupportedOperation(reason).into());
+        Call::CreatePush { task_id, target, .. } => {
+            let shown = push_configs::create(&agent, &caller, &task_id, target, generation).await?;
+            Done::Push(task_id, shown)
+        }
+        Call::GetPush { task_id, id, .. } => {
+            let shown = push_configs::get(&agent, &caller, &task_id, id.as_deref()).await?;
+            Done::Push(task_id, shown)
+        }
+        Call::ListPush {
+            task_id,
+            page_size,
+            page_token,
+            ..
+        } => {
+            let page = push_configs::Page {
+                size: page_size,
+                token: page_token,
+            };
+            let (shown, next) = push_configs::list(&agent, &caller, &task_id, page).await?;
+            Done::Pushes(task_id, shown, next)
+        }
+        Call::DeletePush { task_id, id, .. } => {
+            push_configs::delete(&agent, &caller, &task_id, &id).await?;
+            Done::Deleted
         }
         Call::ExtendedCard { .. } => Done::Card(card::extended(&agent, &caller, generation)?),
     })

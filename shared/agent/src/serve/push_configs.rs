@@ -1,10 +1,114 @@
 //! Push configurations of a task: made, shown, taken away. Their secrets are sealed and never shown again.
 
-use a2a::{A2aError, PushTarget};
-use domain::{ExposeSecret, Generation, PushConfigId, SecretString};
-use store::{PushConfig, TaskKey};
+use std::sync::Arc;
 
+use a2a::{A2aError, PushTarget, ShownPush};
+use domain::{Caller, ExposeSecret, Generation, PushConfigId, SecretString};
+use store::{PushConfig, PutPush, TaskKey};
+
+use super::find::{failed, owned};
 use crate::{Agent, push};
+
+/// Which configurations of a task are wanted.
+pub(crate) struct Page {
+    pub(crate) size: Option<u32>,
+    pub(crate) token: Option<String>,
+}
+
+/// Adds a configuration, or replaces the one of the same id. It is told what happens from now on.
+pub(crate) async fn create(
+    agent: &Arc<Agent>,
+    caller: &Caller,
+    task_id: &str,
+    target: PushTarget,
+    generation: Generation,
+) -> Result<ShownPush, A2aError> {
+    let task = owned(agent, caller, task_id).await?.task;
+    let key = TaskKey::from(&task);
+    let config = sealed(agent, &key, target, generation)?;
+    put(agent, &key, &config, task.rev).await?;
+    Ok(shown(config))
+}
+
+/// A configuration; without an id, which only A2A 0.3 has, the first.
+pub(crate) async fn get(
+    agent: &Agent,
+    caller: &Caller,
+    task_id: &str,
+    id: Option<&str>,
+) -> Result<ShownPush, A2aError> {
+    let key = TaskKey::from(&owned(agent, caller, task_id).await?.task);
+    let tasks = agent.store.tasks();
+    let found = match id.map(PushConfigId::parse) {
+        Some(Ok(id)) => tasks.find_push(&key, &id).await.map_err(failed)?,
+        Some(Err(_)) => None,
+        None => tasks.list_pushes(&key).await.map_err(failed)?.into_iter().next(),
+    };
+    found.map(shown).ok_or(A2aError::TaskNotFound)
+}
+
+/// A page of a task's configurations, by id; and where the next one begins.
+pub(crate) async fn list(
+    agent: &Agent,
+    caller: &Caller,
+    task_id: &str,
+    page: Page,
+) -> Result<(Vec<ShownPush>, Option<String>), A2aError> {
+    let key = TaskKey::from(&owned(agent, caller, task_id).await?.task);
+    let mut configs = agent.store.tasks().list_pushes(&key).await.map_err(failed)?;
+    configs.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    if let Some(token) = page.token.filter(|token| !token.is_empty()) {
+        configs.retain(|config| config.id.as_str() > token.as_str());
+    }
+    let size = page
+        .size
+        .and_then(|size| usize::try_from(size).ok())
+        .unwrap_or(usize::MAX)
+        .max(1);
+    let more = configs.len() > size;
+    configs.truncate(size);
+    let next = configs
+        .last()
+        .filter(|_| more)
+        .map(|config| config.id.to_string());
+    Ok((configs.into_iter().map(shown).collect(), next))
+}
+
+/// Takes a configuration away; one that is not there is no error.
+pub(crate) async fn delete(agent: &Agent, caller: &Caller, task_id: &str, id: &str) -> Result<(), A2aError> {
+    let key = TaskKey::from(&owned(agent, caller, task_id).await?.task);
+    match PushConfigId::parse(id) {
+        Ok(id) => agent
+            .store
+            .tasks()
+            .delete_push(&key, &id, agent.clock.now())
+            .await
+            .map_err(failed),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Stores a configuration that has been told everything up to event `delivered`.
+pub(super) async fn put(
+    agent: &Agent,
+    key: &TaskKey,
+    config: &PushConfig,
+    delivered: u64,
+) -> Result<(), A2aError> {
+    match agent
+        .store
+        .tasks()
+        .put_push(key, config, delivered, agent.clock.now())
+        .await
+        .map_err(failed)?
+    {
+        PutPush::New | PutPush::Replaced => Ok(()),
+        PutPush::TooMany => Err(A2aError::InvalidParams(
+            "the task has as many push configurations as it can have".to_owned(),
+        )),
+        PutPush::Missing => Err(A2aError::TaskNotFound),
+    }
+}
 
 /// What a client wants, as it is stored. Its address is looked at as far as that goes without asking anybody.
 pub(super) fn sealed(
@@ -43,3 +147,10 @@ pub(super) fn sealed(
     })
 }
 
+fn shown(config: PushConfig) -> ShownPush {
+    ShownPush {
+        id: config.id,
+        url: config.url,
+        scheme: config.scheme,
+    }
+}

@@ -244,6 +244,19 @@ fn written(done: Done, generation: Generation) -> Value {
             None => rest::send_result(&task, generation, history_length),
         },
         Done::Task(task, history_length) => rest::task(&task, generation, history_length),
+        Done::Page(page, call) => rest::list(
+            &page.tasks,
+            page.next.as_deref(),
+            call.page_size,
+            page.total,
+            &call,
+            generation,
+        ),
+        Done::Push(task_id, shown) => rest::push_config(&task_id, &shown, generation),
+        Done::Pushes(task_id, shown, next) => {
+            rest::push_configs(&task_id, &shown, next.as_deref(), generation)
+        }
+        Done::Deleted => Value::Object(serde_json::Map::new()),
         Done::Card(card) => card,
         // Streams have a response of their own.
         Done::Stream(_) => Value::Null,
@@ -251,7 +264,14 @@ fn written(done: Done, generation: Generation) -> Value {
 }
 
 fn refused(error: &A2aError, generation: Generation, media: HeaderValue) -> Response {
-    let (status, body) = rest::failure(error, generation);
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let (status, mut body) = rest::failure(error, generation);
+    // Nothing here refuses the media type of a part: it is the request's own that is meant, which HTTP has a status for.
+    let status = match error {
+        A2aError::ContentTypeNotSupported => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        _ => StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    if let Some(code) = body.pointer_mut("/error/code") {
+        *code = status.as_u16().into();
+    }
     (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response()
 }

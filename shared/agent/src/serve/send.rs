@@ -56,7 +56,7 @@ pub(crate) async fn accept(
         ));
     }
     match call.task_id.take() {
-        Some(id) => follow_up(agent, caller, &id, call).await,
+        Some(id) => follow_up(agent, caller, &id, call, generation).await,
         None => create(agent, caller, call, generation, trace).await,
     }
 }
@@ -134,8 +134,14 @@ fn body_hash(message: &Message) -> Result<String, A2aError> {
 }
 
 /// Goes on with a task that waits for the user; a repeat of the same message changes nothing.
-async fn follow_up(agent: &Arc<Agent>, caller: &Caller, id: &str, call: SendCall) -> Result<Task, A2aError> {
-    let message = call.message;
+async fn follow_up(
+    agent: &Arc<Agent>,
+    caller: &Caller,
+    id: &str,
+    call: SendCall,
+    generation: Generation,
+) -> Result<Task, A2aError> {
+    let SendCall { message, mut push, .. } = call;
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, id).await?.task;
         if let Some(context) = &message.context_id
@@ -159,6 +165,13 @@ async fn follow_up(agent: &Arc<Agent>, caller: &Caller, id: &str, call: SendCall
                 "the task is {} and takes no more messages",
                 task.status.state.as_str()
             )));
+        }
+        if let Some(target) = push.take() {
+            let key = TaskKey::from(&task);
+            let config = push_configs::sealed(agent, &key, target, generation)?;
+            push_configs::put(agent, &key, &config, task.rev).await?;
+            // The task names its configurations: it is another one now.
+            continue;
         }
         let now = agent.clock.now();
         let interrupted = task.status.state.is_interrupted();

@@ -7,5 +7,8 @@ mod foreign;
 mod isolation;
 mod lifecycle;
 mod load;
+mod oauth_clients;
+mod rfc9700;
 mod rubbish;
+mod token_cost;
 mod walk;

@@ -13,6 +13,8 @@ pub struct Browser {
     cookies: BTreeMap<String, (String, String)>,
     /// What an application of its own takes from the browser: an address that begins so is shown, not opened.
     pub stop_at: Option<String>,
+    /// Every address it was at, in order.
+    pub visited: Vec<Url>,
 }
 
 /// A page that was shown.
@@ -32,6 +34,7 @@ impl Default for Browser {
             http: crate::user::http(),
             cookies: BTreeMap::new(),
             stop_at: None,
+            visited: Vec::new(),
         }
     }
 }
@@ -43,6 +46,13 @@ impl Browser {
         let mut browser = Self::default();
         browser.keep(&format!("{pair}; Path={path}"));
         browser
+    }
+
+    /// The cookies it has by now, name and value.
+    pub fn cookies(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.cookies
+            .iter()
+            .map(|(name, (value, _))| (name.as_str(), value.as_str()))
     }
 
     /// Opens an address and follows redirects.
@@ -88,6 +98,7 @@ impl Browser {
 
     async fn go(&mut self, mut url: Url, mut form: Option<Vec<(String, String)>>) -> Page {
         for _ in 0..10 {
+            self.visited.push(url.clone());
             if self
                 .stop_at
                 .as_ref()

@@ -1,8 +1,12 @@
 //! The first figures: non-blocking send and get through the host, webhook, with DynamoDB calls counted.
 //!
-//! `cargo run -p tests --release --bin bench [-- --requests N --at-once N]` prints one table. Times are of this
+//! `cargo run -p tests --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
+//! it costs to check a token. Times are of this
 //! machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
 //! loopback HTTP, signed tokens, the SDK's client against the embedded engine with its SQLite file.
+
+#[path = "bench/tokens.rs"]
+mod tokens;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,6 +33,15 @@ struct Arguments {
     /// Requests under way at once.
     #[arg(long, default_value_t = 16)]
     at_once: usize,
+    #[command(subcommand)]
+    only: Option<Only>,
+}
+
+/// What is measured instead.
+#[derive(clap::Subcommand)]
+enum Only {
+    /// What checking a token costs, by algorithm
+    Tokens,
 }
 
 /// A specialist that acknowledges and then waits for the bench to speak for it.
@@ -122,6 +135,9 @@ fn send_body(number: usize, text: &str) -> Value {
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
+    if let Some(Only::Tokens) = arguments.only {
+        return tokens::run(arguments.requests).await;
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let local = Local::start_with(Data::Folder(folder.path().to_owned())).await;
     let host = local

@@ -10,5 +10,6 @@ mod load;
 mod oauth_clients;
 mod rfc9700;
 mod rubbish;
+mod tenants;
 mod token_cost;
 mod walk;

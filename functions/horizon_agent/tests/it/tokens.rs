@@ -1,11 +1,14 @@
 //! Who may call: valid, missing, invalid, expired tokens, those of another tenant, and those that allow too little.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auth::SigningKey;
 use axum::http::StatusCode;
 use domain::ExposeSecret as _;
-use serde_json::json;
+use serde_json::{Value, json};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::world::{ACME, Answer, GLOBEX, GOOD, Says, URL, World, world};
 
@@ -95,6 +98,49 @@ async fn an_expired_token_is_said_to_be() {
         "invalid_token",
         "token has expired",
     );
+}
+
+/// What was logged, a JSON object a line.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_another_tenant_is_in_the_log_with_agent_tenant_and_reason() {
+    let world = world().await;
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let _logged = tracing_subscriber::fmt()
+        .json()
+        .with_writer(move || writer.clone())
+        .set_default();
+    let token = world.token(Says {
+        issuer: GLOBEX,
+        tenant: "globex",
+        ..GOOD
+    });
+    assert_eq!(with(&world, &token).await.status, StatusCode::FORBIDDEN);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let warnings: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["level"] == "WARN")
+        .collect();
+    assert_eq!(warnings.len(), 1, "{text}");
+    let said = &warnings[0]["fields"];
+    assert_eq!(said["agent"], "horizon");
+    assert_eq!(said["agent.tenant"], "acme");
+    assert_eq!(said["reason"], "the token is of another tenant");
+    assert!(!text.contains(&token) && !text.contains("order 1001"), "{text}");
 }
 
 #[tokio::test]

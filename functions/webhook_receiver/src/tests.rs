@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::token;
+use auth::webhook::{Message as Signed, SenderKeys, published_keys};
+use auth::{Sealer, token};
 use axum::Router;
 use axum::body::Body;
 use domain::{
-    AgentName, EventKind, ExposeSecret, ManualClock, Message, MessageId, Revision, SystemEntropy, Task,
-    TaskId, TaskState, Tenant, Timestamp,
+    AgentName, Clock, EventKind, ExposeSecret, ManualClock, Message, MessageId, Revision, SystemEntropy,
+    Task, TaskId, TaskState, Tenant, Timestamp,
 };
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
@@ -103,6 +104,36 @@ impl World {
             token,
             _database: database,
         }
+    }
+
+    /// The job's agent is known to sign with these keys.
+    async fn signs_with(&self, keys: &SenderKeys) {
+        let task = self.task().await;
+        let mut job = task.jobs[0].clone();
+        job.sender_keys = published_keys(&json!({"keys": keys.public_jwks()}));
+        let mut revision = Revision::of(task);
+        let changed = EventKind::Job { job: Box::new(job) };
+        revision.record(changed, Timestamp::from_millis(1)).unwrap();
+        let tasks = self.store.tasks();
+        tasks
+            .commit(&revision, Due::Never, LeaseAfter::Keep)
+            .await
+            .unwrap();
+    }
+
+    async fn from(&self, source: &str, bearer: &str) -> (StatusCode, Option<String>) {
+        let body = update("WORKING", "x").to_string();
+        let mut request = Request::post("/api/webhook/tasks")
+            .header("authorization", format!("Bearer {bearer}"))
+            .body(Body::from(body))
+            .unwrap();
+        request
+            .extensions_mut()
+            .insert(edge::Source(source.parse().unwrap()));
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let wait = response.headers().get("retry-after");
+        let wait = wait.map(|value| value.to_str().unwrap().to_owned());
+        (response.status(), wait)
     }
 
     async fn stored(&self) -> StoredTask {
@@ -448,6 +479,102 @@ async fn a_task_that_was_called_off_takes_no_result() {
         StatusCode::NO_CONTENT
     );
     assert_eq!((world.task().await, world.wakes()), (before, 0));
+}
+
+fn sender(byte: u8) -> SenderKeys {
+    // 32 equal bytes in base64url: the letter of six of their bits, again and again.
+    let key = match byte {
+        0 => "A".repeat(43),
+        _ => format!("{}8", "_".repeat(42)),
+    };
+    let sealer = Sealer::new(vec![("k".into(), key.into())]).unwrap();
+    SenderKeys::of(&sealer, "https://agents.example/x").unwrap()
+}
+
+#[tokio::test]
+async fn where_the_senders_key_is_known_the_token_alone_is_not_enough() {
+    let world = World::new().await;
+    let (own, other) = (sender(0), sender(1));
+    world.signs_with(&own).await;
+    let before = world.task().await;
+    let body = whole("completed", "rain").to_string().into_bytes();
+    let bearer = format!("Bearer {}", world.token);
+    let now = world.clock.now();
+    let seconds = now.seconds().to_string();
+    let message = |at, body| Signed { id: "n-1", at, body };
+    let early = now.before(Duration::from_secs(400));
+    let bad = [
+        (other.signature(&message(now, &body)), seconds.clone()),
+        (own.signature(&message(now, b"{}")), seconds.clone()),
+        (own.signature(&message(early, &body)), early.seconds().to_string()),
+        (Some("v1,AAAA".to_owned()), seconds.clone()),
+        (Some(String::new()), seconds.clone()),
+    ];
+    for (signature, at) in bad {
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("webhook-id", "n-1"),
+            ("webhook-timestamp", at.as_str()),
+            ("webhook-signature", signature.as_deref().unwrap()),
+        ];
+        let (status, _) = world.send(&headers, body.clone()).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{signature:?} {at}");
+    }
+    let (status, _) = world.send(&[("authorization", &bearer)], body.clone()).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "not signed at all");
+    assert_eq!(world.task().await, before);
+    let good = own.signature(&message(now, &body)).unwrap();
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("webhook-id", "n-1"),
+        ("webhook-timestamp", seconds.as_str()),
+        ("webhook-signature", good.as_str()),
+    ];
+    let (answered, calls) = store::counted(world.send(&headers, body)).await;
+    assert_eq!((answered.0, calls.total()), (StatusCode::NO_CONTENT, 2));
+}
+
+#[tokio::test]
+async fn a_source_that_guesses_is_sent_away_and_others_are_heard() {
+    let world = World::new().await;
+    let guessed = token::webhook(world.key.id, &SystemEntropy);
+    let mut tried = 0;
+    let wait = loop {
+        match world.from("198.51.100.7", guessed.expose_secret()).await {
+            (StatusCode::UNAUTHORIZED, None) => tried += 1,
+            (StatusCode::TOO_MANY_REQUESTS, wait) => break wait,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!((2..20).contains(&tried), "{tried}");
+    assert_eq!(wait.as_deref(), Some("1"));
+    let (answered, calls) = store::counted(world.from("198.51.100.7", &world.token)).await;
+    assert_eq!((answered.0, calls.total()), (StatusCode::TOO_MANY_REQUESTS, 0));
+    assert_eq!(
+        world.from("198.51.100.8", &world.token).await.0,
+        StatusCode::NO_CONTENT
+    );
+    world.clock.advance(Duration::from_secs(2));
+    assert_eq!(
+        world.from("198.51.100.7", &world.token).await.0,
+        StatusCode::NO_CONTENT
+    );
+}
+
+#[tokio::test]
+async fn a_piece_that_is_sent_again_is_not_added_again() {
+    let world = World::new().await;
+    let piece = json!({"artifactUpdate": {
+        "taskId": "remote-1", "contextId": "there", "append": true,
+        "artifact": {"artifactId": "a", "parts": [{"text": "x"}]},
+    }});
+    let bearer = format!("Bearer {}", world.token);
+    for (id, parts) in [("n-1", 1), ("n-1", 1), ("n-2", 2), ("n-1", 2)] {
+        let headers = [("authorization", bearer.as_str()), ("webhook-id", id)];
+        let (status, _) = world.send(&headers, piece.to_string().into_bytes()).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        assert_eq!(world.task().await.jobs[0].artifacts[0].parts.len(), parts, "{id}");
+    }
 }
 
 #[tokio::test]

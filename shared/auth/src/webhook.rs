@@ -36,6 +36,8 @@ pub const SIGNATURE_HEADER: &str = "webhook-signature";
 const SECRET_PREFIX: &str = "whsec_";
 /// Bytes of a shared secret, as Standard Webhooks wants them.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+/// What the name of a key for webhooks begins with: in a JWKS document keys for other ends may stand beside it.
+const KEY_PREFIX: &str = "whpk_";
 /// How far the clocks of sender and receiver may differ, and how long a notification may travel.
 const TOLERANCE: Duration = Duration::from_secs(300);
 /// Most signatures that are looked at in one header.
@@ -115,7 +117,8 @@ impl SenderKeys {
     pub fn public_jwks(&self) -> Vec<Value> {
         let jwk = |key: &Ed25519KeyPair| {
             let x = URL_SAFE_NO_PAD.encode(key.public_key());
-            let kid = token::hash(&format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#));
+            let thumbprint = token::hash(&format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#));
+            let kid = format!("{KEY_PREFIX}{thumbprint}");
             json!({"kty": "OKP", "crv": "Ed25519", "x": x, "kid": kid, "use": "sig", "alg": "EdDSA"})
         };
         self.keys.iter().rev().map(jwk).collect()
@@ -128,7 +131,8 @@ impl std::fmt::Debug for SenderKeys {
     }
 }
 
-/// The Ed25519 keys of a JWKS document, as text to keep (base64url); keys of other kinds are passed over.
+/// The Ed25519 keys for webhooks of a JWKS document, as text to keep (base64url): those whose `kid` begins with `whpk_`.
+/// Whoever publishes a key under such a name signs every notification; other keys are passed over.
 #[must_use]
 pub fn published_keys(document: &Value) -> Vec<String> {
     let keys = document.get("keys").and_then(Value::as_array);
@@ -136,6 +140,7 @@ pub fn published_keys(document: &Value) -> Vec<String> {
     keys.into_iter()
         .flatten()
         .filter(|jwk| text(jwk, "crv").as_deref() == Some("Ed25519"))
+        .filter(|jwk| text(jwk, "kid").is_some_and(|kid| kid.starts_with(KEY_PREFIX)))
         .filter(|jwk| text(jwk, "use").is_none_or(|usage| usage == "sig"))
         .filter_map(|jwk| text(jwk, "x"))
         .filter(|x| public_key(x).is_some())
@@ -325,10 +330,12 @@ mod tests {
             .unwrap()
             .public_jwks()
             .remove(0);
-        let (mut short, mut encrypts) = (good.clone(), good.clone());
+        let [mut short, mut encrypts, mut other] = [(); 3].map(|()| good.clone());
         short["x"] = json!("AAAA");
+        other["kid"] = json!("of-cards");
         encrypts["use"] = json!("enc");
-        let document = json!({"keys": [7, {"kty": "EC", "crv": "P-256", "x": "a"}, short, encrypts, good]});
+        let document =
+            json!({"keys": [7, {"kty": "EC", "crv": "P-256", "x": "a"}, short, encrypts, other, good]});
         assert_eq!(published_keys(&document), [good["x"].as_str().unwrap()]);
         for rubbish in [json!(null), json!([]), json!({"keys": 1}), json!({"keys": {}})] {
             assert!(published_keys(&rubbish).is_empty());

@@ -18,7 +18,7 @@ use serde_json::Value;
 use store::Store;
 
 pub use config::Config;
-pub use sweep::{Swept, sweep};
+pub use sweep::{Swept, sweep, sweep_for};
 
 /// What a sweep works with.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! One sweep over all shards.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agent::{Wake, WakeDoor};
 use domain::{Clock, Timestamp};
@@ -9,13 +9,16 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
 use serde::Serialize;
-use store::{DUE_SHARDS, Pointer, PointsAt, Store, StoreError};
+use store::{DUE_SHARDS, Pointer, PointsAt, Store};
 
-/// Pointers taken from one shard in one sweep. What is beyond waits for the next, longest overdue first.
-const PER_SHARD: u32 = 1_000;
+/// Pointers read from one shard at once.
+const PAGE: u32 = 500;
 
-/// Wakes under way at once.
-const AT_ONCE: usize = 16;
+/// Wakes of one shard under way at once.
+const AT_ONCE: usize = 4;
+
+/// How long a sweep goes on to the next page: it ends before the next one begins.
+const LONGEST: Duration = Duration::from_secs(45);
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -29,39 +32,27 @@ pub struct Swept {
     pub not_sent: u32,
     /// Shards that could not be read.
     pub unread_shards: u32,
+    /// Shards in which more is due than there was time for; the next sweep begins with what waits longest.
+    pub unfinished_shards: u32,
 }
 
-/// Wakes what is due now. Failures are logged and counted, and keep nobody else waiting.
+/// Wakes everything that is due now. Failures are logged and counted, and keep nobody else waiting.
 pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swept {
-    let now = clock.now();
-    let read = join_all((0..DUE_SHARDS).map(|shard| due(store, shard, now))).await;
-    let unread_shards = u32::try_from(read.iter().filter(|shard| shard.is_err()).count()).unwrap_or(u32::MAX);
+    sweep_for(store, wake, clock, LONGEST).await
+}
 
-    let (tasks, deliveries, not_sent) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
-    stream::iter(read.into_iter().flatten().flatten())
-        .for_each_concurrent(AT_ONCE, async |pointer| {
-            let (message, counter) = match pointer.what {
-                PointsAt::Task => (Wake::task(&pointer.key, None), &tasks),
-                PointsAt::Push(config) => (Wake::push(&pointer.key, config, None), &deliveries),
-            };
-            let counter = match wake.wake(&message, Duration::ZERO).await {
-                Ok(()) => counter,
-                Err(error) => {
-                    let key = &pointer.key;
-                    tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
-                    &not_sent
-                }
-            };
-            counter.fetch_add(1, Ordering::Relaxed);
-        })
-        .await;
-
-    let swept = Swept {
-        tasks: tasks.into_inner(),
-        deliveries: deliveries.into_inner(),
-        not_sent: not_sent.into_inner(),
-        unread_shards,
+/// As [`sweep`], but after so long no further page of a shard is begun.
+pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, longest: Duration) -> Swept {
+    let sweep = Sweep {
+        store,
+        wake,
+        now: clock.now(),
+        began: Instant::now(),
+        longest,
+        count: Count::default(),
     };
+    join_all((0..DUE_SHARDS).map(|shard| sweep.drain(shard))).await;
+    let swept = sweep.count.done();
     if swept == Swept::default() {
         tracing::debug!("nothing is due");
     } else {
@@ -70,19 +61,96 @@ pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swe
             deliveries,
             not_sent,
             unread_shards,
+            unfinished_shards,
         } = swept;
-        tracing::info!(tasks, deliveries, not_sent, unread_shards, "swept");
+        tracing::info!(
+            tasks,
+            deliveries,
+            not_sent,
+            unread_shards,
+            unfinished_shards,
+            "swept"
+        );
     }
     swept
 }
 
-async fn due(store: &Store, shard: u32, now: Timestamp) -> Result<Vec<Pointer>, StoreError> {
-    let found = store.tasks().due(shard, now, PER_SHARD, None).await;
-    found.map(|page| page.items).inspect_err(|error| {
-        tracing::error!(
-            shard,
-            error = error as &dyn std::error::Error,
-            "due index not read"
-        )
-    })
+#[derive(Default)]
+struct Count {
+    tasks: AtomicU32,
+    deliveries: AtomicU32,
+    not_sent: AtomicU32,
+    unread_shards: AtomicU32,
+    unfinished_shards: AtomicU32,
+}
+
+impl Count {
+    fn done(self) -> Swept {
+        Swept {
+            tasks: self.tasks.into_inner(),
+            deliveries: self.deliveries.into_inner(),
+            not_sent: self.not_sent.into_inner(),
+            unread_shards: self.unread_shards.into_inner(),
+            unfinished_shards: self.unfinished_shards.into_inner(),
+        }
+    }
+}
+
+struct Sweep<'a> {
+    store: &'a Store,
+    wake: &'a dyn WakeDoor,
+    now: Timestamp,
+    began: Instant,
+    longest: Duration,
+    count: Count,
+}
+
+impl Sweep<'_> {
+    /// Wakes what is due in one shard, page by page, until nothing is left or the time is up.
+    async fn drain(&self, shard: u32) {
+        let mut cursor = None;
+        loop {
+            let page = self
+                .store
+                .tasks()
+                .due(shard, self.now, PAGE, cursor.as_deref())
+                .await;
+            let page = match page {
+                Ok(page) => page,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::error!(shard, error, "due index not read");
+                    self.count.unread_shards.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+            };
+            stream::iter(page.items)
+                .for_each_concurrent(AT_ONCE, |pointer| self.send(pointer))
+                .await;
+            cursor = page.next;
+            if cursor.is_none() {
+                return;
+            }
+            if self.began.elapsed() >= self.longest {
+                self.count.unfinished_shards.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    async fn send(&self, pointer: Pointer) {
+        let (message, counter) = match pointer.what {
+            PointsAt::Task => (Wake::task(&pointer.key, None), &self.count.tasks),
+            PointsAt::Push(config) => (Wake::push(&pointer.key, config, None), &self.count.deliveries),
+        };
+        let counter = match self.wake.wake(&message, Duration::ZERO).await {
+            Ok(()) => counter,
+            Err(error) => {
+                let key = &pointer.key;
+                tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
+                &self.count.not_sent
+            }
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
 }

@@ -9,7 +9,7 @@ use domain::{ManualClock, PushConfigId};
 use edge::ScheduleHandler as _;
 use serde_json::json;
 use store::{Leased, TaskKey, counted};
-use task_sweeper::{State, Sweeper, Swept, sweep};
+use task_sweeper::{State, Sweeper, Swept, sweep, sweep_for};
 
 use crate::support::{Wanted, create, create_with_delivery, id, start};
 
@@ -170,6 +170,43 @@ async fn a_sweep_costs_one_query_a_shard_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_crowd_is_drained_in_one_sweep_and_a_short_one_leaves_the_rest_for_the_next() {
+    const MANY: u32 = 520;
+    let (store, _database) = store::testing::start().await;
+    let clock = ManualClock::new(start());
+    for number in 0..MANY {
+        // All of them fall into one shard, and make two pages of it.
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        create(
+            &store,
+            Wanted {
+                tenant: "acme",
+                agent: "host",
+                id: domain::TaskId::from_bytes(bytes),
+                due_at: start(),
+            },
+        )
+        .await;
+    }
+    let queue = Queue::default();
+    let short = sweep_for(&store, &queue, &clock, Duration::ZERO).await;
+    let expected = Swept {
+        tasks: 500,
+        unfinished_shards: 1,
+        ..Swept::default()
+    };
+    assert_eq!(short, expected);
+    queue.keys();
+    assert_eq!(sweep(&store, &queue, &clock).await.tasks, MANY);
+    assert_eq!(
+        queue.keys().len(),
+        usize::try_from(MANY).unwrap(),
+        "each of them once"
+    );
+}
+
+#[tokio::test]
 async fn an_unreadable_database_fails_the_invocation() {
     let (store, database) = store::testing::start().await;
     let state = State {
@@ -180,7 +217,7 @@ async fn an_unreadable_database_fails_the_invocation() {
     let sweeper = Sweeper(state);
     assert_eq!(
         sweeper.run().await.unwrap(),
-        json!({ "tasks": 0, "deliveries": 0, "notSent": 0, "unreadShards": 0 })
+        json!({ "tasks": 0, "deliveries": 0, "notSent": 0, "unreadShards": 0, "unfinishedShards": 0 })
     );
     drop(database);
     assert!(sweeper.run().await.is_err());

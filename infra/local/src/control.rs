@@ -18,7 +18,7 @@ use crate::gateway::Served;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
 use crate::secrets::{Draft, Secrets, Stored, Vault};
-use crate::{ChangeError, Endpoints, Live, StartError, identity, orders};
+use crate::{ChangeError, Endpoints, Live, StartError, Tempo, identity, orders};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +61,7 @@ pub(crate) struct Ground {
     pub(crate) live: BTreeSet<Live>,
     /// Where the list of endpoints is written.
     pub(crate) lists: Vec<PathBuf>,
+    pub(crate) tempo: Tempo,
 }
 
 /// The system's secrets and addresses of now.
@@ -210,14 +211,7 @@ impl Control {
     ) -> Result<(crate::gateway::Gateway, crate::queue::Workers), StartError> {
         let ground = &self.ground;
         let wake: Arc<dyn WakeDoor> = Arc::new(ground.door.clone());
-        let shared = Shared::new(
-            ground.store.clone(),
-            wake,
-            (ground.clock.clone(), ground.entropy.clone()),
-            self.outbound.clone(),
-            secrets,
-            endpoints,
-        )?;
+        let shared = Shared::new(ground, wake, self.outbound.clone(), secrets, endpoints)?;
         let how = (&ground.live, &ground.clock);
         assemble(&shared, &ground.names, how, secrets, endpoints)
     }

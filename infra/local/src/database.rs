@@ -25,6 +25,12 @@ pub(crate) const TABLE_PREFIX: &str = "switchyard-";
 pub(crate) struct Database {
     pub(crate) url: Url,
     pub(crate) store: Store,
+    /// None where the database belongs to another process.
+    own: Option<Own>,
+}
+
+/// A database in this process.
+struct Own {
     engine: Engine,
     serving: JoinHandle<()>,
     stop: watch::Sender<bool>,
@@ -55,9 +61,11 @@ impl Database {
         let database = Self {
             url,
             store,
-            engine,
-            serving,
-            stop,
+            own: Some(Own {
+                engine,
+                serving,
+                stop,
+            }),
         };
         if let Err(fault) = database.store.create_tables().await {
             return Err(match file {
@@ -70,16 +78,34 @@ impl Database {
 }
 
 impl Database {
+    /// One that another process runs, with its tables made.
+    pub(crate) fn of_another(url: Url, store: Store) -> Self {
+        Self {
+            url,
+            store,
+            own: None,
+        }
+    }
+
     /// How many items lie in all tables together.
     pub(crate) fn items(&self) -> Result<i64, String> {
-        let stats = self.engine.table_stats().map_err(|fault| fault.to_string())?;
+        let own = self
+            .own
+            .as_ref()
+            .ok_or("the database belongs to another process")?;
+        let stats = own.engine.table_stats().map_err(|fault| fault.to_string())?;
         Ok(stats.iter().map(|table| table.item_count).sum())
     }
 
     /// Stops: idle connections are closed, requests that run may end.
     pub(crate) async fn stop(self) {
-        let _gone = self.stop.send(true);
-        let mut serving = self.serving;
+        let Some(Own {
+            mut serving, stop, ..
+        }) = self.own
+        else {
+            return;
+        };
+        let _gone = stop.send(true);
         if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
             serving.abort();
         }

@@ -1,13 +1,13 @@
 //! Every function of the system, built from the same parts that its `main.rs` builds it from on AWS.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agent::{Agent, WakeDoor};
 use auth::{Algorithm, Issuer, JwksCache, KeyPlace, Profile, Sealer, TenantRule, TrustedIssuer, Verifier};
 use axum::Router;
 use domain::{AgentName, Clock, Entropy, Tenant};
-use host_agent::{Directory, Patience};
+use edge::agent_parts::AgentParts;
+use host_agent::Directory;
 use llm::Rules;
 use outbound::oauth::{OAuthClient, Provider, Providers};
 use outbound::open_meteo::Bases;
@@ -16,8 +16,9 @@ use store::Store;
 use url::Url;
 
 use crate::client::below;
+use crate::control::Ground;
 use crate::secrets::{Secrets, TenantSecrets};
-use crate::{Endpoints, StartError, TenantEndpoints};
+use crate::{Endpoints, StartError, Tempo, TenantEndpoints};
 
 /// What the functions share.
 pub(crate) struct Shared {
@@ -28,26 +29,26 @@ pub(crate) struct Shared {
     outbound: Outbound,
     sealer: Arc<Sealer>,
     issuers: Vec<TrustedIssuer>,
+    tempo: Tempo,
 }
 
 impl Shared {
     pub(crate) fn new(
-        store: Store,
+        ground: &Ground,
         wake: Arc<dyn WakeDoor>,
-        time_and_chance: (Arc<dyn Clock>, Arc<dyn Entropy>),
         outbound: Outbound,
         secrets: &Secrets,
         endpoints: &Endpoints,
     ) -> Result<Self, StartError> {
-        let (clock, entropy) = time_and_chance;
         Ok(Self {
             outbound,
             sealer: Arc::new(Sealer::new(secrets.sealing.clone()).map_err(StartError::part("sealer"))?),
             issuers: trusted(secrets, endpoints),
-            store,
+            store: ground.store.clone(),
             wake,
-            clock,
-            entropy,
+            clock: ground.clock.clone(),
+            entropy: ground.entropy.clone(),
+            tempo: ground.tempo.clone(),
         })
     }
 
@@ -87,9 +88,24 @@ impl Shared {
             outbound: self.outbound.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
-            settings: lively(),
+            settings: self.tempo.agent.clone(),
         };
         weather_agent::build(state).map_err(StartError::part("weather agent"))
+    }
+
+    pub(crate) fn report(&self, url: &Url) -> Result<Arc<Agent>, StartError> {
+        let parts = AgentParts {
+            url: url.clone(),
+            store: self.store.clone(),
+            wake: self.wake.clone(),
+            verifier: self.verifier(url)?,
+            sealer: self.sealer.clone(),
+            outbound: self.outbound.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: self.tempo.agent.clone(),
+        };
+        report_agent::build(parts, report_agent::STEP).map_err(StartError::part("report agent"))
     }
 
     /// Takes the tokens of the tenant's authorization server alone: whoever asks for orders has signed in.
@@ -114,7 +130,7 @@ impl Shared {
             outbound: self.outbound.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
-            settings: lively(),
+            settings: self.tempo.agent.clone(),
         };
         horizon_agent::build(state).map_err(StartError::part(part))
     }
@@ -147,10 +163,10 @@ impl Shared {
             model: Arc::new(Rules),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
-            patience: Patience::default(),
+            patience: self.tempo.patience.clone(),
             enabled: true,
             providers: own.providers(idp),
-            settings: lively(),
+            settings: self.tempo.agent.clone(),
         };
         Ok(host_agent::build(parts).map_err(StartError::part(part))?.agent)
     }
@@ -265,14 +281,4 @@ pub(crate) fn idp_issuer(idp: &Url, keys: KeyPlace) -> Issuer {
 /// The text of a URL as it stands in tokens: issuers and audiences are compared to the letter.
 pub(crate) fn plain(url: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
-}
-
-/// Shorter leases than on AWS: after a kill nobody should wait half a minute at their desk.
-fn lively() -> agent::Settings {
-    agent::Settings {
-        lease: Duration::from_secs(8),
-        heartbeat: Duration::from_secs(2),
-        born_due: Duration::from_secs(3),
-        ..agent::Settings::default()
-    }
 }

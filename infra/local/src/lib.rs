@@ -43,6 +43,6 @@ mod system;
 
 pub use endpoints::{DemoUser, Endpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
-pub use options::{Data, Live, Options};
+pub use options::{Data, Joined, Live, Options, Tempo};
 pub use probe::Signer;
 pub use system::System;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use domain::{Clock, Entropy, SystemClock, SystemEntropy, Tenant};
+use store::Store;
+use url::Url;
 
 /// How the system is to be started.
 pub struct Options {
@@ -26,6 +28,49 @@ pub struct Options {
     pub sweep_every: Option<Duration>,
     /// The tenants; each has a host agent and a chat.
     pub tenants: Vec<Tenant>,
+    /// How long agents wait for what.
+    pub tempo: Tempo,
+    /// This is one process of a system that several make up together; `data` is then not looked at.
+    pub joined: Option<Joined>,
+}
+
+/// How long agents wait for what.
+#[derive(Debug, Clone)]
+pub struct Tempo {
+    /// Leases, retries, deliveries.
+    pub agent: agent::Settings,
+    /// How long hosts wait for other agents.
+    pub patience: host_agent::Patience,
+}
+
+impl Default for Tempo {
+    /// Shorter leases than on AWS: after a kill nobody should wait half a minute at their desk.
+    fn default() -> Self {
+        Self {
+            agent: agent::Settings {
+                lease: Duration::from_secs(8),
+                heartbeat: Duration::from_secs(2),
+                born_due: Duration::from_secs(3),
+                ..agent::Settings::default()
+            },
+            patience: host_agent::Patience::default(),
+        }
+    }
+}
+
+/// A system that several processes make up together.
+#[derive(Clone)]
+pub struct Joined {
+    /// The address that everybody knows it by; some of what arrives there comes to this process.
+    pub gateway: Url,
+    /// The database that they share.
+    pub dynamodb: Url,
+    /// The tables in it.
+    pub store: Store,
+    /// The file of the secrets that they share.
+    pub secrets: PathBuf,
+    /// True for the first: it makes the agents known.
+    pub founds: bool,
 }
 
 /// Where state and secrets are kept.
@@ -59,6 +104,8 @@ impl Default for Options {
                 .iter()
                 .filter_map(|name| Tenant::parse(name).ok())
                 .collect(),
+            tempo: Tempo::default(),
+            joined: None,
         }
     }
 }

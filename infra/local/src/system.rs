@@ -37,6 +37,7 @@ const DATABASE: &str = "switchyard.db";
 /// A running system. Dropping it leaves its parts to the runtime; [`System::stop`] ends them in order.
 pub struct System {
     endpoints: Endpoints,
+    port: u16,
     store: Store,
     sweeper: task_sweeper::State,
     stop: watch::Sender<bool>,
@@ -56,9 +57,9 @@ impl System {
     /// # Errors
     /// [`StartError`], one sentence for whoever typed the command.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let folder = match &options.data {
-            Data::Memory => None,
-            Data::Folder(path) => Some(open(path).await?),
+        let folder = match (&options.joined, &options.data) {
+            (None, Data::Folder(path)) => Some(open(path).await?),
+            _ => None,
         };
         let file = |name: &str| folder.as_ref().map(|folder| folder.file(name));
         let lists: Vec<_> = file(endpoints::FILE)
@@ -66,14 +67,20 @@ impl System {
             .chain(options.endpoints.clone())
             .collect();
         let listener = listen(options.port).await?;
+        let port = listener.local_addr().map_err(StartError::part("gateway"))?.port();
         for list in &lists {
             // Whoever waits for the file must not find the last run's.
             let _none = std::fs::remove_file(list);
         }
         let names = Names::new().map_err(StartError::part("list of agents"))?;
         let wanted = names.wanted(&options.tenants);
-        let (vault, secrets) = Vault::open(file(secrets::FILE), &wanted, &*options.entropy)?;
-        let database = Database::start(file(DATABASE).as_deref()).await?;
+        let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());
+        let (vault, secrets) =
+            Vault::open(shared.or_else(|| file(secrets::FILE)), &wanted, &*options.entropy)?;
+        let database = match &options.joined {
+            Some(joined) => Database::of_another(joined.dynamodb.clone(), joined.store.clone()),
+            None => Database::start(file(DATABASE).as_deref()).await?,
+        };
         let endpoints = plan(&options, &listener, &database, (&names, &secrets))?;
         let (door, queue) = queue::channel();
         let (stop, stopped) = watch::channel(false);
@@ -82,6 +89,8 @@ impl System {
             entropy,
             live,
             sweep_every,
+            tempo,
+            joined,
             ..
         } = options;
         let ground = Ground {
@@ -92,6 +101,7 @@ impl System {
             entropy: entropy.clone(),
             live,
             lists,
+            tempo,
         };
         let current = Current {
             secrets,
@@ -115,6 +125,7 @@ impl System {
         let store = database.store.clone();
         let system = Self {
             endpoints,
+            port,
             store,
             sweeper,
             stop,
@@ -127,6 +138,9 @@ impl System {
             entropy,
             _folder: folder,
         };
+        if joined.is_some_and(|joined| !joined.founds) {
+            return Ok(system);
+        }
         match system.control.announce().await {
             Ok(()) => Ok(system),
             Err(fault) => {
@@ -134,6 +148,12 @@ impl System {
                 Err(fault)
             }
         }
+    }
+
+    /// The port it listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where everything is, as it was at the start; [`System::endpoints_now`] knows of tenants that came since.
@@ -200,8 +220,13 @@ fn plan(
     database: &Database,
     (names, secrets): (&Names, &Secrets),
 ) -> Result<Endpoints, StartError> {
-    let address = listener.local_addr().map_err(StartError::part("gateway"))?;
-    let gateway = Url::parse(&format!("http://{address}")).map_err(StartError::part("gateway"))?;
+    let gateway = match &options.joined {
+        Some(joined) => joined.gateway.clone(),
+        None => {
+            let address = listener.local_addr().map_err(StartError::part("gateway"))?;
+            Url::parse(&format!("http://{address}")).map_err(StartError::part("gateway"))?
+        }
+    };
     let registry = below(&gateway, "/registry");
     let token = |audience: &Url, scope: &str| {
         let time_and_chance = (&*options.clock, &*options.entropy);

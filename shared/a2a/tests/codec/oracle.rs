@@ -70,14 +70,17 @@ fn assert_same<T: Serialize + DeserializeOwned>(written: &Value) {
     assert_eq!(plain(&through::<T>(written)), plain(written));
 }
 
-/// Without the integers that a double cannot hold: the oracle refuses those.
+/// Without what the oracle does not take: integers that a double cannot hold, and a part's data that is `null`.
 fn exact(value: &Value) -> Value {
     match value {
         Value::Number(number) if number.as_f64().is_some_and(|told| told.abs() > 9e15) => json!(1),
         Value::Array(items) => items.iter().map(exact).collect(),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| (name.clone(), exact(value)));
-            Value::Object(fields.collect())
+            let member = |(name, value): (&String, &Value)| match value {
+                Value::Null if name == "data" => (name.clone(), json!("null")),
+                _ => (name.clone(), exact(value)),
+            };
+            Value::Object(fields.iter().map(member).collect())
         }
         other => other.clone(),
     }

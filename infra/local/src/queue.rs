@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use agent::{Agent, Wake, WakeDoor, WakeError};
+use agent::{Agent, Stop, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use domain::{AgentName, PushConfigId, TaskId, Tenant};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -148,7 +148,9 @@ struct Worker {
 
 /// The workers of now. Every clone is the same crew.
 #[derive(Clone, Default)]
-pub(crate) struct Crew(Arc<RwLock<HashMap<(AgentName, Option<Tenant>), Worker>>>);
+pub(crate) struct Crew(Arc<RwLock<Places>>);
+
+type Places = HashMap<(AgentName, Option<Tenant>), Worker>;
 
 impl Crew {
     /// Puts others in the workers' place. Who stays has no more room than before; what runs, ends as it began.
@@ -238,7 +240,8 @@ impl Delivery {
             if *stop.borrow() {
                 return;
             }
-            match worker.work.work(&wake).await {
+            // At the end of the process, work in hand is handed over and not broken off.
+            match Stop::on(stop.clone()).scope(worker.work.work(&wake)).await {
                 Ok(()) => return,
                 Err(error) => {
                     let task = wake.key().id;

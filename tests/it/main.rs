@@ -5,6 +5,7 @@ mod architecture;
 mod consent;
 mod foreign;
 mod isolation;
+mod leaks;
 mod lifecycle;
 mod load;
 mod oauth_clients;

@@ -1,0 +1,599 @@
+//! No token, code, password or key in any log, event, address (but the code in its own) or stored item: one run
+//! through everything, with everything that it produced searched for every secret that was in it.
+
+mod search;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use auth::{ConsentSecrets, GrantBinding, GrantSecrets, Sealer};
+use domain::{Clock, ExposeSecret, Tenant};
+use local::{Data, Signer};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tests::browser::Browser;
+use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
+use tests::{Answer, Local, User};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+use url::Url;
+
+use search::{Log, Secrets};
+
+/// What a user types is in the chat's tables, but in no log.
+const PROMPT: &str = "zanzibar-marmalade";
+/// What a user types is the user's own message, kept as it is: a code to type is good once and void by then.
+const TYPED: &[&str] = &["a consent's code"];
+/// As much as the rooms have to say, and what the crates below them say at `debug`.
+const FILTER: &str = "debug,agent=trace,auth=trace,a2a=trace,chat_api=trace,domain=trace,edge=trace,host_agent=trace,\
+                      horizon_agent=trace,idp=trace,llm=trace,local=trace,oauth_callback=trace,outbound=trace,\
+                      registry=trace,store=trace,task_sweeper=trace,weather_agent=trace,webhook_receiver=trace";
+
+/// A run through everything, and what was seen on it.
+struct Run {
+    local: Local,
+    user: User,
+    secrets: Secrets,
+    /// Every address that a browser was at.
+    visited: Vec<Url>,
+    /// What the system answered where its users look.
+    answers: Vec<String>,
+    sealer: Sealer,
+    tasks: BTreeSet<String>,
+    asked: usize,
+}
+
+impl Run {
+    async fn start(folder: &std::path::Path) -> Self {
+        let local = Local::start_with(Data::Folder(folder.to_owned())).await;
+        oauth::register_both(&local, "acme").await;
+        let text = std::fs::read_to_string(folder.join("secrets.json")).expect("the secrets");
+        let kept: Value = serde_json::from_str(&text).expect("JSON");
+        let mut secrets = Secrets::default();
+        let keys: Vec<(String, String)> =
+            serde_json::from_value(kept["sealing_keys"].clone()).expect("sealing keys");
+        for (_, key) in &keys {
+            secrets.add("a sealing key", key);
+        }
+        let keys = keys.into_iter().map(|(name, key)| (name, key.into())).collect();
+        add_keys(&mut secrets, &kept["platform_key"]);
+        add_keys(&mut secrets, &kept["idp_keys"]);
+        for tenant in kept["tenants"].as_object().expect("tenants").values() {
+            add_keys(&mut secrets, &tenant["session_key"]);
+            secrets.add(
+                "a client's secret",
+                tenant["client_secret"].as_str().expect("a secret"),
+            );
+            for password in tenant["users"].as_object().expect("users").values() {
+                secrets.add("a password", password.as_str().expect("a password"));
+            }
+        }
+        secrets.add("a client's secret", SECRET);
+        for name in ["registry_token", "admin_token"] {
+            secrets.add("an operator's token", local.endpoint(&format!("/{name}")));
+        }
+        let vault = Url::parse(local.endpoint("/secrets_manager")).expect("an address");
+        let unguessable = vault
+            .path_segments()
+            .into_iter()
+            .flatten()
+            .find(|part| part.len() > 20);
+        secrets.add(
+            "the address of the secrets",
+            unguessable.expect("a path that nobody guesses"),
+        );
+        Self {
+            user: local.user("acme"),
+            local,
+            secrets,
+            visited: Vec::new(),
+            answers: Vec::new(),
+            sealer: Sealer::new(keys).expect("a sealer"),
+            tasks: BTreeSet::new(),
+            asked: 0,
+        }
+    }
+
+    fn tenant(&self) -> Tenant {
+        Tenant::parse("acme").expect("a tenant")
+    }
+
+    fn heard(&mut self, answer: Answer) -> Answer {
+        self.answers.push(answer.text.clone());
+        answer
+    }
+
+    /// A question whose task gets into one of these states.
+    async fn ask(&mut self, prompt: &str, states: &[&str]) -> Value {
+        self.asked += 1;
+        let (chat, message) = (format!("chat-{}", self.asked), format!("message-{}", self.asked));
+        let answer = self
+            .user
+            .chat(&chat, &message, &format!("{prompt} {PROMPT}"))
+            .await;
+        let id = self.heard(answer).task_id();
+        let cookie = self.user.cookie().expect("a session");
+        self.secrets
+            .add("a session's token", cookie.split_once('=').expect("a cookie").1);
+        let task = self.user.until(&id, states).await;
+        self.answers.push(task.to_string());
+        self.tasks.insert(id);
+        task
+    }
+
+    /// Agrees in this browser, and remembers whatever is secret on the way.
+    async fn agree(&mut self, mut browser: Browser, task: &Value) -> tests::browser::Page {
+        let base = self
+            .local
+            .endpoint("/tenants/acme/base")
+            .trim_end_matches('/')
+            .to_owned();
+        let text = task.to_string();
+        let at = text
+            .find("/connect/")
+            .unwrap_or_else(|| panic!("no link: {task:#}"));
+        let id = text[at + 9..]
+            .split(|c: char| !(c.is_ascii_alphanumeric() || "-_".contains(c)))
+            .next();
+        let id = id.expect("an id").to_owned();
+        browser.stop_at = Some(format!("{base}/callback"));
+        let login = self.local.login("acme", 0).clone();
+        let page = browser.open(&format!("{base}/connect/{id}")).await;
+        self.see(&browser, &page.html);
+        // Once mistaken.
+        let (name, password) = (
+            login["username"].as_str().expect("a name"),
+            "a password that is wrong",
+        );
+        self.secrets.add("a password", password);
+        let page = browser
+            .submit(&page, &[("username", name), ("password", password)])
+            .await;
+        self.see(&browser, &page.html);
+        let back = oauth::agree(&mut browser, page.url.as_str(), &login).await;
+        self.see(&browser, &page.html);
+        for (name, value) in back.url.query_pairs() {
+            match &*name {
+                "code" => self.secrets.add("a code", &value),
+                "state" => self.secrets.add("a state", &value),
+                _ => {}
+            }
+        }
+        let grants = self.local.system.store().grants();
+        let consent = grants
+            .find_consent_request(&self.tenant(), &id)
+            .await
+            .expect("read")
+            .expect("a consent");
+        let tenant = self.tenant();
+        let binding = GrantBinding {
+            tenant: &tenant,
+            owner: &consent.owner,
+            provider: &consent.provider,
+            resource: &consent.resource,
+        };
+        let told = ConsentSecrets::open(&self.sealer, &consent.sealed, &binding).expect("it opens");
+        self.secrets.add("a verifier", told.pkce_verifier.expose_secret());
+        self.secrets.add("a state", told.state.expose_secret());
+        browser.stop_at = None;
+        let page = browser.open(back.url.as_str()).await;
+        self.see(&browser, "");
+        page
+    }
+
+    /// Remembers a browser's cookies and addresses, and a page's form token.
+    fn see(&mut self, browser: &Browser, html: &str) {
+        for (_, value) in browser.cookies() {
+            self.secrets.add("a cookie", value);
+        }
+        self.visited.extend(browser.visited.iter().cloned());
+        if let Some(rest) = html.split("name=\"form\" value=\"").nth(1) {
+            self.secrets
+                .add("a form's token", rest.split('"').next().expect("a value"));
+        }
+    }
+
+    /// The tokens that lie sealed in the tables.
+    async fn open_grants(&mut self) {
+        let (store, tenant) = (self.local.system.store().clone(), self.tenant());
+        let cookie = self.user.cookie().expect("a session");
+        let hash = auth::token::hash(cookie.split_once('=').expect("a cookie").1);
+        let session = store
+            .sessions()
+            .find_session(&tenant, &hash, self.local.clock.now())
+            .await;
+        let owner = session.expect("read").expect("a session").owner;
+        for grant in store.grants().list_grants(&tenant, &owner).await.expect("read") {
+            let binding = GrantBinding {
+                tenant: &tenant,
+                owner: &owner,
+                provider: &grant.provider,
+                resource: &grant.resource,
+            };
+            let told = GrantSecrets::open(&self.sealer, &grant.sealed, &binding).expect("it opens");
+            self.secrets
+                .add("an access token", told.access_token.expose_secret());
+            let refresh = told.refresh_token.expect("a refresh token");
+            self.secrets.add("a refresh token", refresh.expose_secret());
+        }
+    }
+
+    /// The user's own browser.
+    fn browser(&self) -> Browser {
+        let base = Url::parse(self.local.endpoint("/tenants/acme/base")).expect("an address");
+        Browser::with_cookie(&self.user.cookie().expect("a session"), base.path())
+    }
+
+    /// A client of ours takes every way there is, and some that there are not.
+    async fn client(&mut self) {
+        let http = tests::user::http();
+        let issuer = self.local.issuer("acme");
+        let mut browser = oauth::apps_browser();
+        let verifier = format!("verifier-{}", "x1Y2".repeat(12));
+        self.secrets.add("a verifier", &verifier);
+        let ask = |client: &str| {
+            let mut url = Url::parse(&format!("{issuer}/authorize")).expect("an address");
+            url.query_pairs_mut().extend_pairs([
+                ("response_type", "code"),
+                ("client_id", client),
+                ("redirect_uri", REDIRECT_URI),
+                ("scope", oauth::SCOPES),
+                ("resource", &self.local.resource("acme")),
+                ("state", "a-state-of-the-clients-own"),
+                ("code_challenge", &auth::pkce::challenge(&verifier)),
+                ("code_challenge_method", "S256"),
+            ]);
+            url
+        };
+        let (good, public) = (ask(CONFIDENTIAL), ask(PUBLIC));
+        for (url, right) in [(good.clone(), true), (good, false), (public, false)] {
+            let back = oauth::agree(&mut browser, url.as_str(), self.local.login("acme", 1)).await;
+            let code = back
+                .url
+                .query_pairs()
+                .find(|(name, _)| name == "code")
+                .expect("a code")
+                .1
+                .into_owned();
+            self.secrets.add("a code", &code);
+            let fields = [
+                ("grant_type", "authorization_code"),
+                ("code", &code),
+                ("redirect_uri", REDIRECT_URI),
+                (
+                    "code_verifier",
+                    if right {
+                        &verifier
+                    } else {
+                        "not-the-verifier-not-the-verifier-not-the-one"
+                    },
+                ),
+            ];
+            for _ in 0..2 {
+                let told = self.post(&http, &format!("{issuer}/token"), &fields).await;
+                for (name, what) in [
+                    ("access_token", "an access token"),
+                    ("refresh_token", "a refresh token"),
+                    ("id_token", "an identity token"),
+                ] {
+                    if let Some(token) = told[name].as_str() {
+                        self.secrets.add(what, token);
+                    }
+                }
+            }
+        }
+        self.see(&browser, "");
+        for token in self
+            .secrets
+            .of("a refresh token")
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+        {
+            for path in ["introspect", "revoke", "introspect"] {
+                self.post(&http, &format!("{issuer}/{path}"), &[("token", &token)])
+                    .await;
+            }
+            let again = [("grant_type", "refresh_token"), ("refresh_token", &token)];
+            self.post(&http, &format!("{issuer}/token"), &again).await;
+        }
+        for token in self
+            .secrets
+            .of("an access token")
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+        {
+            http.get(format!("{issuer}/userinfo"))
+                .bearer_auth(&token)
+                .send()
+                .await
+                .expect("an answer");
+        }
+    }
+
+    async fn post(&self, http: &reqwest::Client, url: &str, fields: &[(&str, &str)]) -> Value {
+        let body = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(fields)
+            .finish();
+        let request = http.post(url).basic_auth(CONFIDENTIAL, Some(SECRET));
+        let request = request
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body);
+        request
+            .send()
+            .await
+            .expect("an answer")
+            .json()
+            .await
+            .unwrap_or_default()
+    }
+
+    /// Good, foreign, old and broken tokens at every agent, the registry and the webhook.
+    async fn strangers(&mut self) {
+        let http = tests::user::http();
+        let horizon = self.local.resource("acme");
+        let host = self
+            .local
+            .endpoint("/tenants/acme/host_agent")
+            .trim_end_matches('/')
+            .to_owned();
+        let registry = self.local.endpoint("/registry").trim_end_matches('/').to_owned();
+        let hook = format!(
+            "{}/api/webhook/tasks",
+            self.local.endpoint("/tenants/acme/base").trim_end_matches('/')
+        );
+        for tenant in ["acme", "globex"] {
+            for signer in [Signer::Session(tenant), Signer::Idp(tenant)] {
+                for ago in [Duration::ZERO, Duration::from_secs(3600)] {
+                    for audience in [&horizon, &host, &registry] {
+                        let token = self
+                            .local
+                            .system
+                            .signed(signer, "user-eve", audience, "tasks", ago);
+                        let token = token.expect("a token");
+                        self.secrets.add("an access token", &token);
+                        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": PROMPT } });
+                        for url in [&horizon, &host, &hook, &format!("{registry}/agents")] {
+                            let request = http.post(url.as_str()).bearer_auth(&token).json(&body);
+                            let answer = request.send().await.expect("an answer");
+                            self.answers.push(answer.text().await.expect("a body"));
+                        }
+                    }
+                }
+            }
+        }
+        let broken = "Bearer of-nothing-at-all-but-secret";
+        self.secrets.add("a broken token", "of-nothing-at-all-but-secret");
+        for url in [&horizon, &host, &hook, &registry] {
+            http.post(url.as_str())
+                .header("authorization", broken)
+                .body("{")
+                .send()
+                .await
+                .expect("an answer");
+        }
+    }
+
+    /// What users can look at, once more at the end.
+    async fn look_around(&mut self) {
+        for path in ["/api/chats", "/api/tasks", "/api/connections"] {
+            let answer = self.user.get(path).await;
+            self.heard(answer);
+        }
+        let chats = self.user.get("/api/chats").await.json();
+        for chat in chats["chats"].as_array().expect("chats") {
+            let id = chat["id"].as_str().expect("an id");
+            let answer = self.user.get(&format!("/api/chats/{id}/messages")).await;
+            self.heard(answer);
+        }
+        for id in self.tasks.clone() {
+            let mut paths = vec![format!("/api/tasks/{id}")];
+            // The log of a task that goes on is a stream without an end.
+            if self.user.task(&id).await["status"] == "completed" {
+                paths.push(format!("/api/tasks/{id}/events"));
+            }
+            for path in paths {
+                let answer = self.user.get(&path).await;
+                assert!(answer.status.is_success(), "{path}: {answer:?}");
+                self.heard(answer);
+            }
+        }
+    }
+}
+
+/// The lines of PEM keys, wherever they stand in a kept value.
+fn add_keys(secrets: &mut Secrets, kept: &Value) {
+    let text = kept.as_str().expect("a kept key").replace("\\n", "\n");
+    let lines = text
+        .lines()
+        .filter(|line| line.len() > 40 && !line.contains("-----") && !line.contains('"'));
+    let before = secrets.len();
+    for line in lines {
+        secrets.add("a signing key", line);
+    }
+    assert!(secrets.len() > before, "a key was found");
+}
+
+/// Where a secret was found, for each place that was searched.
+async fn leaked(run: &Run, log: &Log, folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut note = |place: &str, what: Vec<String>| {
+        found.extend(what.into_iter().map(|what| format!("{what} in {place}")));
+    };
+    let logged = log.text();
+    assert!(!logged.contains(PROMPT), "a prompt in the log");
+    if !run.secrets.in_text(&logged).is_empty() {
+        for line in logged.lines() {
+            // Where from, without what stands in it.
+            let event: Value = serde_json::from_str(line).unwrap_or_default();
+            let place = format!("the log: {} {}", event["target"], event["fields"]["message"]);
+            note(&place, run.secrets.in_text(line));
+        }
+    }
+    let typed = run.secrets.without(TYPED);
+    for answer in &run.answers {
+        note("an answer", typed.in_text(answer));
+    }
+    for item in search::stored(run.local.endpoint("/dynamodb")).await {
+        let key = format!("the item {} {}", item["pk"]["S"], item["sk"]["S"]);
+        note(&key, typed.in_text(&item.to_string()));
+    }
+    for (name, text) in search::files(folder) {
+        match name.as_str() {
+            // The vault itself.
+            "secrets.json" => {}
+            // Documented to hold the demo users' passwords, the operator's tokens, and where secrets are kept.
+            "endpoints.json" => {
+                let mut listed: Value = serde_json::from_str(&text).expect("JSON");
+                listed["users"] = Value::Null;
+                for name in ["registry_token", "admin_token", "secrets_manager", "sqs"] {
+                    listed[name] = Value::Null;
+                }
+                note(&name, run.secrets.in_text(&listed.to_string()));
+            }
+            _ => note(&name, typed.in_text(&text)),
+        }
+    }
+    // A code and a state stand in the one address that brings them back; the state on the way there, too.
+    for url in &run.visited {
+        let query = url.query().unwrap_or_default();
+        let may = match url.path().rsplit('/').next() {
+            Some("callback" | "cb") if query.contains("iss=") => &["a code", "a state"][..],
+            Some("authorize") => &["a state"],
+            _ => &[],
+        };
+        let mut what = run.secrets.without(may).in_text(url.as_str());
+        what.retain(|what| {
+            !may.iter()
+                .any(|may| *may == "a code" && what == "the shape of a code")
+        });
+        note(&format!("the address {}", url.path()), what);
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_is_logged_told_shown_in_an_address_or_stored() {
+    let log = Log::default();
+    let writer = log.clone();
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(EnvFilter::new(FILTER))
+        .with_span_events(FmtSpan::FULL)
+        .with_writer(move || writer.clone())
+        .init();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = Run::start(folder.path()).await;
+
+    run.ask("Will it rain in Oslo tomorrow?", &["completed"]).await;
+    let waiting = run.ask("Where is my order 1001?", &["auth-required"]).await;
+    let browser = run.browser();
+    let page = run.agree(browser, &waiting).await;
+    assert_eq!(page.status, 200, "{page:?}");
+    let id = waiting["id"]
+        .as_str()
+        .or(waiting["taskId"].as_str())
+        .expect("an id")
+        .to_owned();
+    run.user.until(&id, &["completed"]).await;
+    run.open_grants().await;
+    run.local.clock.advance(Duration::from_secs(11 * 60));
+    run.ask("Where is my order 1001?", &["completed"]).await;
+    run.open_grants().await;
+    assert!(run.secrets.of("a refresh token").len() >= 2, "it was renewed");
+    let ended = run.user.call(Method::DELETE, "/api/connections/idp", None).await;
+    assert!(run.heard(ended).status.is_success());
+
+    // In a browser that is not the starter's: a code to be typed.
+    let waiting = run.ask("Where is my order 1001?", &["auth-required"]).await;
+    let page = run.agree(Browser::default(), &waiting).await;
+    let mut words = page
+        .html
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let code = words.find(|word| {
+        word.len() == 9
+            && word.as_bytes()[4] == b'-'
+            && word.bytes().all(|c| c == b'-' || c.is_ascii_uppercase())
+    });
+    let code = code.expect("a code to type").to_owned();
+    run.secrets.add("a consent's code", &code);
+    let chat = format!("chat-{}", run.asked);
+    let typed = run.user.chat(&chat, "typed", &code).await;
+    run.answers.push(typed.text);
+    let id = waiting["id"]
+        .as_str()
+        .or(waiting["taskId"].as_str())
+        .expect("an id")
+        .to_owned();
+    run.user.until(&id, &["completed"]).await;
+    run.open_grants().await;
+    run.user.call(Method::DELETE, "/api/connections/idp", None).await;
+
+    // One that is called off, while it waits.
+    let waiting = run.ask("Where is my order 1001?", &["auth-required"]).await;
+    let id = waiting["id"]
+        .as_str()
+        .or(waiting["taskId"].as_str())
+        .expect("an id")
+        .to_owned();
+    let canceled = run
+        .user
+        .call(Method::POST, &format!("/api/tasks/{id}/cancel"), Some(json!({})))
+        .await;
+    assert!(run.heard(canceled).status.is_success());
+    run.client().await;
+    run.strangers().await;
+    run.local.advance(Duration::from_secs(60)).await;
+    run.look_around().await;
+
+    for kind in [
+        "a sealing key",
+        "a signing key",
+        "a password",
+        "a client's secret",
+        "a session's token",
+        "a cookie",
+        "a form's token",
+        "a code",
+        "a state",
+        "a verifier",
+        "an access token",
+        "a refresh token",
+        "an identity token",
+        "a consent's code",
+    ] {
+        assert!(
+            !run.secrets.of(kind).is_empty(),
+            "{kind} was never seen: the run proves nothing of it"
+        );
+    }
+    assert!(log.text().lines().count() > 200, "the system logs");
+    let found = leaked(&run, &log, folder.path()).await;
+    assert!(found.is_empty(), "secrets where none may be: {found:#?}");
+
+    // It can fail: a secret of each kind is planted in each kind of place, and found.
+    let secret = run.secrets.of("a refresh token")[0].to_owned();
+    tracing::info!(token = secret, "planted");
+    run.answers.push(format!("planted: {secret}"));
+    run.visited
+        .push(Url::parse(&format!("http://127.0.0.1/x?token={secret}")).expect("an address"));
+    run.user
+        .chat("planted", "planted", &format!("Hello {secret}"))
+        .await;
+    std::fs::write(folder.path().join("planted"), &secret).expect("written");
+    let found = leaked(&run, &log, folder.path()).await.join("\n");
+    for place in [
+        "in the log",
+        "in an answer",
+        "in the item",
+        "in the address",
+        "in planted",
+        "in switchyard.db",
+    ] {
+        assert!(found.contains(place), "planted {place}, and not found: {found}");
+    }
+    run.local.system.stop().await;
+}

@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawPathParams, State};
-use domain::TaskState;
-use serde_json::Value;
+use domain::{Message, Owner, Role, Task, TaskState, TraceParent};
+use outbound::Answer;
+use serde_json::{Value, json};
 
+use crate::chat::local_id;
 use crate::error::RouteError;
 use crate::guard::MayChange;
 use crate::owned::{OwnedTask, Trace};
 use crate::state::Room;
+use crate::turn::Turn;
 use crate::view;
 
+/// Answers with the task as it is afterwards. The retry of a task that is over is a task of its own, which names the
+/// first one as `retryOf`; a repeat of the same retry gives the same task.
 pub(crate) async fn act(
     State(room): State<Arc<Room>>,
     params: RawPathParams,
@@ -24,25 +29,61 @@ pub(crate) async fn act(
         .iter()
         .find(|(name, _)| *name == "action")
         .map(|(_, action)| action);
-    match action {
-        Some("cancel") => {
-            room.host.cancel(&owner, task.id, trace.as_ref()).await?;
-            let now = room
-                .find_task(&owner, task.id)
-                .await?
-                .ok_or(RouteError::NotFound)?;
-            Ok(Json(view::task(&now, None)))
+    let trace = trace.as_ref();
+    match (action, task.status.state) {
+        (Some("cancel"), _) => {
+            room.host.cancel(&owner, task.id, trace).await?;
         }
-        Some("start") => Err(RouteError::conflict(
-            "not_startable",
-            "a task starts by itself; this one has",
-        )),
-        Some("retry") => Err(match task.status.state {
-            TaskState::Failed | TaskState::Rejected | TaskState::Canceled | TaskState::Unknown => {
-                RouteError::NotImplemented("a task cannot be retried yet; ask again in the chat")
-            }
-            _ => RouteError::conflict("not_retryable", "only a task that did not succeed can be retried"),
-        }),
-        _ => Err(RouteError::NotFound),
+        (Some("start"), TaskState::Submitted) | (Some("retry"), TaskState::Unknown) => {
+            room.host.retry(&owner, task.id, trace).await?;
+        }
+        (Some("start"), _) => {
+            let reason = "a task starts by itself; this one has";
+            return Err(RouteError::conflict("not_startable", reason));
+        }
+        (Some("retry"), TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => {
+            return again(&room, &owner, &task, trace).await;
+        }
+        (Some("retry"), _) => {
+            let reason = "only a task that did not succeed can be retried";
+            return Err(RouteError::conflict("not_retryable", reason));
+        }
+        _ => return Err(RouteError::NotFound),
     }
+    let now = room
+        .find_task(&owner, task.id)
+        .await?
+        .ok_or(RouteError::NotFound)?;
+    Ok(Json(view::task(&now, None)))
+}
+
+/// A finished task never changes: what it was asked for is asked once more, in the same conversation.
+async fn again(
+    room: &Room,
+    owner: &Owner,
+    task: &Task,
+    trace: Option<&TraceParent>,
+) -> Result<Json<Value>, RouteError> {
+    let nothing = || RouteError::conflict("not_retryable", "nobody asked for this task");
+    let turn = Turn::taken_by(task).ok_or_else(nothing)?;
+    let asked = task.history.iter().find(|message| message.role == Role::User);
+    let asked = asked.ok_or_else(nothing)?;
+    let message = Message {
+        context_id: Some(task.context_id.clone()),
+        metadata: asked.metadata.clone(),
+        reference_task_ids: vec![task.id.to_string()],
+        ..Message::new(turn.next_attempt(), Role::User, asked.parts.clone())
+    };
+    let Answer::Task(remote) = room.host.send(owner, message, trace).await? else {
+        return Err(RouteError::conflict(
+            "answered",
+            "the host answered without a task",
+        ));
+    };
+    let new = room.find_task(owner, local_id(&remote.id)?).await?;
+    let mut view = view::task(&new.ok_or(RouteError::NotFound)?, None);
+    if let Some(fields) = view.as_object_mut() {
+        fields.insert("retryOf".into(), json!(task.id));
+    }
+    Ok(Json(view))
 }

@@ -140,7 +140,8 @@ async fn send(
     }
 }
 
-fn local_id(id: &RemoteTaskId) -> Result<TaskId, RouteError> {
+/// The host's id of a task is also ours.
+pub(crate) fn local_id(id: &RemoteTaskId) -> Result<TaskId, RouteError> {
     TaskId::parse(id.as_str()).map_err(|_| foreign("its task has no id of ours"))
 }
 

@@ -25,8 +25,6 @@ pub(crate) enum RouteError {
     NotFound,
     #[error("{message}")]
     Conflict { code: &'static str, message: String },
-    #[error("{0}")]
-    NotImplemented(&'static str),
     #[error("the host agent refused the message: {0}")]
     Refused(A2aError),
     #[error("the host agent cannot be asked")]
@@ -87,7 +85,6 @@ impl IntoResponse for RouteError {
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
             Self::Conflict { code, .. } => answer(StatusCode::CONFLICT, code, &message),
-            Self::NotImplemented(_) => answer(StatusCode::NOT_IMPLEMENTED, "not_implemented", &message),
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
             Self::Host(fault) if fault.is_retryable() => {
                 tracing::warn!(

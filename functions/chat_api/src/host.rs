@@ -112,10 +112,30 @@ impl Host {
         task: TaskId,
         trace: Option<&TraceParent>,
     ) -> Result<(), RouteError> {
+        self.act(owner, (task, "refresh"), trace).await
+    }
+
+    /// Has the host go on with a task at once that waits in vain.
+    pub(crate) async fn retry(
+        &self,
+        owner: &Owner,
+        task: TaskId,
+        trace: Option<&TraceParent>,
+    ) -> Result<(), RouteError> {
+        self.act(owner, (task, "retry"), trace).await
+    }
+
+    /// One of our agents' own operations beside A2A's.
+    async fn act(
+        &self,
+        owner: &Owner,
+        (task, verb): (TaskId, &str),
+        trace: Option<&TraceParent>,
+    ) -> Result<(), RouteError> {
         let token = self.token(owner)?;
         let mut url = self.endpoint.url.clone();
         url.set_path(&format!(
-            "{}/tasks/{task}:refresh",
+            "{}/tasks/{task}:{verb}",
             url.path().trim_end_matches('/')
         ));
         let answered: Result<Value, CallError> = self

@@ -54,8 +54,18 @@ impl<'a> Turn<'a> {
         MessageId::derived(&format!("answer/{}", self.message_id))
     }
 
-    fn next_attempt(&self) -> MessageId {
+    /// The id of the message that asks for the same once more.
+    pub(crate) fn next_attempt(&self) -> MessageId {
         MessageId::derived(&format!("again/{}", self.answer_id()))
+    }
+
+    /// The turn that a task answers.
+    pub(crate) fn taken_by(task: &'a Task) -> Option<Self> {
+        let first = task.history.iter().find(|message| message.role == Role::User)?;
+        Some(Self {
+            message_id: first.message_id.clone(),
+            task: Some(task),
+        })
     }
 
     fn at(message_id: MessageId, tasks: &'a [Task]) -> Self {

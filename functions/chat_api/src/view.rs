@@ -32,6 +32,14 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
     });
     if let (Some(events), Some(fields)) = (events, view.as_object_mut()) {
         fields.insert("history".into(), states(events));
+        fields.insert("failedAttempts".into(), failed_attempts(events));
+        if let Some(Value::Array(jobs)) = fields.get_mut("jobs") {
+            for (view, job) in jobs.iter_mut().zip(&task.jobs) {
+                if let Some(fields) = view.as_object_mut() {
+                    fields.insert("history".into(), job_states(events, job.number));
+                }
+            }
+        }
     }
     view
 }
@@ -103,8 +111,10 @@ fn work(note: &WorkNote) -> Value {
 fn job(job: &Job) -> Value {
     json!({
         "number": job.number,
+        "agentId": job.agent_id,
         "agentType": job.agent_type,
         "agentName": job.agent_name,
+        "attempts": job.attempts,
         "instruction": job.instruction,
         "state": job_state(job),
         "statusMessage": job.remote().and_then(|remote| remote.text.as_deref()),
@@ -210,6 +220,39 @@ fn states(events: &[Event]) -> Value {
     Value::Array(states.collect())
 }
 
+/// The attempts at the task that failed and were followed by another.
+fn failed_attempts(events: &[Event]) -> Value {
+    let failed = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Work {
+            note: WorkNote::Stumbled { stumble },
+        } => Some(json!({"attempt": stumble.attempt, "reason": stumble.reason, "at": event.at})),
+        _ => None,
+    });
+    Value::Array(failed.collect())
+}
+
+/// What became of a job and its agent's task, with the times; each entry once.
+fn job_states(events: &[Event], number: u32) -> Value {
+    let mut entries: Vec<Value> = Vec::new();
+    let mut known = None;
+    for event in events {
+        let EventKind::Job { job } = &event.kind else {
+            continue;
+        };
+        let message = job.remote().and_then(|remote| remote.text.as_deref());
+        let now = (
+            job_state(job),
+            job.remote_task_id().cloned(),
+            message.map(str::to_owned),
+        );
+        if job.number == number && known.as_ref() != Some(&now) {
+            entries.push(json!({"state": now.0, "remoteTaskId": now.1, "message": now.2, "at": event.at}));
+            known = Some(now);
+        }
+    }
+    Value::Array(entries)
+}
+
 #[cfg(test)]
 mod tests {
     use domain::{
@@ -284,5 +327,56 @@ mod tests {
         assert_eq!(view["history"][1]["at"], "1970-01-01T00:00:00.000Z");
         assert_eq!(view["result"]["data"][0]["rain"], true);
         assert_eq!(view["agentType"], "weather");
+    }
+
+    #[test]
+    fn the_tree_tells_what_became_of_each_job_and_of_failed_attempts() {
+        let (mut task, mut events) = (worked_on().0, Vec::new());
+        task.status.state = TaskState::Working;
+        let mut job = task.jobs[0].clone();
+        for (state, at) in [
+            (TaskState::Working, 1),
+            (TaskState::Working, 2),
+            (TaskState::Completed, 3),
+        ] {
+            let news = domain::Notification {
+                remote_task_id: Some(domain::RemoteTaskId::parse("r-1").unwrap()),
+                update: Some(domain::RemoteUpdate {
+                    state,
+                    text: None,
+                    at: None,
+                }),
+                artifacts: Vec::new(),
+                snapshot: false,
+            };
+            job.note(news, Timestamp::from_millis(at));
+            let kind = EventKind::Job {
+                job: Box::new(job.clone()),
+            };
+            events.push(task.record(kind, Timestamp::from_millis(at)).unwrap());
+        }
+        let stumble = domain::Stumble {
+            attempt: 1,
+            reason: "away".into(),
+        };
+        let note = WorkNote::Stumbled { stumble };
+        events.push(
+            task.record(EventKind::Work { note }, Timestamp::from_millis(4))
+                .unwrap(),
+        );
+        let view = super::task(&task, Some(&events));
+        let states: Vec<_> = view["jobs"][0]["history"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| &entry["state"])
+            .collect();
+        assert_eq!(states, ["working", "completed"]);
+        assert_eq!(view["jobs"][0]["history"][1]["at"], "1970-01-01T00:00:00.003Z");
+        assert_eq!(view["jobs"][0]["history"][0]["remoteTaskId"], "r-1");
+        assert_eq!(
+            view["failedAttempts"],
+            json!([{"attempt": 1, "reason": "away", "at": "1970-01-01T00:00:00.004Z"}])
+        );
     }
 }

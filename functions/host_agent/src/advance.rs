@@ -1,12 +1,10 @@
 //! Moving a task's jobs on: whatever can be done about them now is done, all at once, and written down together.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::{ExecuteError, Run, Wake, wake_or_log};
 use domain::{
-    EventKind, Job, JobState, Message, MessageId, Notification, RemoteTaskId, Task, TaskId, TaskState,
+    EventKind, Job, JobState, Message, MessageId, Noted, Notification, RemoteTaskId, Task, TaskState,
     Timestamp,
 };
 use futures_util::future::join_all;
@@ -20,64 +18,36 @@ use crate::transcript;
 const PASSES: usize = 3;
 /// From this attempt of an execution on, a result that cannot be fetched is done without.
 const PATIENT_ATTEMPTS: u32 = 3;
-/// Most tasks whose acknowledgements are kept.
-const UNRECORDED_MAX: usize = 1_000;
 /// Beyond this the sweeper wakes the task; sooner, a delayed wake does.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Acknowledgements that could not be recorded because the task changed under them (the agent's own push overtakes
-/// them easily). Kept for the next round, so that an agent that is not idempotent is not asked twice.
-#[derive(Default)]
-pub(crate) struct Unrecorded(Mutex<HashMap<TaskId, Vec<(u32, Notification)>>>);
-
-impl Unrecorded {
-    fn keep(&self, task: TaskId, heard: Vec<(u32, Notification)>) {
-        if !heard.is_empty() {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.len() >= UNRECORDED_MAX {
-                all.clear();
-            }
-            all.entry(task).or_default().extend(heard);
-        }
-    }
-
-    fn take(&self, task: TaskId) -> Vec<(u32, Notification)> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&task)
-            .unwrap_or_default()
-    }
-}
-
 enum Act {
     Send,
+    Resend,
     Forward(Message),
     Look,
     Fetch,
 }
 
 impl Host {
-    /// Does what can be done about the task's jobs now.
-    pub(crate) async fn advance(&self, run: &mut Run) -> Result<(), ExecuteError> {
+    /// Does what can be done about the task's jobs now. The `fresh` ones have certainly not been sent yet; of others a
+    /// process may have ended between their send and its acknowledgement.
+    pub(crate) async fn advance(&self, run: &mut Run, fresh: &[u32]) -> Result<(), ExecuteError> {
         for _ in 0..PASSES {
-            if !self.pass(run).await? {
+            if !self.pass(run, fresh).await? {
                 break;
             }
         }
         Ok(())
     }
 
-    async fn pass(&self, run: &mut Run) -> Result<bool, ExecuteError> {
+    async fn pass(&self, run: &mut Run, fresh: &[u32]) -> Result<bool, ExecuteError> {
         let now = run.now();
+        // From the first call until what came of it is stored: a cancel waits for that, and then finds whom to tell.
+        let _undisturbed = run.undisturbed();
         let before = run.task().clone();
-        let mut heard = self.unrecorded.take(before.id);
+        let mut heard = Vec::new();
         let mut task = before.clone();
-        for (number, news) in &heard {
-            if let Some(job) = task.jobs.iter_mut().find(|job| job.number == *number) {
-                job.note(news.clone(), now);
-            }
-        }
         // While a consent is waited for, what the user says is about that.
         let consents = transcript::unconsented(&before).is_some();
         let mut said = transcript::pending_answer(&before).filter(|_| !consents).cloned();
@@ -85,13 +55,16 @@ impl Host {
         let asked_again = answered && before.status.state == TaskState::Unknown;
         let mut acts: Vec<(Job, Act)> = Vec::new();
         for job in &task.jobs {
-            let known = before.jobs.iter().find(|known| known.number == job.number);
             let act = match &job.state {
                 JobState::Linked { remote, .. } if remote.state.is_interrupted() && said.is_some() => {
                     said.take().map(Act::Forward)
                 }
-                _ if known != Some(job) || job.awaited_consent().is_some() => None,
+                _ if job.awaited_consent().is_some() => None,
                 _ => self.act(job, asked_again, now, run.attempt()),
+            };
+            let act = match act {
+                Some(Act::Send) if job.attempts > 0 || !fresh.contains(&job.number) => Some(Act::Resend),
+                act => act,
             };
             acts.extend(act.map(|act| (job.clone(), act)));
         }
@@ -132,7 +105,7 @@ impl Host {
             kinds.push(self.status(&after_answer(&before, said.is_none())));
         }
         let moved = !kinds.is_empty();
-        self.record(run, &before, kinds, heard).await?;
+        self.record(run, kinds, heard).await?;
         match again {
             Some(reason) => Err(ExecuteError::Retry(reason)),
             None => Ok(moved),
@@ -162,6 +135,7 @@ impl Host {
     async fn perform(&self, task: &Task, job: Job, act: Act, now: Timestamp) -> Done {
         match act {
             Act::Send => self.send(task, job, now).await,
+            Act::Resend => self.resend(task, job, now).await,
             Act::Forward(said) => self.forward(task, job, &said, now).await,
             Act::Look => self.look(task, job, now).await,
             Act::Fetch => self.fetch(task, job, now).await,
@@ -216,7 +190,6 @@ impl Host {
     async fn record(
         &self,
         run: &mut Run,
-        before: &Task,
         kinds: Vec<EventKind>,
         heard: Vec<(u32, Notification)>,
     ) -> Result<(), ExecuteError> {
@@ -228,22 +201,40 @@ impl Host {
             }
             recorded => recorded,
         };
-        if matches!(recorded, Err(ExecuteError::Stale)) {
-            let key = TaskKey::from(before);
-            let found = self.store.tasks().find(&key, now).await?;
-            if found.is_some_and(|found| found.task.status.state.is_terminal()) {
-                // Called off while the send was under way: nobody else knows the agent's task.
-                for (number, news) in &heard {
-                    let job = before.jobs.iter().find(|job| job.number == *number);
-                    if let (Some(job), Some(id)) = (job, &news.remote_task_id) {
-                        self.cancel_one(before, job, id).await;
-                    }
+        match recorded {
+            Err(ExecuteError::Stale) => self.keep(run, &heard).await,
+            recorded => recorded,
+        }
+    }
+
+    /// Writes down what agents said although the task changed meanwhile (an agent's own push overtakes its
+    /// acknowledgement easily): it is as true of the task as it is now. Everything else is decided anew, and so this
+    /// never succeeds.
+    async fn keep(&self, run: &mut Run, heard: &[(u32, Notification)]) -> Result<(), ExecuteError> {
+        run.reload().await?;
+        let now = run.now();
+        let noted = |task: &Task| -> Vec<EventKind> {
+            let jobs = heard.iter().filter_map(|(number, news)| {
+                let mut job = task.jobs.iter().find(|job| job.number == *number)?.clone();
+                (job.note(news.clone(), now) != Noted::Nothing).then(|| EventKind::Job { job: Box::new(job) })
+            });
+            jobs.collect()
+        };
+        match run.amend(noted).await {
+            Ok(()) | Err(ExecuteError::Stale) => {}
+            Err(error) => return Err(error),
+        }
+        let task = run.task();
+        if task.status.state.is_terminal() {
+            // Called off while the call was under way: the task takes nothing more, so that this must be done here.
+            for (number, news) in heard {
+                let job = task.jobs.iter().find(|job| job.number == *number);
+                if let (Some(job), Some(id)) = (job, &news.remote_task_id) {
+                    self.call_off(task, job, id).await;
                 }
-            } else {
-                self.unrecorded.keep(before.id, heard);
             }
         }
-        recorded
+        Err(ExecuteError::Stale)
     }
 
     /// Wakes the task after a while; the sweeper would, but not as soon.

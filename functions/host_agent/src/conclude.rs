@@ -35,7 +35,6 @@ impl Host {
             // A grant that came while this look held the task woke nobody.
             self.nudge(run.task(), AFTERTHOUGHT).await;
         }
-        self.nudge(run.task(), until.since(now)).await;
         Ok(Outcome::Parked { until })
     }
 

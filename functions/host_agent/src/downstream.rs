@@ -1,4 +1,4 @@
-//! One call to one agent about one job: send, forward, look, fetch, cancel.
+//! One call to one agent about one job: send, forward, look, fetch.
 
 use a2a::{A2aError, PushAuth, PushTarget, SendCall};
 use domain::{
@@ -29,7 +29,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn of(job: Job) -> Self {
+    pub(crate) fn of(job: Job) -> Self {
         Self {
             job,
             heard: None,
@@ -38,14 +38,14 @@ impl Done {
         }
     }
 
-    fn again(job: Job, reason: String) -> Self {
+    pub(crate) fn again(job: Job, reason: String) -> Self {
         Self {
             again: Some(reason),
             ..Self::of(job)
         }
     }
 
-    fn needs(job: Job, scopes: Vec<String>) -> Self {
+    pub(crate) fn needs(job: Job, scopes: Vec<String>) -> Self {
         Self {
             needs: Some(scopes),
             ..Self::of(job)
@@ -89,20 +89,22 @@ impl Host {
             }
             Err(Obstacle::Consent(scopes)) => Done::needs(job, scopes),
             Err(Obstacle::Later(reason)) => Done::again(job, reason.to_owned()),
-            Err(Obstacle::Call(error)) => {
-                job.attempts = job.attempts.saturating_add(1);
-                tracing::warn!(
-                    task.id = %task.id, job = job.number, agent.id = %job.agent_id, attempt = job.attempts,
-                    error = %error, "delegation failed"
-                );
-                job.updated_at = now;
-                if !error.is_retryable() || self.patience.is_used_up(&job) {
-                    let (state, reason) = failure(&error);
-                    job.give_up(state, reason, now);
-                }
-                Done::of(job)
-            }
+            Err(Obstacle::Call(error)) => self.undelivered(task, job, &error, now),
         }
+    }
+
+    pub(crate) fn undelivered(&self, task: &Task, mut job: Job, error: &CallError, now: Timestamp) -> Done {
+        job.attempts = job.attempts.saturating_add(1);
+        tracing::warn!(
+            task.id = %task.id, job = job.number, agent.id = %job.agent_id, attempt = job.attempts,
+            error = %error, "delegation failed"
+        );
+        job.updated_at = now;
+        if !error.is_retryable() || self.patience.is_used_up(&job) {
+            let (state, reason) = failure(error);
+            job.give_up(state, reason, now);
+        }
+        Done::of(job)
     }
 
     /// Hands the user's answer on to the agent that asked.
@@ -211,24 +213,6 @@ impl Host {
             })
         };
         looks.into_iter().map(|done| done.job).filter(differs).collect()
-    }
-
-    /// Calls every job that still runs off at its agent. What cannot be reached is logged: the task is over all the same.
-    pub(crate) async fn cancel_downstream(&self, task: &Task) {
-        let open = task.jobs.iter().filter(|job| !job.is_settled());
-        let linked = open.filter_map(|job| Some((job, job.remote_task_id()?)));
-        join_all(linked.map(|(job, id)| self.cancel_one(task, job, id))).await;
-    }
-
-    pub(crate) async fn cancel_one(&self, task: &Task, job: &Job, id: &RemoteTaskId) {
-        let (outbound, to, trace) = (&self.outbound, &job.endpoint, task.trace.as_ref());
-        let cancel = |token| async move { outbound.cancel(to, id, Some(&token), trace).await };
-        match self.with_token(task, job, self.clock.now(), cancel).await {
-            Ok(_) => tracing::info!(task.id = %task.id, job = job.number, "cancel handed on"),
-            Err(error) => {
-                tracing::warn!(task.id = %task.id, job = job.number, error = %error, "cancel did not reach the agent");
-            }
-        }
     }
 
     async fn deliver(

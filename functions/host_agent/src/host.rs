@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor};
 use async_trait::async_trait;
 use auth::Sealer;
-use domain::{Clock, Entropy, PartContent, Tenant};
+use domain::{Clock, Entropy, EventKind, PartContent, Task, Tenant};
 use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Rules, Turn};
 use outbound::Outbound;
 use outbound::oauth::{Provider, Providers};
@@ -13,7 +13,6 @@ use store::Store;
 use url::Url;
 
 use crate::access::Access;
-use crate::advance::Unrecorded;
 use crate::one_agent::OneAgent;
 use crate::tools::Tools;
 use crate::{Directory, Parts, Patience, transcript};
@@ -37,7 +36,6 @@ pub(crate) struct Host {
     pub(crate) patience: Patience,
     pub(crate) enabled: bool,
     pub(crate) providers: Providers,
-    pub(crate) unrecorded: Unrecorded,
 }
 
 impl Host {
@@ -68,7 +66,6 @@ impl Host {
             patience: parts.patience,
             enabled: parts.enabled,
             providers: parts.providers,
-            unrecorded: Unrecorded::default(),
         }
     }
 
@@ -142,6 +139,12 @@ impl Host {
     }
 }
 
+/// The numbers of the jobs that wait for consent.
+fn awaiting_consent(task: &Task) -> Vec<u32> {
+    let waiting = task.jobs.iter().filter(|job| job.awaited_consent().is_some());
+    waiting.map(|job| job.number).collect()
+}
+
 fn has_text(message: &domain::Message) -> bool {
     message
         .parts
@@ -160,11 +163,17 @@ impl Executor for Host {
             .filter(|_| transcript::asking(task).is_some() || transcript::unconsented(task).is_some())
             .is_some_and(|said| Rules::calls_off(&said.text()));
         if waved_off {
-            self.cancel_downstream(task).await;
             return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
+        let awaited = awaiting_consent(task);
         self.look_at_consents(run).await?;
-        self.advance(run).await?;
+        // What has just been consented to was certainly not sent before.
+        let still = awaiting_consent(run.task());
+        let fresh: Vec<u32> = awaited
+            .into_iter()
+            .filter(|number| !still.contains(number))
+            .collect();
+        self.advance(run, &fresh).await?;
         if run.task().jobs.iter().all(domain::Job::is_settled) {
             return self.resume(run).await;
         }
@@ -172,8 +181,11 @@ impl Executor for Host {
     }
 
     async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {
-        self.cancel_downstream(run.task()).await;
-        Ok(())
+        self.cancel_downstream(run.task()).await
+    }
+
+    async fn retry(&self, run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {
+        Ok(self.ask_again(run).await)
     }
 
     async fn refresh(&self, run: &mut Run) -> Result<(), ExecuteError> {

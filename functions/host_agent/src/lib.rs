@@ -13,6 +13,7 @@
 
 mod access;
 mod advance;
+mod call_off;
 mod card;
 mod conclude;
 mod config;
@@ -25,6 +26,7 @@ mod one_agent;
 mod own_tasks;
 mod patience;
 mod provider;
+mod resend;
 mod tools;
 mod transcript;
 

@@ -56,9 +56,10 @@ impl Host {
                 EventKind::status(TaskState::Canceled, Some(said)),
                 self.clock.now(),
             )?;
-            if self.commit(&revision, Due::Never).await? {
+            // Due at once: its own look tells the agents, again where that fails.
+            if self.commit(&revision, Due::At(self.clock.now())).await? {
                 let task = revision.into_task();
-                self.cancel_downstream(&task).await;
+                self.nudge(&task, Duration::ZERO).await;
                 return Ok(ToolOutcome::Done(format!("Task {} is canceled.", task.id)));
             }
         }
@@ -143,6 +144,7 @@ impl Host {
         if committed == Committed::Conflict {
             return Ok(false);
         }
+        agent::measure::moved(revision);
         let task = revision.task();
         let key = TaskKey::from(task);
         for config in &task.push_configs {

@@ -72,7 +72,9 @@ impl Toolbox for Tools<'_> {
             return Ok(Called::Results(results));
         }
         let first = self.prepare(&sends, &results).await?;
-        self.host.advance(self.run).await?;
+        let prepared = self.run.task().jobs.iter().skip(first);
+        let fresh: Vec<u32> = prepared.map(|job| job.number).collect();
+        self.host.advance(self.run, &fresh).await?;
         let jobs = self.run.task().jobs.get(first..).unwrap_or_default();
         if !jobs.iter().all(Job::is_settled) {
             return Ok(Called::Parked);

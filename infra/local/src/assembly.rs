@@ -20,6 +20,7 @@ pub(crate) struct Names {
     host: AgentName,
     horizon: AgentName,
     weather: AgentName,
+    report: AgentName,
     tenant_agents: Vec<AgentName>,
     agents: Vec<AgentName>,
 }
@@ -29,12 +30,14 @@ impl Names {
         let host = AgentName::parse("host")?;
         let horizon = AgentName::parse(horizon_agent::NAME)?;
         let weather = AgentName::parse(weather_agent::NAME)?;
+        let report = AgentName::parse(report_agent::NAME)?;
         Ok(Self {
             tenant_agents: vec![host.clone(), horizon.clone()],
-            agents: vec![weather.clone()],
+            agents: vec![weather.clone(), report.clone()],
             host,
             horizon,
             weather,
+            report,
         })
     }
 
@@ -132,6 +135,11 @@ pub(crate) fn assemble(
         let agent = shared.weather(url, open_meteo(live, endpoints)?)?;
         gateway.mount(url.path(), weather_agent::router(&agent))?;
         workers.insert((names.weather.clone(), None), Arc::new(AgentWork(agent)));
+    }
+    if let Some(url) = endpoints.agents.get(&names.report) {
+        let agent = shared.report(url)?;
+        gateway.mount(url.path(), report_agent::router(&agent))?;
+        workers.insert((names.report.clone(), None), Arc::new(AgentWork(agent)));
     }
     for own in owned(endpoints, secrets) {
         let (name, tenant) = (own.name, own.endpoints);

@@ -144,6 +144,15 @@ pub(crate) fn environments(
                 loopback(),
             ]),
         ),
+        (
+            "ReportAgentFunction",
+            with(vec![
+                agent_url(&endpoints.agents, report_agent::NAME),
+                of_sessions()?,
+                sealing(),
+                loopback(),
+            ]),
+        ),
         ("TaskSweeperFunction", with(Vec::new())),
     ])))
 }

@@ -95,7 +95,8 @@ impl Run {
     /// # Errors
     /// [`ExecuteError::Retry`] for something that has no JSON.
     pub fn checkpoint_event(reached: &impl Serialize) -> Result<EventKind, ExecuteError> {
-        let reached = serde_json::to_value(reached).map_err(|error| ExecuteError::Retry(error.to_string()))?;
+        let reached =
+            serde_json::to_value(reached).map_err(|error| ExecuteError::Retry(error.to_string()))?;
         Ok(EventKind::Work {
             note: WorkNote::Checkpoint { reached },
         })

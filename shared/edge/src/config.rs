@@ -14,20 +14,21 @@
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
-//! | `AGENT_URL` | horizon_agent, weather_agent | the agent's public URL, audience of tokens for it | required |
+//! | `AGENT_URL` | horizon_agent, weather_agent, report_agent | the agent's public URL, audience of tokens for it | required |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
-//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
+//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
-//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
+//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback, report_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}` | required at oauth_callback; without it agents behind a sign-in are not asked |
 //! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | 20 |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
-//! | `ALLOW_LOOPBACK` | host_agent, chat_api, horizon_agent, registry, weather_agent | plain http to loopback addresses, for local work | `false` |
+//! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |
+//! | `ALLOW_LOOPBACK` | host_agent, chat_api, horizon_agent, registry, weather_agent, report_agent | plain http to loopback addresses, for local work | `false` |
 //! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}` | none; required at task_sweeper |
 //! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |

@@ -2,9 +2,12 @@
 
 use std::error::Error as StdError;
 use std::sync::Arc;
+use std::time::Duration;
 
+use agent::Stop;
 use async_trait::async_trait;
 use axum::Router;
+use domain::{Clock as _, SystemClock, Timestamp};
 use lambda_http::request::LambdaRequest;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
@@ -87,8 +90,34 @@ pub async fn serve(function: Function) -> Result<(), Error> {
 /// [`EventError`] for an event that is none of the known kinds, or that this function does not serve.
 pub async fn answer(function: &Function, event: LambdaEvent<Value>) -> Result<Answer, EventError> {
     let (payload, context) = event.into_parts();
-    let done = match event::recognise(payload) {
-        Ok(Event::Http(request, query)) => http(function, *request, query, context.request_id).await,
+    let done = before(context.deadline)
+        .scope(served(function, payload, context.request_id))
+        .await;
+    done.inspect_err(|error| {
+        tracing::error!(
+            code = error.code(),
+            error = error as &dyn StdError,
+            "event not served"
+        )
+    })
+}
+
+/// Work ends in good order this long before Lambda would end it, or after three quarters of a shorter time.
+const RESERVE: Duration = Duration::from_secs(6);
+
+/// When the work of an invocation has to stop; `deadline` is Lambda's, in milliseconds since the Unix epoch.
+fn before(deadline: u64) -> Stop {
+    if deadline == 0 {
+        return Stop::default();
+    }
+    let deadline = Timestamp::from_millis(i64::try_from(deadline).unwrap_or(i64::MAX));
+    let left = deadline.since(SystemClock.now());
+    Stop::after(left.saturating_sub(RESERVE.min(left / 4)))
+}
+
+async fn served(function: &Function, payload: Value, request_id: String) -> Result<Answer, EventError> {
+    match event::recognise(payload) {
+        Ok(Event::Http(request, query)) => http(function, *request, query, request_id).await,
         Ok(Event::Batch(batch)) => match &function.queue {
             Some(queue) => batch::handle(queue.as_ref(), batch)
                 .await
@@ -100,14 +129,7 @@ pub async fn answer(function: &Function, event: LambdaEvent<Value>) -> Result<An
             None => Err(EventError::NotServed { kind: "schedule" }),
         },
         Err(error) => Err(error),
-    };
-    done.inspect_err(|error| {
-        tracing::error!(
-            code = error.code(),
-            error = error as &dyn StdError,
-            "event not served"
-        )
-    })
+    }
 }
 
 async fn http(

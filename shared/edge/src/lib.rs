@@ -1,5 +1,6 @@
 //! The Lambda side: what stands between an event source and a function's router. Events in ([`serve`]), the front of
-//! every router ([`front()`]), settings ([`config`]), secrets ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]).
+//! every router ([`front()`]), settings ([`config`]), secrets ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]) and
+//! metrics ([`metrics`]); and what every agent's function is made of ([`agent_parts`]).
 //!
 //! It knows no endpoint, no agent and no rule: those are the functions'. It opens no connection to a URL that a
 //! tenant gave (that is `outbound`), and it does not name DynamoDB (that is `store`).
@@ -22,6 +23,7 @@
 //! # }
 //! ```
 
+pub mod agent_parts;
 mod answer;
 pub mod aws;
 mod batch;
@@ -29,6 +31,7 @@ pub mod config;
 mod event;
 mod front;
 mod function;
+pub mod metrics;
 pub mod queue;
 mod request;
 pub mod secrets;

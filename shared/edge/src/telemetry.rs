@@ -4,8 +4,13 @@ use std::io::IsTerminal;
 use std::panic::PanicHookInfo;
 use std::str::FromStr;
 
+use agent::measure::METRICS;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{FilterExt as _, ParseError, filter_fn};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::metrics::EmbeddedMetrics;
 
 /// Which log lines are written, such as `info,host_agent=debug`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,18 +29,25 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Starts logging for the process. A second call changes nothing.
+/// Starts logging for the process, and writing metrics where the log is read by a machine. A second call changes
+/// nothing.
 pub fn init(filter: &LogFilter) {
     let terminal = std::io::stdout().is_terminal();
-    let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(&filter.0));
+    let logged = EnvFilter::new(&filter.0).and(filter_fn(|about| about.target() != METRICS));
+    let lines = tracing_subscriber::fmt::layer();
     let started = if terminal {
-        lines.try_init()
+        tracing_subscriber::registry()
+            .with(lines.with_filter(logged))
+            .try_init()
     } else {
-        lines
+        let lines = lines
             .json()
             .flatten_event(true)
             .with_current_span(true)
-            .with_span_list(false)
+            .with_span_list(false);
+        tracing_subscriber::registry()
+            .with(lines.with_filter(logged))
+            .with(EmbeddedMetrics.with_filter(filter_fn(|about| about.target() == METRICS)))
             .try_init()
     };
     if started.is_ok() && !terminal {

@@ -143,10 +143,68 @@ async fn a_task_can_be_canceled_once_and_not_after_its_end() {
             "{action}"
         );
     }
-    let retried = browser
-        .post(&app, &format!("/api/tasks/{id}/retry"), &json!({}))
+}
+
+#[tokio::test]
+async fn the_retry_of_a_task_that_is_over_is_one_new_task_and_the_chat_shows_that() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let failed = asked(&app, &browser, "fail").await;
+    world.work().await;
+    let retry = format!("/api/tasks/{failed}/retry");
+    let again = browser.post(&app, &retry, &json!({})).await;
+    assert_eq!(again.status, StatusCode::OK, "{}", again.text);
+    let again = again.json();
+    assert_eq!(again["retryOf"], json!(failed));
+    assert_ne!(again["id"], json!(failed));
+    assert_eq!(again["prompt"], "fail");
+    let repeated = browser.post(&app, &retry, &json!({})).await.json();
+    assert_eq!(repeated["id"], again["id"], "asked twice, done once");
+    let shown = browser.get(&app, "/api/chats/c1/messages").await.json();
+    assert_eq!(shown[1]["parts"][0]["id"], again["id"]);
+    assert_eq!(shown.as_array().unwrap().len(), 2);
+    let first = browser.get(&app, &format!("/api/tasks/{failed}")).await.json();
+    assert_eq!(first["status"], "failed", "a finished task never changes");
+}
+
+#[tokio::test]
+async fn a_task_that_waits_in_vain_goes_on_when_its_user_says_so() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let id = asked(&app, &browser, "lost").await;
+    let started = browser
+        .post(&app, &format!("/api/tasks/{id}/start"), &json!({}))
         .await;
-    assert_eq!(retried.status, StatusCode::NOT_IMPLEMENTED);
+    assert_eq!(
+        (started.status, &started.json()["status"]),
+        (StatusCode::OK, &json!("submitted"))
+    );
+    world.work().await;
+    let retry = format!("/api/tasks/{id}/retry");
+    assert_eq!(
+        browser.get(&app, &format!("/api/tasks/{id}")).await.json()["status"],
+        "unknown"
+    );
+    let stranger = Browser::default();
+    assert_eq!(
+        stranger.post(&app, &retry, &json!({})).await.status,
+        StatusCode::NOT_FOUND
+    );
+    let retried = browser.post(&app, &retry, &json!({})).await;
+    assert_eq!(
+        (retried.status, &retried.json()["id"]),
+        (StatusCode::OK, &json!(id))
+    );
+    assert_eq!(retried.json()["status"], "working");
+    world.work().await;
+    let canceled = browser
+        .post(&app, &format!("/api/tasks/{id}/cancel"), &json!({}))
+        .await;
+    assert_eq!(
+        canceled.json()["status"],
+        "canceled",
+        "what nobody hears of can be called off"
+    );
 }
 
 #[tokio::test]

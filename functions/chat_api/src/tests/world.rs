@@ -53,7 +53,7 @@ impl WakeDoor for Queue {
     }
 }
 
-/// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, all else completes.
+/// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, `lost` hears nothing, all else completes.
 struct Script;
 
 #[async_trait]
@@ -77,6 +77,7 @@ impl Executor for Script {
                     until: run.now().after(Duration::from_secs(60)),
                 }
             }
+            "lost" => Outcome::Unknown("Nothing was heard.".into()),
             "fail" => Outcome::Failed("It broke.".into()),
             "park" => Outcome::Parked {
                 until: run.now().after(Duration::from_secs(60)),

@@ -11,5 +11,6 @@ mod consent;
 mod delegation;
 mod discovery;
 mod own_tasks;
+mod robust;
 mod waiting;
 mod world;

@@ -99,6 +99,8 @@ async fn cancel_reaches_the_agent_by_call_and_in_words() {
     let task = world.ask("Will it rain in Bergen?").await;
     let asked = world.ask("cancel it").await;
     assert_eq!(status(&asked).1, format!("Task {} is canceled.", task.id));
+    // The canceled task is woken, and tells its agents itself.
+    world.wake(task.id).await;
     assert_eq!(weather.calls("CancelTask").len(), 2);
     assert_eq!(world.task(task.id).await.status.state, TaskState::Canceled);
 }

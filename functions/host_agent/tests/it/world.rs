@@ -192,11 +192,14 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             url: URL.parse().unwrap(),
             issuer: ISSUER.to_owned(),
             key: Arc::clone(&key),
-            trusted: vec![TrustedIssuer {
-                issuer: ISSUER.to_owned(),
-                tenant: Some(Tenant::parse("acme").unwrap()),
-                keys: vec![key.public_jwk()],
-            }.into()],
+            trusted: vec![
+                TrustedIssuer {
+                    issuer: ISSUER.to_owned(),
+                    tenant: Some(Tenant::parse("acme").unwrap()),
+                    keys: vec![key.public_jwk()],
+                }
+                .into(),
+            ],
             keys: JwksCache::offline(),
             sign_in: None,
             directory: Directory::registry(outbound.clone(), registry),

@@ -75,7 +75,13 @@ impl Work<'_> {
     async fn looks(&self) -> Stopped {
         loop {
             tokio::time::sleep(self.agent.settings.cancel_check).await;
-            match self.agent.store.tasks().find(self.key, self.agent.clock.now()).await {
+            match self
+                .agent
+                .store
+                .tasks()
+                .find(self.key, self.agent.clock.now())
+                .await
+            {
                 Ok(Some(stored)) if stored.task.status.state.is_terminal() => {
                     return Stopped::Error(ExecuteError::Stale);
                 }

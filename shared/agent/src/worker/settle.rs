@@ -11,6 +11,9 @@ use crate::{ExecuteError, Outcome, Run, Wake, measure, wake_or_log};
 /// The longest wait that a queue carries; beyond it the sweeper wakes.
 const LONGEST_DELAY: Duration = Duration::from_secs(900);
 
+/// What is parked for less is woken by the queue, and not only when the sweeper comes by.
+const SOON: Duration = Duration::from_secs(60);
+
 /// Waits before those who work on parts of a task that is over are told once more. After the last one they are left
 /// to end by themselves; what they still say is ignored.
 const TELL_AGAIN: [Duration; 7] = [
@@ -47,7 +50,13 @@ impl Work<'_> {
         };
         kinds.push(EventKind::status(state, message));
         let release = LeaseAfter::Release { holder: &self.holder };
-        run.write(kinds, Due::Never, release).await?;
+        // Who works on parts of it for nothing now is to be told.
+        let parts = state.is_terminal() && run.task().jobs.iter().any(|job| !job.is_settled());
+        let due = if parts { Due::At(run.now()) } else { Due::Never };
+        run.write(kinds, due, release).await?;
+        if parts {
+            self.wake(run, Duration::ZERO).await;
+        }
         let task = run.task();
         tracing::info!(
             tenant.id = %task.tenant, agent = %task.agent, task.id = %task.id, task.state = state.as_str(),
@@ -58,10 +67,15 @@ impl Work<'_> {
     }
 
     async fn park(&self, run: &Run, until: Timestamp) -> Result<Executed, ExecuteError> {
-        match self.release(run, Due::At(until), Attempts::Reset).await? {
-            true => Ok(Executed::Waits(Box::new(run.task().clone()))),
-            false => Err(ExecuteError::Stale),
+        if !self.release(run, Due::At(until), Attempts::Reset).await? {
+            return Err(ExecuteError::Stale);
         }
+        // The sweeper would, but not as soon.
+        let wait = until.since(run.now());
+        if wait < SOON {
+            self.wake(run, wait).await;
+        }
+        Ok(Executed::Waits(Box::new(run.task().clone())))
     }
 
     /// Notes the failure and tries again later, or fails the task when the attempts are used up.

@@ -1,0 +1,47 @@
+//! The report agent: a sample of work that takes long. It acknowledges at once, goes through the steps of a report one
+//! by one, says how far it is, and calls the webhook at the end. Open to everybody.
+//!
+//! Nothing runs between two steps: each ends with a checkpoint and the time of the next in the task's record, so that
+//! a report survives every restart and costs nothing while it waits. What it writes is simulated and says so.
+//!
+//! Not here: research. The steps take time and bring fixed words.
+
+mod card;
+mod config;
+mod executor;
+mod plan;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::{Access, Agent};
+use axum::Router;
+use domain::{AgentName, InvalidId};
+use edge::agent_parts::AgentParts;
+use edge::{Front, front};
+
+pub use config::{Config, STEP};
+pub use executor::ReportExecutor;
+
+/// The agent's name in keys and on queues.
+pub const NAME: &str = "report";
+
+/// Builds the agent; each step of its reports takes this long.
+///
+/// # Errors
+/// Never, as long as [`NAME`] is an agent's name.
+pub fn build(parts: AgentParts, step: Duration) -> Result<Arc<Agent>, InvalidId> {
+    let card = card::card(parts.url.clone());
+    let executor = Arc::new(ReportExecutor { step });
+    Ok(parts.agent((AgentName::parse(NAME)?, card), (Access::Open, None), executor))
+}
+
+/// The whole function over HTTP, paths relative to the agent's URL.
+pub fn router(agent: &Arc<Agent>) -> Router {
+    let dress = Front {
+        clock: agent.clock.clone(),
+        entropy: agent.entropy.clone(),
+        function: "report_agent",
+    };
+    front(agent::router(agent.clone()), dress)
+}

@@ -1,0 +1,239 @@
+//! The report agent over a real store: its steps, restarts between them, cancels, the webhook, its sample events.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
+use async_trait::async_trait;
+use auth::{Sealer, Verifier};
+use axum::body::Body;
+use domain::{AgentName, Clock as _, ManualClock, SystemEntropy, Tenant, Timestamp};
+use edge::agent_parts::AgentParts;
+use http_body_util::BodyExt as _;
+use outbound::{Outbound, Policy};
+use serde_json::{Value, json};
+use store::TaskKey;
+use tower::ServiceExt as _;
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+mod samples;
+
+const STEP: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+struct Door(Mutex<VecDeque<(Wake, Duration)>>);
+
+#[async_trait]
+impl WakeDoor for Door {
+    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
+        self.0.lock().unwrap().push_back((wake.clone(), delay));
+        Ok(())
+    }
+}
+
+struct World {
+    store: store::Store,
+    door: Arc<Door>,
+    clock: Arc<ManualClock>,
+    sealer: Arc<Sealer>,
+    _database: store::testing::Database,
+}
+
+impl World {
+    async fn new() -> Self {
+        let (store, database) = store::testing::start().await;
+        let sealer = Sealer::new(vec![("k".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
+        Self {
+            store,
+            door: Arc::default(),
+            clock: Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000))),
+            sealer: Arc::new(sealer),
+            _database: database,
+        }
+    }
+
+    /// The agent as a process that has just started.
+    fn agent(&self) -> Arc<Agent> {
+        let policy = Policy {
+            allow_loopback: true,
+            ..Policy::default()
+        };
+        let entropy = Arc::new(SystemEntropy);
+        let parts = AgentParts {
+            url: "http://127.0.0.1:9/a/report".parse().unwrap(),
+            store: self.store.clone(),
+            wake: self.door.clone(),
+            verifier: Verifier::new("http://127.0.0.1:9/a/report".into(), Vec::new()).unwrap(),
+            sealer: self.sealer.clone(),
+            outbound: Outbound::new(policy, entropy.clone()).unwrap(),
+            clock: self.clock.clone(),
+            entropy,
+            settings: Settings::default(),
+        };
+        report_agent::build(parts, STEP).unwrap()
+    }
+
+    async fn call(&self, operation: &str, params: Value) -> Value {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": operation, "params": params});
+        let request = http::Request::post("/")
+            .header("content-type", "application/json")
+            .header("a2a-version", "1.0")
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        let answer = report_agent::router(&self.agent())
+            .oneshot(request)
+            .await
+            .unwrap();
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    async fn send(&self, message: Value, push: Option<String>) -> Value {
+        let mut configuration = json!({"returnImmediately": true});
+        if let Some(url) = push {
+            configuration["taskPushNotificationConfig"] = json!({"url": url, "token": "t"});
+        }
+        let told = self
+            .call(
+                "SendMessage",
+                json!({"message": message, "configuration": configuration}),
+            )
+            .await;
+        told["result"]["task"].clone()
+    }
+
+    async fn get(&self, id: &str) -> Value {
+        self.call("GetTask", json!({"id": id})).await["result"].clone()
+    }
+
+    /// Works off every wake, each in a process of its own; gives the longest delay that was asked for.
+    async fn work(&self) -> Duration {
+        let mut longest = Duration::ZERO;
+        loop {
+            let next = self.door.0.lock().unwrap().pop_front();
+            let Some((wake, delay)) = next else { return longest };
+            longest = longest.max(delay);
+            if delay.is_zero() {
+                agent::handle(&self.agent(), &wake).await.unwrap();
+            }
+        }
+    }
+
+    async fn wake(&self, id: &str) {
+        let key = TaskKey {
+            tenant: Tenant::public(),
+            agent: AgentName::parse(report_agent::NAME).unwrap(),
+            id: id.parse().unwrap(),
+        };
+        agent::handle(&self.agent(), &Wake::task(&key, None))
+            .await
+            .unwrap();
+    }
+}
+
+fn says(id: &str, text: &str) -> Value {
+    json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]})
+}
+
+fn said(task: &Value) -> &str {
+    task["status"]["message"]["parts"][0]["text"]
+        .as_str()
+        .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_report_is_acknowledged_at_once_and_goes_on_step_by_step_over_restarts() {
+    let world = World::new().await;
+    let receiver = MockServer::start().await;
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(204))
+        .mount(&receiver)
+        .await;
+    let message = says("m", "Write a report about electric cars in three steps");
+    let task = world
+        .send(message, Some(format!("{}/hook", receiver.uri())))
+        .await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_SUBMITTED", "{task}");
+    let id = task["id"].as_str().unwrap();
+    for step in 1..=3 {
+        let delay = if step == 1 {
+            world.work().await
+        } else {
+            world.wake(id).await;
+            world.work().await
+        };
+        assert_eq!(delay, STEP, "woken again when the step is done");
+        let task = world.get(id).await;
+        assert!(said(&task).starts_with(&format!("Step {step} of 3: ")), "{task}");
+        let sections = task["artifacts"][0]["parts"].as_array().map_or(0, Vec::len);
+        assert_eq!(sections, step - 1);
+        // Woken early nothing happens.
+        world.wake(id).await;
+        world.work().await;
+        assert_eq!(said(&world.get(id).await), said(&task));
+        world.clock.advance(STEP);
+    }
+    world.wake(id).await;
+    world.work().await;
+    let task = world.get(id).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{task}");
+    assert_eq!(said(&task), "The report on electric cars is done.");
+    let parts = task["artifacts"][0]["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 3, "each section once: {parts:?}");
+    assert!(
+        parts[0]["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("# Report on electric cars")
+    );
+    let pushed = receiver.received_requests().await.unwrap();
+    let last = String::from_utf8(pushed.last().unwrap().body.clone()).unwrap();
+    assert!(last.contains("TASK_STATE_COMPLETED"), "{last}");
+    assert!(pushed.len() >= 4, "every step was told");
+}
+
+#[tokio::test]
+async fn a_report_without_a_topic_is_asked_about() {
+    let world = World::new().await;
+    let task = world.send(says("m", "Write a report"), None).await;
+    let id = task["id"].as_str().unwrap();
+    world.work().await;
+    assert_eq!(
+        world.get(id).await["status"]["state"],
+        "TASK_STATE_INPUT_REQUIRED"
+    );
+    let mut answer = says("m2", "It should be about tea in one step");
+    answer["taskId"] = json!(id);
+    world.send(answer, None).await;
+    world.work().await;
+    assert!(
+        said(&world.get(id).await).contains("on tea"),
+        "{}",
+        world.get(id).await
+    );
+}
+
+#[tokio::test]
+async fn a_report_that_was_called_off_stops_between_two_steps() {
+    let world = World::new().await;
+    let task = world.send(says("m", "report on tea"), None).await;
+    let id = task["id"].as_str().unwrap();
+    world.work().await;
+    let canceled = world.call("CancelTask", json!({"id": id})).await;
+    assert_eq!(canceled["result"]["status"]["state"], "TASK_STATE_CANCELED");
+    world.clock.advance(STEP);
+    world.wake(id).await;
+    let task = world.get(id).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_CANCELED");
+    assert!(task.get("artifacts").is_none(), "{task}");
+    assert!(world.clock.now() > Timestamp::from_millis(0));
+}

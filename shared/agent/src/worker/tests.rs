@@ -1,0 +1,449 @@
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use auth::{Sealer, Verifier};
+use domain::{
+    AgentName, AgentType, Artifact, Clock as _, ContextId, Endpoint, EventKind, Generation, Job, ManualClock,
+    Message, NewJob, NewTask, Owner, Part, SealedToken, SystemEntropy, TaskId, TaskState, Tenant, Timestamp,
+    Transport,
+};
+use outbound::{Outbound, Policy};
+use store::NewRecord;
+
+use super::*;
+use crate::{Access, Executor, Settings, WakeDoor, WakeError};
+
+#[derive(Default)]
+struct Door(Mutex<VecDeque<(Wake, Duration)>>);
+
+#[async_trait]
+impl WakeDoor for Door {
+    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
+        self.0.lock().unwrap().push_back((wake.clone(), delay));
+        Ok(())
+    }
+}
+
+struct Bench {
+    agent: Arc<Agent>,
+    door: Arc<Door>,
+    clock: Arc<ManualClock>,
+    key: TaskKey,
+    _database: store::testing::Database,
+}
+
+/// An agent with one task that was acknowledged.
+async fn bench(executor: impl Executor + 'static) -> Bench {
+    let (store, database) = store::testing::start().await;
+    let entropy = Arc::new(SystemEntropy);
+    let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+    let door = Arc::new(Door::default());
+    let url: url::Url = "http://127.0.0.1:9/a".parse().unwrap();
+    let card = a2a::card::Card {
+        name: "Test".into(),
+        description: "A test".into(),
+        version: "1".into(),
+        url: url.clone(),
+        documentation_url: None,
+        provider: None,
+        skills: Vec::new(),
+        default_input_modes: Vec::new(),
+        default_output_modes: Vec::new(),
+        streaming: false,
+        push_notifications: true,
+        extended: false,
+        secured: None,
+    };
+    let agent = Arc::new(Agent {
+        name: AgentName::parse("test").unwrap(),
+        card,
+        own_tenant: None,
+        access: Access::Open,
+        store,
+        wake: door.clone(),
+        executor: Arc::new(executor),
+        verifier: Verifier::new(url.to_string(), Vec::new()).unwrap(),
+        sealer: Arc::new(Sealer::new(vec![("k".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
+        outbound: Outbound::new(Policy::default(), entropy.clone()).unwrap(),
+        clock: clock.clone(),
+        entropy,
+        settings: Settings {
+            cancel_check: Duration::from_millis(20),
+            blocking_limit: Duration::from_millis(300),
+            ..Settings::default()
+        },
+    });
+    let new = NewTask {
+        id: TaskId::random(&SystemEntropy),
+        tenant: Tenant::parse("acme").unwrap(),
+        agent: agent.name.clone(),
+        context_id: ContextId::parse("c").unwrap(),
+        owner: Owner::parse("ann").unwrap(),
+        message: Message::user(MessageId::parse("m").unwrap(), vec![Part::text("hi")]),
+        trace: None,
+    };
+    let task = Task::create(new, clock.now());
+    let record = NewRecord {
+        task: &task,
+        message_id: &MessageId::parse("m").unwrap(),
+        body_hash: "h",
+        push: None,
+        due_at: clock.now(),
+        retention: Duration::from_secs(86_400),
+    };
+    agent.store.tasks().create(&record).await.unwrap();
+    Bench {
+        key: TaskKey::from(&task),
+        agent,
+        door,
+        clock,
+        _database: database,
+    }
+}
+
+impl Bench {
+    async fn wake(&self) {
+        handle(&self.agent, &Wake::task(&self.key, None)).await.unwrap();
+    }
+
+    async fn stored(&self) -> store::StoredTask {
+        let now = self.clock.now();
+        self.agent
+            .store
+            .tasks()
+            .find(&self.key, now)
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    async fn status(&self) -> (TaskState, String) {
+        let status = self.stored().await.task.status;
+        (
+            status.state,
+            status.message.map(|message| message.text()).unwrap_or_default(),
+        )
+    }
+
+    fn woken(&self) -> Vec<Duration> {
+        self.door
+            .0
+            .lock()
+            .unwrap()
+            .drain(..)
+            .map(|(_, delay)| delay)
+            .collect()
+    }
+
+    /// What a cancel by somebody else writes.
+    async fn call_off(&self) {
+        let mut revision = domain::Revision::of(self.stored().await.task);
+        let canceled = EventKind::status(TaskState::Canceled, None);
+        revision.record(canceled, self.clock.now()).unwrap();
+        let tasks = self.agent.store.tasks();
+        let done = tasks
+            .commit(&revision, Due::At(self.clock.now()), store::LeaseAfter::Keep)
+            .await;
+        assert_eq!(done.unwrap(), store::Committed::Yes);
+    }
+}
+
+struct Panics;
+
+#[async_trait]
+impl Executor for Panics {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        assert!(run.attempt() > 2, "this attempt panics");
+        Err(ExecuteError::Retry("The oracle is away.".into()))
+    }
+}
+
+#[tokio::test]
+async fn an_executor_that_panics_is_tried_again_and_every_failed_attempt_is_noted() {
+    let bench = bench(Panics).await;
+    for attempt in 1..=4 {
+        bench.wake().await;
+        bench.clock.advance(Duration::from_secs(60));
+        if attempt < 4 {
+            let stored = bench.stored().await;
+            assert_eq!(
+                (stored.attempts, stored.lease.is_some()),
+                (attempt, false),
+                "{stored:?}"
+            );
+        }
+    }
+    assert_eq!(
+        bench.status().await,
+        (TaskState::Failed, "The oracle is away.".into())
+    );
+    assert_eq!(bench.woken(), [1, 5, 30].map(Duration::from_secs));
+    let events = bench
+        .agent
+        .store
+        .tasks()
+        .events(&bench.key, 0, 100)
+        .await
+        .unwrap();
+    let stumbles: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Work {
+                note: domain::WorkNote::Stumbled { stumble },
+            } => Some((stumble.attempt, stumble.reason.as_str())),
+            _ => None,
+        })
+        .collect();
+    let own = "The agent made an error of its own.";
+    assert_eq!(stumbles, [(1, own), (2, own), (3, "The oracle is away.")]);
+}
+
+#[tokio::test]
+async fn a_task_that_crashes_again_and_again_is_given_up_with_its_last_error() {
+    let bench = bench(Panics).await;
+    bench.wake().await;
+    for crash in 0..bench.agent.settings.max_attempts {
+        bench.clock.advance(Duration::from_secs(60));
+        let now = bench.clock.now();
+        let holder = format!("crash-{crash}");
+        let until = now.after(Duration::from_secs(30));
+        let leased = bench
+            .agent
+            .store
+            .tasks()
+            .lease(&bench.key, &holder, now, until)
+            .await;
+        assert!(matches!(leased.unwrap(), Leased::Taken(_)));
+    }
+    bench.clock.advance(Duration::from_secs(60));
+    bench.wake().await;
+    let (state, text) = bench.status().await;
+    assert_eq!(state, TaskState::Failed);
+    assert!(
+        text.ends_with("The last error was: The agent made an error of its own."),
+        "{text}"
+    );
+}
+
+/// Counts to five, a step each execution can go on from, and hangs after every second.
+struct Counts;
+
+#[async_trait]
+impl Executor for Counts {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let begun: u32 = run.checkpoint().unwrap_or_default();
+        for step in begun + 1..=5 {
+            run.save_checkpoint(&step).await?;
+            if step == begun + 2 {
+                std::future::pending::<()>().await;
+            }
+        }
+        Ok(Outcome::Completed {
+            artifacts: vec![Artifact::new(
+                "a",
+                vec![Part::text(format!("went on from {begun}"))],
+            )],
+            say: None,
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_execution_whose_time_is_up_hands_over_and_the_next_goes_on_from_its_checkpoint() {
+    let bench = bench(Counts).await;
+    for reached in [2, 4] {
+        let handed = execute_here(&bench.agent, &bench.key).await.unwrap();
+        assert!(matches!(handed, Executed::Waits(_)), "{handed:?}");
+        let stored = bench.stored().await;
+        assert_eq!(stored.task.checkpoint, Some(serde_json::json!(reached)));
+        assert!(
+            stored.lease.is_none() && stored.due_at == Some(bench.clock.now()),
+            "{stored:?}"
+        );
+        assert_eq!(bench.woken(), [Duration::ZERO], "somebody else is woken at once");
+        assert_eq!(stored.attempts, 0, "it brought something");
+    }
+    let wake = Wake::task(&bench.key, None);
+    Stop::default()
+        .within(Duration::from_secs(60))
+        .scope(handle(&bench.agent, &wake))
+        .await
+        .unwrap();
+    let task = bench.stored().await.task;
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(task.artifacts[0].text(), "went on from 4");
+}
+
+#[tokio::test]
+async fn the_end_of_the_process_stops_an_execution_in_good_order() {
+    let bench = bench(Forever::default()).await;
+    let (stop, signal) = tokio::sync::watch::channel(false);
+    let wake = Wake::task(&bench.key, None);
+    let working = Stop::on(signal).scope(handle(&bench.agent, &wake));
+    let (worked, ()) = tokio::join!(tokio::time::timeout(Duration::from_secs(20), working), async {
+        while bench.stored().await.lease.is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stop.send(true).unwrap();
+    });
+    worked.unwrap().unwrap();
+    let stored = bench.stored().await;
+    assert!(stored.lease.is_none());
+    assert_eq!(stored.attempts, 1, "it brought nothing, which counts");
+    assert_eq!(bench.woken(), [Duration::ZERO]);
+}
+
+#[derive(Default)]
+struct Forever {
+    told: Arc<AtomicU32>,
+    unreachable: u32,
+}
+
+#[async_trait]
+impl Executor for Forever {
+    async fn execute(&self, _run: &mut Run) -> Result<Outcome, ExecuteError> {
+        std::future::pending().await
+    }
+
+    async fn cancel(&self, _run: &mut Run) -> Result<(), ExecuteError> {
+        match self.told.fetch_add(1, Ordering::SeqCst) < self.unreachable {
+            true => Err(ExecuteError::Retry("nobody there".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_an_execution_elsewhere_within_two_seconds_and_tells_until_it_is_heard() {
+    let told = Arc::new(AtomicU32::new(0));
+    let executor = Forever {
+        told: Arc::clone(&told),
+        unreachable: 2,
+    };
+    let bench = bench(executor).await;
+    let (worked, begun) = tokio::join!(
+        tokio::time::timeout(Duration::from_secs(20), bench.wake()),
+        async {
+            while bench.stored().await.lease.is_none() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            bench.call_off().await;
+            tokio::time::Instant::now()
+        }
+    );
+    worked.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(told.load(Ordering::SeqCst), 1);
+    // Not heard: it is stored that somebody is still to be told.
+    let due = bench.stored().await.due_at.unwrap();
+    assert!(due > bench.clock.now());
+    for tries in 2..=3 {
+        bench.clock.advance(Duration::from_secs(60));
+        bench.wake().await;
+        assert_eq!(told.load(Ordering::SeqCst), tries);
+    }
+    assert_eq!(bench.stored().await.due_at, None, "heard");
+    assert_eq!(bench.stored().await.task.status.state, TaskState::Canceled);
+}
+
+/// In the middle of something that cannot be taken back when the cancel comes.
+struct Sends {
+    done: Arc<AtomicU32>,
+}
+
+#[async_trait]
+impl Executor for Sends {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let undisturbed = run.undisturbed();
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        self.done.fetch_add(1, Ordering::SeqCst);
+        drop(undisturbed);
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_has_left_is_let_end_before_a_cancel_stops_the_execution() {
+    let done = Arc::new(AtomicU32::new(0));
+    let bench = bench(Sends {
+        done: Arc::clone(&done),
+    })
+    .await;
+    let (worked, ()) = tokio::join!(
+        tokio::time::timeout(Duration::from_secs(20), bench.wake()),
+        async {
+            while bench.stored().await.lease.is_none() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            bench.call_off().await;
+        }
+    );
+    worked.unwrap();
+    assert_eq!(done.load(Ordering::SeqCst), 1);
+}
+
+struct Says(Outcome);
+
+#[async_trait]
+impl Executor for Says {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        if run.task().jobs.is_empty() {
+            run.record(vec![EventKind::Job {
+                job: Box::new(job(run.now())),
+            }])
+            .await?;
+        }
+        Ok(self.0.clone())
+    }
+}
+
+fn job(now: Timestamp) -> Job {
+    Job::prepare(
+        NewJob {
+            number: 0,
+            agent_type: AgentType::parse("weather").unwrap(),
+            agent_id: domain::AgentId::from_bytes([1; 16]),
+            agent_name: "Weather".into(),
+            endpoint: Endpoint {
+                url: "https://agents.example/x".parse().unwrap(),
+                generation: Generation::V1_0,
+                transport: Transport::JsonRpc,
+                tenant: None,
+            },
+            instruction: "Oslo".into(),
+            message_id: MessageId::derived("1"),
+            webhook: SealedToken {
+                hash: "h".into(),
+                sealed: "s".into(),
+            },
+        },
+        now,
+    )
+}
+
+#[tokio::test]
+async fn a_parent_that_ends_with_open_jobs_is_due_until_their_agents_were_told() {
+    let bench = bench(Says(Outcome::Failed("That went wrong.".into()))).await;
+    bench.wake().await;
+    assert_eq!(bench.stored().await.due_at, Some(bench.clock.now()));
+    assert_eq!(bench.woken(), [Duration::ZERO]);
+    bench.wake().await;
+    assert_eq!(bench.stored().await.due_at, None);
+}
+
+#[tokio::test]
+async fn a_direct_message_is_kept_as_the_answer() {
+    let said = Message::agent_text(MessageId::derived("hello"), "Hello to you");
+    let bench = bench(Says(Outcome::Message(said))).await;
+    let Executed::Settled(task) = execute_here(&bench.agent, &bench.key).await.unwrap() else {
+        panic!("it is settled")
+    };
+    assert_eq!(
+        task.direct_message().map(Message::text).as_deref(),
+        Some("Hello to you")
+    );
+    assert_eq!(bench.stored().await.task.direct_message(), task.direct_message());
+}

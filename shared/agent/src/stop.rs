@@ -93,7 +93,10 @@ mod tests {
         stop.clone().scope(async { Stop::current().come().await }).await;
         assert!(begun.elapsed() >= soon && begun.elapsed() < Duration::from_secs(60));
         let stop = Stop { at: None, ..stop };
-        assert!(tokio::time::timeout(soon, stop.come()).await.is_err(), "not before the signal");
+        assert!(
+            tokio::time::timeout(soon, stop.come()).await.is_err(),
+            "not before the signal"
+        );
         send.send(true).unwrap();
         stop.come().await;
         let never = tokio::time::timeout(soon, Stop::current().come()).await;

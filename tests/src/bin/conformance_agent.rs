@@ -24,8 +24,8 @@ use axum::response::Response;
 use axum::serve::ListenerExt;
 use clap::Parser;
 use domain::{
-    AgentName, Artifact, Caller, Clock, EventKind, ExposeSecret, MessageId, Part, PartContent, SystemClock,
-    SystemEntropy, Task, Tenant,
+    AgentName, Artifact, Caller, Clock, EventKind, ExposeSecret, MessageId, Part, PartContent, Role,
+    SystemClock, SystemEntropy, Task, Tenant,
 };
 use http::{HeaderValue, Uri, header};
 use outbound::{Outbound, Policy};
@@ -46,6 +46,10 @@ struct Arguments {
 const ISSUER: &str = "http://127.0.0.1/kit";
 /// Where the agent is called. The card stands at the root as well.
 const BASE: &str = "/a2a";
+/// What the kits' message ids begin with.
+const KIT_IDS: [&str; 2] = ["tck-", "test-"];
+/// The one call that the kit for 0.3 makes in order to be refused.
+const UNSIGNED: &str = "agent/getAuthenticatedExtendedCard";
 /// Most bytes of a request body.
 const BODY_LIMIT: usize = 1_048_576;
 
@@ -188,6 +192,9 @@ impl Executor for Scenarios {
             run.working("This takes a while").await?;
             tokio::time::sleep(Duration::from_secs(4)).await;
             Ok(completed(Vec::new()))
+        } else if !asks("tck-") && is_first(run.task()) {
+            // The kit for 0.3 says nothing of what it wants, goes on with what it began, and calls it off.
+            Ok(Outcome::InputRequired("Hello! What else?".into()))
         } else {
             Ok(Outcome::Completed {
                 artifacts: Vec::new(),
@@ -206,6 +213,12 @@ impl Executor for Scenarios {
             .push(skill("more", "For callers who show who they are"));
         Some(card)
     }
+}
+
+/// Its user has said one thing so far.
+fn is_first(task: &Task) -> bool {
+    let said = task.history.iter().filter(|message| message.role == Role::User);
+    said.count() == 1
 }
 
 /// The id of the message that is to be answered.
@@ -307,11 +320,15 @@ async fn pass(State(front): State<Arc<Front>>, request: Request) -> Response {
     if is_card && front.cards != "both" && !head.headers.contains_key(a2a::VERSION_HEADER) {
         head.headers.insert("a2a-version", front.cards.clone());
     }
-    if !is_card && !head.headers.contains_key(header::AUTHORIZATION) {
-        head.headers.insert(header::AUTHORIZATION, front.token());
-    }
     let body = to_bytes(body, BODY_LIMIT).await.unwrap_or_default();
     let body = front.made_different(body);
+    let is_signed = head.headers.contains_key(header::AUTHORIZATION);
+    let unsigned = body
+        .windows(UNSIGNED.len())
+        .any(|window| window == UNSIGNED.as_bytes());
+    if !is_card && !is_signed && !unsigned {
+        head.headers.insert(header::AUTHORIZATION, front.token());
+    }
     head.headers.remove(header::CONTENT_LENGTH);
     let request = Request::from_parts(head, Body::from(body));
     match front.agent.clone().oneshot(request).await {
@@ -352,7 +369,9 @@ impl Front {
         let (before, after) = text.split_at(at + name.len());
         let mut quotes = after.match_indices('"').map(|(at, _)| at);
         match (quotes.next(), quotes.next()) {
-            (Some(open), Some(close)) if after[open + 1..close].starts_with("tck-") => {
+            (Some(open), Some(close))
+                if KIT_IDS.iter().any(|kit| after[open + 1..close].starts_with(kit)) =>
+            {
                 let number = self.count.fetch_add(1, Ordering::Relaxed);
                 let (id, rest) = after.split_at(close);
                 format!("{before}{id}-{number}{rest}").into()

@@ -160,6 +160,8 @@ impl std::fmt::Debug for PushConfig {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Authentication {
+    /// Protobuf's JSON leaves an empty list out.
+    #[serde(default)]
     pub(super) schemes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) credentials: Option<String>,

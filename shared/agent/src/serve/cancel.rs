@@ -12,11 +12,7 @@ use crate::{Agent, measure, push, worker};
 const ROUNDS: u32 = 5;
 
 /// Calls a task off. Loses gracefully against a completion: then the task cannot be canceled any more.
-pub(crate) async fn cancel(
-    agent: &Arc<Agent>,
-    caller: &Caller,
-    id: &str,
-) -> Result<Task, A2aError> {
+pub(crate) async fn cancel(agent: &Arc<Agent>, caller: &Caller, id: &str) -> Result<Task, A2aError> {
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, id).await?.task;
         if task.status.state == TaskState::Canceled {

@@ -74,7 +74,10 @@ mod tests {
         for (told, expect) in [
             (&[][..], "application/json"),
             (&[("content-type", "application/json")], "application/json"),
-            (&[("content-type", "Application/A2A+JSON; charset=utf-8")], MEDIA_TYPE),
+            (
+                &[("content-type", "Application/A2A+JSON; charset=utf-8")],
+                MEDIA_TYPE,
+            ),
             (&[("accept", "text/html, application/a2a+json;q=0.9")], MEDIA_TYPE),
             (&[("accept", "*/*")], "application/json"),
         ] {

@@ -27,7 +27,11 @@ pub(crate) async fn endpoint(
     if !headers::is_json(&headers) {
         let error = A2aError::ContentTypeNotSupported;
         let (id, generation) = (jsonrpc::RequestId::default(), Generation::V1_0);
-        let refused = Json(jsonrpc::failure(&jsonrpc::Failure { id, generation, error }));
+        let refused = Json(jsonrpc::failure(&jsonrpc::Failure {
+            id,
+            generation,
+            error,
+        }));
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, refused).into_response();
     }
     let version = headers::version(&headers, query.as_deref());
@@ -37,7 +41,12 @@ pub(crate) async fn endpoint(
     };
     let failure = |error| {
         let id = id.clone();
-        Json(jsonrpc::failure(&jsonrpc::Failure { id, generation, error })).into_response()
+        Json(jsonrpc::failure(&jsonrpc::Failure {
+            id,
+            generation,
+            error,
+        }))
+        .into_response()
     };
     let last_event = match headers::last_event(&headers) {
         Ok(last_event) => last_event,

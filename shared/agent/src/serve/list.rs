@@ -32,10 +32,13 @@ pub(crate) async fn list(agent: &Agent, caller: &Caller, call: &ListCall) -> Res
         cursor: call.page_token.as_deref(),
         now: agent.clock.now(),
     };
-    agent.store.tasks().query(query).await.map_err(|error| match error {
-        StoreError::BadCursor => {
-            A2aError::InvalidParams("pageToken is not one of this list".to_owned())
-        }
-        error => failed(error),
-    })
+    agent
+        .store
+        .tasks()
+        .query(query)
+        .await
+        .map_err(|error| match error {
+            StoreError::BadCursor => A2aError::InvalidParams("pageToken is not one of this list".to_owned()),
+            error => failed(error),
+        })
 }

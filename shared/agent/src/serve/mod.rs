@@ -31,10 +31,7 @@ pub fn router(agent: Arc<Agent>) -> Router {
     Router::new()
         .route("/.well-known/agent-card.json", card.clone())
         .route("/.well-known/agent.json", card)
-        .route(
-            resource::RESOURCE_METADATA,
-            get(resource::resource_metadata),
-        )
+        .route(resource::RESOURCE_METADATA, get(resource::resource_metadata))
         .route(card::JWKS, get(card::jwks))
         .merge(crate::push::deliveries::routes())
         .route("/", post(jsonrpc::endpoint))

@@ -33,7 +33,10 @@ pub(crate) fn routes(generation: Generation) -> Router<Arc<Agent>> {
         .route("/message:stream", post(stream))
         .route("/tasks", get(list))
         .route("/tasks/{id}", get(look).post(act))
-        .route("/tasks/{id}/pushNotificationConfigs", get(list_push).post(create_push))
+        .route(
+            "/tasks/{id}/pushNotificationConfigs",
+            get(list_push).post(create_push),
+        )
         .route(
             "/tasks/{id}/pushNotificationConfigs/{config}",
             get(get_push).delete(delete_push),

@@ -141,7 +141,9 @@ async fn follow_up(
     call: SendCall,
     generation: Generation,
 ) -> Result<Task, A2aError> {
-    let SendCall { message, mut push, .. } = call;
+    let SendCall {
+        message, mut push, ..
+    } = call;
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, id).await?.task;
         if let Some(context) = &message.context_id

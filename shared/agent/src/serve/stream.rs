@@ -157,9 +157,7 @@ impl Live {
             Some(seen) => (seen, Begins::Told),
             None => {
                 let begins = match task.direct_message() {
-                    Some(message) => {
-                        Begins::Message(encode::send_message_result(&mere(message), generation))
-                    }
+                    Some(message) => Begins::Message(encode::send_message_result(&mere(message), generation)),
                     None => Begins::Task(encode::stream_first(&task, generation, history_length)),
                 };
                 (task.rev, begins)
@@ -190,7 +188,10 @@ impl Live {
         });
         let mut response = Response::new(Body::from_stream(frames));
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/event-stream"),
+        );
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(BUFFERING, HeaderValue::from_static("no"));
         response

@@ -39,8 +39,11 @@ impl KeySource for FetchedKeys {
 #[derive(Clone)]
 pub struct PushKeys {
     outbound: Outbound,
-    known: Arc<Mutex<HashMap<Url, (Timestamp, Vec<String>)>>>,
+    known: Arc<Mutex<Known>>,
 }
+
+/// What each agent published, and when it was asked.
+type Known = HashMap<Url, (Timestamp, Vec<String>)>;
 
 impl PushKeys {
     /// Nothing known yet.

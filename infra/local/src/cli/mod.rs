@@ -3,6 +3,7 @@
 mod agent;
 mod agents;
 mod chat;
+mod deliveries;
 mod keys;
 mod place;
 mod sam_env;
@@ -48,6 +49,8 @@ enum Command {
     Agent(agent::Agent),
     /// List the registered agents
     Agents(agents::Agents),
+    /// List deliveries of push notifications, or try them again
+    Deliveries(deliveries::Deliveries),
     /// Mint a short-lived token, to call an agent by hand
     Token(token::Token),
     /// Add, list and remove tenants
@@ -113,6 +116,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Chat(chat) => chat.run().await,
         Command::Agent(agent) => agent.run().await,
         Command::Agents(agents) => agents.run().await,
+        Command::Deliveries(deliveries) => deliveries.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
         Command::Keys(keys) => keys.run().await,

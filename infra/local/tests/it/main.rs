@@ -9,6 +9,7 @@
 
 mod binary;
 mod commands;
+mod deliveries;
 mod http;
 mod sam_env;
 mod system;

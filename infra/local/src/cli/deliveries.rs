@@ -1,0 +1,242 @@
+//! `switchyard deliveries`: what agents' clients have not been told yet, and why; and trying it again by hand.
+
+use std::time::Duration;
+
+use auth::{AccessToken, Grant};
+use clap::{Args, Subcommand};
+use domain::{AgentName, Clock, ExposeSecret, SystemClock, SystemEntropy, Tenant};
+use http::Method;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::Failure;
+use super::agents::{printable, text};
+use super::place::{self, Place};
+use crate::client::{Call, Client, below};
+use crate::endpoints::Endpoints;
+use crate::secrets::Secrets;
+
+/// How long the command's tokens live.
+const LIFETIME: Duration = Duration::from_secs(300);
+
+/// List deliveries of push notifications, or try them again
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Deliveries {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Try parked or waiting deliveries again now
+    Replay(Replay),
+}
+
+/// Which deliveries.
+#[derive(Args)]
+struct Scope {
+    #[command(flatten)]
+    place: Place,
+    /// Only this tenant's
+    #[arg(long)]
+    tenant: Option<Tenant>,
+    /// Only this agent's, such as `host` or `weather`
+    #[arg(long)]
+    agent: Option<AgentName>,
+}
+
+#[derive(Args)]
+struct List {
+    #[command(flatten)]
+    scope: Scope,
+    /// Only those that nobody tries any more
+    #[arg(long)]
+    parked: bool,
+}
+
+#[derive(Args)]
+struct Replay {
+    #[command(flatten)]
+    scope: Scope,
+    /// Only those of this task, also where they only wait for their next try; without it all that are parked
+    #[arg(long)]
+    task: Option<String>,
+}
+
+/// One agent's deliveries for one tenant.
+struct Desk {
+    tenant: Tenant,
+    agent: AgentName,
+    url: Url,
+    token: String,
+}
+
+impl Deliveries {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let client = Client::new().map_err(Failure::other)?;
+        match self.what {
+            None => list(&client, &self.list).await,
+            Some(What::Replay(replay)) => replay.run(&client).await,
+        }
+    }
+}
+
+async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
+    println!(
+        "{:10} {:10} {:6} {:36} {:24} {:>5}  LAST ERROR",
+        "TENANT", "AGENT", "STATE", "TASK", "HOST", "TRIES"
+    );
+    for desk in wanted.scope.desks()? {
+        for delivery in desk.deliveries(client, wanted.parked).await? {
+            let cell = |pointer: &str| printable(text(&delivery, pointer).unwrap_or_default());
+            println!(
+                "{:10} {:10} {:6} {:36} {:24} {:>5}  {}",
+                desk.tenant.as_str(),
+                desk.agent.as_str(),
+                cell("/state"),
+                cell("/taskId"),
+                cell("/host"),
+                delivery
+                    .get("attempts")
+                    .and_then(Value::as_u64)
+                    .unwrap_or_default(),
+                cell("/lastError"),
+            );
+        }
+    }
+    Ok(())
+}
+
+impl Replay {
+    async fn run(self, client: &Client) -> Result<(), Failure> {
+        let mut count = 0_u32;
+        for desk in self.scope.desks()? {
+            for delivery in desk.deliveries(client, self.task.is_none()).await? {
+                let asked = self.task.as_deref();
+                if asked.is_some_and(|task| text(&delivery, "/taskId") != Some(task))
+                    || text(&delivery, "/state") == Some("idle")
+                {
+                    continue;
+                }
+                let which =
+                    json!({"taskId": text(&delivery, "/taskId"), "configId": text(&delivery, "/configId")});
+                let url = below(&desk.url, "/deliveries/replay");
+                let call = Call {
+                    token: Some(&desk.token),
+                    ..Call::with_body(Method::POST, url, &which)
+                };
+                client.send(call).await?;
+                count += 1;
+            }
+        }
+        println!("{count} tried again");
+        Ok(())
+    }
+}
+
+impl Desk {
+    async fn deliveries(&self, client: &Client, parked: bool) -> Result<Vec<Value>, Failure> {
+        let (mut found, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let mut url = below(&self.url, "/deliveries");
+            url.query_pairs_mut()
+                .append_pair("parked", if parked { "true" } else { "false" })
+                .extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
+            let call = Call {
+                token: Some(&self.token),
+                ..Call::get(url)
+            };
+            let mut page = client.json(call).await?;
+            cursor = text(&page, "/nextCursor").map(str::to_owned);
+            if let Some(Value::Array(items)) = page.get_mut("deliveries").map(Value::take) {
+                found.extend(items);
+            }
+            if cursor.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+impl Scope {
+    /// Every agent that is asked for, with a token for it in each tenant that is asked for.
+    fn desks(&self) -> Result<Vec<Desk>, Failure> {
+        let endpoints = self.place.endpoints()?;
+        if let Some(tenant) = &self.tenant {
+            place::tenant(&endpoints, tenant)?;
+        }
+        let file = self.place.secrets_file();
+        let secrets = Secrets::load(&file)?.ok_or_else(|| {
+            let file = file.display();
+            Failure::other(format!(
+                "there are no keys in {file}; with `up --memory` they are never kept"
+            ))
+        })?;
+        let host = AgentName::parse("host").map_err(Failure::other)?;
+        let mut desks = Vec::new();
+        for (tenant, own) in &endpoints.tenants {
+            let global = endpoints.agents.iter().map(|(name, url)| (name, url, false));
+            let others = own.agents.iter().map(|(name, url)| (name, url, true));
+            let all = std::iter::once((&host, &own.host_agent, false))
+                .chain(others)
+                .chain(global);
+            for (agent, url, behind_sign_in) in all {
+                let wanted = self.tenant.as_ref().is_none_or(|wanted| wanted == tenant)
+                    && self.agent.as_ref().is_none_or(|wanted| wanted == agent);
+                if wanted {
+                    desks.push(Desk {
+                        token: token(&secrets, &endpoints, tenant, url, behind_sign_in)?,
+                        tenant: tenant.clone(),
+                        agent: agent.clone(),
+                        url: url.clone(),
+                    });
+                }
+            }
+        }
+        Ok(desks)
+    }
+}
+
+/// A token for an agent's deliveries. A tenant's own agents take those of its authorization server alone.
+fn token(
+    secrets: &Secrets,
+    endpoints: &Endpoints,
+    tenant: &Tenant,
+    agent: &Url,
+    behind_sign_in: bool,
+) -> Result<String, Failure> {
+    let audience = agent.as_str().trim_end_matches('/');
+    let now = SystemClock.now();
+    let signed = if behind_sign_in {
+        let keys = secrets.idp.set();
+        let told = AccessToken {
+            issuer: &idp::issuer(&endpoints.idp, tenant),
+            subject: "terminal",
+            tenant: Some(tenant),
+            audience,
+            client_id: "terminal",
+            scope: agent::DELIVERIES_SCOPE,
+            auth_time: None,
+            lifetime: LIFETIME,
+        };
+        keys.current().sign_access_token(&told, now, &SystemEntropy)
+    } else {
+        let own = secrets.tenants.get(tenant);
+        let own = own.ok_or_else(|| Failure::other(format!("there is no key of {tenant}")))?;
+        let base = endpoints.tenants.get(tenant).map(|own| own.base.as_str());
+        let told = Grant {
+            issuer: base.unwrap_or_default().trim_end_matches('/'),
+            subject: "terminal",
+            tenant: Some(tenant),
+            audience,
+            scopes: &[agent::DELIVERIES_SCOPE],
+            lifetime: LIFETIME,
+        };
+        own.session.sign(&told, now, &SystemEntropy)
+    };
+    let signed = signed.map_err(Failure::other)?;
+    Ok(signed.expose_secret().to_owned())
+}

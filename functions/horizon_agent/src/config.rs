@@ -8,12 +8,11 @@ use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntr
 use edge::config::{ConfigError, Env, Platform};
 use edge::queue::SqsDoor;
 use edge::secrets::{Secrets, SecretsError};
-use outbound::{Outbound, Policy, SetupError};
+use outbound::{FetchedKeys, Outbound, Policy, SetupError};
 use store::{Store, Tables};
 use url::Url;
 
 use crate::State;
-use crate::keys::FetchedKeys;
 
 /// The function's settings, read once.
 #[derive(Clone)]

@@ -10,7 +10,6 @@ mod answer;
 mod card;
 mod config;
 mod executor;
-mod keys;
 mod question;
 
 use std::sync::Arc;

@@ -14,3 +14,4 @@ mod rubbish;
 mod tenants;
 mod token_cost;
 mod walk;
+mod webhook_signature;

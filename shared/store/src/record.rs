@@ -1,19 +1,18 @@
 //! Items that hold one document and are found by their key alone.
 
-use aws_sdk_dynamodb::types::ReturnValue;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::Timestamp;
+use domain::{Entropy as _, SystemEntropy, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::change::Change;
-use crate::codec::{Item, Key, decode, document, encode, fits, keyed, parse};
+use crate::change::{Change, text};
+use crate::codec::{Item, Key, decode, document, encode, fits, keyed, parse, text_of};
 use crate::dynamo::Written;
 use crate::error::failed;
 use crate::tasks::expiry;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, count};
 
 /// Most bytes of a partition key.
 const PARTITION_LIMIT: usize = 2048;
@@ -75,20 +74,42 @@ impl Store {
         self.update(table, key, change).await
     }
 
-    /// Removes an item; what it was. Of several at once only one gets it.
+    /// Takes an item away; what it was. Of several at once only one gets it: it leaves its mark first, by which a repeat
+    /// whose first answer was lost knows its own work.
     pub(crate) async fn take(&self, table: &str, key: &Key) -> Result<Option<Item>, StoreError> {
+        let mark = SystemEntropy.uuid().to_string();
+        let change = Change::new()
+            .set("taken_by", text(&mark))
+            .when("attribute_exists(#pk)")
+            .when("attribute_not_exists(#taken_by)");
+        let item = match self.update_at(table, key, change).await? {
+            Written::Done(item) => item,
+            Written::Refused(Some(item)) if text_of(&item, "taken_by") == Some(&mark) => item,
+            Written::Refused(_) => return Ok(None),
+        };
+        // From here on nobody else gets it, whether it goes away now or when it expires.
+        if let Err(error) = self.remove(table, key).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(table, error, "what was taken is still there, marked");
+        }
+        Ok(Some(item))
+    }
+
+    /// Removes an item; what is not there is as good as removed.
+    pub(crate) async fn remove(&self, table: &str, key: &Key) -> Result<(), StoreError> {
         if !addressable(key) {
-            return Ok(None);
+            return Ok(());
         }
         let request = self
             .client()
             .delete_item()
             .table_name(table)
             .set_key(Some(keyed(key)))
-            .return_values(ReturnValue::AllOld);
+            .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let answer = request.send().await.map_err(failed("DeleteItem"))?;
-        Ok(answer.attributes)
+        count::written(answer.consumed_capacity());
+        Ok(())
     }
 }
 

@@ -1,9 +1,13 @@
-//! A database in the same process, for tests.
+//! A database in the same process, and a client that meets faults, for tests.
+
+mod faults;
 
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 
 use crate::{Store, Tables};
+
+pub use faults::{Faults, Injected, Injector, NoFault};
 
 /// Keeps the database of [`start`] running; it stops when this is dropped.
 #[derive(Debug)]
@@ -23,6 +27,12 @@ impl Database {
     #[must_use]
     pub fn store(&self) -> Store {
         Store::new(&self.config(), Tables::prefixed("switchyard-"))
+    }
+
+    /// Another store over the same tables, whose client meets faults.
+    #[must_use]
+    pub fn faulty_store(&self, faults: Faults) -> (Store, Injector) {
+        Store::new_with_faults(&self.config(), Tables::prefixed("switchyard-"), faults)
     }
 
     /// What a store needs to get here.

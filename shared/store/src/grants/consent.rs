@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::{AgentName, MessageId, Owner, TaskId, Tenant, Timestamp};
+use domain::{AgentName, Entropy as _, MessageId, Owner, SystemEntropy, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Grants;
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{Key, decode, document, encode, parse};
+use crate::codec::{Key, decode, document, encode, parse, text_of};
 use crate::dynamo::Written;
 use crate::record::{document_of, record};
 use crate::tasks::expiry;
@@ -84,6 +84,9 @@ struct ConsentItem {
     sk: String,
     body: String,
     version: u64,
+    /// The write it is of, by which a repeat whose first answer was lost knows its own work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written_by: Option<String>,
     expires_at: i64,
 }
 
@@ -116,6 +119,17 @@ fn next_version(consent: &Consent) -> Result<Change, StoreError> {
         .value("seen", number(consent.version)))
 }
 
+/// True where the write is done, now or by an earlier try.
+fn is_own(written: &Written, write: &str) -> bool {
+    match written {
+        Written::Done(_) => true,
+        Written::Refused(known) => {
+            let by = known.as_ref().and_then(|item| text_of(item, "written_by"));
+            by == Some(write)
+        }
+    }
+}
+
 impl Consent {
     /// True where its link is good for nothing any more but to find the task.
     #[must_use]
@@ -132,16 +146,18 @@ impl Grants<'_> {
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
     pub async fn put_consent_request(&self, tenant: &Tenant, consent: &Consent) -> Result<bool, StoreError> {
         let (pk, sk) = consent_key(tenant, &consent.id);
+        let write = SystemEntropy.uuid().to_string();
         let item = ConsentItem {
             pk,
             sk,
             body: document("the request for consent", consent)?,
             version: consent.version,
+            written_by: Some(write.clone()),
             expires_at: expiry(consent.expires_at.after(REMEMBERED)),
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
         let written = self.store.put(self.table(), encode(&item)?, absent).await?;
-        Ok(matches!(written, Written::Done(_)))
+        Ok(is_own(&written, &write))
     }
 
     /// The request of that id, also one that is over: its page says so, and its task gets another link.
@@ -230,10 +246,9 @@ impl Grants<'_> {
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
     pub async fn update_consent(&self, tenant: &Tenant, consent: &Consent) -> Result<bool, StoreError> {
         let key = consent_key(tenant, &consent.id);
-        let written = self
-            .store
-            .update_at(self.table(), &key, next_version(consent)?)
-            .await?;
-        Ok(matches!(written, Written::Done(_)))
+        let write = SystemEntropy.uuid().to_string();
+        let change = next_version(consent)?.set("written_by", text(&write));
+        let written = self.store.update_at(self.table(), &key, change).await?;
+        Ok(is_own(&written, &write))
     }
 }

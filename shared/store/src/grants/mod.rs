@@ -3,12 +3,12 @@
 mod consent;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Owner, Tenant, Timestamp};
+use domain::{Entropy as _, Owner, SystemEntropy, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, number, text};
-use crate::codec::{Item, Key, decode, document, inconsistent};
-use crate::dynamo::{Query, Written};
+use crate::codec::{Item, Key, decode, document, inconsistent, text_of};
+use crate::dynamo::{Query, ROUNDS, Written};
 use crate::record::{digest, fits_key};
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError};
@@ -146,17 +146,26 @@ impl Grants<'_> {
         items.into_iter().map(|item| self.grant(item)).collect()
     }
 
-    /// Removes a grant; what it was.
+    /// Removes a grant; what it was. A repeat whose first answer was lost is not told that there was none.
     ///
     /// # Errors
     /// What the database says.
     pub async fn delete_grant(&self, grant: GrantKey<'_>) -> Result<Option<StoredGrant>, StoreError> {
-        let taken = self.store.take(self.table(), &grant.key()).await?;
-        taken.map(|item| self.grant(item)).transpose()
+        for _ in 0..ROUNDS {
+            let Some(known) = self.find_grant(grant).await? else {
+                return Ok(None);
+            };
+            if self.drop_grant(grant, known.version).await? {
+                return Ok(Some(known));
+            }
+        }
+        Err(StoreError::Throttled {
+            operation: "TransactWriteItems",
+        })
     }
 
     /// Claims the refresh of a grant as it was seen: of several at once only one gets it. The claim of one that died
-    /// ends by itself.
+    /// ends by itself. A repeat whose first answer was lost finds its own claim.
     ///
     /// # Errors
     /// What the database says.
@@ -167,8 +176,10 @@ impl Grants<'_> {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Claim, StoreError> {
+        let claim = SystemEntropy.uuid().to_string();
         let change = Change::new()
             .set("refreshing_until", text(until))
+            .set("refreshing_by", text(&claim))
             .when("#version = :seen")
             .value("seen", number(seen_version))
             .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
@@ -176,10 +187,14 @@ impl Grants<'_> {
         match self.store.update_at(self.table(), &grant.key(), change).await? {
             Written::Done(_) => Ok(Claim::Yes),
             Written::Refused(None) => Ok(Claim::Gone),
-            Written::Refused(Some(item)) => match self.grant(item)? {
-                known if known.version == seen_version => Ok(Claim::Busy),
-                known => Ok(Claim::Changed(known)),
-            },
+            Written::Refused(Some(item)) => {
+                let own = text_of(&item, "refreshing_by") == Some(&claim);
+                match self.grant(item)? {
+                    known if known.version != seen_version => Ok(Claim::Changed(known)),
+                    _ if own => Ok(Claim::Yes),
+                    _ => Ok(Claim::Busy),
+                }
+            }
         }
     }
 

@@ -92,8 +92,7 @@ impl Identity<'_> {
     /// What the database says.
     pub async fn delete_login(&self, tenant: &Tenant, token_hash: &str) -> Result<(), StoreError> {
         let key = login_key(tenant, token_hash);
-        self.store.take(self.table(), &key).await?;
-        Ok(())
+        self.store.remove(self.table(), &key).await
     }
 
     /// Counts a failure to sign in, where it is not locked already. Counted before the password is looked at, and
@@ -151,8 +150,7 @@ impl Identity<'_> {
     /// What the database says.
     pub async fn clear_failures(&self, tenant: &Tenant, username: &str) -> Result<(), StoreError> {
         let key = throttle_key(tenant, username);
-        self.store.take(self.table(), &key).await?;
-        Ok(())
+        self.store.remove(self.table(), &key).await
     }
 
     /// How often signing in under that name has failed of late.

@@ -1,5 +1,6 @@
 //! Requests for consent: their state is good once, and nobody overwrites what another has just written.
 
+use super::faults::{Fault, faulty};
 use super::*;
 use crate::{Consent, ConsentStatus, counted, testing};
 
@@ -105,7 +106,7 @@ async fn a_state_is_good_once() {
     assert_eq!(by_state(&store, "acme", "other", 5).await, None);
     assert_eq!(by_state(&store, "globex", "state", 5).await, None);
     let (found, calls) = counted(by_state(&store, "acme", "state", 5)).await;
-    assert_eq!((found, calls.total()), (Some(expected), 2));
+    assert_eq!((found, calls.total()), (Some(expected), 3));
     assert_eq!(by_state(&store, "acme", "state", 5).await, None);
     // The link can be followed anew, with another state.
     assert!(start(&store, "second").await);
@@ -198,4 +199,21 @@ async fn of_concurrent_changes_one_is_written() {
     let written = callers.join_all().await.into_iter().filter(|written| *written);
     assert_eq!(written.count(), 1);
     assert_eq!(find(&store, "acme").await.unwrap().version, 2);
+}
+
+#[tokio::test]
+async fn who_stored_changed_or_used_up_a_request_knows_it_when_the_answer_was_lost() {
+    let (store, database) = testing::start().await;
+    let unlucky = || faulty(&database, vec![Fault::Lost]).0;
+    let acme = tenant("acme");
+    let request = consent("c");
+    let put = async |store: Store| store.grants().put_consent_request(&acme, &request).await.unwrap();
+    assert!(put(unlucky()).await);
+    assert!(!put(store.clone()).await, "another of that id is refused");
+    let seen = find(&store, "acme").await.unwrap();
+    assert!(unlucky().grants().update_consent(&acme, &seen).await.unwrap());
+    assert!(!store.grants().update_consent(&acme, &seen).await.unwrap());
+    assert!(start(&store, "state").await);
+    assert!(by_state(&unlucky(), "acme", "state", 5).await.is_some());
+    assert_eq!(by_state(&store, "acme", "state", 5).await, None);
 }

@@ -22,6 +22,8 @@ pub(super) enum Fault {
     Answer(u16, String),
     /// The database does it, and the answer is lost.
     Lost,
+    /// Nothing goes wrong.
+    Fine,
 }
 
 /// Faults for the first requests; later ones go through.
@@ -56,7 +58,7 @@ impl HttpConnector for Connector {
         self.faulty.requests.fetch_add(1, Ordering::SeqCst);
         let fault = self.faulty.faults.lock().unwrap().pop();
         match fault {
-            None => self.inner.call(request),
+            None | Some(Fault::Fine) => self.inner.call(request),
             Some(Fault::Answer(status, body)) => {
                 let status = StatusCode::try_from(status).unwrap();
                 HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))

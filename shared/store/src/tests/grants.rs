@@ -220,6 +220,21 @@ async fn a_replacement_whose_answer_was_lost_knows_its_own_work() {
 }
 
 #[tokio::test]
+async fn a_claim_and_a_removal_whose_answers_were_lost_know_their_own_work() {
+    let (store, database) = testing::start().await;
+    let known = put(&store, &ada(), "one", 0).await;
+    let unlucky = || faulty(&database, vec![Fault::Lost]).0;
+    assert_eq!(claim(&unlucky(), known.version, 1).await, Claim::Yes);
+    assert_eq!(claim(&store, known.version, 1).await, Claim::Busy);
+    let place = ada();
+    // The first request only reads.
+    let (other, _) = faulty(&database, vec![Fault::Fine, Fault::Lost]);
+    let removed = other.grants().delete_grant(place.key()).await.unwrap();
+    assert_eq!(removed.map(|grant| grant.sealed), Some("one".to_owned()));
+    assert_eq!(store.grants().delete_grant(place.key()).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_giant_grant_is_refused() {
     let (store, _database) = testing::start().await;
     let (place, giant) = (ada(), "x".repeat(400_000));

@@ -1,6 +1,8 @@
 //! The suite of the store: on a database in the same process, with faults injected into the client.
 
 mod cards;
+mod chance;
+mod configs;
 mod consents;
 mod faults;
 mod grants;
@@ -9,7 +11,10 @@ mod leases;
 mod listings;
 mod logins;
 mod orders;
+mod pieces;
 mod pushes;
+mod queries;
+mod retention;
 mod sessions;
 mod tasks;
 

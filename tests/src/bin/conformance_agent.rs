@@ -192,7 +192,7 @@ impl Executor for Scenarios {
             run.working("This takes a while").await?;
             tokio::time::sleep(Duration::from_secs(4)).await;
             Ok(completed(Vec::new()))
-        } else if !asks("tck-") && is_first(run.task()) {
+        } else if !asks("tck-") {
             // The kit for 0.3 says nothing of what it wants, goes on with what it began, and calls it off.
             Ok(Outcome::InputRequired("Hello! What else?".into()))
         } else {
@@ -213,12 +213,6 @@ impl Executor for Scenarios {
             .push(skill("more", "For callers who show who they are"));
         Some(card)
     }
-}
-
-/// Its user has said one thing so far.
-fn is_first(task: &Task) -> bool {
-    let said = task.history.iter().filter(|message| message.role == Role::User);
-    said.count() == 1
 }
 
 /// The id of the message that is to be answered.
@@ -323,9 +317,10 @@ async fn pass(State(front): State<Arc<Front>>, request: Request) -> Response {
     let body = to_bytes(body, BODY_LIMIT).await.unwrap_or_default();
     let body = front.made_different(body);
     let is_signed = head.headers.contains_key(header::AUTHORIZATION);
-    let unsigned = body
-        .windows(UNSIGNED.len())
-        .any(|window| window == UNSIGNED.as_bytes());
+    let unsigned = head.uri.path() == "/v1/card"
+        || body
+            .windows(UNSIGNED.len())
+            .any(|window| window == UNSIGNED.as_bytes());
     if !is_card && !is_signed && !unsigned {
         head.headers.insert(header::AUTHORIZATION, front.token());
     }

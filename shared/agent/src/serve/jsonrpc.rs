@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use a2a::{A2aError, Generation, encode, jsonrpc};
+use a2a::{A2aError, Call, Generation, encode, jsonrpc};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
@@ -39,14 +39,21 @@ pub(crate) async fn endpoint(
         Ok(request) => request,
         Err(failure) => return Json(jsonrpc::failure(&failure)).into_response(),
     };
+    // Clients of 0.3 that ask for a stream read nothing else, not even a refusal.
+    let as_event = generation == Generation::V0_3 && matches!(call, Call::Stream(_) | Call::Subscribe { .. });
     let failure = |error| {
         let id = id.clone();
-        Json(jsonrpc::failure(&jsonrpc::Failure {
+        let refused = jsonrpc::failure(&jsonrpc::Failure {
             id,
             generation,
             error,
-        }))
-        .into_response()
+        });
+        if as_event {
+            let events = [(header::CONTENT_TYPE, "text/event-stream")];
+            (events, format!("data: {refused}\n\n")).into_response()
+        } else {
+            Json(refused).into_response()
+        }
     };
     let last_event = match headers::last_event(&headers) {
         Ok(last_event) => last_event,

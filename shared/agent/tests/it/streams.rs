@@ -67,7 +67,7 @@ async fn read(body: &mut Body, events: usize) -> String {
     let mut text = String::new();
     while text.matches("data: ").count() < events {
         let frame = tokio::time::timeout(Duration::from_secs(10), body.frame()).await;
-        let frame = frame.expect("in time").expect("more").unwrap();
+        let frame = frame.unwrap().unwrap().unwrap();
         text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
     }
     text

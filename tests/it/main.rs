@@ -2,6 +2,8 @@
 
 mod ai_sdk;
 mod architecture;
+mod attack;
+mod attack_coverage;
 mod consent;
 mod foreign;
 mod isolation;

@@ -1,0 +1,235 @@
+//! The attack table: every route of every function, with every kind of credentials that are not good enough.
+//!
+//! A row is one operation of one route. Its cells say what each attack is answered with, or why the attack does not
+//! apply; the last column is the same request with good credentials, which must be answered differently, or the row
+//! would prove nothing. `attack_coverage` fails when a route of the sources is in no row.
+//!
+//! The rows stand in `agents`, `services` (registry, chat, webhooks) and `identity` (authorization server, consent); what an
+//! attack is for each kind of credentials, in `world`.
+
+mod agents;
+mod identity;
+mod services;
+mod world;
+
+use futures_util::{StreamExt as _, stream};
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use world::World;
+
+/// What is wrong with a caller's credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Attack {
+    /// There are none.
+    None,
+    /// They are no credentials at all.
+    Rubbish,
+    /// They were good once.
+    Expired,
+    /// Somebody else made them: a foreign issuer, and forgeries in a trusted one's name.
+    WrongIssuer,
+    /// They are good somewhere else.
+    WrongAudience,
+    /// They are good for the same service of another tenant.
+    WrongTenant,
+    /// They are another user's or client's of the same tenant.
+    WrongOwner,
+    /// They allow something else.
+    SmallScope,
+}
+
+/// Every attack, in the order of the cells.
+pub(crate) const ATTACKS: [Attack; 8] = [
+    Attack::None,
+    Attack::Rubbish,
+    Attack::Expired,
+    Attack::WrongIssuer,
+    Attack::WrongAudience,
+    Attack::WrongTenant,
+    Attack::WrongOwner,
+    Attack::SmallScope,
+];
+
+/// What a request must be answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cell {
+    /// This HTTP status.
+    Is(u16),
+    /// HTTP 200 with this JSON-RPC error.
+    Rpc(i64),
+    /// HTTP 200 with a JSON-RPC result.
+    Result,
+    /// This HTTP status, and nothing of the victim's in the answer.
+    Hidden(u16),
+    /// The attack does not apply, because …
+    Na(&'static str),
+}
+
+/// One operation of one route, and its answers.
+pub(crate) struct Row {
+    /// The function, or `agent` for what every agent serves.
+    pub function: &'static str,
+    /// The deployed one that is called, such as `weather`.
+    pub at: &'static str,
+    /// The method.
+    pub method: &'static str,
+    /// The route as it stands in the source.
+    pub route: &'static str,
+    /// The operation, where the route has several.
+    pub operation: &'static str,
+    /// Answers to [`ATTACKS`].
+    pub cells: [Cell; 8],
+    /// The answer to good credentials.
+    pub good: Cell,
+}
+
+/// The whole table.
+pub(crate) fn table() -> Vec<Row> {
+    let mut rows = agents::rows();
+    rows.extend(identity::rows());
+    // Last, as good credentials take an agent out of the registry.
+    rows.extend(services::rows());
+    rows
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub status: StatusCode,
+    pub text: String,
+}
+
+impl Told {
+    fn json(&self) -> Value {
+        let text = self.text.lines().find_map(|line| line.strip_prefix("data:"));
+        serde_json::from_str(text.unwrap_or(&self.text)).unwrap_or_default()
+    }
+
+    /// The cell that this answer is, seen from the one that is expected.
+    fn matches(&self, wanted: Cell, secrets: &[String]) -> Result<(), String> {
+        let status = self.status.as_u16();
+        let code = self.json()["error"]["code"].as_i64();
+        let fits = match wanted {
+            Cell::Is(wanted) => status == wanted,
+            Cell::Rpc(wanted) => status == 200 && code == Some(wanted),
+            Cell::Result => status == 200 && self.json().get("result").is_some(),
+            Cell::Hidden(wanted) => {
+                status == wanted && secrets.iter().all(|secret| !self.text.contains(secret.as_str()))
+            }
+            Cell::Na(_) => true,
+        };
+        let shown: String = self.text.chars().take(300).collect();
+        if fits {
+            Ok(())
+        } else {
+            Err(format!("{status} {shown}"))
+        }
+    }
+}
+
+/// How many rows are tried at once.
+const AT_ONCE: usize = 8;
+
+impl Row {
+    fn name(&self) -> String {
+        format!("{} {} {} {}", self.at, self.method, self.route, self.operation)
+    }
+
+    /// True where the attack needs time to pass: what waits for its user is not what it was then.
+    fn moves_the_clock(&self, attack: Attack) -> bool {
+        attack == Attack::Expired && matches!(self.function, "idp" | "oauth_callback" | "webhook_receiver")
+    }
+}
+
+/// What is wrong with the answers to an attack.
+async fn attacked(world: &World, row: &Row, attack: Attack, cell: Cell) -> Vec<String> {
+    let name = row.name();
+    if let Cell::Na(reason) = cell {
+        assert!(reason.len() > 10, "{name}: a reason that says something");
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    for told in world.attack(row, attack).await {
+        if let Err(fault) = told.matches(cell, &world.secrets) {
+            wrong.push(format!("{name}, {attack:?}: wanted {cell:?}, was {fault}"));
+        }
+        if told.status.is_server_error() {
+            wrong.push(format!("{name}, {attack:?}: the server failed: {told:?}"));
+        }
+    }
+    wrong
+}
+
+/// What is wrong with the answer to good credentials, which is no attack's.
+async fn welcomed(world: &World, row: &Row) -> Vec<String> {
+    let name = row.name();
+    let mut wrong = Vec::new();
+    for told in world.good(row).await {
+        if let Err(fault) = told.matches(row.good, &[]) {
+            wrong.push(format!("{name}, good: wanted {:?}, was {fault}", row.good));
+        }
+    }
+    let is_answered_like = |cell: &Cell| match (*cell, row.good) {
+        (Cell::Hidden(_) | Cell::Na(_), _) => false,
+        (cell, good) => cell == good,
+    };
+    let same = ATTACKS
+        .iter()
+        .zip(&row.cells)
+        .find(|(_, cell)| is_answered_like(cell));
+    if let Some((attack, cell)) = same {
+        wrong.push(format!(
+            "{name}: {attack:?} is answered as good credentials are, {cell:?}"
+        ));
+    }
+    wrong
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_refuses_every_kind_of_bad_credentials() {
+    let world = World::start().await;
+    let rows = table();
+    let before = world.victims().await;
+    let cells = || {
+        rows.iter().flat_map(|row| {
+            ATTACKS
+                .into_iter()
+                .zip(row.cells)
+                .map(move |(attack, cell)| (row, attack, cell))
+        })
+    };
+    let now = cells().filter(|(row, attack, _)| !row.moves_the_clock(*attack));
+    let mut wrong: Vec<String> = stream::iter(now)
+        .map(|(row, attack, cell)| attacked(&world, row, attack, cell))
+        .buffer_unordered(AT_ONCE)
+        .concat()
+        .await;
+    assert_eq!(
+        world.victims().await,
+        before,
+        "an attack changed what it must not reach"
+    );
+    for (row, attack, cell) in cells().filter(|(row, attack, _)| row.moves_the_clock(*attack)) {
+        wrong.extend(attacked(&world, row, attack, cell).await);
+    }
+    // What is attacked is really there: with good credentials each request does what it says. The last rows of a
+    // service are those that end what the others need.
+    let (agents, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.function == "agent");
+    let welcome = stream::iter(agents)
+        .map(|row| welcomed(&world, row))
+        .buffer_unordered(AT_ONCE);
+    wrong.extend(welcome.concat().await);
+    for row in others {
+        wrong.extend(welcomed(&world, row).await);
+    }
+    wrong.sort();
+    assert!(
+        wrong.is_empty(),
+        "{} cells are wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    println!("{} rows, {} attacks each", rows.len(), ATTACKS.len());
+    world.local.system.stop().await;
+}

@@ -1,0 +1,302 @@
+//! Rows of the registry (bearer tokens), the chat (session cookies) and the webhook receiver (tokens of jobs).
+
+use std::time::Duration;
+
+use local::Signer;
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+
+use super::Cell::{Hidden, Is, Na};
+use super::world::{World, told};
+use super::{Attack, Cell, Row, Told};
+
+const TENANTS: &str = "the registry's entries are a tenant's, not a user's";
+const PLATFORMS: &str =
+    "types are the platform's: every tenant's token is refused, which is the cell of the small scope";
+const SEEN: &str = "types are the same for every tenant, and none is asked for";
+const PUBLIC: &str = "the page is public; what it shows comes from the routes below /api";
+const GUEST: &str = "whoever has no session is a new guest, with a chat of their own";
+const RANDOM: &str = "a session is a random value in this tenant's table: nobody else issues one";
+const HERE: &str = "a session is good at the one function that has its cookie";
+const WHOLE: &str = "a session has no scopes: it is its owner's";
+const BODYS: &str = "a notification's token is random, made for one job; nobody else issues one";
+const ONE_URL: &str = "a notification's token is good at one URL, the one it was given out with";
+const NO_SCOPE: &str = "a notification's token allows one thing: to tell of its job";
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    rows.extend(chat());
+    rows.push(webhook());
+    rows.extend(registry());
+    rows
+}
+
+pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    match row.function {
+        "registry" => ask_registry(world, row, attack).await,
+        "chat_api" => ask_chat(world, row, attack).await,
+        _ => ask_webhook(world, attack).await,
+    }
+}
+
+fn registry() -> impl Iterator<Item = Row> {
+    let (no, small) = (Is(401), Is(403));
+    let row = move |method, route, tenant: Cell, good: u16| Row {
+        function: "registry",
+        at: "registry",
+        method,
+        route,
+        operation: "",
+        cells: [no, no, no, no, no, tenant, Na(TENANTS), small],
+        good: Is(good),
+    };
+    [
+        row("GET", "/agents", small, 200),
+        row("GET", "/types", Na(SEEN), 200),
+        row("PUT", "/types/{name}", Na(PLATFORMS), 200),
+        row("POST", "/agents", small, 200),
+        row("GET", "/agents/{id}", Is(404), 200),
+        row("POST", "/agents/{id}/check", Is(404), 200),
+        row("DELETE", "/agents/{id}", Is(404), 204),
+    ]
+    .into_iter()
+}
+
+async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    let registry = world.at("/registry");
+    let admin = world.local.endpoint("/registry_token");
+    let listed = world
+        .request("GET", &format!("{registry}/agents?tenant=acme"))
+        .bearer_auth(admin)
+        .send();
+    let listed: Value = listed.await.expect("an answer").json().await.expect("JSON");
+    let horizon = world.at("/tenants/acme/agents/horizon");
+    let own = listed["agents"].as_array().expect("agents").iter();
+    let own = own.filter(|agent| agent.to_string().contains(&horizon)).next();
+    let id = own
+        .and_then(|agent| agent["id"].as_str())
+        .unwrap_or_else(|| panic!("{listed:#}"))
+        .to_owned();
+    let platform = row.route == "/types/{name}";
+    let (signers, scope) = match platform {
+        true => ((Signer::Platform, Signer::Session("globex")), "registry:admin"),
+        false => (
+            (Signer::Session("acme"), Signer::Session("globex")),
+            "registry:write",
+        ),
+    };
+    let tokens = world.tokens(signers, ("host", &registry, scope), attack);
+    let mut path = row.route.replace("{id}", &id).replace("{name}", "weather");
+    let body = match (row.method, row.route) {
+        ("PUT", _) => Some(json!({ "scope": "global" })),
+        ("POST", "/agents") => {
+            Some(json!({ "cardUrl": format!("{horizon}/.well-known/agent-card.json"), "tenant": "acme" }))
+        }
+        _ => None,
+    };
+    if attack == Some(Attack::WrongTenant) && row.route == "/agents" && row.method == "GET" {
+        path = format!("{path}?tenant=acme");
+    }
+    let mut answers = Vec::new();
+    for token in tokens {
+        let mut request = world.request(row.method, &format!("{registry}{path}"));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(body) = &body {
+            request = request.json(body);
+        }
+        answers.push(told(request).await);
+    }
+    answers
+}
+
+fn chat() -> impl Iterator<Item = Row> {
+    let row = |(method, route, operation), [nobody, foreign]: [Cell; 2], good: u16| Row {
+        function: "chat_api",
+        at: "chat_api",
+        method,
+        route,
+        operation,
+        cells: [
+            nobody,
+            nobody,
+            nobody,
+            Na(RANDOM),
+            Na(HERE),
+            nobody,
+            foreign,
+            Na(WHOLE),
+        ],
+        good: Is(good),
+    };
+    let public = |route| Row {
+        cells: [Na(PUBLIC); 8],
+        ..row(("GET", route, ""), [Na(PUBLIC); 2], 200)
+    };
+    let (gone, empty) = ([Is(404); 2], [Hidden(200); 2]);
+    [
+        public("/"),
+        public("/app.js"),
+        public("/app.css"),
+        row(("GET", "/api/chats", ""), empty, 200),
+        row(("GET", "/api/chats/{id}/messages", ""), gone, 200),
+        // Nothing runs, in one's own chat as in what is none: the page asks, and needs no more.
+        row(("GET", "/api/chat/{id}/stream", ""), [Hidden(204); 2], 204),
+        row(("GET", "/api/tasks", ""), empty, 200),
+        row(("GET", "/api/tasks/{id}", ""), gone, 200),
+        row(("GET", "/api/tasks/{id}/events", ""), gone, 200),
+        row(("POST", "/api/tasks/{id}/{action}", "start"), gone, 409),
+        row(("POST", "/api/tasks/{id}/{action}", "retry"), gone, 409),
+        row(("GET", "/api/connections", ""), empty, 200),
+        row(("POST", "/api/chat", ""), [Na(GUEST), Is(404)], 200),
+        row(("POST", "/api/tasks/{id}/{action}", "cancel"), gone, 200),
+        row(("POST", "/api/chat/{id}/stop", ""), gone, 200),
+        row(("DELETE", "/api/connections/{provider}", ""), gone, 200),
+    ]
+    .into_iter()
+}
+
+async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    let base = world.at("/tenants/acme/base");
+    let own = world.user.cookie().expect("a session");
+    let value = |cookie: &str| cookie.split_once('=').expect("a cookie").1.to_owned();
+    let foreign = world.foreigner.cookie().expect("a session");
+    let cookies = match attack {
+        None => vec![Some(own.clone())],
+        Some(Attack::None) => vec![None],
+        Some(Attack::Rubbish) => [
+            "switchyard_acme=rubbish",
+            "switchyard_acme=sws_AAAA",
+            "switchyard_acme=",
+        ]
+        .map(|text| Some(text.to_owned()))
+        .to_vec(),
+        Some(Attack::Expired) => vec![Some(world.ended_cookie.clone())],
+        Some(Attack::WrongTenant) => {
+            vec![
+                Some(foreign.clone()),
+                Some(format!("switchyard_acme={}", value(&foreign))),
+            ]
+        }
+        Some(Attack::WrongOwner) => vec![world.stranger.cookie()],
+        Some(_) => Vec::new(),
+    };
+    let mut path = row.route.replace("{action}", row.operation);
+    path = match path.contains("/tasks/") {
+        true => path.replace("{id}", &world.chat_task),
+        false => path.replace("{id}", &world.chat).replace("{provider}", "idp"),
+    };
+    if attack.is_none() && row.route == "/api/connections/{provider}" {
+        // There must be a connection to end.
+        connect(world).await;
+    }
+    let send = |base: &str, cookie: Option<&str>| -> RequestBuilder {
+        let mut request = world.request(row.method, &format!("{base}{path}"));
+        if let Some(cookie) = cookie {
+            request = request.header("cookie", cookie);
+        }
+        if row.method == "GET" {
+            return request;
+        }
+        let message = json!({ "id": format!("m-{}", world.next()), "role": "user",
+            "parts": [{ "type": "text", "text": "Hello" }] });
+        let body = match row.route {
+            "/api/chat" => json!({ "id": world.chat, "messages": [message], "trigger": "submit-message" }),
+            _ => json!({}),
+        };
+        request
+            .header("content-type", "application/json")
+            .body(body.to_string())
+    };
+    let mut answers = Vec::new();
+    for cookie in &cookies {
+        answers.push(told(send(&base, cookie.as_deref())).await);
+    }
+    if attack == Some(Attack::WrongTenant) {
+        // And the victim's session at the other tenant: the victim's things are not there either.
+        let globex = world.at("/tenants/globex/base");
+        answers.push(told(send(&globex, Some(&format!("switchyard_globex={}", value(&own))))).await);
+    }
+    answers
+}
+
+/// The victim agrees to what a task of theirs waits for.
+async fn connect(world: &World) {
+    let asked = world.user.ask("Where is my order 1001?").await;
+    super::identity::consent(world, &asked.task_id()).await;
+    world.user.until(&asked.task_id(), &["completed"]).await;
+}
+
+fn webhook() -> Row {
+    Row {
+        function: "webhook_receiver",
+        at: "webhook_receiver",
+        method: "POST",
+        route: "/api/webhook/tasks",
+        operation: "",
+        cells: [
+            Is(401),
+            Is(401),
+            Is(401),
+            Na(BODYS),
+            Na(ONE_URL),
+            Is(401),
+            Is(400),
+            Na(NO_SCOPE),
+        ],
+        good: Is(204),
+    }
+}
+
+async fn ask_webhook(world: &World, attack: Option<Attack>) -> Vec<Told> {
+    let (token, remote) = world.webhook().await;
+    let mut tenant = "acme";
+    let mut about = remote;
+    let tokens = match attack {
+        None => vec![Some(token)],
+        Some(Attack::None) => vec![None],
+        Some(Attack::Rubbish) => {
+            let task = token.split('.').next().unwrap_or_default();
+            [
+                "rubbish",
+                &format!("{task}.{}", "A".repeat(43)),
+                &token[..token.len() - 1],
+            ]
+            .map(|text| Some(text.to_owned()))
+            .to_vec()
+        }
+        Some(Attack::Expired) => {
+            world.local.clock.advance(Duration::from_secs(7 * 24 * 3600 + 1));
+            vec![Some(token)]
+        }
+        Some(Attack::WrongTenant) => {
+            tenant = "globex";
+            vec![Some(token)]
+        }
+        Some(Attack::WrongOwner) => {
+            // Another job's notification under this job's token.
+            about = world.webhook().await.1;
+            vec![Some(token)]
+        }
+        Some(_) => Vec::new(),
+    };
+    let url = format!(
+        "{}/api/webhook/tasks",
+        world.at(&format!("/tenants/{tenant}/base"))
+    );
+    let news =
+        json!({ "task": { "id": about, "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" } } });
+    let mut answers = Vec::new();
+    for token in tokens {
+        for header in ["authorization", "x-a2a-notification-token"] {
+            let mut request = world.request("POST", &url).json(&news);
+            if let Some(token) = &token {
+                let bearer = format!("Bearer {token}");
+                request = request.header(header, if header == "authorization" { &bearer } else { token });
+            }
+            answers.push(told(request).await);
+        }
+    }
+    answers
+}

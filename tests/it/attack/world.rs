@@ -1,0 +1,432 @@
+//! The system under attack: a victim of tenant `acme` with something of theirs at every function.
+
+use std::sync::Mutex as Lock;
+use std::time::Duration;
+
+use auth::{Grant, SigningKey};
+use domain::{Clock, ExposeSecret, Owner, SystemEntropy, Tenant};
+use local::Signer;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use tests::browser::Browser;
+use tests::oauth::{self, CONFIDENTIAL, SECRET};
+use tests::{Local, User};
+use tokio::sync::Mutex;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use super::{Attack, Row, Told, agents, identity, services};
+
+/// The victim's owner at the agents.
+pub(super) const VICTIM: &str = "user-ada";
+/// A second client of `acme` with a secret, and a client that `globex` alone has.
+pub(super) const OTHER_CLIENT: &str = "other-server";
+pub(super) const GLOBEX_CLIENT: &str = "globex-server";
+pub(super) const OTHER_SECRET: &str = "another-secret-of-the-tests-of-good-length";
+
+pub(super) struct World {
+    pub(super) local: Local,
+    pub(super) http: reqwest::Client,
+    /// The victim's ids: what no stranger's answer may hold.
+    pub(super) secrets: Vec<String>,
+    /// The victim's tasks at each of [`agents::NAMES`].
+    pub(super) tasks: [String; 4],
+    /// More of them, for what good credentials change.
+    pub(super) spare: [String; 4],
+    /// The victim in the chat, somebody else there, and somebody of the other tenant.
+    pub(super) user: User,
+    pub(super) stranger: User,
+    pub(super) foreigner: User,
+    /// The victim's task and chat there.
+    pub(super) chat: String,
+    pub(super) chat_task: String,
+    /// A cookie whose session has ended.
+    pub(super) ended_cookie: String,
+    /// Keys of nobody whom the system trusts.
+    pub(super) rogue: SigningKey,
+    /// A specialist that never answers, and so keeps jobs open.
+    pub(super) silent: MockServer,
+    /// Where the victim is signed in at the authorization servers of both tenants.
+    pub(super) browser: Mutex<Browser>,
+    pub(super) moves: Lock<u32>,
+}
+
+impl World {
+    pub(super) async fn start() -> Self {
+        let local = Local::start().await;
+        let resource = local.resource("acme");
+        oauth::register_both(&local, "acme").await;
+        let other = oauth::client(OTHER_CLIENT, Some(OTHER_SECRET), &resource);
+        oauth::register(local.system.store(), "acme", &[other], &[]).await;
+        let globex = oauth::client(GLOBEX_CLIENT, Some(SECRET), &local.resource("globex"));
+        oauth::register(local.system.store(), "globex", &[globex], &[]).await;
+        let silent = silent_agent(&local).await;
+
+        let (user, stranger, foreigner) = (local.user("acme"), local.user("acme"), local.user("globex"));
+        let chat = "victims-chat".to_owned();
+        let asked = user
+            .chat(&chat, "victims-message", "Where is my order 1001?")
+            .await;
+        let chat_task = asked.task_id();
+        user.until(&chat_task, &["auth-required"]).await;
+        stranger
+            .chat("strangers-chat", "strangers-message", "Hello")
+            .await;
+        foreigner
+            .chat("foreigners-chat", "foreigners-message", "Hello")
+            .await;
+        let ended_cookie = ended_session(&local).await;
+        let mut world = Self {
+            http: tests::user::http(),
+            secrets: Vec::new(),
+            tasks: Default::default(),
+            spare: Default::default(),
+            user,
+            stranger,
+            foreigner,
+            chat,
+            chat_task,
+            ended_cookie,
+            rogue: SigningKey::generate().expect("a key").0,
+            silent,
+            browser: Mutex::new(oauth::apps_browser()),
+            moves: Lock::new(0),
+            local,
+        };
+        for (number, at) in agents::NAMES.into_iter().enumerate() {
+            world.tasks[number] = agents::new_task(&world, at).await;
+            world.spare[number] = agents::new_task(&world, at).await;
+        }
+        world.secrets = world.tasks.to_vec();
+        world
+            .secrets
+            .extend([world.chat.clone(), world.chat_task.clone()]);
+        world
+    }
+
+    /// The answers to an attack, one for each shape that it has.
+    pub(super) async fn attack(&self, row: &Row, attack: Attack) -> Vec<Told> {
+        self.ask(row, Some(attack)).await
+    }
+
+    /// The answer to good credentials.
+    pub(super) async fn good(&self, row: &Row) -> Vec<Told> {
+        self.ask(row, None).await
+    }
+
+    async fn ask(&self, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+        match row.function {
+            "agent" => agents::ask(self, row, attack).await,
+            "registry" | "chat_api" | "webhook_receiver" => services::ask(self, row, attack).await,
+            _ => identity::ask(self, row, attack).await,
+        }
+    }
+
+    /// What the victim has, as the victim sees it.
+    pub(super) async fn victims(&self) -> Vec<Value> {
+        let mut found = vec![
+            self.user.task(&self.chat_task).await,
+            self.user
+                .get(&format!("/api/chats/{}/messages", self.chat))
+                .await
+                .json(),
+        ];
+        for (number, at) in agents::NAMES.into_iter().enumerate() {
+            found.push(agents::look(self, at, &self.tasks[number]).await);
+        }
+        let registered = self
+            .http
+            .get(format!("{}/agents", self.at("/registry")))
+            .bearer_auth(self.local.endpoint("/registry_token"))
+            .send();
+        found.push(registered.await.expect("an answer").json().await.expect("JSON"));
+        found
+    }
+
+    /// A URL of the list of endpoints, without a slash at its end.
+    pub(super) fn at(&self, pointer: &str) -> String {
+        self.local.endpoint(pointer).trim_end_matches('/').to_owned()
+    }
+
+    /// A request by method.
+    pub(super) fn request(&self, method: &str, url: &str) -> RequestBuilder {
+        let method: Method = method.parse().expect("a method");
+        self.http.request(method, url)
+    }
+
+    /// A token of each shape that an attack has; `None` is no token at all. `signer` and `globex` are who signs good
+    /// ones, here and for the other tenant.
+    pub(super) fn tokens(
+        &self,
+        (signer, globex): (Signer<'_>, Signer<'_>),
+        (subject, audience, scope): (&str, &str, &str),
+        attack: Option<Attack>,
+    ) -> Vec<Option<String>> {
+        let now = Duration::ZERO;
+        let signed = |signer, subject: &str, audience: &str, scope: &str, ago| {
+            self.local.system.signed(signer, subject, audience, scope, ago)
+        };
+        let good = || signed(signer, subject, audience, scope, now);
+        let elsewhere = self.at("/gateway") + "/elsewhere";
+        match attack {
+            None => vec![good()],
+            Some(Attack::None) => vec![None],
+            Some(Attack::Rubbish) => ["rubbish", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", ""]
+                .map(|text| Some(text.to_owned()))
+                .to_vec(),
+            Some(Attack::Expired) => {
+                vec![signed(
+                    signer,
+                    subject,
+                    audience,
+                    scope,
+                    Duration::from_secs(3600),
+                )]
+            }
+            Some(Attack::WrongIssuer) => {
+                let token = good().expect("a token");
+                let trusted = claim(&token, "iss");
+                let acme = Tenant::parse("acme").expect("a tenant");
+                let forged = |issuer: &str| {
+                    let grant = Grant {
+                        issuer,
+                        subject,
+                        tenant: Some(&acme),
+                        audience,
+                        scopes: &[scope],
+                        lifetime: Duration::from_secs(300),
+                    };
+                    let token = self.rogue.sign(&grant, self.local.clock.now(), &SystemEntropy);
+                    Some(token.expect("a token").expose_secret().to_owned())
+                };
+                // The signature of one good token under the claims of another, too.
+                let other = signed(signer, "somebody", audience, scope, now).expect("a token");
+                let (head, signature) = (other.split_once('.'), token.rsplit_once('.'));
+                let payload = head.expect("a token").1.split('.').next().expect("claims");
+                let header = token.split('.').next().expect("a header");
+                let mixed = format!("{header}.{payload}.{}", signature.expect("a token").1);
+                vec![forged("https://elsewhere.example"), forged(&trusted), Some(mixed)]
+            }
+            Some(Attack::WrongAudience) => vec![
+                signed(signer, subject, &elsewhere, scope, now),
+                signed(signer, subject, &format!("{audience}x"), scope, now),
+            ],
+            Some(Attack::WrongTenant) => vec![signed(globex, subject, audience, scope, now)],
+            Some(Attack::WrongOwner) => vec![signed(signer, "user-mallory", audience, scope, now)],
+            Some(Attack::SmallScope) => vec![
+                signed(signer, subject, audience, "something", now),
+                signed(signer, subject, audience, "", now),
+            ],
+        }
+    }
+
+    /// A number that was not given before.
+    pub(super) fn next(&self) -> u32 {
+        let mut moves = self.moves.lock().expect("no panic under the lock");
+        *moves += 1;
+        *moves
+    }
+
+    /// A code of a tenant's authorization server for this client, with its verifier; whoever it is signs in first.
+    pub(super) async fn code(&self, tenant: &str, client: &str) -> (String, String) {
+        let verifier = format!("{:0>50}", self.next());
+        let mut url =
+            url::Url::parse(&format!("{}/authorize", self.local.issuer(tenant))).expect("an address");
+        url.query_pairs_mut().extend_pairs([
+            ("response_type", "code"),
+            ("client_id", client),
+            ("redirect_uri", oauth::REDIRECT_URI),
+            ("scope", oauth::SCOPES),
+            ("resource", &self.local.resource(tenant)),
+            ("state", "s"),
+            ("code_challenge", &auth::pkce::challenge(&verifier)),
+            ("code_challenge_method", "S256"),
+        ]);
+        let mut browser = self.browser.lock().await;
+        let back = oauth::agree(&mut browser, url.as_str(), self.local.login(tenant, 0)).await;
+        let code = back.url.query_pairs().find(|(name, _)| name == "code");
+        let code = code.unwrap_or_else(|| panic!("no code: {back:?}")).1.into_owned();
+        (code, verifier)
+    }
+
+    /// The tokens of a code.
+    pub(super) async fn granted(&self, tenant: &str, client: &str) -> Value {
+        let (code, verifier) = self.code(tenant, client).await;
+        let secret = if client == OTHER_CLIENT {
+            OTHER_SECRET
+        } else {
+            SECRET
+        };
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("code_verifier", &verifier),
+            ("redirect_uri", oauth::REDIRECT_URI),
+        ];
+        let url = format!("{}/token", self.local.issuer(tenant));
+        let answer = self
+            .http
+            .post(url)
+            .basic_auth(client, Some(secret))
+            .header("content-type", FORM);
+        let answer = answer.body(form(&fields)).send().await.expect("an answer");
+        let told: Value = answer.json().await.expect("JSON");
+        assert!(told["refresh_token"].is_string(), "{told}");
+        told
+    }
+
+    /// A refresh token of the confidential client.
+    pub(super) async fn refresh_token(&self, tenant: &str, client: &str) -> String {
+        let granted = self.granted(tenant, client).await;
+        granted["refresh_token"].as_str().expect("a token").to_owned()
+    }
+
+    /// The webhook token of a new open job, and the id that its specialist gave it.
+    pub(super) async fn webhook(&self) -> (String, String) {
+        let task = agents::ask_the_host(self, &format!("parrot this: {}", self.next())).await;
+        for _ in 0..400 {
+            let requests = self.silent.received_requests().await.expect("recorded");
+            for request in requests.iter().rev() {
+                let call: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+                let config = &call["params"]["configuration"]["taskPushNotificationConfig"];
+                let token = config["token"].as_str().unwrap_or_default();
+                if token.starts_with(&task) {
+                    // Nothing of it is acknowledged before the host has stored the specialist's task.
+                    self.linked(&task).await;
+                    let id = call["params"]["message"]["messageId"].as_str().expect("an id");
+                    return (token.to_owned(), format!("remote-{id}"));
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!(
+            "the job was never handed over: {:#}",
+            agents::look(self, "host", &task).await
+        );
+    }
+
+    /// Waits until the host has said that the specialist is at work.
+    async fn linked(&self, task: &str) {
+        for _ in 0..400 {
+            if agents::look(self, "host", task)
+                .await
+                .to_string()
+                .contains("is working on it")
+            {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!(
+            "the job was never linked: {:#}",
+            agents::look(self, "host", task).await
+        );
+    }
+}
+
+/// What forms are sent as.
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
+
+pub(super) fn form(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields)
+        .finish()
+}
+
+pub(super) async fn told(request: RequestBuilder) -> Told {
+    let mut answer = request.send().await.expect("an answer");
+    let status = answer.status();
+    let place = answer
+        .headers()
+        .get("location")
+        .and_then(|place| place.to_str().ok())
+        .map(str::to_owned);
+    let streams = answer
+        .headers()
+        .get("content-type")
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event"));
+    // A stream of events goes on; its first chunk says what it is.
+    let text = if streams {
+        let chunk = answer.chunk().await.expect("a chunk").unwrap_or_default();
+        String::from_utf8_lossy(&chunk).into_owned()
+    } else {
+        answer.text().await.expect("a body")
+    };
+    Told {
+        status,
+        text: place.unwrap_or(text),
+    }
+}
+
+/// A claim of a token that nobody checks here.
+fn claim(token: &str, name: &str) -> String {
+    use base64::Engine as _;
+    let payload = token.split('.').nth(1).expect("claims");
+    let payload = base64::engine::general_purpose::URL_SAFE_NO_PAD
+        .decode(payload)
+        .expect("base64url");
+    let claims: Value = serde_json::from_slice(&payload).expect("JSON");
+    claims[name].as_str().expect("a claim").to_owned()
+}
+
+/// A session that ended a second ago, as its cookie.
+async fn ended_session(local: &Local) -> String {
+    let (tenant, owner) = (
+        Tenant::parse("acme").expect("a tenant"),
+        Owner::parse("guest-late").expect("an owner"),
+    );
+    let token = auth::token::random("sws", &SystemEntropy);
+    let now = local.clock.now();
+    let hash = auth::token::hash(token.expose_secret());
+    let (begun, ended) = (
+        now.before(Duration::from_secs(60)),
+        now.before(Duration::from_secs(1)),
+    );
+    let sessions = local.system.store().sessions();
+    sessions
+        .create_session(&tenant, &hash, &owner, begun, ended)
+        .await
+        .expect("a session");
+    format!("switchyard_acme={}", token.expose_secret())
+}
+
+/// A registered specialist that acknowledges and says no more.
+async fn silent_agent(local: &Local) -> MockServer {
+    let server = MockServer::start().await;
+    let card = json!({
+        "name": "Parrot", "description": "Repeats a word like a parrot", "version": "1",
+        "supportedInterfaces": [{ "url": server.uri(), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
+        "capabilities": { "pushNotifications": true },
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{ "id": "parrot", "name": "Parrot", "description": "Parrot a word",
+                     "tags": ["type:parrot"], "examples": ["parrot this"] }],
+    });
+    let answer = move |request: &Request| {
+        let Ok(call) = serde_json::from_slice::<Value>(&request.body) else {
+            return ResponseTemplate::new(200).set_body_json(card.clone());
+        };
+        let message = &call["params"]["message"];
+        let id = format!("remote-{}", message["messageId"].as_str().unwrap_or_default());
+        let task = json!({ "id": id, "contextId": message["contextId"], "status": { "state": "TASK_STATE_WORKING" } });
+        ResponseTemplate::new(200)
+            .set_body_json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }))
+    };
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let http = tests::user::http();
+    let registry = local.endpoint("/registry").trim_end_matches('/');
+    let admin = local.endpoint("/registry_token");
+    let calls = [
+        http.put(format!("{registry}/types/parrot"))
+            .json(&json!({ "scope": "global" })),
+        http.post(format!("{registry}/agents"))
+            .json(&json!({ "cardUrl": server.uri() })),
+    ];
+    for call in calls {
+        let answer = call.bearer_auth(admin).send().await.expect("an answer");
+        assert!(answer.status().is_success(), "{answer:?}");
+    }
+    server
+}
+
+/// The confidential client, where a good one is needed.
+pub(super) const GOOD_CLIENT: (&str, &str) = (CONFIDENTIAL, SECRET);

@@ -133,7 +133,7 @@ mod tests {
             " https://a.example/1",
         ]);
         assert_eq!(declared, ["https://a.example/1", "https://b.example/2"]);
-        let many = vec!["https://a.example/x"; 3].join(",") + &",y".repeat(100);
+        let many = ["https://a.example/x"; 3].join(",") + &",y".repeat(100);
         assert_eq!(extensions([many.as_str()]).len(), 2);
         assert!(extensions(["x".repeat(600).as_str()]).is_empty());
     }

@@ -65,7 +65,7 @@ impl CardKeys {
         let mut keys: Vec<Key> = Vec::new();
         for attempt in 0..TRIES {
             let seeds = sealer.derived(&format!("card-signature/{attempt}/{agent}"));
-            let made: Option<Vec<Key>> = seeds.iter().map(|seed| key_of(seed)).collect();
+            let made: Option<Vec<Key>> = seeds.iter().map(key_of).collect();
             if let Some(made) = made {
                 keys = made;
                 break;

@@ -459,7 +459,7 @@ fn a_list_shows_what_was_asked_for() {
                 history_length: Some(0),
                 ..ListCall::default()
             };
-            let page = encode::list(&[task.clone()], None, 50, 1, &call, generation);
+            let page = encode::list(std::slice::from_ref(&task), None, 50, 1, &call, generation);
             assert_eq!(page["tasks"][0].get("artifacts").is_some(), include_artifacts);
             assert_eq!(page["tasks"][0].get("history"), None);
             assert_eq!(page["nextPageToken"], "", "always there");
@@ -540,7 +540,7 @@ fn a_big_artifact_is_streamed_in_pieces_that_give_it_back() {
                 artifact.merge_into(&mut together, append);
             }
         }
-        assert_eq!(together, [artifact.clone()]);
+        assert_eq!(together, std::slice::from_ref(&artifact));
         let whole = encode::event_in_chunks(&task, &event, generation, 1_000_000);
         assert_eq!(whole, [encode::event(&task, &event, generation).unwrap()]);
     }

@@ -60,8 +60,7 @@ fn numbers(value: &Value) -> Value {
 }
 
 fn through<T: Serialize + DeserializeOwned>(written: &Value) -> Value {
-    let read: T =
-        serde_json::from_value(written.clone()).unwrap_or_else(|error| panic!("{error}: {written}"));
+    let read: T = serde_json::from_value(written.clone()).unwrap();
     serde_json::to_value(read).unwrap()
 }
 
@@ -120,7 +119,14 @@ fn every_answer_of_ours_is_protojson() {
         include_artifacts: true,
         ..ListCall::default()
     };
-    assert_same::<pb::ListTasksResponse>(&encode::list(&[task.clone()], Some("next"), 50, 7, &call, V1));
+    assert_same::<pb::ListTasksResponse>(&encode::list(
+        std::slice::from_ref(&task),
+        Some("next"),
+        50,
+        7,
+        &call,
+        V1,
+    ));
     assert_same::<pb::ListTasksResponse>(&encode::list(&[], None, 1, 0, &ListCall::default(), V1));
     let shown = ShownPush {
         id: PushConfigId::parse("p-1").unwrap(),

@@ -27,6 +27,17 @@ async fn refused(options: Options) -> StartError {
     }
 }
 
+/// The cards of the agents that serve every tenant.
+fn card_urls(endpoints: &local::Endpoints) -> Vec<String> {
+    let urls = endpoints.agents.values();
+    sorted(urls.map(|url| format!("{url}/.well-known/agent-card.json")).collect())
+}
+
+fn sorted(mut urls: Vec<String>) -> Vec<String> {
+    urls.sort();
+    urls
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_part_answers_once_it_has_started() {
     let system = System::start(Options::default()).await.unwrap();
@@ -61,11 +72,8 @@ async fn every_part_answers_once_it_has_started() {
             );
         }
     }
-    let weather = endpoints.agents.values().next().unwrap();
-    assert_eq!(
-        global_cards(endpoints).await,
-        [format!("{weather}/.well-known/agent-card.json")]
-    );
+    let cards = sorted(global_cards(endpoints).await);
+    assert_eq!((cards.len(), cards), (2, card_urls(endpoints)));
     let places = json(
         format!("{}sandbox/open-meteo/v1/search?name=Oslo", endpoints.gateway),
         None,
@@ -111,6 +119,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
         let url = value.take();
         slugs.push(url.as_str().unwrap().rsplit_once("/a/").unwrap().1.to_owned());
     };
+    slug(&mut list["agents"]["report"]);
     slug(&mut list["agents"]["weather"]);
     slug(&mut list["tenants"]["acme"]["host_agent"]);
     slug(&mut list["tenants"]["globex"]["host_agent"]);
@@ -123,7 +132,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     );
     slugs.sort();
     slugs.dedup();
-    assert_eq!(slugs.len(), 5);
+    assert_eq!(slugs.len(), 6);
 
     let gateway = system.endpoints().gateway.as_str();
     for (tenant, names) in [("acme", ["ada", "alan"]), ("globex", ["george", "grace"])] {
@@ -163,7 +172,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             "dynamodb": null,
             "registry": format!("{gateway}registry"),
             "idp": format!("{gateway}idp"),
-            "agents": {"weather": null},
+            "agents": {"report": null, "weather": null},
             "tenants": {
                 "acme": {"base": format!("{gateway}t/acme"), "host_agent": null, "agents": {"horizon": null}},
                 "globex": {"base": format!("{gateway}t/globex"), "host_agent": null, "agents": {"horizon": null}},
@@ -198,8 +207,8 @@ async fn a_restart_keeps_addresses_and_state() {
     assert_eq!((&after.idp, &after.users), (&before.idp, &before.users));
     assert_eq!(
         global_cards(&after).await.len(),
-        1,
-        "the same agent, not a second one"
+        2,
+        "the same agents, and none twice"
     );
     // A token of the first run is good in the second.
     let url = format!("{}/types", after.registry);
@@ -220,12 +229,8 @@ async fn a_restart_keeps_addresses_and_state() {
             .collect::<Vec<_>>()
     };
     assert_eq!(paths(&moved), paths(&before));
-    let weather = moved.agents.values().next().unwrap();
-    assert_eq!(
-        global_cards(&moved).await,
-        [format!("{weather}/.well-known/agent-card.json")],
-        "not where it was"
-    );
+    let cards = sorted(global_cards(&moved).await);
+    assert_eq!(cards, card_urls(&moved), "not where they were");
     elsewhere.stop().await;
 }
 

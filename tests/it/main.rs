@@ -5,6 +5,7 @@ mod architecture;
 mod attack;
 mod attack_coverage;
 mod consent;
+mod consents_at_once;
 mod foreign;
 mod isolation;
 mod leaks;

@@ -83,6 +83,15 @@ struct Inner {
 /// queue of a database that it would only drown with repeats.
 const AT_ONCE: usize = 32;
 
+/// How long a request may take, times `patience`.
+fn timeouts(patience: u32) -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(Duration::from_secs(1))
+        .operation_attempt_timeout(Duration::from_secs(3) * patience)
+        .operation_timeout(Duration::from_secs(9) * patience)
+        .build()
+}
+
 impl Store {
     /// A store over the account, region and endpoint of `config`. Opens nothing yet.
     #[must_use]
@@ -96,17 +105,12 @@ impl Store {
     }
 
     fn over(config: &aws_config::SdkConfig, tables: Tables, http: Option<SharedHttpClient>) -> Self {
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(Duration::from_secs(1))
-            .operation_attempt_timeout(Duration::from_secs(3))
-            .operation_timeout(Duration::from_secs(9))
-            .build();
         let retries = RetryConfig::standard()
             .with_max_attempts(4)
             .with_initial_backoff(Duration::from_millis(50))
             .with_max_backoff(Duration::from_secs(1));
         let mut builder = aws_sdk_dynamodb::config::Builder::from(config)
-            .timeout_config(timeouts)
+            .timeout_config(timeouts(1))
             .retry_config(retries)
             .interceptor(count::CountCalls);
         builder.set_http_client(http.or_else(|| config.http_client()));

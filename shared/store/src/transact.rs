@@ -1,5 +1,6 @@
 //! Transactions: all of it is written, or nothing, and then it is known why.
 
+use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, CancellationReason, Delete, Put, ReturnValuesOnConditionCheckFailure as OnRefusal,
@@ -12,10 +13,16 @@ use crate::change::Change;
 use crate::codec::{Item, Key, fits, keyed};
 use crate::dynamo::{ROUNDS, pause, some};
 use crate::error::{failed, unavailable};
-use crate::{Store, StoreError, count};
+use crate::{Store, StoreError, count, timeouts};
 
 /// Most bytes of the documents of one transaction, which may have 4 MB with everything else in it.
 const TRANSACTION_LIMIT: usize = 3_800_000;
+
+/// From so many bytes on a transaction takes its time.
+const LARGE: usize = 500_000;
+
+/// How many times as long as others a large transaction may take.
+const PATIENCE: u32 = 5;
 
 /// Most writes in one transaction.
 const TRANSACTION_ITEMS: usize = 100;
@@ -36,6 +43,7 @@ impl Store {
     /// is answered as done. A transaction that was canceled leaves its token as good as new.
     pub(crate) async fn transact(&self, writes: Writes) -> Result<Transacted, StoreError> {
         const OPERATION: &str = "TransactWriteItems";
+        let large = writes.size > LARGE;
         let items = writes.checked()?;
         let request = self
             .client()
@@ -46,7 +54,13 @@ impl Store {
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
-            let error = match request.clone().send().await {
+            let sent = if large {
+                let patient = Builder::new().timeout_config(timeouts(PATIENCE));
+                request.clone().customize().config_override(patient).send().await
+            } else {
+                request.clone().send().await
+            };
+            let error = match sent {
                 Ok(answer) => {
                     count::written(answer.consumed_capacity());
                     return Ok(Transacted::Done);

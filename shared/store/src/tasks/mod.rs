@@ -26,7 +26,7 @@ pub(crate) use item::expiry;
 #[cfg(test)]
 pub(crate) use item::message_key;
 #[cfg(test)]
-pub(crate) use pieces::{INLINE, MOST, MOST_FOR_STATUS};
+pub(crate) use pieces::{INLINE, MOST};
 pub use query::{TaskPage, TaskQuery};
 
 /// Most push configurations of one task.

@@ -3,8 +3,12 @@
 
 pub mod binary;
 pub mod browser;
+pub mod cloud;
 pub mod oauth;
 pub mod peers;
+pub mod policy;
+pub mod runtime_api;
+pub mod template;
 pub mod user;
 
 use std::path::{Path, PathBuf};

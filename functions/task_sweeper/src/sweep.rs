@@ -1,6 +1,6 @@
 //! One sweep over all shards.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use agent::{Wake, WakeDoor};
@@ -50,8 +50,10 @@ pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, lo
         began: Instant::now(),
         longest,
         count: Count::default(),
+        oldest: AtomicU64::new(0),
     };
     join_all((0..DUE_SHARDS).map(|shard| sweep.drain(shard))).await;
+    let oldest_due_seconds = sweep.oldest.load(Ordering::Relaxed);
     let swept = sweep.count.done();
     if swept == Swept::default() {
         tracing::debug!("nothing is due");
@@ -69,6 +71,7 @@ pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, lo
             not_sent,
             unread_shards,
             unfinished_shards,
+            oldest_due_seconds,
             "swept"
         );
     }
@@ -103,6 +106,8 @@ struct Sweep<'a> {
     began: Instant,
     longest: Duration,
     count: Count,
+    /// For how many seconds the oldest of what is due has been so; an alarm listens to this.
+    oldest: AtomicU64,
 }
 
 impl Sweep<'_> {
@@ -139,6 +144,8 @@ impl Sweep<'_> {
     }
 
     async fn send(&self, pointer: Pointer) {
+        let waited = self.now.since(pointer.due_at).as_secs();
+        self.oldest.fetch_max(waited, Ordering::Relaxed);
         let (message, counter) = match pointer.what {
             PointsAt::Task => (Wake::task(&pointer.key, None), &self.count.tasks),
             PointsAt::Push(config) => (Wake::push(&pointer.key, config, None), &self.count.deliveries),

@@ -43,6 +43,8 @@ pub(crate) fn environments(
         ("TABLE_PREFIX", crate::database::TABLE_PREFIX.to_owned()),
         ("WAKE_QUEUES", text(&queues)?),
         ("ANSWERS", "buffered".to_owned()),
+        // The sample events carry the functions' own paths, without what the template puts in front of them.
+        ("BASE_PATH", String::new()),
     ]);
     let with = |more: Vec<(&'static str, String)>| -> Environment {
         let mut all = common.clone();

@@ -8,8 +8,8 @@
 //!
 //! | variable | who reads it | meaning | default |
 //! |---|---|---|---|
-//! | `TENANT_ID` | host_agent, chat_api, horizon_agent, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
-//! | `TENANT_BASE_URL` | host_agent, chat_api | the tenant's base URL, issuer of the tokens made there | required |
+//! | `TENANT_ID` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
+//! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
@@ -28,8 +28,8 @@
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |
-//! | `ALLOW_LOOPBACK` | host_agent, chat_api, horizon_agent, registry, weather_agent, report_agent | plain http to loopback addresses, for local work | `false` |
-//! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}` | none; required at task_sweeper |
+//! | `ALLOW_LOOPBACK` | host_agent, chat_api, horizon_agent, oauth_callback, registry, weather_agent, report_agent | plain http to loopback addresses, for local work | `false` |
+//! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken | none; required at task_sweeper |
 //! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent::{Agent, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use aws_sdk_sqs::Client;
-use domain::AgentName;
+use domain::{AgentName, Tenant};
 use tokio::sync::OnceCell;
 use tracing::Span;
 use tracing::field::display;
@@ -22,7 +22,7 @@ pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
 /// Which queue belongs to which agent, and where SQS is.
 #[derive(Debug, Clone, Default)]
 pub struct Queues {
-    /// Queue URL of each agent.
+    /// Queue URL of each agent; `{tenant}` in one stands for the name of the tenant that is woken.
     pub urls: BTreeMap<AgentName, Url>,
     /// Another endpoint than AWS's own.
     pub endpoint: Option<Url>,
@@ -68,7 +68,7 @@ impl WakeDoor for SqsDoor {
             .await;
         client
             .send_message()
-            .queue_url(url.as_str())
+            .queue_url(of_tenant(url, &wake.key().tenant))
             .delay_seconds(delay_seconds(delay))
             .message_body(wake.to_json())
             .send()
@@ -76,6 +76,12 @@ impl WakeDoor for SqsDoor {
             .map_err(|error| WakeError::Queue(Box::new(error)))?;
         Ok(())
     }
+}
+
+/// The queue of a tenant where each has its own: `{tenant}` in the URL stands for its name, so that whoever wakes the
+/// agents of every tenant knows the queues of tenants to come.
+fn of_tenant(url: &Url, tenant: &Tenant) -> String {
+    url.as_str().replace("%7Btenant%7D", tenant.as_str())
 }
 
 /// Hands the wakes of an agent's queue to the agent.
@@ -102,4 +108,26 @@ fn delay_seconds(delay: Duration) -> i32 {
     let capped = delay.min(LONGEST_DELAY);
     let seconds = capped.as_secs() + u64::from(capped.subsec_nanos() > 0);
     i32::try_from(seconds).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_may_be_each_tenants_own() {
+        let acme = Tenant::parse("acme").unwrap();
+        for (url, expect) in [
+            (
+                "https://sqs.example/1/prod-{tenant}-host",
+                "https://sqs.example/1/prod-acme-host",
+            ),
+            (
+                "https://sqs.example/1/prod-weather",
+                "https://sqs.example/1/prod-weather",
+            ),
+        ] {
+            assert_eq!(of_tenant(&Url::parse(url).unwrap(), &acme), expect);
+        }
+    }
 }

@@ -1,0 +1,6 @@
+//! The functions as the programs that are deployed: each `bootstrap` in sandboxes of a Lambda of our own, with the
+//! environment of its template, under the policy of its role.
+
+mod deployed;
+mod events;
+mod lambda;

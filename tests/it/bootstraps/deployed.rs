@@ -1,0 +1,292 @@
+//! Both templates deployed: the walks through the whole system, with every call to AWS judged by the function's own policy.
+//! This is the proof that the policies allow enough; `template.rs` is the one that they allow no more to other tenants, and
+//! the end of the walk here tells what they allow that nobody needed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tests::User;
+use tests::browser::Browser;
+use tests::cloud::{Cloud, PASSWORD};
+use url::Url;
+
+fn link(task: &Value) -> String {
+    let text = task.to_string();
+    let start = text
+        .find("/connect/")
+        .unwrap_or_else(|| panic!("no consent link in {task:#}"));
+    let begin = text[..start].rfind("http").expect("an address");
+    let rest = text[begin..]
+        .split(|c: char| c.is_whitespace() || "\"\\),".contains(c))
+        .next();
+    rest.expect("an address").trim_end_matches('.').to_owned()
+}
+
+async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
+    let base = cloud.stacks[tenant].output("BaseUrl");
+    let path = Url::parse(&base).expect("an address").path().to_owned();
+    let mut browser = Browser::with_cookie(&user.cookie().expect("a session"), &path);
+    let page = browser.open(&link(waiting)).await;
+    let page = browser
+        .submit(&page, &[("username", "ada"), ("password", PASSWORD)])
+        .await;
+    let page = browser.submit(&page, &[]).await;
+    assert_eq!(page.status, 200, "{page:?}\n{}", cloud.logs());
+}
+
+/// What a policy allows and no walk here needs, with the reason that it is there nevertheless.
+const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
+    (
+        "HostAgentFunction",
+        "OwnTasks",
+        "dynamodb:DeleteItem",
+        "push configurations go; large tasks lie in pieces",
+    ),
+    (
+        "HorizonAgentFunction",
+        "OwnTasks",
+        "dynamodb:DeleteItem",
+        "push configurations go; large tasks lie in pieces",
+    ),
+    (
+        "WeatherAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:DeleteItem",
+        "push configurations go; large tasks lie in pieces",
+    ),
+    (
+        "ReportAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:DeleteItem",
+        "push configurations go; large tasks lie in pieces",
+    ),
+    (
+        "HorizonAgentFunction",
+        "OwnTasks",
+        "dynamodb:BatchGetItem",
+        "A2A clients list tasks",
+    ),
+    (
+        "WeatherAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:BatchGetItem",
+        "A2A clients list tasks",
+    ),
+    (
+        "ReportAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:BatchGetItem",
+        "A2A clients list tasks",
+    ),
+    (
+        "HorizonAgentFunction",
+        "OwnListings",
+        "dynamodb:Query",
+        "A2A clients list tasks",
+    ),
+    (
+        "WeatherAgentFunction",
+        "OwnListings",
+        "dynamodb:Query",
+        "A2A clients list tasks",
+    ),
+    (
+        "ReportAgentFunction",
+        "OwnListings",
+        "dynamodb:Query",
+        "A2A clients list tasks",
+    ),
+    (
+        "HostAgentFunction",
+        "GrantsAndConsents",
+        "dynamodb:DeleteItem",
+        "a grant whose renewal is refused goes",
+    ),
+    (
+        "HostAgentFunction",
+        "GrantsAndConsents",
+        "dynamodb:UpdateItem",
+        "a renewal is claimed",
+    ),
+    (
+        "HostAgentFunction",
+        "OwnTasks",
+        "dynamodb:Query",
+        "subscribers follow events; large tasks lie in pieces",
+    ),
+    (
+        "OauthCallbackFunction",
+        "WaitingTasks",
+        "dynamodb:DeleteItem",
+        "a task too large for one item lies in pieces",
+    ),
+    (
+        "OauthCallbackFunction",
+        "WaitingTasks",
+        "dynamodb:PutItem",
+        "a task too large for one item lies in pieces",
+    ),
+    (
+        "OauthCallbackFunction",
+        "WaitingTasks",
+        "dynamodb:Query",
+        "a task too large for one item lies in pieces",
+    ),
+    (
+        "WebhookReceiverFunction",
+        "TasksOfTheHost",
+        "dynamodb:DeleteItem",
+        "a task too large for one item lies in pieces",
+    ),
+    (
+        "WebhookReceiverFunction",
+        "TasksOfTheHost",
+        "dynamodb:Query",
+        "a task too large for one item lies in pieces",
+    ),
+    (
+        "RegistryFunction",
+        "EveryTenantsCards",
+        "dynamodb:DeleteItem",
+        "agents are removed",
+    ),
+    (
+        "RegistryFunction",
+        "EveryTenantsCards",
+        "dynamodb:UpdateItem",
+        "agents' health is noted",
+    ),
+    (
+        "TaskSweeperFunction",
+        "EveryAgentsQueue",
+        "sqs:SendMessage",
+        "a wake was lost",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_allow() {
+    let cloud = Cloud::start(&["acme", "globex"]).await;
+
+    // Weather: chat, host, registry, agent, webhook, answer.
+    let user = cloud.user("acme");
+    let asked = user.chat("trip", "m1", "Will it rain in Oslo tomorrow?").await;
+    assert_eq!(asked.status, 200, "{asked:?}\n{}", cloud.logs());
+    let done = user.until(&asked.task_id(), &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("Oslo"), "{done:#}");
+    let events = user.get(&format!("/api/tasks/{}/events", asked.task_id())).await;
+    assert!(events.text.contains("completed"), "{events:?}");
+    let messages = user.get("/api/chats/trip/messages").await;
+    assert!(messages.text.contains("Oslo"), "{messages:?}");
+    assert!(user.get("/api/chats").await.text.contains("trip"));
+
+    // Horizon: consent at the authorization server. Meanwhile every process is lost.
+    let asked = user.chat("orders", "m1", "Where is my order 1001?").await;
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    for function in cloud.functions.values() {
+        function.forget();
+    }
+    consent(&cloud, &user, "acme", &waiting).await;
+    let done = user.until(&asked.task_id(), &["completed"]).await;
+    assert!(
+        done["artifacts"].to_string().contains("Rocket skates of acme"),
+        "{done:#}"
+    );
+    assert!(user.get("/api/connections").await.text.contains("idp"));
+
+    // The other tenant has the same order number, its own data, and nothing of the first.
+    let other = cloud.user("globex");
+    let asked_there = other.ask("Where is my order 1001?").await;
+    let waiting = other.until(&asked_there.task_id(), &["auth-required"]).await;
+    consent(&cloud, &other, "globex", &waiting).await;
+    let done = other.until(&asked_there.task_id(), &["completed"]).await;
+    assert!(
+        done["artifacts"].to_string().contains("Rocket skates of globex"),
+        "{done:#}"
+    );
+    assert_eq!(
+        other.get(&format!("/api/tasks/{}", asked.task_id())).await.status,
+        404
+    );
+
+    // Cancel, list, retry, a lost connection.
+    let asked = user.ask("Where is the parcel of my order 77?").await;
+    let id = asked.task_id();
+    user.until(
+        &id,
+        &[
+            "auth-required",
+            "input-required",
+            "completed",
+            "rejected",
+            "failed",
+        ],
+    )
+    .await;
+    let ended = user.call(Method::DELETE, "/api/connections/idp", None).await;
+    assert!(ended.status.is_success(), "{ended:?}");
+    let asked = user.chat("late", "m1", "Where is my order 1001?").await;
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    let canceled = user
+        .call(
+            Method::POST,
+            &format!("/api/tasks/{}/cancel", asked.task_id()),
+            Some(json!({})),
+        )
+        .await;
+    assert!(canceled.status.is_success(), "{canceled:?}\n{}", cloud.logs());
+    user.until(&asked.task_id(), &["canceled"]).await;
+    let context = waiting["contextId"].as_str().expect("a context");
+    let listed = user.get(&format!("/api/tasks?contextId={context}")).await;
+    assert!(listed.text.contains(&asked.task_id()), "{listed:?}");
+
+    // Long work in steps, each of which the queue wakes.
+    let asked = user.ask("Write a report about electric cars").await;
+    user.until(&asked.task_id(), &["completed"]).await;
+
+    // The sweeper's schedule, over the queues of all tenants.
+    let swept = cloud.sweep().await;
+    assert_eq!(swept["unreadShards"], 0, "{swept}");
+    assert_eq!(swept["notSent"], 0, "{swept}");
+
+    // What is under way ends; then nothing may have been refused.
+    for _ in 0..50 {
+        if cloud.quiet() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(cloud.refusals(), Vec::<String>::new(), "{}", cloud.logs());
+    let dead = cloud
+        .dead_letters
+        .lock()
+        .expect("no panic under the lock")
+        .clone();
+    assert_eq!(dead, Vec::<Value>::new(), "{}", cloud.logs());
+
+    let mut unused = BTreeSet::new();
+    for (name, policy) in &cloud.policies {
+        let function = name.rsplit('/').next().unwrap_or_default();
+        // Tenants' policies are the same but for the tenant: one of them is enough.
+        let elsewhere = |sid: &str, action: &str| {
+            let same = cloud
+                .policies
+                .iter()
+                .filter(|(other, _)| other.ends_with(&format!("/{function}")));
+            same.into_iter()
+                .any(|(_, policy)| !policy.unused().contains(&(sid.to_owned(), action.to_owned())))
+        };
+        for (sid, action) in policy.unused() {
+            if !elsewhere(&sid, &action) {
+                unused.insert(format!("{function} {sid} {action}"));
+            }
+        }
+    }
+    let expected: BTreeSet<String> = FOR_OTHER_DAYS
+        .iter()
+        .map(|(function, sid, action, _)| format!("{function} {sid} {action}"))
+        .collect();
+    assert_eq!(unused, expected, "allowed and not needed");
+}

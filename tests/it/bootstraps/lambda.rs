@@ -1,0 +1,132 @@
+//! What Lambda does to a sandbox, and what becomes of the functions then.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::runtime_api::{Reply, Sandbox, Spec, program};
+
+fn spec(answers: &str) -> Spec {
+    Spec {
+        name: "odd".to_owned(),
+        binary: program("odd_function"),
+        environment: BTreeMap::from([("ANSWERS".to_owned(), answers.to_owned())]),
+        timeout: Duration::from_secs(20),
+        memory: 256,
+    }
+}
+
+fn get(method: &str, path: &str) -> Value {
+    json!({
+        "resource": "/{proxy+}", "path": path, "httpMethod": method, "headers": {}, "multiValueHeaders": {},
+        "queryStringParameters": null, "multiValueQueryStringParameters": null, "pathParameters": null,
+        "requestContext": { "httpMethod": method, "path": path, "stage": "prod", "requestId": "r", "identity": {} },
+        "body": null, "isBase64Encoded": false,
+    })
+}
+
+async fn count(sandbox: &Sandbox) -> String {
+    match sandbox.invoke(get("POST", "/count")).await {
+        Reply::Answer(answer) => answer["body"].as_str().expect("text").to_owned(),
+        other => panic!("{other:?}\n{}", sandbox.log()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_costs_one_invocation_and_not_the_sandbox() {
+    let logs = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::start(&spec("buffered"), logs.path()).await;
+    sandbox.ready().await;
+    assert_eq!(count(&sandbox).await, "0");
+    let reply = sandbox.invoke(get("GET", "/panic")).await;
+    assert_eq!(reply.status(), Some(500), "{reply:?}");
+    assert!(
+        !format!("{reply:?}").contains("as it was asked to"),
+        "a panic's words stay inside"
+    );
+    // The same process, with what it had.
+    assert_eq!(count(&sandbox).await, "1");
+    // An event that is none fails alone, with its kind.
+    match sandbox.invoke(json!({ "rubbish": true })).await {
+        Reply::Failed(error) => assert_eq!(error["errorType"], "Edge.UnknownEvent", "{error}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(count(&sandbox).await, "2");
+    assert!(sandbox.log().contains("panicked"), "{}", sandbox.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_streamed_chunk_by_chunk() {
+    let logs = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::start(&spec("streaming"), logs.path()).await;
+    sandbox.ready().await;
+    let asked = Instant::now();
+    let Reply::Stream(mut stream) = sandbox.invoke(get("GET", "/chunks")).await else {
+        panic!("no stream\n{}", sandbox.log())
+    };
+    assert_eq!(stream.prelude["statusCode"], 200);
+    let (mut came, mut text) = (Vec::new(), String::new());
+    while let Some((at, chunk)) = stream.chunks.recv().await {
+        came.push(at.duration_since(asked));
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+    }
+    assert_eq!(text, "data: 0\n\ndata: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n");
+    assert_eq!(came.len(), 5, "each on its own: {came:?}");
+    let between = came[4] - came[0];
+    assert!(
+        between >= Duration::from_millis(350),
+        "they are not kept until the end: {came:?}"
+    );
+
+    // A body that breaks off ends the stream; the sandbox goes on.
+    if let Reply::Stream(stream) = sandbox.invoke(get("GET", "/breaks")).await {
+        let _half = stream.text().await;
+    }
+    let reply = sandbox.invoke(get("POST", "/count")).await;
+    assert_eq!(reply.status(), Some(200), "{reply:?}\n{}", sandbox.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_sandbox_goes_on_where_it_was() {
+    let logs = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::start(&spec("buffered"), logs.path()).await;
+    sandbox.ready().await;
+    for n in 0..3 {
+        assert_eq!(count(&sandbox).await, n.to_string());
+        assert!(sandbox.free().await);
+        sandbox.signal("STOP");
+        // Frozen while the next event is already there.
+        let (answer, ()) = tokio::join!(sandbox.invoke(get("GET", "/none")), async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            sandbox.signal("CONT");
+        });
+        assert_eq!(answer.status(), Some(404), "{answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_and_sigterm_end_a_sandbox_and_the_next_one_serves() {
+    let logs = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::start(&spec("buffered"), logs.path()).await;
+    sandbox.ready().await;
+    let reply = sandbox
+        .invoke_within(get("GET", "/slow"), Duration::from_millis(300))
+        .await;
+    assert!(matches!(reply, Reply::TimedOut), "{reply:?}");
+    assert!(!sandbox.lives());
+
+    let sandbox = Sandbox::start(&spec("buffered"), logs.path()).await;
+    sandbox.ready().await;
+    let (reply, ()) = tokio::join!(sandbox.invoke(get("GET", "/slow")), async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        sandbox.signal("TERM");
+    });
+    assert!(
+        matches!(reply, Reply::Ended),
+        "SIGTERM ends it at once: {reply:?}"
+    );
+
+    let sandbox = Sandbox::start(&spec("buffered"), logs.path()).await;
+    sandbox.ready().await;
+    assert_eq!(count(&sandbox).await, "0");
+}

@@ -1,0 +1,298 @@
+//! Computes `docs/cost.md`: what an orchestration costs on AWS, from what it uses. The walks run through the deployed system
+//! (`tests::cloud`), where each function's requests to AWS, DynamoDB's capacity units and milliseconds are counted; list
+//! prices do the rest.
+//!
+//! ```sh
+//! SWITCHYARD_FUNCTIONS=target/aws/lambda cargo run -p tests --bin cost > docs/cost.md
+//! ```
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tests::cloud::Cloud;
+use tests::template::{Stack, Template};
+
+/// List prices in dollars, us-east-1, as published in November 2025, without free tiers and volume discounts.
+mod price {
+    pub(super) const DAY: &str = "November 2025";
+    pub(super) const LAMBDA_REQUESTS: f64 = 0.20e-6;
+    pub(super) const LAMBDA_GB_SECOND: f64 = 16.6667e-6;
+    pub(super) const REST_REQUEST: f64 = 3.50e-6;
+    pub(super) const READ_UNIT: f64 = 0.125e-6;
+    pub(super) const WRITE_UNIT: f64 = 0.625e-6;
+    pub(super) const STORED_GB_MONTH: f64 = 0.25 + 0.20;
+    pub(super) const SQS_REQUEST: f64 = 0.40e-6;
+    pub(super) const LOG_GB: f64 = 0.50;
+    pub(super) const SECRET_MONTH: f64 = 0.40;
+    pub(super) const ALARM_METRIC_MONTH: f64 = 0.10;
+    pub(super) const DASHBOARD_MONTH: f64 = 3.00;
+    pub(super) const CUSTOM_METRIC_MONTH: f64 = 0.30;
+}
+
+/// Orchestrations that are counted.
+const RUNS: u32 = 20;
+/// What a call to the world takes longer than one to the sandbox: the weather agent makes two.
+const WORLD: Duration = Duration::from_millis(300);
+/// Bytes of logs per invocation.
+const LOG_BYTES: f64 = 800.0;
+/// Bytes that an orchestration leaves in the tables, measured by its written items, kept for the retention's month.
+const STORED_BYTES: f64 = 30_000.0;
+/// Hours, minutes of a month.
+const MINUTES: f64 = 43_800.0;
+/// Requests that Lambda's pollers make of an idle queue: five of them, each waiting 20 seconds.
+const POLLS: f64 = 5.0 * 3.0 * MINUTES;
+
+#[derive(Default, Clone)]
+struct Counted {
+    invocations: f64,
+    milliseconds: f64,
+    gb_seconds: f64,
+    read_units: f64,
+    write_units: f64,
+    dynamodb: f64,
+    sqs: f64,
+}
+
+impl std::ops::AddAssign<&Counted> for Counted {
+    fn add_assign(&mut self, other: &Counted) {
+        self.invocations += other.invocations;
+        self.milliseconds += other.milliseconds;
+        self.gb_seconds += other.gb_seconds;
+        self.read_units += other.read_units;
+        self.write_units += other.write_units;
+        self.dynamodb += other.dynamodb;
+        self.sqs += other.sqs;
+    }
+}
+
+/// What each function of the deployment has used so far, both tenants' stacks alike.
+fn counted(cloud: &Cloud) -> BTreeMap<String, Counted> {
+    let usage = cloud.gate.usage.lock().expect("no panic under the lock").clone();
+    cloud
+        .functions
+        .iter()
+        .map(|(full, function)| {
+            let billed = function.billed();
+            let used = usage.get(&full.replace('/', "-")).cloned().unwrap_or_default();
+            let sum = |service: &str| -> f64 {
+                let calls = used
+                    .calls
+                    .iter()
+                    .filter(|(action, _)| action.starts_with(service));
+                calls.map(|(_, count)| *count as f64).sum()
+            };
+            let seconds = billed.time.as_secs_f64();
+            let counted = Counted {
+                invocations: billed.invocations as f64,
+                milliseconds: seconds * 1e3,
+                gb_seconds: seconds * function.memory() as f64 / 1024.0,
+                read_units: used.read_units,
+                write_units: used.write_units,
+                dynamodb: sum("dynamodb:"),
+                sqs: sum("sqs:"),
+            };
+            (full.clone(), counted)
+        })
+        .collect()
+}
+
+fn difference(after: &Counted, before: &Counted, runs: f64) -> Counted {
+    Counted {
+        invocations: (after.invocations - before.invocations) / runs,
+        milliseconds: (after.milliseconds - before.milliseconds) / runs,
+        gb_seconds: (after.gb_seconds - before.gb_seconds) / runs,
+        read_units: (after.read_units - before.read_units) / runs,
+        write_units: (after.write_units - before.write_units) / runs,
+        dynamodb: (after.dynamodb - before.dynamodb) / runs,
+        sqs: (after.sqs - before.sqs) / runs,
+    }
+}
+
+async fn settled(cloud: &Cloud) {
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        if cloud.quiet() {
+            return;
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    let cloud = Cloud::start(&["acme"]).await;
+    let user = cloud.user("acme");
+    let warm = user.ask("Will it rain in Oslo tomorrow?").await;
+    user.until(&warm.task_id(), &["completed"]).await;
+    settled(&cloud).await;
+    let before = counted(&cloud);
+    for _ in 0..RUNS {
+        // The turn's stream ends when the answer is there: nobody polls.
+        let asked = user.ask("Will it rain in Oslo tomorrow?").await;
+        assert!(asked.said().contains("Oslo"), "{asked:?}");
+    }
+    settled(&cloud).await;
+    let after = counted(&cloud);
+    let mut each: BTreeMap<String, Counted> = after
+        .iter()
+        .map(|(name, after)| (name.clone(), difference(after, &before[name], f64::from(RUNS))))
+        .filter(|(_, used)| used.invocations > 0.0)
+        .collect();
+    let world = WORLD.as_secs_f64() * 2.0;
+    for (name, used) in &mut each {
+        // The chat's stream is open, and paid for, while the weather is asked.
+        if name.contains("Weather") || name.contains("ChatApi") {
+            used.milliseconds += world * 1e3;
+            used.gb_seconds += world * cloud.functions[name].memory() as f64 / 1024.0;
+        }
+    }
+    print(&each);
+}
+
+fn print(each: &BTreeMap<String, Counted>) {
+    let mut all = Counted::default();
+    println!("# What it costs\n");
+    println!(
+        "Computed by `cargo run -p tests --bin cost` from requests, capacity units and milliseconds that are counted while the"
+    );
+    println!(
+        "deployed functions run against the embedded DynamoDB; do not edit. List prices of us-east-1, {}, in",
+        price::DAY
+    );
+    println!(
+        "dollars, x86_64, without free tiers. Nothing here was measured on AWS: its milliseconds will differ, its requests will not.\n"
+    );
+    println!("## One orchestration\n");
+    println!(
+        "A prompt in the chat, delegated to the weather agent, answered in the same turn; every sandbox warm; {} ms more for",
+        WORLD.as_millis()
+    );
+    println!("each of the two calls to the world.\n");
+    println!("| function | invocations | ms | DynamoDB requests | read units | write units | SQS sends |");
+    println!("|---|---|---|---|---|---|---|");
+    let row = |name: &str, used: &Counted| {
+        println!(
+            "| {name} | {:.1} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            used.invocations, used.milliseconds, used.dynamodb, used.read_units, used.write_units, used.sqs
+        );
+    };
+    for (name, used) in each {
+        row(
+            name.rsplit('/')
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches("Function"),
+            used,
+        );
+        all += used;
+    }
+    row("**all**", &all);
+
+    let million = 1e6;
+    // Each wake is sent, received and deleted; what is no wake came through an API.
+    let rest = all.invocations - all.sqs;
+    let parts = [
+        ("API Gateway requests", rest * price::REST_REQUEST),
+        ("Lambda requests", all.invocations * price::LAMBDA_REQUESTS),
+        ("Lambda time", all.gb_seconds * price::LAMBDA_GB_SECOND),
+        ("DynamoDB writes", all.write_units * price::WRITE_UNIT),
+        ("DynamoDB reads", all.read_units * price::READ_UNIT),
+        (
+            "DynamoDB storage and backup, a month",
+            STORED_BYTES / 1e9 * price::STORED_GB_MONTH,
+        ),
+        ("SQS", all.sqs * 3.0 * price::SQS_REQUEST),
+        ("logs", all.invocations * LOG_BYTES / 1e9 * price::LOG_GB),
+    ];
+    println!("\n## A million orchestrations\n\n| | dollars |\n|---|---|");
+    for (name, dollars) in parts {
+        println!("| {name} | {:.2} |", dollars * million);
+    }
+    let total: f64 = parts.iter().map(|(_, dollars)| dollars).sum();
+    println!("| **together** | **{:.2}** |", total * million);
+
+    idle();
+    limits(&all);
+}
+
+/// How many metrics the alarms of a template look at.
+fn alarm_metrics(template: &Template) -> f64 {
+    let alarms = template.of_type("AWS::CloudWatch::Alarm");
+    let metrics = alarms
+        .values()
+        .map(|alarm| alarm["Metrics"].as_array().map_or(1, |all| all.len() - 1));
+    metrics.sum::<usize>() as f64
+}
+
+fn idle() {
+    println!("\n## Doing nothing, a month\n\n| | a tenant | the platform |\n|---|---|---|");
+    let (tenant, platform) = (Template::tenant(), Template::platform());
+    let count = |template: &Template, kind: &str| template.of_type(kind).len() as f64;
+    let secrets = |template: &Template| count(template, "AWS::SecretsManager::Secret") * price::SECRET_MONTH;
+    let alarms = |template: &Template| alarm_metrics(template) * price::ALARM_METRIC_MONTH;
+    // Half of the queues hold dead letters, which nobody polls.
+    let polls = |template: &Template| count(template, "AWS::SQS::Queue") / 2.0 * POLLS * price::SQS_REQUEST;
+    // Eight shards, half a unit each, as an index is read eventually consistently.
+    let sweeps = MINUTES
+        * (8.0 * 0.5 * price::READ_UNIT + price::LAMBDA_REQUESTS + 0.05 * 0.25 * price::LAMBDA_GB_SECOND);
+    let rows = [
+        ("secrets", secrets(&tenant), secrets(&platform)),
+        ("alarms", alarms(&tenant), alarms(&platform)),
+        ("Lambda's polling of the queues", polls(&tenant), polls(&platform)),
+        ("the sweeper, every minute", 0.0, sweeps),
+        (
+            "dashboard and metric",
+            0.0,
+            price::DASHBOARD_MONTH + price::CUSTOM_METRIC_MONTH,
+        ),
+    ];
+    for (name, of_tenant, of_platform) in rows {
+        println!("| {name} | {of_tenant:.2} | {of_platform:.2} |");
+    }
+    let sum = |pick: fn(&(&str, f64, f64)) -> f64| rows.iter().map(pick).sum::<f64>();
+    println!(
+        "| **together** | **{:.2}** | **{:.2}** |",
+        sum(|row| row.1),
+        sum(|row| row.2)
+    );
+}
+
+fn limits(all: &Counted) {
+    // The variable that names whose tokens the platform's agents take grows with each tenant.
+    let given = [
+        ("Tenant", "a-tenants-name"),
+        ("HostPath", "0123456789abcdef0123456789abcdef"),
+        ("HorizonPath", "fedcba9876543210fedcba9876543210"),
+        (
+            "SessionPublicKey",
+            r#"{"kty":"EC","crv":"P-256","alg":"ES256","use":"sig","kid":"0123456789abcdef0123456789abcdef0123456789a","x":"0123456789abcdef0123456789abcdef0123456789a","y":"0123456789abcdef0123456789abcdef0123456789a"}"#,
+        ),
+    ];
+    let issuer = Stack::new(Template::tenant(), "switchyard-a-tenants-name", &given)
+        .output("TrustedIssuer")
+        .len()
+        + 1;
+    let at_once = |concurrency: f64, memory_seconds: f64| concurrency / memory_seconds;
+    println!("\n## What gives way first\n\n| what | limit | reached at |\n|---|---|---|");
+    println!(
+        "| **tenants**: `TRUSTED_ISSUERS` of the registry and the platform's agents, {issuer} bytes a tenant, in an environment of 4 KB | hard | {} tenants |",
+        3_200 / issuer
+    );
+    println!("| tenants: CloudFormation stacks of a region | 2,000, can be raised | 1,999 tenants |");
+    println!("| tenants: REST APIs of a region | 600, can be raised | 599 tenants |");
+    println!(
+        "| **traffic**: concurrent Lambda executions of an account | 1,000, can be raised | {:.0} orchestrations a second |",
+        at_once(1000.0, all.milliseconds / 1e3)
+    );
+    println!(
+        "| traffic of one tenant: the API's own throttle (`RequestsPerSecond`) | a parameter, 200 | {:.0} orchestrations a second |",
+        200.0 / (all.invocations - all.sqs).max(1.0)
+    );
+    println!(
+        "| traffic: write units of a new on-demand table | 4,000 a second, grows by itself | {:.0} orchestrations a second |",
+        4_000.0 / all.write_units.max(1.0)
+    );
+    println!(
+        "| traffic: write units of one partition of the index of due things, of eight shards | 8,000 a second | {:.0} orchestrations a second |",
+        8_000.0 / (all.write_units / 3.0).max(1.0)
+    );
+}

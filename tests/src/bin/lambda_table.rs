@@ -1,0 +1,203 @@
+//! What the functions weigh and how fast they start: one table, from the programs that `sam build` made
+//! (`SWITCHYARD_FUNCTIONS`), each in sandboxes of a Lambda of our own against an embedded DynamoDB, beside a `lambda_http`
+//! function that does nothing, on the same machine in the same run.
+//!
+//! Fails where a program is too heavy or starts too slowly.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tests::cloud::Cloud;
+use tests::runtime_api::{Reply, Sandbox, Spec, program};
+
+/// How many sandboxes are started of each function; the fastest start counts, as the others waited for something else.
+const STARTS: usize = 7;
+/// Events that a warm sandbox gets.
+const WARM: usize = 200;
+/// Most bytes of a zip file, and of the host's.
+const ZIP: (u64, u64) = (5_000_000, 8_000_000);
+/// How much longer than an empty function ours may take until they ask for their first event.
+const INIT: f64 = 1.5;
+
+/// What each function is asked: something that reaches its tables, where that needs no token.
+const ASKED: [(&str, &str); 10] = [
+    ("registry", "agents_by_tags"),
+    ("idp", "token_client_credentials"),
+    ("weather_agent", "send_message"),
+    ("report_agent", "card"),
+    ("task_sweeper", "schedule"),
+    ("host_agent", "wakes"),
+    ("chat_api", "tasks_of_context"),
+    ("oauth_callback", "connect_unknown"),
+    ("webhook_receiver", "completed"),
+    ("horizon_agent", "wakes"),
+];
+
+struct Row {
+    name: String,
+    binary: u64,
+    zip: u64,
+    init: Duration,
+    first: Duration,
+    p50: Duration,
+    p99: Duration,
+    memory_kib: u64,
+}
+
+#[tokio::main]
+async fn main() {
+    let cloud = Cloud::start(&["acme"]).await;
+    let place = tempfile::tempdir().expect("a folder");
+    let mut rows = Vec::new();
+    if let Some(empty) = empty() {
+        let event = read("host_agent", "card");
+        rows.push(measure("(empty)", &empty, BTreeMap::new(), &event, place.path()).await);
+    }
+    for (package, event) in ASKED {
+        let camel: String = package
+            .split('_')
+            .map(|word| word[..1].to_uppercase() + &word[1..])
+            .collect();
+        let full = cloud
+            .environments
+            .keys()
+            .find(|name| name.ends_with(&format!("/{camel}Function")));
+        let mut environment = cloud.environments[full.expect("a function")].clone();
+        environment.remove("BASE_PATH");
+        environment.insert("ANSWERS".to_owned(), "buffered".to_owned());
+        let event = read(package, event);
+        rows.push(measure(package, &program(package), environment, &event, place.path()).await);
+    }
+    print(&rows);
+    let faults = faults(&rows);
+    for fault in &faults {
+        eprintln!("{fault}");
+    }
+    std::process::exit(i32::from(!faults.is_empty()));
+}
+
+/// The function that does nothing; `cargo lambda build --example empty` makes it.
+fn empty() -> Option<PathBuf> {
+    let path = program("registry");
+    let release = path.parent()?.parent()?.join("empty/bootstrap");
+    let debug = path.parent()?.join("examples/empty");
+    [release, debug].into_iter().find(|path| path.exists())
+}
+
+fn read(function: &str, event: &str) -> Value {
+    let path = tests::folder().join(format!("../events/{function}/{event}.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+async fn measure(
+    name: &str,
+    binary: &Path,
+    environment: BTreeMap<String, String>,
+    event: &Value,
+    place: &Path,
+) -> Row {
+    let spec = Spec {
+        name: name.to_owned(),
+        binary: binary.to_owned(),
+        environment,
+        timeout: Duration::from_secs(30),
+        memory: 256,
+    };
+    let (mut init, mut first) = (Duration::MAX, Duration::MAX);
+    let mut last = None;
+    for _ in 0..STARTS {
+        let sandbox = Sandbox::start(&spec, place).await;
+        init = init.min(sandbox.ready().await);
+        let asked = Instant::now();
+        answered(name, &sandbox, event).await;
+        first = first.min(asked.elapsed());
+        last = Some(sandbox);
+    }
+    let sandbox = last.expect("at least one start");
+    let mut warm = Vec::new();
+    for _ in 0..WARM {
+        sandbox.free().await;
+        let asked = Instant::now();
+        answered(name, &sandbox, event).await;
+        warm.push(asked.elapsed());
+    }
+    warm.sort();
+    Row {
+        name: name.to_owned(),
+        binary: std::fs::metadata(binary).expect("a file").len(),
+        zip: zipped(binary, place),
+        init,
+        first,
+        p50: warm[WARM / 2],
+        p99: warm[WARM * 99 / 100],
+        memory_kib: sandbox.peak_kib(),
+    }
+}
+
+async fn answered(name: &str, sandbox: &Sandbox, event: &Value) {
+    match sandbox.invoke(event.clone()).await {
+        Reply::Answer(_) => {}
+        other => panic!("{name} gave {other:?}\n{}", sandbox.log()),
+    }
+}
+
+/// The size of the zip file that is uploaded.
+fn zipped(binary: &Path, place: &Path) -> u64 {
+    let zip = place.join("bootstrap.zip");
+    let _none = std::fs::remove_file(&zip);
+    let done = Command::new("python3")
+        .args(["-m", "zipfile", "-c"])
+        .arg(&zip)
+        .arg(binary)
+        .status();
+    assert!(done.expect("python3 runs").success());
+    std::fs::metadata(&zip).expect("a file").len()
+}
+
+fn print(rows: &[Row]) {
+    println!(
+        "| function | binary (MB) | zip (MB) | init (ms) | first answer (ms) | warm p50 (ms) | warm p99 (ms) | memory (MB) |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let ms = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
+    for row in rows {
+        println!(
+            "| {} | {:.1} | {:.1} | {} | {} | {} | {} | {:.0} |",
+            row.name,
+            row.binary as f64 / 1e6,
+            row.zip as f64 / 1e6,
+            ms(row.init),
+            ms(row.first),
+            ms(row.p50),
+            ms(row.p99),
+            row.memory_kib as f64 / 1024.0,
+        );
+    }
+}
+
+fn faults(rows: &[Row]) -> Vec<String> {
+    let empty = rows.iter().find(|row| row.name == "(empty)").map(|row| row.init);
+    let mut faults = Vec::new();
+    for row in rows {
+        let most = if row.name == "host_agent" { ZIP.1 } else { ZIP.0 };
+        if row.zip > most {
+            faults.push(format!(
+                "{}: a zip file of {} bytes, of {most}",
+                row.name, row.zip
+            ));
+        }
+        if let Some(empty) =
+            empty.filter(|_| row.init.as_secs_f64() > INIT * empty.unwrap_or_default().as_secs_f64())
+        {
+            faults.push(format!(
+                "{}: {:?} to its first request for an event, an empty function {empty:?}",
+                row.name, row.init
+            ));
+        }
+    }
+    faults
+}

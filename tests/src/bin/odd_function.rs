@@ -1,0 +1,72 @@
+//! A function like any other but for what it does: it panics, takes its time, streams with pauses. For tests of what Lambda
+//! makes of that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::{get, post};
+use domain::{SystemClock, SystemEntropy};
+use edge::config::{Env, Platform};
+use edge::{Front, Function};
+use futures_util::stream;
+
+#[tokio::main]
+async fn main() -> Result<(), edge::Error> {
+    let mut env = Env::process();
+    let platform = Platform::read(&mut env)?;
+    edge::telemetry::init(&platform.log_filter);
+    let counter = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let router = Router::new()
+        .route("/panic", get(panics))
+        .route("/slow", get(slow))
+        .route("/chunks", get(chunks))
+        .route("/breaks", get(breaks))
+        .route(
+            "/count",
+            post(async move || {
+                counter
+                    .fetch_add(1, std::sync::atomic::Ordering::SeqCst)
+                    .to_string()
+            }),
+        );
+    let front = Front {
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+        function: "odd_function",
+    };
+    edge::serve(Function {
+        router: edge::front(router, front),
+        queue: None,
+        schedule: None,
+        http: platform.http,
+    })
+    .await
+}
+
+async fn panics() -> &'static str {
+    panic!("as it was asked to")
+}
+
+async fn slow() -> &'static str {
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    "at last"
+}
+
+/// Five chunks, 100 ms apart.
+async fn chunks() -> Body {
+    Body::from_stream(stream::unfold(0, |n| async move {
+        if n == 5 {
+            return None;
+        }
+        tokio::time::sleep(Duration::from_millis(if n == 0 { 0 } else { 100 })).await;
+        Some((Ok::<_, std::io::Error>(format!("data: {n}\n\n")), n + 1))
+    }))
+}
+
+/// Breaks off in the middle.
+async fn breaks() -> Body {
+    let parts = [Ok("half"), Err(std::io::Error::other("the other half is lost"))];
+    Body::from_stream(stream::iter(parts))
+}

@@ -1,0 +1,551 @@
+//! The deployed system without an account: both templates, deployed to a small AWS in this process. The functions are their
+//! own programs with the environment of their template, behind an API with the template's routes; every call of theirs to
+//! DynamoDB, SQS and Secrets Manager is judged by the policy of their role in the template.
+
+mod gate;
+mod gateway;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use auth::{Grant, KeySet, SigningKey};
+use axum::Router;
+use axum::routing::post;
+use domain::{Clock as _, ExposeSecret as _, SecretString, SystemClock, SystemEntropy, Tenant};
+use http::Method;
+use idp::{NewClient, NewUser};
+use serde_json::{Value, json};
+use store::{Order, OrderItem, OrderStatus, Store, Tables};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use url::Url;
+
+pub use gate::{Gate, Usage};
+pub use gateway::{Route, routes};
+
+use crate::policy::Policy;
+use crate::runtime_api::{Function, Reply, Spec, program};
+use crate::template::{Stack, Template};
+use crate::{Local, User};
+
+/// The password of the demo user `ada` of each tenant.
+pub const PASSWORD: &str = "correct horse battery staple";
+const STAGE: &str = "prod";
+const OPERATOR: &str = "https://operator.example";
+
+/// A deployment.
+pub struct Cloud {
+    /// The services that the functions call.
+    pub gate: Arc<Gate>,
+    /// The functions by stack and logical id, such as `acme/HostAgentFunction`.
+    pub functions: BTreeMap<String, Arc<Function>>,
+    /// The policies of the functions' roles, by the same names.
+    pub policies: BTreeMap<String, Arc<Policy>>,
+    /// The stacks: `platform` and each tenant's.
+    pub stacks: BTreeMap<String, Stack>,
+    /// The environments that the functions run with.
+    pub environments: BTreeMap<String, BTreeMap<String, String>>,
+    /// The tables, as somebody with all rights sees them.
+    pub store: Store,
+    /// Messages that failed five times.
+    pub dead_letters: Arc<Mutex<Vec<Value>>>,
+    operator: SigningKey,
+    sessions: BTreeMap<String, SigningKey>,
+    logs: tempfile::TempDir,
+    parts: Vec<tokio::task::JoinHandle<()>>,
+    _database: store::testing::Database,
+    _weather: Local,
+}
+
+/// The keys of one stack, made before it is deployed.
+struct Keys {
+    session: SigningKey,
+    session_pem: SecretString,
+    client_secret: SecretString,
+}
+
+impl Cloud {
+    /// Deploys the platform and these tenants, and onboards them: identities, orders, registered agents.
+    pub async fn start(tenants: &[&str]) -> Self {
+        let logs = tempfile::tempdir().expect("a folder");
+        let (_, database) = store::testing::start().await;
+        let store = Store::new(
+            &database.config(),
+            Tables::prefixed(&format!("switchyard-{STAGE}-")),
+        );
+        store.create_tables().await.expect("tables");
+        let weather = Local::start_now().await;
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let (operator, _) = SigningKey::generate().expect("a key");
+        let slug = || {
+            auth::token::random("", &SystemEntropy)
+                .expose_secret()
+                .to_lowercase()
+        };
+        let keys: BTreeMap<&str, Keys> = tenants.iter().map(|tenant| (*tenant, Keys::new())).collect();
+        let tenant_stack = |tenant: &str, keys: &Keys| {
+            let given = [
+                ("Tenant", tenant.to_owned()),
+                ("PublicUrl", format!("{base}/{tenant}/{STAGE}")),
+                ("HostPath", slug()),
+                ("HorizonPath", slug()),
+                ("SessionPublicKey", keys.session.public_jwk().to_string()),
+            ];
+            let given: Vec<(&str, &str)> = given
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            Stack::new(Template::tenant(), &format!("switchyard-{tenant}"), &given)
+        };
+        let tenant_stacks: BTreeMap<&str, Stack> = keys
+            .iter()
+            .map(|(tenant, keys)| (*tenant, tenant_stack(tenant, keys)))
+            .collect();
+        let operator_issuer = json!({ "issuer": OPERATOR, "tenant": null, "keys": [operator.public_jwk()] });
+        let issuers: Vec<Value> = tenant_stacks
+            .values()
+            .map(|stack| serde_json::from_str(&stack.output("TrustedIssuer")).expect("an issuer"))
+            .chain([operator_issuer])
+            .collect();
+        let given = [
+            ("PublicUrl", format!("{base}/platform/{STAGE}")),
+            ("WeatherPath", slug()),
+            ("ReportPath", slug()),
+            ("TrustedIssuers", Value::from(issuers).to_string()),
+        ];
+        let given: Vec<(&str, &str)> = given
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let platform = Stack::new(Template::platform(), "switchyard", &given);
+        let mut stacks: BTreeMap<String, Stack> = tenant_stacks
+            .into_iter()
+            .map(|(tenant, stack)| (tenant.to_owned(), stack.over(&platform)))
+            .collect();
+        stacks.insert("platform".to_owned(), platform);
+
+        let (queues, messages) = mpsc::unbounded_channel();
+        let gate = Arc::new(Gate {
+            database: database.endpoint().to_owned(),
+            policies: Mutex::default(),
+            secrets: Mutex::new(secrets(&stacks, &keys)),
+            queues,
+            usage: Mutex::default(),
+            http: crate::user::http(),
+        });
+        let mut cloud = Self {
+            gate,
+            functions: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            environments: BTreeMap::new(),
+            stacks,
+            store,
+            dead_letters: Arc::default(),
+            operator,
+            sessions: BTreeMap::new(),
+            logs,
+            parts: Vec::new(),
+            _database: database,
+            _weather: weather,
+        };
+        let services = Router::new()
+            .route("/{caller}", post(gate::answer))
+            .route("/{caller}/", post(gate::answer))
+            .with_state(cloud.gate.clone());
+        let services_at = cloud.serve_new(services).await;
+        for (name, stack) in cloud.stacks.clone() {
+            cloud.deploy(&name, &stack, &services_at);
+        }
+        let mut gateway = Router::new();
+        for name in cloud.stacks.keys() {
+            let router = Router::new()
+                .fallback(gateway::answer)
+                .with_state(Arc::new(cloud.api(name)));
+            gateway = gateway.nest(&format!("/{name}/{STAGE}"), router.clone());
+        }
+        cloud.parts.push(tokio::spawn(async move {
+            let _until_aborted = axum::serve(listener, gateway).await;
+        }));
+        cloud.connect_queues(messages);
+        for (tenant, keys) in &keys {
+            cloud.onboard(tenant, keys).await;
+        }
+        cloud.sessions = keys
+            .into_iter()
+            .map(|(tenant, keys)| (tenant.to_owned(), keys.session))
+            .collect();
+        cloud
+    }
+
+    async fn serve_new(&mut self, router: Router) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        self.parts.push(tokio::spawn(async move {
+            let _until_aborted = axum::serve(listener, router).await;
+        }));
+        format!("http://{address}")
+    }
+
+    fn deploy(&mut self, name: &str, stack: &Stack, services: &str) {
+        for (id, properties) in stack.template.functions() {
+            let full = format!("{name}/{id}");
+            let caller = format!("{name}-{id}");
+            let policy = Arc::new(Policy::of(stack, id));
+            self.gate
+                .policies
+                .lock()
+                .expect("no panic under the lock")
+                .insert(caller.clone(), policy.clone());
+            self.policies.insert(full.clone(), policy);
+            let mut environment = stack.environment(id);
+            // What must differ where there is no AWS and no TLS; a test compares names and values of all the rest.
+            for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS"] {
+                if let Some(place) = environment.get_mut(&format!("AWS_ENDPOINT_URL_{service}")) {
+                    *place = format!("{services}/{caller}");
+                }
+            }
+            if let Some(loopback) = environment.get_mut("ALLOW_LOOPBACK") {
+                *loopback = "true".to_owned();
+            }
+            if let Some(step) = environment.get_mut("REPORT_STEP") {
+                *step = "1".to_owned();
+            }
+            for place in ["OPEN_METEO_GEOCODING_URL", "OPEN_METEO_FORECAST_URL"] {
+                if let Some(place) = environment.get_mut(place) {
+                    *place = format!(
+                        "{}/sandbox/open-meteo",
+                        self._weather.endpoint("/gateway").trim_end_matches('/')
+                    );
+                }
+            }
+            self.environments.insert(full.clone(), environment.clone());
+            let spec = Spec {
+                name: full.clone(),
+                binary: program(stack.template.package(id)),
+                environment,
+                timeout: Duration::from_secs(properties["Timeout"].as_u64().expect("a time limit")),
+                memory: properties["MemorySize"].as_u64().expect("memory"),
+            };
+            self.functions.insert(full, Function::new(spec, self.logs.path()));
+        }
+    }
+
+    fn api(&self, name: &str) -> gateway::Api {
+        let prefix = format!("{name}/");
+        let functions = self
+            .functions
+            .iter()
+            .filter_map(|(full, function)| Some((full.strip_prefix(&prefix)?.to_owned(), function.clone())));
+        gateway::Api {
+            routes: gateway::routes(&self.stacks[name]),
+            functions: functions.collect(),
+            stage: STAGE.to_owned(),
+        }
+    }
+
+    /// Hands messages to the functions whose event sources their queues are; what fails comes again, five times.
+    fn connect_queues(&mut self, mut messages: mpsc::UnboundedReceiver<(String, String, Duration)>) {
+        let mut sources: BTreeMap<String, Arc<Function>> = BTreeMap::new();
+        for (name, stack) in &self.stacks {
+            for (id, properties) in stack.template.functions() {
+                for event in properties["Events"]
+                    .as_object()
+                    .into_iter()
+                    .flat_map(|events| events.values())
+                {
+                    if event["Type"] == "SQS" {
+                        let arn = stack.text(&event["Properties"]["Queue"]);
+                        let queue = arn.rsplit(':').next().unwrap_or_default().to_owned();
+                        sources.insert(queue, self.functions[&format!("{name}/{id}")].clone());
+                    }
+                }
+            }
+        }
+        let dead_letters = self.dead_letters.clone();
+        self.parts.push(tokio::spawn(async move {
+            while let Some((url, body, delay)) = messages.recv().await {
+                let queue = url.rsplit('/').next().unwrap_or_default().to_owned();
+                let Some(function) = sources.get(&queue).cloned() else {
+                    panic!("a message for {url}, which no function reads");
+                };
+                let dead_letters = dead_letters.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(delay).await;
+                    for attempt in 1..=5 {
+                        let id = domain::MessageId::random(&SystemEntropy).to_string();
+                        let reply = function.invoke(batch(&queue, &[(&id, &body)], attempt)).await;
+                        match reply {
+                            Reply::Answer(answer) if answer["batchItemFailures"] == json!([]) => return,
+                            other => eprintln!("{queue}: attempt {attempt} gave {other:?}"),
+                        }
+                        tokio::time::sleep(Duration::from_millis(500)).await;
+                    }
+                    dead_letters
+                        .lock()
+                        .expect("no panic under the lock")
+                        .push(json!({ "queue": queue, "body": body }));
+                });
+            }
+        }));
+    }
+
+    async fn onboard(&self, tenant: &str, keys: &Keys) {
+        let stack = &self.stacks[tenant];
+        let name = Tenant::parse(tenant).expect("a tenant's name");
+        let base = Url::parse(&stack.output("BaseUrl")).expect("an address");
+        let host = NewClient::host(&base, keys.client_secret.clone());
+        let ada = NewUser {
+            username: "ada".to_owned(),
+            display_name: "Ada".to_owned(),
+            password: PASSWORD.into(),
+        };
+        idp::provision(&self.store, &name, &[host], &[ada], &SystemEntropy)
+            .await
+            .expect("identities");
+        let now = SystemClock.now();
+        let order = Order {
+            id: "1001".to_owned(),
+            customer: None,
+            status: OrderStatus::Shipped,
+            items: vec![OrderItem {
+                name: format!("Rocket skates of {tenant}"),
+                quantity: 1,
+            }],
+            placed_at: now,
+            eta: None,
+            updated_at: now,
+        };
+        self.store
+            .orders()
+            .put_order(&name, &order)
+            .await
+            .expect("an order");
+        let platform = &self.stacks["platform"];
+        self.register("weather", &platform.output("WeatherAgentUrl"), None)
+            .await;
+        self.register("report", &platform.output("ReportAgentUrl"), None)
+            .await;
+        self.register("horizon", &stack.output("HorizonAgentUrl"), Some(tenant))
+            .await;
+    }
+
+    async fn register(&self, kind: &str, url: &str, tenant: Option<&str>) {
+        let scope = if tenant.is_some() { "tenant" } else { "global" };
+        self.registry(Method::PUT, &format!("/types/{kind}"), json!({ "scope": scope }))
+            .await;
+        let card = format!("{url}/.well-known/agent-card.json");
+        self.registry(
+            Method::POST,
+            "/agents",
+            json!({ "cardUrl": card, "tenant": tenant }),
+        )
+        .await;
+    }
+
+    async fn registry(&self, method: Method, path: &str, body: Value) {
+        let url = self.stacks["platform"].output("RegistryUrl");
+        let grant = Grant {
+            issuer: OPERATOR,
+            subject: "operator",
+            tenant: None,
+            audience: &url,
+            scopes: &["registry:admin"],
+            lifetime: Duration::from_secs(300),
+        };
+        let token = self
+            .operator
+            .sign(&grant, SystemClock.now(), &SystemEntropy)
+            .expect("a token");
+        let answer = crate::user::http()
+            .request(method, format!("{url}{path}"))
+            .bearer_auth(token.expose_secret())
+            .header("content-type", "application/json")
+            .body(body.to_string())
+            .send()
+            .await
+            .expect("an answer");
+        let (status, text) = (answer.status(), answer.text().await.unwrap_or_default());
+        assert!(
+            status.is_success(),
+            "the registry answered {status}: {text}\n{}",
+            self.logs()
+        );
+    }
+
+    /// A token that a function of the platform or of a tenant takes, by its full name.
+    #[must_use]
+    pub fn token(&self, function: &str) -> String {
+        let environment = &self.environments[function];
+        // Agents of the platform take the tokens of every tenant, the registry its operator's.
+        let stack = match function.split_once('/').expect("a full name") {
+            ("platform", "RegistryFunction") => "platform",
+            ("platform", _) => self.sessions.keys().next().expect("a tenant"),
+            (own, _) => own,
+        };
+        let tenant = Tenant::parse(stack).ok().filter(|_| stack != "platform");
+        let audience = ["REGISTRY_URL", "HOST_AGENT_URL", "AGENT_URL"]
+            .iter()
+            .find_map(|name| {
+                environment
+                    .get(*name)
+                    .filter(|_| !(*name == "REGISTRY_URL" && stack != "platform"))
+            })
+            .unwrap_or_else(|| panic!("{function} takes no tokens"));
+        let idp = self.stacks["platform"].output("IdpUrl");
+        // Whoever asks for orders has signed in; hosts take the tenant's own sessions, the platform its operator.
+        let (issuer, key) = match (&tenant, function.ends_with("/HorizonAgentFunction")) {
+            (Some(tenant), true) => (format!("{idp}/{tenant}"), None),
+            (Some(_), false) => (self.stacks[stack].output("BaseUrl"), Some(&self.sessions[stack])),
+            (None, _) => (OPERATOR.to_owned(), Some(&self.operator)),
+        };
+        let grant = Grant {
+            issuer: &issuer,
+            subject: "somebody",
+            tenant: tenant.as_ref(),
+            audience,
+            scopes: &["registry:admin", "orders:read", "tasks"],
+            lifetime: Duration::from_secs(300),
+        };
+        let keys = self.gate.secrets.lock().expect("no panic under the lock");
+        let (_, text) = keys
+            .iter()
+            .find(|(arn, _)| arn.contains("idp-keys"))
+            .expect("the authorization server's keys");
+        let keys = KeySet::from_secret(&text.as_str().into()).expect("keys");
+        let key = key.unwrap_or_else(|| keys.current());
+        let token = key
+            .sign(&grant, SystemClock.now(), &SystemEntropy)
+            .expect("a token");
+        token.expose_secret().to_owned()
+    }
+
+    /// A new guest of a tenant.
+    #[must_use]
+    pub fn user(&self, tenant: &str) -> User {
+        User::new(&self.stacks[tenant].output("BaseUrl"))
+    }
+
+    /// What a rule's schedule does every minute.
+    pub async fn sweep(&self) -> Value {
+        let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
+        match self.functions["platform/TaskSweeperFunction"].invoke(event).await {
+            Reply::Answer(answer) => answer,
+            other => panic!("the sweeper gave {other:?}\n{}", self.logs()),
+        }
+    }
+
+    /// Whether no function works on anything.
+    #[must_use]
+    pub fn quiet(&self) -> bool {
+        self.functions.values().all(|function| function.is_quiet())
+    }
+
+    /// What every policy refused so far.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<String> {
+        let of = |(name, policy): (&String, &Arc<Policy>)| {
+            let each = policy.refused().into_iter();
+            each.map(|refused| format!("{name}: {refused:?}"))
+                .collect::<Vec<_>>()
+        };
+        self.policies.iter().flat_map(of).collect()
+    }
+
+    /// Everything that the functions have logged.
+    #[must_use]
+    pub fn logs(&self) -> String {
+        let files = std::fs::read_dir(self.logs.path()).expect("a folder");
+        let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
+        paths.sort();
+        paths
+            .iter()
+            .map(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                format!(
+                    "--- {name}\n{}",
+                    std::fs::read_to_string(path).unwrap_or_default()
+                )
+            })
+            .collect()
+    }
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        for part in &self.parts {
+            part.abort();
+        }
+        for function in self.functions.values() {
+            function.forget();
+        }
+    }
+}
+
+impl Keys {
+    fn new() -> Self {
+        let (session, session_pem) = SigningKey::generate().expect("a key");
+        Self {
+            session,
+            session_pem,
+            client_secret: auth::token::random("", &SystemEntropy),
+        }
+    }
+}
+
+/// The values that an operator puts in after the first deployment.
+fn secrets(stacks: &BTreeMap<String, Stack>, keys: &BTreeMap<&str, Keys>) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for (name, stack) in stacks {
+        for id in stack.template.of_type("AWS::SecretsManager::Secret").keys() {
+            let arn = stack.text(&json!({ "Ref": id }));
+            let value = match (*id, keys.get(name.as_str())) {
+                ("IdpKeys", _) => {
+                    let (_, text) = KeySet::generate(auth::Algorithm::Es256).expect("keys");
+                    text.expose_secret().to_owned()
+                }
+                ("SessionKey", Some(keys)) => keys.session_pem.expose_secret().to_owned(),
+                ("OauthProviders", Some(keys)) => {
+                    let idp = stacks["platform"].output("IdpUrl");
+                    json!({ "idp": {
+                        "issuer": format!("{idp}/{name}"),
+                        "client_id": idp::HOST_CLIENT,
+                        "client_secret": keys.client_secret.expose_secret(),
+                    } })
+                    .to_string()
+                }
+                (sealing, _) if sealing.ends_with("SealingKeys") => {
+                    let key = auth::Sealer::generate_key(&SystemEntropy);
+                    json!([["k1", key.expose_secret()]]).to_string()
+                }
+                (other, _) => panic!("nobody knows what the secret {other} holds"),
+            };
+            all.insert(arn, value);
+        }
+    }
+    all
+}
+
+/// A batch of messages as SQS hands them to a function.
+#[must_use]
+pub fn batch(queue: &str, messages: &[(&str, &str)], attempt: u32) -> Value {
+    let records: Vec<Value> = messages
+        .iter()
+        .map(|(id, body)| {
+            json!({
+                "messageId": id, "receiptHandle": "AQEB", "body": body,
+                "attributes": {
+                    "ApproximateReceiveCount": attempt.to_string(), "SentTimestamp": "1767225600000",
+                    "SenderId": "AROAEXAMPLE", "ApproximateFirstReceiveTimestamp": "1767225600001",
+                },
+                "messageAttributes": {}, "md5OfBody": "", "eventSource": "aws:sqs",
+                "eventSourceARN": format!("arn:aws:sqs:eu-north-1:{}:{queue}", crate::template::ACCOUNT),
+                "awsRegion": "eu-north-1",
+            })
+        })
+        .collect();
+    json!({ "Records": records })
+}

@@ -1,0 +1,315 @@
+//! The services that functions call, behind the policy of whoever calls: DynamoDB (in this process, each request looked at
+//! before it goes there), SQS, Secrets Manager. Each function has addresses of its own, so that it is known who calls.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use store::schema;
+
+use crate::policy::{Policy, Request};
+use crate::template::{ACCOUNT, REGION};
+
+/// What the services know.
+pub struct Gate {
+    /// Where the database itself listens.
+    pub database: String,
+    /// The policies by caller.
+    pub policies: Mutex<BTreeMap<String, Arc<Policy>>>,
+    /// The secrets' values by ARN.
+    pub secrets: Mutex<BTreeMap<String, String>>,
+    /// Takes messages: the URL of the queue, the body, the delay.
+    pub queues: tokio::sync::mpsc::UnboundedSender<(String, String, Duration)>,
+    /// What was used, by caller.
+    pub usage: Mutex<BTreeMap<String, Usage>>,
+    /// The client of the database.
+    pub http: reqwest::Client,
+}
+
+/// What a caller used.
+#[derive(Debug, Clone, Default)]
+pub struct Usage {
+    /// Requests by action.
+    pub calls: BTreeMap<String, u64>,
+    /// Read capacity units of DynamoDB.
+    pub read_units: f64,
+    /// Write capacity units of DynamoDB, indexes included.
+    pub write_units: f64,
+}
+
+impl Gate {
+    fn asked(&self, caller: &str, requests: &[Request]) -> bool {
+        let policies = self.policies.lock().expect("no panic under the lock");
+        let Some(policy) = policies.get(caller) else {
+            return false;
+        };
+        // All are asked, so that all that is refused is known.
+        requests.iter().filter(|request| !policy.allows(request)).count() == 0
+    }
+
+    fn note(&self, caller: &str, action: &str, read: f64, write: f64) {
+        let mut usage = self.usage.lock().expect("no panic under the lock");
+        let usage = usage.entry(caller.to_owned()).or_default();
+        *usage.calls.entry(action.to_owned()).or_default() += 1;
+        usage.read_units += read;
+        usage.write_units += write;
+    }
+}
+
+/// Answers a call of the AWS SDK.
+pub async fn answer(
+    State(gate): State<Arc<Gate>>,
+    Path(caller): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let target = headers
+        .get("x-amz-target")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let (service, operation) = target.split_once('.').unwrap_or_default();
+    let Ok(request) = serde_json::from_slice::<Value>(&body) else {
+        return fault("SerializationException", "no JSON");
+    };
+    if service.starts_with("DynamoDB") {
+        return dynamodb(&gate, &caller, operation, request, &headers).await;
+    }
+    match (service, operation) {
+        ("AmazonSQS", "SendMessage") => {
+            let url = request["QueueUrl"].as_str().unwrap_or_default();
+            let name = url.rsplit('/').next().unwrap_or_default();
+            let asked = Request {
+                action: "sqs:SendMessage".to_owned(),
+                resource: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
+                leading_keys: Vec::new(),
+            };
+            gate.note(&caller, &asked.action, 0.0, 0.0);
+            if !gate.asked(&caller, &[asked]) {
+                return fault("AccessDeniedException", "the policy does not allow it");
+            }
+            let delay = Duration::from_secs(request["DelaySeconds"].as_u64().unwrap_or_default());
+            let text = request["MessageBody"].as_str().unwrap_or_default();
+            let _nobody_listens = gate.queues.send((url.to_owned(), text.to_owned(), delay));
+            axum::Json(json!({ "MessageId": "m", "MD5OfMessageBody": "" })).into_response()
+        }
+        ("secretsmanager", "GetSecretValue") => {
+            let id = request["SecretId"].as_str().unwrap_or_default();
+            let asked = Request {
+                action: "secretsmanager:GetSecretValue".to_owned(),
+                resource: id.to_owned(),
+                leading_keys: Vec::new(),
+            };
+            gate.note(&caller, &asked.action, 0.0, 0.0);
+            if !gate.asked(&caller, &[asked]) {
+                return fault("AccessDeniedException", "the policy does not allow it");
+            }
+            let secrets = gate.secrets.lock().expect("no panic under the lock");
+            match secrets.get(id) {
+                Some(value) => {
+                    axum::Json(json!({ "ARN": id, "Name": id, "SecretString": value })).into_response()
+                }
+                None => fault("ResourceNotFoundException", "no such secret"),
+            }
+        }
+        _ => fault("UnknownOperationException", target),
+    }
+}
+
+async fn dynamodb(
+    gate: &Gate,
+    caller: &str,
+    operation: &str,
+    mut request: Value,
+    headers: &HeaderMap,
+) -> Response {
+    let asked = requests(operation, &request);
+    if asked.is_empty() || !gate.asked(caller, &asked) {
+        return fault(
+            "com.amazonaws.dynamodb.v20120810#AccessDeniedException",
+            "the policy does not allow it",
+        );
+    }
+    request["ReturnConsumedCapacity"] = Value::from("INDEXES");
+    let kept = ["x-amz-target", "content-type", "authorization", "x-amz-date"].into_iter();
+    let kept = kept
+        .filter_map(|name| Some((name.parse().ok()?, headers.get(name)?.clone())))
+        .collect::<HeaderMap>();
+    let sent = gate
+        .http
+        .post(&gate.database)
+        .headers(kept)
+        .body(request.to_string())
+        .send()
+        .await;
+    let Ok(answer) = sent else {
+        return StatusCode::BAD_GATEWAY.into_response();
+    };
+    let status = answer.status();
+    let Ok(body) = answer.bytes().await else {
+        return StatusCode::BAD_GATEWAY.into_response();
+    };
+    let told: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let reads = matches!(
+        operation,
+        "GetItem" | "Query" | "BatchGetItem" | "TransactGetItems"
+    );
+    let units = match &told["ConsumedCapacity"] {
+        Value::Array(each) => each.iter().map(total).sum(),
+        one => total(one),
+    };
+    let (read, write) = if reads { (units, 0.0) } else { (0.0, units) };
+    gate.note(caller, &format!("dynamodb:{operation}"), read, write);
+    (status, [("content-type", "application/x-amz-json-1.0")], body).into_response()
+}
+
+fn total(capacity: &Value) -> f64 {
+    capacity["CapacityUnits"].as_f64().unwrap_or_default()
+}
+
+fn fault(kind: &str, message: &str) -> Response {
+    let body = json!({ "__type": kind, "message": message, "Message": message });
+    (
+        StatusCode::BAD_REQUEST,
+        [("content-type", "application/x-amz-json-1.0")],
+        body.to_string(),
+    )
+        .into_response()
+}
+
+/// What IAM is asked about a request: each item of a transaction on its own, as IAM does.
+fn requests(operation: &str, request: &Value) -> Vec<Request> {
+    let table = |name: &Value| {
+        format!(
+            "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}",
+            name.as_str().unwrap_or_default()
+        )
+    };
+    let one = |action: &str, table: String, keys: Vec<String>| Request {
+        action: format!("dynamodb:{action}"),
+        resource: table,
+        leading_keys: keys,
+    };
+    let key = |item: &Value| {
+        item[schema::PARTITION]["S"]
+            .as_str()
+            .map(str::to_owned)
+            .into_iter()
+            .collect()
+    };
+    match operation {
+        "GetItem" | "DeleteItem" | "UpdateItem" => {
+            vec![one(operation, table(&request["TableName"]), key(&request["Key"]))]
+        }
+        "PutItem" => vec![one(
+            operation,
+            table(&request["TableName"]),
+            key(&request["Item"]),
+        )],
+        "Query" => {
+            let mut resource = table(&request["TableName"]);
+            if let Some(index) = request["IndexName"].as_str() {
+                resource = format!("{resource}/index/{index}");
+            }
+            vec![one(operation, resource, queried(request).into_iter().collect())]
+        }
+        "BatchGetItem" => entries(&request["RequestItems"])
+            .map(|(name, wanted)| {
+                let keys = wanted["Keys"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .flat_map(key)
+                    .collect();
+                one(operation, table(&Value::from(name.as_str())), keys)
+            })
+            .collect(),
+        "BatchWriteItem" => entries(&request["RequestItems"])
+            .map(|(name, writes)| {
+                let writes = writes.as_array().into_iter().flatten();
+                let keys = writes.flat_map(|write| {
+                    let put: Vec<String> = key(&write["PutRequest"]["Item"]);
+                    let gone: Vec<String> = key(&write["DeleteRequest"]["Key"]);
+                    put.into_iter().chain(gone)
+                });
+                one(operation, table(&Value::from(name.as_str())), keys.collect())
+            })
+            .collect(),
+        "TransactWriteItems" | "TransactGetItems" => {
+            let parts = request["TransactItems"].as_array().into_iter().flatten();
+            parts
+                .flat_map(entries)
+                .map(|(kind, part)| {
+                    let (action, place) = match kind.as_str() {
+                        "Put" => ("PutItem", &part["Item"]),
+                        "Update" => ("UpdateItem", &part["Key"]),
+                        "Delete" => ("DeleteItem", &part["Key"]),
+                        "Get" => ("GetItem", &part["Key"]),
+                        _ => ("ConditionCheckItem", &part["Key"]),
+                    };
+                    one(action, table(&part["TableName"]), key(place))
+                })
+                .collect()
+        }
+        other => vec![one(other, table(&request["TableName"]), Vec::new())],
+    }
+}
+
+fn entries(map: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    map.as_object().into_iter().flatten()
+}
+
+/// The partition that a query reads: the value that its condition equals the partition key with.
+fn queried(request: &Value) -> Option<String> {
+    let index = request["IndexName"].as_str();
+    let indexes = schema::ALL.iter().flat_map(|table| table.indexes);
+    let partition = match index {
+        None => schema::PARTITION,
+        Some(name) => indexes.into_iter().find(|index| index.name == name)?.partition,
+    };
+    let condition = request["KeyConditionExpression"].as_str()?;
+    condition.split(" AND ").find_map(|part| {
+        let (name, value) = part.trim().trim_matches(['(', ')']).split_once('=')?;
+        let name = name.trim();
+        let meant = request["ExpressionAttributeNames"][name].as_str().unwrap_or(name);
+        let value = &request["ExpressionAttributeValues"][value.trim()]["S"];
+        (meant == partition).then(|| value.as_str().map(str::to_owned))?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_names_the_partition_of_its_index_and_a_transaction_each_of_its_items() {
+        let query = json!({
+            "TableName": "t", "IndexName": "by_owner", "KeyConditionExpression": "#owner_pk = :p AND #owner_sk < :s",
+            "ExpressionAttributeNames": { "#owner_pk": "owner_pk", "#owner_sk": "owner_sk" },
+            "ExpressionAttributeValues": { ":p": { "S": "acme#owner#1" }, ":s": { "S": "x" } },
+        });
+        let asked = requests("Query", &query);
+        assert_eq!(asked[0].leading_keys, ["acme#owner#1"]);
+        assert!(asked[0].resource.ends_with("table/t/index/by_owner"));
+        let transaction = json!({ "TransactItems": [
+            { "Put": { "TableName": "t", "Item": { "pk": { "S": "a" } } } },
+            { "ConditionCheck": { "TableName": "t", "Key": { "pk": { "S": "b" } } } },
+        ] });
+        let asked: Vec<String> = requests("TransactWriteItems", &transaction)
+            .into_iter()
+            .map(|request| format!("{} {:?}", request.action, request.leading_keys))
+            .collect();
+        assert_eq!(
+            asked,
+            ["dynamodb:PutItem [\"a\"]", "dynamodb:ConditionCheckItem [\"b\"]"]
+        );
+        assert_eq!(
+            requests("Scan", &json!({ "TableName": "t" }))[0].action,
+            "dynamodb:Scan"
+        );
+    }
+}

@@ -25,7 +25,11 @@ struct Person {
 
 impl Person {
     fn number(number: usize) -> Self {
-        let tenant = if number % 2 == 0 { "acme" } else { "globex" };
+        let tenant = if number.is_multiple_of(2) {
+            "acme"
+        } else {
+            "globex"
+        };
         Self {
             tenant,
             name: format!("person-{number}"),

@@ -71,8 +71,8 @@ async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<T
         .send();
     let listed: Value = listed.await.expect("an answer").json().await.expect("JSON");
     let horizon = world.at("/tenants/acme/agents/horizon");
-    let own = listed["agents"].as_array().expect("agents").iter();
-    let own = own.filter(|agent| agent.to_string().contains(&horizon)).next();
+    let mut own = listed["agents"].as_array().expect("agents").iter();
+    let own = own.find(|agent| agent.to_string().contains(&horizon));
     let id = own
         .and_then(|agent| agent["id"].as_str())
         .unwrap_or_else(|| panic!("{listed:#}"))

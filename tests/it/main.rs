@@ -8,6 +8,7 @@ mod bootstraps;
 mod consent;
 mod consents_at_once;
 mod foreign;
+mod interop;
 mod isolation;
 mod leaks;
 mod lifecycle;

@@ -35,7 +35,7 @@ const authorized = (input, init = {}) => {
 const legacyCompat = { enabled: true };
 const options = { fetchImpl: authorized, legacyCompat };
 
-const card = await new DefaultAgentCardResolver(options).resolve(url, ".well-known/agent-card.json");
+const card = await new DefaultAgentCardResolver(options).resolve(url.replace(/\/*$/, "/"), ".well-known/agent-card.json");
 assert.ok(card.name && card.skills.length > 0, "the card has a name and skills");
 card.supportedInterfaces = card.supportedInterfaces.filter(
   (offered) => offered.protocolBinding === binding && offered.protocolVersion.startsWith(generation),

@@ -109,8 +109,10 @@ async def walk(url, token, generation, binding):
 
     task = await blocking.get_task(wire.GetTaskRequest(id=streamed))
     check(state(task) == "TASK_STATE_COMPLETED" and "Bergen" in str(task.artifacts), "get gives the task", task)
-    bare = await blocking.get_task(wire.GetTaskRequest(id=streamed, history_length=0))
-    check(not bare.history, "historyLength 0 leaves the history out", bare)
+    # 0.3 does not tell 0 from no wish at all.
+    if generation == "1.0":
+        bare = await blocking.get_task(wire.GetTaskRequest(id=streamed, history_length=0))
+        check(not bare.history, "historyLength 0 leaves the history out", bare)
     try:
         await blocking.get_task(wire.GetTaskRequest(id=str(uuid.uuid4())))
         raise AssertionError("an unknown task was found")

@@ -36,7 +36,7 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
         }],
         default_input_modes: text(),
         default_output_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
-        streaming: false,
+        streaming: true,
         push_notifications: true,
         extended: false,
         secured: Some(Bearer {

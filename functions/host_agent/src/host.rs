@@ -1,14 +1,15 @@
 //! The host as an executor: what one look at a task does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor};
 use async_trait::async_trait;
 use auth::Sealer;
 use domain::{Clock, Entropy, EventKind, PartContent, Task, Tenant};
 use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Rules, Turn};
-use outbound::Outbound;
 use outbound::oauth::{Provider, Providers};
+use outbound::{Outbound, PushKeys};
 use store::Store;
 use url::Url;
 
@@ -36,7 +37,11 @@ pub(crate) struct Host {
     pub(crate) patience: Patience,
     pub(crate) enabled: bool,
     pub(crate) providers: Providers,
+    pub(crate) push_keys: PushKeys,
 }
+
+/// How long an agent's keys are waited for before its message leaves without them.
+const KEYS_LIMIT: Duration = Duration::from_secs(2);
 
 impl Host {
     pub(crate) fn new(parts: Parts) -> Self {
@@ -59,6 +64,7 @@ impl Host {
             sealer: parts.sealer,
             store: parts.store,
             wake: parts.wake,
+            push_keys: PushKeys::new(parts.outbound.clone()),
             outbound: parts.outbound,
             model,
             clock: parts.clock,
@@ -71,6 +77,13 @@ impl Host {
 
     pub(crate) fn provider(&self, id: &str) -> Option<&Provider> {
         self.providers.get(id)
+    }
+
+    /// The keys that an agent signs its notifications with. An agent that does not say in time has none for this job:
+    /// its token alone must do, and no user waits for the document.
+    pub(crate) async fn sender_keys(&self, agent: &Url) -> Vec<String> {
+        let asking = self.push_keys.of(agent, self.clock.now());
+        tokio::time::timeout(KEYS_LIMIT, asking).await.unwrap_or_default()
     }
 
     /// A new task: what was said earlier, who there is, and then the model.

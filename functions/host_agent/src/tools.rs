@@ -123,6 +123,7 @@ impl Tools<'_> {
                 now,
             );
             job.protection.clone_from(&send.protection);
+            job.sender_keys = self.host.sender_keys(&send.to.endpoint.url).await;
             self.host.require_consent(task, &mut job, &jobs, now).await?;
             jobs.push(job);
         }

@@ -38,7 +38,7 @@ pub(crate) fn card(url: Url) -> Card {
         }],
         default_input_modes: vec!["text/plain".into()],
         default_output_modes: vec!["text/plain".into(), "application/json".into()],
-        streaming: false,
+        streaming: true,
         push_notifications: true,
         extended: false,
         secured: None,

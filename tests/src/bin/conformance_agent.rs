@@ -24,8 +24,8 @@ use axum::response::Response;
 use axum::serve::ListenerExt;
 use clap::Parser;
 use domain::{
-    AgentName, Artifact, Caller, Clock, EventKind, ExposeSecret, MessageId, Part, PartContent, Role,
-    SystemClock, SystemEntropy, Task, Tenant,
+    AgentName, Artifact, Caller, Clock, EventKind, ExposeSecret, MessageId, Part, PartContent, SystemClock,
+    SystemEntropy, Task, Tenant,
 };
 use http::{HeaderValue, Uri, header};
 use outbound::{Outbound, Policy};

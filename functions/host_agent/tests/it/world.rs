@@ -75,6 +75,10 @@ impl Peer {
 
 impl Respond for Peer {
     fn respond(&self, request: &wiremock::Request) -> ResponseTemplate {
+        if request.method == http::Method::GET {
+            // It publishes no keys.
+            return ResponseTemplate::new(404);
+        }
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let method = body["method"].as_str().unwrap().to_owned();
         self.asked.lock().unwrap().push(body.clone());

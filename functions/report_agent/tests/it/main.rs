@@ -1,6 +1,10 @@
 //! The report agent over a real store: its steps, restarts between them, cancels, the webhook, its sample events.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

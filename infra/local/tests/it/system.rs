@@ -30,7 +30,10 @@ async fn refused(options: Options) -> StartError {
 /// The cards of the agents that serve every tenant.
 fn card_urls(endpoints: &local::Endpoints) -> Vec<String> {
     let urls = endpoints.agents.values();
-    sorted(urls.map(|url| format!("{url}/.well-known/agent-card.json")).collect())
+    sorted(
+        urls.map(|url| format!("{url}/.well-known/agent-card.json"))
+            .collect(),
+    )
 }
 
 fn sorted(mut urls: Vec<String>) -> Vec<String> {

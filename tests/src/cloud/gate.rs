@@ -40,6 +40,8 @@ pub struct Usage {
     pub read_units: f64,
     /// Write capacity units of DynamoDB, indexes included.
     pub write_units: f64,
+    /// Those of the index of due things, which has few partitions.
+    pub due_units: f64,
 }
 
 impl Gate {
@@ -52,12 +54,32 @@ impl Gate {
         requests.iter().filter(|request| !policy.allows(request)).count() == 0
     }
 
-    fn note(&self, caller: &str, action: &str, read: f64, write: f64) {
+    fn note(&self, caller: &str, action: &str) {
         let mut usage = self.usage.lock().expect("no panic under the lock");
         let usage = usage.entry(caller.to_owned()).or_default();
         *usage.calls.entry(action.to_owned()).or_default() += 1;
-        usage.read_units += read;
-        usage.write_units += write;
+    }
+
+    fn consumed(&self, caller: &str, operation: &str, told: &Value) {
+        let reads = matches!(
+            operation,
+            "GetItem" | "Query" | "BatchGetItem" | "TransactGetItems"
+        );
+        let each = match told {
+            Value::Array(each) => each.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let units = |told: &Value| told["CapacityUnits"].as_f64().unwrap_or_default();
+        let mut usage = self.usage.lock().expect("no panic under the lock");
+        let usage = usage.entry(caller.to_owned()).or_default();
+        for table in each {
+            if reads {
+                usage.read_units += units(table);
+            } else {
+                usage.write_units += units(table);
+                usage.due_units += units(&table["GlobalSecondaryIndexes"][schema::BY_DUE.name]);
+            }
+        }
     }
 }
 
@@ -88,7 +110,7 @@ pub async fn answer(
                 resource: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
                 leading_keys: Vec::new(),
             };
-            gate.note(&caller, &asked.action, 0.0, 0.0);
+            gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
@@ -104,7 +126,7 @@ pub async fn answer(
                 resource: id.to_owned(),
                 leading_keys: Vec::new(),
             };
-            gate.note(&caller, &asked.action, 0.0, 0.0);
+            gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
@@ -154,21 +176,9 @@ async fn dynamodb(
         return StatusCode::BAD_GATEWAY.into_response();
     };
     let told: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let reads = matches!(
-        operation,
-        "GetItem" | "Query" | "BatchGetItem" | "TransactGetItems"
-    );
-    let units = match &told["ConsumedCapacity"] {
-        Value::Array(each) => each.iter().map(total).sum(),
-        one => total(one),
-    };
-    let (read, write) = if reads { (units, 0.0) } else { (0.0, units) };
-    gate.note(caller, &format!("dynamodb:{operation}"), read, write);
+    gate.note(caller, &format!("dynamodb:{operation}"));
+    gate.consumed(caller, operation, &told["ConsumedCapacity"]);
     (status, [("content-type", "application/x-amz-json-1.0")], body).into_response()
-}
-
-fn total(capacity: &Value) -> f64 {
-    capacity["CapacityUnits"].as_f64().unwrap_or_default()
 }
 
 fn fault(kind: &str, message: &str) -> Response {

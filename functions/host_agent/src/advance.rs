@@ -16,8 +16,6 @@ use crate::transcript;
 
 /// A send may settle a job whose result must then be fetched; more than this never follows from one look.
 const PASSES: usize = 3;
-/// From this attempt of an execution on, a result that cannot be fetched is done without.
-const PATIENT_ATTEMPTS: u32 = 3;
 /// Beyond this the sweeper wakes the task; sooner, a delayed wake does.
 const SOON: Duration = Duration::from_secs(60);
 
@@ -60,7 +58,7 @@ impl Host {
                     said.take().map(Act::Forward)
                 }
                 _ if job.awaited_consent().is_some() => None,
-                _ => self.act(job, asked_again, now, run.attempt()),
+                _ => self.act(job, asked_again, now),
             };
             let act = match act {
                 Some(Act::Send) if job.attempts > 0 || !fresh.contains(&job.number) => Some(Act::Resend),
@@ -112,7 +110,7 @@ impl Host {
         }
     }
 
-    fn act(&self, job: &Job, asked_again: bool, now: Timestamp, attempt: u32) -> Option<Act> {
+    fn act(&self, job: &Job, asked_again: bool, now: Timestamp) -> Option<Act> {
         let is_due = self.patience.next(job).is_some_and(|at| at <= now);
         match &job.state {
             JobState::Prepared => is_due.then_some(Act::Send),
@@ -126,7 +124,9 @@ impl Host {
                     TaskState::Completed => bare,
                     _ => bare && remote.text.is_none(),
                 };
-                (lacking && attempt <= PATIENT_ATTEMPTS).then_some(Act::Fetch)
+                // Where it cannot be had now, the execution is tried again, and in the end fails with that reason: a
+                // task is never completed without a result that its agent has.
+                lacking.then_some(Act::Fetch)
             }
             JobState::Settled { .. } => None,
         }

@@ -1,5 +1,5 @@
 //! Rows of what every agent serves, at each of the agents: the host, the secured Horizon agent, the open weather agent,
-//! and the open report agent, which alone streams and whose tasks take long.
+//! and the open report agent, whose tasks take long.
 
 use local::Signer;
 use serde_json::{Value, json};
@@ -14,8 +14,6 @@ pub(super) const NAMES: [&str; 4] = ["host", "horizon", "weather", "report"];
 const PUBLIC: &str = "the card and its metadata are public: a client needs them before it can have a token";
 const OWN: &str = "without a task's id it starts a task of the caller's own";
 const NOBODYS: &str = "it belongs to nobody: every caller of the tenant sees the same";
-const NO_STREAM: &str =
-    "the agent does not stream, and says so to whoever is let in, whatever task it is about";
 const KEEPERS: &str = "deliveries are the tenant's: whoever holds the scope looks after all of them";
 const NO_CARD: &str = "the agent has no extended card, whoever asks";
 const OPEN: &str = "the agent is open: anybody may start a task there";
@@ -76,42 +74,14 @@ fn at_every_agent(operation: &Operation) -> impl Iterator<Item = Row> {
     let below = route.starts_with("/{tenant}");
     let foreign = if below { REST_404 } else { stranger };
     let open = [nobody, denied, denied, denied, denied, foreign, stranger, Is(403)];
-    let report = match streamed(operation) {
-        Some((stranger, nobody, good)) => {
-            let foreign = if below { REST_404 } else { stranger };
-            let cells = [nobody, denied, denied, denied, denied, foreign, stranger, Is(403)];
-            row("report", cells, good)
-        }
-        // Its tasks are open, as the host's are that wait.
-        None => row("report", open, good[0]),
-    };
     [
         row("host", secured, good[0]),
         row("horizon", secured, good[1]),
         row("weather", open, good[2]),
-        report,
+        // Its tasks are open, as the host's are that wait.
+        row("report", open, good[0]),
     ]
     .into_iter()
-}
-
-/// What an agent that streams answers to a stranger, to nobody, and to good credentials, where the operation is one of
-/// streams.
-fn streamed(operation: &Operation) -> Option<(Cell, Cell, Cell)> {
-    if operation.stranger != Na(NO_STREAM) {
-        return None;
-    }
-    let is_rpc = ["/", "/jsonrpc"].contains(&operation.route);
-    let of_a_task = ["to a task", "ubscribe"]
-        .iter()
-        .any(|word| operation.name.contains(word));
-    let not_found = if is_rpc { RPC_404 } else { REST_404 };
-    let good = if is_rpc { Result } else { Is(200) };
-    let nobody = match operation.nobody {
-        Na(_) if of_a_task => not_found,
-        Na(_) => Na(OPEN),
-        told => told,
-    };
-    Some((if of_a_task { not_found } else { Na(OWN) }, nobody, good))
 }
 
 /// A row of something public, at every agent.
@@ -418,28 +388,23 @@ fn json_rpc(route: &'static str, operations: &mut Vec<Operation>) {
     let over = [Result, Rpc(-32004), Rpc(-32004)];
     let no_cancel = [Result, Rpc(-32002), Rpc(-32002)];
     let (done, none) = ([Result; 3], (RPC_404, RPC_404));
-    let no_stream = (Na(NO_STREAM), Na(NO_STREAM));
     for (names, answers, good) in [
         (["SendMessage", "message/send"], (Na(OWN), Na(OPEN)), done),
         (["SendMessage to a task", "message/send to a task"], none, over),
         (
             ["SendStreamingMessage", "message/stream"],
-            no_stream,
-            [Rpc(-32004); 3],
+            (Na(OWN), Na(OPEN)),
+            done,
         ),
         (
             ["SendStreamingMessage to a task", "message/stream to a task"],
-            no_stream,
-            [Rpc(-32004); 3],
+            none,
+            over,
         ),
         (["GetTask", "tasks/get"], none, done),
         (["ListTasks", "tasks/list"], (Hidden(200), Hidden(200)), done),
         (["CancelTask", "tasks/cancel"], none, no_cancel),
-        (
-            ["SubscribeToTask", "tasks/resubscribe"],
-            no_stream,
-            [Rpc(-32004); 3],
-        ),
+        (["SubscribeToTask", "tasks/resubscribe"], none, over),
         (
             [
                 "CreateTaskPushNotificationConfig",
@@ -498,12 +463,6 @@ fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
     // Below a tenant's name everything is that tenant's callers' alone.
     let below_tenant = prefix == "/{tenant}";
     let none = (REST_404, REST_404);
-    let no_stream = if below_tenant {
-        (Na(NO_STREAM), REST_404)
-    } else {
-        (Na(NO_STREAM), Na(NO_STREAM))
-    };
-    let none_streams = [not_done; 3];
     let own = if below_tenant {
         (Na(OWN), REST_404)
     } else {
@@ -529,16 +488,12 @@ fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
     for ((method, route, name), answers, good) in [
         (("POST", "/message:send", "send"), own, done),
         (("POST", "/message:send", "send to a task"), none, over),
-        (("POST", "/message:stream", "send"), no_stream, none_streams),
-        (
-            ("POST", "/message:stream", "send to a task"),
-            no_stream,
-            none_streams,
-        ),
+        (("POST", "/message:stream", "send"), own, done),
+        (("POST", "/message:stream", "send to a task"), none, over),
         (("GET", "/tasks", "list"), list, done),
         (("GET", task, "get"), none, done),
-        (("GET", task, "subscribe"), no_stream, none_streams),
-        (("POST", task, "subscribe"), no_stream, none_streams),
+        (("GET", task, "subscribe"), none, over),
+        (("POST", task, "subscribe"), none, over),
         (("POST", task, "refresh"), none, done),
         // There is nothing to try again.
         (("POST", task, "retry"), none, [not_done; 3]),

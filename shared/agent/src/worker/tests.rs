@@ -1,3 +1,5 @@
+//! The worker over a real store: leases, panics, poison, stops, cancels.
+
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

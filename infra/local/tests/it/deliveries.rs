@@ -14,10 +14,10 @@ async fn a_parked_delivery_is_listed_and_tried_again() {
     let data = place.path().to_str().unwrap();
     let up = Up::start(place.path(), &[]);
     let agents = up.endpoints.agents.iter();
-    let weather = agents
+    let mut weather = agents
         .filter(|(name, _)| name.as_str() == "weather")
         .map(|(_, url)| url.to_string());
-    let weather = weather.last().unwrap();
+    let weather = weather.next_back().unwrap();
     let weather = weather.trim_end_matches('/').to_owned();
     let token = switchyard(&["token", "--tenant", "acme", "--for", &weather, "--data", data]);
     let hook = MockServer::start().await;

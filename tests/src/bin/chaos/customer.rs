@@ -103,7 +103,7 @@ impl Customer {
             called_off: number % CALLED_OFF == CALLED_OFF - 1,
         };
         // Said twice it is the same message, so it must be the same task.
-        if number % 7 == 0 {
+        if number.is_multiple_of(7) {
             let (_, again) = self.insist(number, "SendMessage", &params, deadline).await?;
             let second = again.pointer("/result/task/id").and_then(Value::as_str);
             assert_eq!(

@@ -42,16 +42,15 @@ impl Tally {
         }
         let lives = self.lives.lock().expect("no panic under the lock");
         let sum = |of: fn(&Injected) -> u64| lives.values().map(of).sum::<u64>();
-        let rows: [(&str, fn(&Injected) -> u64); 6] = [
-            ("database requests", |one| one.requests),
-            ("  of these throttled", |one| one.throttled),
-            ("  refused for a rival transaction", |one| one.conflicts),
-            ("  lost before their effect", |one| one.unsent),
-            ("  done, and the answer lost", |one| one.lost),
-            ("  index reads that lagged", |one| one.lagging),
-        ];
-        for (what, of) in rows {
-            let _ = writeln!(lines, "  {:>7}  {what}", sum(of));
+        for (what, count) in [
+            ("database requests", sum(|one| one.requests)),
+            ("  of these throttled", sum(|one| one.throttled)),
+            ("  refused for a rival transaction", sum(|one| one.conflicts)),
+            ("  lost before their effect", sum(|one| one.unsent)),
+            ("  done, and the answer lost", sum(|one| one.lost)),
+            ("  index reads that lagged", sum(|one| one.lagging)),
+        ] {
+            let _ = writeln!(lines, "  {count:>7}  {what}");
         }
         lines
     }

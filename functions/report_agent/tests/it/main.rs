@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::{Sealer, Verifier};
+use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::Body;
 use domain::{AgentName, Clock as _, ManualClock, SystemEntropy, Tenant, Timestamp};
 use edge::agent_parts::AgentParts;
@@ -25,7 +25,10 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 mod samples;
+mod tokens;
 
+const URL: &str = "http://127.0.0.1:9/a/report";
+const ISSUER: &str = "https://switchyard.example/t/acme";
 const STEP: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -44,6 +47,8 @@ struct World {
     door: Arc<Door>,
     clock: Arc<ManualClock>,
     sealer: Arc<Sealer>,
+    /// Signs acme's tokens.
+    key: SigningKey,
     _database: store::testing::Database,
 }
 
@@ -56,6 +61,7 @@ impl World {
             door: Arc::default(),
             clock: Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000))),
             sealer: Arc::new(sealer),
+            key: SigningKey::generate().unwrap().0,
             _database: database,
         }
     }
@@ -67,11 +73,16 @@ impl World {
             ..Policy::default()
         };
         let entropy = Arc::new(SystemEntropy);
+        let acme = TrustedIssuer {
+            issuer: ISSUER.into(),
+            tenant: Some(Tenant::parse("acme").unwrap()),
+            keys: vec![self.key.public_jwk()],
+        };
         let parts = AgentParts {
-            url: "http://127.0.0.1:9/a/report".parse().unwrap(),
+            url: URL.parse().unwrap(),
             store: self.store.clone(),
             wake: self.door.clone(),
-            verifier: Verifier::new("http://127.0.0.1:9/a/report".into(), Vec::new()).unwrap(),
+            verifier: Verifier::new(URL.into(), vec![acme]).unwrap(),
             sealer: self.sealer.clone(),
             outbound: Outbound::new(policy, entropy.clone()).unwrap(),
             clock: self.clock.clone(),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+use crate::key_place::{KeyTemplate, TENANT};
 use crate::{Algorithm, KeyError};
 
 /// One of our own issuers, in the short form: its keys are known, and it speaks for one tenant or for the platform.
@@ -28,16 +29,18 @@ pub struct TrustedIssuer {
 ///   { "issuer": "https://login.example", "tenants": ["acme", "globex"], "jwks_uri": "https://login.example/keys",
 ///     "algorithms": ["RS256"],
 ///     "profile": { "tenant_claim": "org", "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"] } },
-///   { "issuer": "https://idp.example/{tenant}", "jwks_uri": "https://idp.example/acme/jwks.json" }
+///   { "issuer": "https://idp.example/{tenant}", "jwks_uri": "https://idp.example/{tenant}/jwks.json" },
+///   { "jwks_uri": "https://idp.example/{tenant}/sessions.json" }
 /// ]"#)?;
 /// assert_eq!(issuers[1].profile.scope_claim, "scp");
 /// assert_eq!(issuers[2].tenants, auth::TenantRule::Named);
+/// assert_eq!(issuers[3].tenants, auth::TenantRule::Vouched);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Told", into = "Told")]
 pub struct Issuer {
-    /// The `iss` of its tokens, to the letter.
+    /// The `iss` of its tokens, to the letter; empty where that is vouched for ([`TenantRule::Vouched`]).
     pub issuer: String,
     /// For whom it may speak.
     pub tenants: TenantRule,
@@ -61,6 +64,10 @@ pub enum TenantRule {
     /// One authorization server for all tenants, there and to come: [`Issuer::issuer`] ends in `/{tenant}`, each token's
     /// `iss` has its tenant's name there, and the claim must agree with it.
     Named,
+    /// Each tenant's own issuer, there and to come, for that tenant alone: the key document of the tenant that a token
+    /// claims to be of says which `iss` that is, in a member `issuer` beside `keys`. A token of any other `iss`, or under
+    /// another key, is none of that tenant's.
+    Vouched,
 }
 
 /// Where an issuer's keys come from.
@@ -70,6 +77,8 @@ pub enum KeyPlace {
     Static(Vec<Value>),
     /// They are fetched from its JWKS URL, and kept.
     Jwks(Url),
+    /// They are fetched for each tenant on its own, and kept for a bounded number of tenants.
+    Each(KeyTemplate),
 }
 
 /// What a [`TenantRule::Named`] issuer ends in.
@@ -135,7 +144,7 @@ impl Issuer {
         if claims.into_iter().any(taken) || tenant_claim.as_ref() == Some(scope_claim) {
             return Err(KeyError::Issuer("its claims' names are taken"));
         }
-        if tenant_claim.is_none() && matches!(self.tenants, TenantRule::Claim(_)) {
+        if tenant_claim.is_none() && matches!(self.tenants, TenantRule::Claim(_) | TenantRule::Vouched) {
             return Err(KeyError::Issuer(
                 "no claim says for which of its tenants it speaks",
             ));
@@ -144,6 +153,17 @@ impl Issuer {
         if place.is_some() != (self.tenants == TenantRule::Named) || place.unwrap_or_default().contains('{') {
             return Err(KeyError::Issuer(
                 "`/{tenant}` stands at the end, and instead of a tenant",
+            ));
+        }
+        let each = matches!(self.keys, KeyPlace::Each(_));
+        let fits = match self.tenants {
+            TenantRule::Vouched => each && self.issuer.is_empty(),
+            TenantRule::Named => true,
+            _ => !each,
+        };
+        if !fits || (self.issuer.is_empty() && self.tenants != TenantRule::Vouched) {
+            return Err(KeyError::Issuer(
+                "only keys of each tenant vouch for an issuer, and only of such do tenants have keys of their own",
             ));
         }
         if self.algorithms.is_empty() || types.is_empty() {
@@ -157,6 +177,7 @@ impl Issuer {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Told {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     issuer: String,
     #[serde(default)]
     tenant: Option<Tenant>,
@@ -164,8 +185,9 @@ struct Told {
     tenants: Option<Vec<Tenant>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<Vec<Value>>,
+    /// Not a URL, which would have the braces of `{tenant}` escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    jwks_uri: Option<Url>,
+    jwks_uri: Option<String>,
     #[serde(default = "es256")]
     algorithms: Vec<Algorithm>,
     #[serde(default)]
@@ -181,6 +203,7 @@ impl TryFrom<Told> for Issuer {
 
     fn try_from(told: Told) -> Result<Self, KeyError> {
         let tenants = match (told.tenant, told.tenants) {
+            (None, None) if told.issuer.is_empty() => TenantRule::Vouched,
             (None, None) if told.issuer.ends_with(TEMPLATE) => TenantRule::Named,
             (None, None) => TenantRule::Platform,
             (Some(one), None) => TenantRule::One(one),
@@ -189,7 +212,11 @@ impl TryFrom<Told> for Issuer {
         };
         let keys = match (told.keys, told.jwks_uri) {
             (Some(keys), None) => KeyPlace::Static(keys),
-            (None, Some(url)) => KeyPlace::Jwks(url),
+            (None, Some(text)) if text.contains(TENANT) => KeyPlace::Each(KeyTemplate::parse(&text)?),
+            (None, Some(text)) => {
+                let url = Url::parse(&text);
+                KeyPlace::Jwks(url.map_err(|_| KeyError::Issuer("its `jwks_uri` is no URL"))?)
+            }
             _ => return Err(KeyError::Issuer("either `keys` or `jwks_uri` is needed")),
         };
         let issuer = Self {
@@ -206,13 +233,14 @@ impl TryFrom<Told> for Issuer {
 impl From<Issuer> for Told {
     fn from(issuer: Issuer) -> Self {
         let (tenant, tenants) = match issuer.tenants {
-            TenantRule::Platform | TenantRule::Named => (None, None),
+            TenantRule::Platform | TenantRule::Named | TenantRule::Vouched => (None, None),
             TenantRule::One(one) => (Some(one), None),
             TenantRule::Claim(several) => (None, Some(several)),
         };
         let (keys, jwks_uri) = match issuer.keys {
             KeyPlace::Static(keys) => (Some(keys), None),
-            KeyPlace::Jwks(url) => (None, Some(url)),
+            KeyPlace::Jwks(url) => (None, Some(url.into())),
+            KeyPlace::Each(template) => (None, Some(template.to_string())),
         };
         Self {
             issuer: issuer.issuer,
@@ -241,6 +269,12 @@ mod tests {
         let named: Issuer =
             serde_json::from_value(json!({ "issuer": "https://a.example/{tenant}", "keys": [] })).unwrap();
         assert_eq!(named.tenants, TenantRule::Named);
+        let vouched = json!({ "jwks_uri": "https://a.example/{tenant}/sessions.json" });
+        let vouched: Issuer = serde_json::from_value(vouched).unwrap();
+        assert_eq!(vouched.tenants, TenantRule::Vouched);
+        let told = serde_json::to_value(&vouched).unwrap();
+        assert_eq!(told["jwks_uri"], "https://a.example/{tenant}/sessions.json");
+        assert_eq!(serde_json::from_value::<Issuer>(told).unwrap(), vouched);
         let again: Issuer = serde_json::from_value(serde_json::to_value(&long).unwrap()).unwrap();
         assert_eq!(again, long);
     }
@@ -252,6 +286,8 @@ mod tests {
         for (name, value) in [
             ("tenant", json!("acme")),
             ("issuer", json!("https://a.example/{tenant}")),
+            ("issuer", json!("")),
+            ("jwks_uri", json!("https://a.example/{tenant}/keys")),
             ("tenants", json!(["Not a tenant!"])),
             ("tenants", json!(["public"])),
             ("keys", Value::Null),
@@ -273,5 +309,15 @@ mod tests {
             let refused = serde_json::from_value::<Issuer>(told.clone());
             assert!(refused.is_err(), "{told}");
         }
+        let template = |issuer: &str, uri: &str| {
+            serde_json::from_value::<Issuer>(json!({ "issuer": issuer, "jwks_uri": uri }))
+        };
+        let (issuer, uri) = ("https://a.example/{tenant}", "https://a.example/{tenant}/keys");
+        assert!(template(issuer, uri).is_ok() && template("", uri).is_ok());
+        // Keys of each tenant for an issuer that is one tenant's, and no keys of anybody's for one that is vouched for.
+        assert!(template("https://a.example", uri).is_err());
+        assert!(template("", "https://a.example/keys").is_err());
+        assert!(serde_json::from_value::<Issuer>(json!({ "keys": [] })).is_err());
+        assert!(serde_json::from_value::<Issuer>(json!({ "tenant": "acme", "jwks_uri": uri })).is_err());
     }
 }

@@ -15,7 +15,9 @@ use serde_json::Value;
 use url::Url;
 
 use crate::Algorithm;
+use crate::key_place::KeyTemplate;
 use crate::public_key::PublicKey;
+use crate::slots::Slots;
 
 /// Shortest time between two fetches from one issuer.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -46,6 +48,8 @@ pub struct JwksCache {
     source: Arc<dyn KeySource>,
     /// One slot per URL that is configured: nothing a token says adds one.
     slots: Mutex<HashMap<Url, Arc<Slot>>>,
+    /// The same of those that hold one slot for each tenant.
+    templates: Mutex<HashMap<KeyTemplate, Arc<Slots>>>,
 }
 
 impl JwksCache {
@@ -55,6 +59,7 @@ impl JwksCache {
         Arc::new(Self {
             source,
             slots: Mutex::default(),
+            templates: Mutex::default(),
         })
     }
 
@@ -73,15 +78,18 @@ impl JwksCache {
 
     pub(crate) fn slot(&self, url: &Url) -> Arc<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = slots.entry(url.clone()).or_insert_with(|| {
-            Arc::new(Slot {
-                url: url.clone(),
-                source: Arc::clone(&self.source),
-                kept: RwLock::default(),
-                tried: AsyncMutex::default(),
-            })
-        });
+        let slot = slots
+            .entry(url.clone())
+            .or_insert_with(|| Arc::new(Slot::new(url.clone(), Arc::clone(&self.source), None)));
         Arc::clone(slot)
+    }
+
+    pub(crate) fn each(&self, template: &KeyTemplate) -> Arc<Slots> {
+        let mut templates = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = templates
+            .entry(template.clone())
+            .or_insert_with(|| Arc::new(Slots::new(template.clone(), Arc::clone(&self.source))));
+        Arc::clone(slots)
     }
 }
 
@@ -97,15 +105,27 @@ pub(crate) type Keys = HashMap<String, PublicKey>;
 pub(crate) struct Slot {
     url: Url,
     source: Arc<dyn KeySource>,
+    /// How long keys are used that could not be fetched again; for ever, where there is no end.
+    longest: Option<Duration>,
     kept: RwLock<Option<Kept>>,
     /// Held while fetching, so that callers who miss the same key wait for one fetch.
     tried: AsyncMutex<Option<Tried>>,
 }
 
+/// A document that was fetched.
 #[derive(Clone)]
-struct Kept {
-    keys: Arc<Keys>,
+pub(crate) struct Kept {
+    pub(crate) keys: Arc<Keys>,
+    /// Whom it names as the issuer, where it vouches for one.
+    pub(crate) issuer: Option<Arc<str>>,
     at: Timestamp,
+}
+
+impl Kept {
+    /// Whether it is old enough to be fetched again.
+    pub(crate) fn is_old(&self, now: Timestamp) -> bool {
+        now.since(self.at) >= AGE
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -115,11 +135,21 @@ struct Tried {
 }
 
 impl Slot {
-    /// The keys that are here, and whether they are old enough to be fetched again.
-    pub(crate) fn keys(&self, now: Timestamp) -> Option<(Arc<Keys>, bool)> {
+    pub(crate) fn new(url: Url, source: Arc<dyn KeySource>, longest: Option<Duration>) -> Self {
+        Self {
+            url,
+            source,
+            longest,
+            kept: RwLock::default(),
+            tried: AsyncMutex::default(),
+        }
+    }
+
+    /// The keys that are here.
+    pub(crate) fn keys(&self, now: Timestamp) -> Option<Kept> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref()
-            .map(|kept| (Arc::clone(&kept.keys), now.since(kept.at) >= AGE))
+        let good = |kept: &&Kept| self.longest.is_none_or(|longest| now.since(kept.at) < longest);
+        kept.as_ref().filter(good).cloned()
     }
 
     /// Fetches the keys, unless that was tried a short while ago. False where the last try gave nothing.
@@ -138,11 +168,12 @@ impl Slot {
         // Noted before: a caller who goes away while it waits does not make the next one fetch at once.
         *tried = Some(Tried { at: now, had: false });
         let fetched = self.source.fetch(&self.url).await;
-        let Some(keys) = fetched.ok().as_ref().and_then(read) else {
+        let Some((keys, issuer)) = fetched.ok().as_ref().and_then(read) else {
             return false;
         };
         *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(Kept {
             keys: Arc::new(keys),
+            issuer,
             at: now,
         });
         *tried = Some(Tried { at: now, had: true });
@@ -151,14 +182,15 @@ impl Slot {
 }
 
 /// The usable keys of a JWKS document. Keys of other kinds are passed over; a document without any usable one is none.
-fn read(document: &Value) -> Option<Keys> {
+fn read(document: &Value) -> Option<(Keys, Option<Arc<str>>)> {
     let listed = document.get("keys")?.as_array()?;
     let keys: Keys = listed
         .iter()
         .take(MAX_KEYS)
         .filter_map(|jwk| PublicKey::read(jwk).ok())
         .collect();
-    (!keys.is_empty()).then_some(keys)
+    let issuer = document.get("issuer").and_then(Value::as_str).map(Arc::from);
+    (!keys.is_empty()).then_some((keys, issuer))
 }
 
 /// The keys of one issuer that may be used with an algorithm.

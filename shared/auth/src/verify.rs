@@ -3,6 +3,7 @@
 
 mod parse;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use domain::{Caller, Owner, Scopes, Tenant, Timestamp};
 use crate::issuer::{Issuer, KeyPlace, TenantRule};
 use crate::jwks::{JwksCache, Keys, Slot, usable};
 use crate::public_key::PublicKey;
+use crate::slots::Slots;
 use crate::{Algorithm, KeyError, Profile, Refusal, TrustedIssuer};
 use parse::{Claims, Header, Parts, UnverifiedClaims};
 
@@ -27,6 +29,7 @@ const PLATFORM_SCOPES: [&str; 1] = ["registry:admin"];
 /// Verifies the tokens for one service.
 pub struct Verifier {
     audience: String,
+    /// By the issuer's name or template; the one that tenants' documents vouch for by no name.
     issuers: HashMap<String, Known>,
 }
 
@@ -40,6 +43,7 @@ struct Known {
 enum KnownKeys {
     Static(Keys),
     Fetched(Arc<Slot>),
+    Each(Arc<Slots>),
 }
 
 /// What a verified token says.
@@ -58,13 +62,13 @@ pub struct Verified {
 }
 
 /// Why a look at a token came to no end.
-enum Stop<'v> {
+enum Stop {
     Refused(Refusal),
     /// Its key is not here, but its issuer may have it.
-    NoKey(&'v Slot),
+    NoKey(Arc<Slot>),
 }
 
-impl From<Refusal> for Stop<'_> {
+impl From<Refusal> for Stop {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -96,7 +100,10 @@ impl Verifier {
             let keys = match (&issuer.keys, cache) {
                 (KeyPlace::Static(jwks), _) => KnownKeys::Static(static_keys(jwks, &issuer.algorithms)?),
                 (KeyPlace::Jwks(url), Some(cache)) => KnownKeys::Fetched(cache.slot(url)),
-                (KeyPlace::Jwks(_), None) => return Err(KeyError::Issuer("nobody fetches its keys")),
+                (KeyPlace::Each(template), Some(cache)) => KnownKeys::Each(cache.each(template)),
+                (KeyPlace::Jwks(_) | KeyPlace::Each(_), None) => {
+                    return Err(KeyError::Issuer("nobody fetches its keys"));
+                }
             };
             let Issuer {
                 issuer,
@@ -177,13 +184,30 @@ impl Verifier {
         verified.caller(own, needed_scope)
     }
 
-    /// The issuer of that name; where it is one of a template, with the tenant's name in it.
-    fn issuer<'i>(&self, iss: &'i str) -> Option<(&Known, &'i str)> {
-        if let Some(known) = self.issuers.get(iss) {
-            return Some((known, ""));
+    /// The issuer of that name, with the name of the tenant that it says it is: by its own name where it is one of a
+    /// template; where tenants' documents vouch for it, by the token's claim, which nobody has checked yet.
+    fn issuer<'i>(&self, iss: &'i str, payload: &'i [u8]) -> Option<(&Known, Cow<'i, str>)> {
+        if let Some(known) = self.issuers.get(iss).filter(|_| !iss.is_empty()) {
+            return Some((known, "".into()));
         }
-        let (template, name) = Issuer::template(iss)?;
-        Some((self.issuers.get(&template)?, name))
+        if let Some((template, name)) = Issuer::template(iss)
+            && let Some(known) = self.issuers.get(&template)
+        {
+            return Some((known, name.into()));
+        }
+        let vouched = self.issuers.get("")?;
+        let claimed = Claims::read(payload, &vouched.profile, "")?.tenant?;
+        Some((vouched, claimed))
+    }
+
+    /// The keys of the tenant of that name. A name that is none leads nowhere.
+    fn slot(slots: &Slots, name: &str, now: Timestamp, fetch: Fetch) -> Result<Arc<Slot>, Refusal> {
+        let tenant = Tenant::parse(name).map_err(|_| Refusal::Malformed)?;
+        let slot = match fetch {
+            Fetch::Never => slots.find(&tenant, now),
+            Fetch::Wanted => slots.open(&tenant, now),
+        };
+        slot.ok_or(Refusal::Unavailable)
     }
 
     fn look(
@@ -192,7 +216,7 @@ impl Verifier {
         now: Timestamp,
         own: Option<&Tenant>,
         fetch: Fetch,
-    ) -> Result<Verified, Stop<'_>> {
+    ) -> Result<Verified, Stop> {
         if token.len() > TOKEN_LIMIT {
             return Err(Refusal::Malformed.into());
         }
@@ -200,22 +224,27 @@ impl Verifier {
         let header = Header::read(&parts.header).ok_or(Refusal::Malformed)?;
         let UnverifiedClaims { iss } =
             serde_json::from_slice(&parts.payload).map_err(|_| Refusal::Malformed)?;
-        let (issuer, name) = self.issuer(&iss).ok_or(Refusal::Malformed)?;
+        let (issuer, name) = self.issuer(&iss, &parts.payload).ok_or(Refusal::Malformed)?;
         let profile = &issuer.profile;
         if !issuer.algorithms.contains(&header.algorithm) || !header.is_one_of(&profile.types) {
             return Err(Refusal::Malformed.into());
         }
         let good = |key: &PublicKey| key.signed(parts.signed, &parts.signature);
+        let fetched = |slot: Arc<Slot>| {
+            let Some(kept) = slot.keys(now) else {
+                return Err(Stop::NoKey(slot));
+            };
+            let named = issuer.tenants != TenantRule::Vouched || kept.issuer.as_deref() == Some(&*iss);
+            match usable(&kept.keys, &header.kid, header.algorithm).filter(|_| named) {
+                None => Err(Stop::NoKey(slot)),
+                Some(_) if kept.is_old(now) && fetch == Fetch::Wanted => Err(Stop::NoKey(slot)),
+                Some(key) => Ok(good(key)),
+            }
+        };
         let signed = match &issuer.keys {
             KnownKeys::Static(keys) => usable(keys, &header.kid, header.algorithm).is_some_and(good),
-            KnownKeys::Fetched(slot) => {
-                let (keys, old) = slot.keys(now).ok_or(Stop::NoKey(slot))?;
-                match usable(&keys, &header.kid, header.algorithm) {
-                    None => return Err(Stop::NoKey(slot)),
-                    Some(_) if old && fetch == Fetch::Wanted => return Err(Stop::NoKey(slot)),
-                    Some(key) => good(key),
-                }
-            }
+            KnownKeys::Fetched(slot) => fetched(Arc::clone(slot))?,
+            KnownKeys::Each(slots) => fetched(Self::slot(slots, &name, now, fetch)?)?,
         };
         if !signed {
             return Err(Refusal::Malformed.into());
@@ -223,7 +252,7 @@ impl Verifier {
 
         let audience = profile.audience.as_ref().unwrap_or(&self.audience);
         let claims = Claims::read(&parts.payload, profile, audience).ok_or(Refusal::Malformed)?;
-        let tenant = tenant_of(issuer, name, claims.tenant.as_deref()).ok_or(Refusal::WrongTenant)?;
+        let tenant = tenant_of(issuer, &name, claims.tenant.as_deref()).ok_or(Refusal::WrongTenant)?;
         if own.is_some() && own != tenant.as_ref() {
             return Err(Refusal::WrongTenant.into());
         }
@@ -294,7 +323,7 @@ fn tenant_of(issuer: &Known, name: &str, told: Option<&str>) -> Option<Option<Te
                 .cloned()
                 .map(Some)
         }
-        TenantRule::Named => {
+        TenantRule::Named | TenantRule::Vouched => {
             let agreed = silent || told == Some(name);
             Tenant::parse(name).ok().filter(|_| agreed).map(Some)
         }

@@ -9,6 +9,7 @@
 
 mod attacks;
 mod config;
+mod each_tenant;
 mod fetched;
 mod issuers;
 mod signed;

@@ -1,0 +1,77 @@
+//! The fetched keys of many tenants, of each on its own. A token that is not checked yet says whose keys are wanted, so
+//! what anybody can make us keep and fetch is bounded: a tenant whose keys were had is kept until others push it out, one
+//! that nobody knows is remembered for a moment, and few of those at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::{Tenant, Timestamp};
+
+use crate::jwks::{KeySource, Slot};
+use crate::key_place::KeyTemplate;
+
+/// Most tenants whose keys are kept; beyond, the one that was asked for longest ago goes.
+const MOST: usize = 512;
+/// Most tenants that nothing was had of, at a time.
+const MOST_UNKNOWN: usize = 32;
+/// How long such a one counts.
+const UNKNOWN_FOR: Duration = Duration::from_secs(10);
+/// Longest use of keys that could not be fetched again: a tenant that was taken away is known no longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+pub(crate) struct Slots {
+    template: KeyTemplate,
+    source: Arc<dyn KeySource>,
+    kept: Mutex<HashMap<Tenant, Entry>>,
+}
+
+struct Entry {
+    slot: Arc<Slot>,
+    used: Timestamp,
+}
+
+impl Slots {
+    pub(crate) fn new(template: KeyTemplate, source: Arc<dyn KeySource>) -> Self {
+        Self {
+            template,
+            source,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The tenant's slot, where there is one.
+    pub(crate) fn find(&self, tenant: &Tenant, now: Timestamp) -> Option<Arc<Slot>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = kept.get_mut(tenant)?;
+        entry.used = now;
+        Some(Arc::clone(&entry.slot))
+    }
+
+    /// The tenant's slot, a new one if need be; `None` while too many tenants are asked for that nobody knows.
+    pub(crate) fn open(&self, tenant: &Tenant, now: Timestamp) -> Option<Arc<Slot>> {
+        if let Some(known) = self.find(tenant, now) {
+            return Some(known);
+        }
+        let url = self.template.url(tenant)?;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = |entry: &Entry| entry.slot.keys(now).is_none();
+        kept.retain(|_, entry| !unknown(entry) || now.since(entry.used) < UNKNOWN_FOR);
+        if kept.values().filter(|entry| unknown(entry)).count() >= MOST_UNKNOWN {
+            return None;
+        }
+        if kept.len() >= MOST
+            && let Some(oldest) = kept.iter().min_by_key(|(_, entry)| entry.used)
+        {
+            let oldest = oldest.0.clone();
+            kept.remove(&oldest);
+        }
+        let slot = Arc::new(Slot::new(url, Arc::clone(&self.source), Some(LONGEST)));
+        let entry = Entry {
+            slot: Arc::clone(&slot),
+            used: now,
+        };
+        kept.insert(tenant.clone(), entry);
+        Some(slot)
+    }
+}

@@ -55,11 +55,12 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
             input_modes: Vec::new(),
             output_modes: Vec::new(),
         }],
-        default_input_modes: vec!["text/plain".into()],
+        default_input_modes: vec!["text/plain".into(), "application/json".into()],
         default_output_modes: vec!["text/plain".into(), "application/json".into()],
         streaming: true,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: Some(Bearer {
             description: Some(
                 "An access token of a user of the tenant, with this agent's URL as its audience.".into(),

@@ -9,7 +9,6 @@ const SCOPE: (&str, &str) = (agent::TASKS_SCOPE, "Give the assistant tasks in yo
 
 /// What the host publishes of itself; `sign_in` is the tenant's authorization server.
 pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
-    let text = || vec!["text/plain".to_owned()];
     Card {
         name: "Switchyard host".to_owned(),
         description:
@@ -34,11 +33,13 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
             input_modes: Vec::new(),
             output_modes: Vec::new(),
         }],
-        default_input_modes: text(),
+        // What is attached goes on to the agents that the work is given to.
+        default_input_modes: vec!["text/plain".to_owned(), "*/*".to_owned()],
         default_output_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
         streaming: true,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: Some(Bearer {
             description: Some("An access token of the tenant, with this URL as its audience.".to_owned()),
             scopes: vec![SCOPE.0.to_owned()],

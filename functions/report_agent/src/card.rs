@@ -36,6 +36,7 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: None,
     }
 }

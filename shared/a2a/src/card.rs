@@ -5,7 +5,7 @@ mod read;
 mod sign;
 mod write;
 
-use domain::{Endpoint, Tag};
+use domain::{Endpoint, Metadata, Tag};
 use url::Url;
 
 pub use read::parse;
@@ -39,8 +39,23 @@ pub struct Card {
     pub push_notifications: bool,
     /// It has an extended card for authenticated callers.
     pub extended: bool,
+    /// What it can do beyond the protocol.
+    pub extensions: Vec<Extension>,
     /// It wants a bearer token; `None` where it is open.
     pub secured: Option<Bearer>,
+}
+
+/// An extension of the protocol that an agent has (A2A 1.0, 4.6).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extension {
+    /// What it is called by, version included.
+    pub uri: String,
+    /// How the agent uses it, for people.
+    pub description: String,
+    /// Calls that do not name it are refused.
+    pub required: bool,
+    /// What the extension itself wants to be told.
+    pub params: Metadata,
 }
 
 /// Who runs an agent.

@@ -1,5 +1,6 @@
 //! The lenient step before any foreign JSON is read: `snake_case` names become `camelCase`, `null` means absent, base64
-//! of any dialect becomes the standard one. Free data (`data`, `metadata`) passes untouched. Depth is bounded here.
+//! of any dialect becomes the standard one, enums by number get their names, as ProtoJSON has it. Free data (`data`,
+//! `metadata`) passes untouched. Depth is bounded here.
 
 use base64::Engine;
 use base64::alphabet;
@@ -78,11 +79,38 @@ fn object(fields: &Map<String, Value>, depth: usize) -> Result<Value, Fault> {
             Value::String(text) if camel == "raw" => {
                 standard_base64(text).map_or_else(|| value.clone(), Value::String)
             }
+            Value::Number(number) => number
+                .as_u64()
+                .and_then(|number| enum_name(&camel, number))
+                .map_or_else(|| value.clone(), Value::from),
             _ => walk(value, depth + 1, free)?,
         };
         tidied.insert(camel, value);
     }
     Ok(Value::Object(tidied))
+}
+
+/// The name of an enum's value that was given by its number; `None` where the field is no enum, or the number no value.
+pub(crate) fn enum_name(field: &str, number: u64) -> Option<&'static str> {
+    const ROLES: [&str; 3] = ["ROLE_UNSPECIFIED", "ROLE_USER", "ROLE_AGENT"];
+    const STATES: [&str; 9] = [
+        "TASK_STATE_UNSPECIFIED",
+        "TASK_STATE_SUBMITTED",
+        "TASK_STATE_WORKING",
+        "TASK_STATE_COMPLETED",
+        "TASK_STATE_FAILED",
+        "TASK_STATE_CANCELED",
+        "TASK_STATE_INPUT_REQUIRED",
+        "TASK_STATE_REJECTED",
+        "TASK_STATE_AUTH_REQUIRED",
+    ];
+    let names: &[&str] = match field {
+        "role" => &ROLES,
+        // A list is filtered by `status`.
+        "state" | "status" => &STATES,
+        _ => return None,
+    };
+    names.get(usize::try_from(number).ok()?).copied()
 }
 
 /// `task_id` as `taskId`.
@@ -142,6 +170,19 @@ mod tests {
             "metadata": {"a_b": null},
         });
         assert_eq!(tidy(&told), Ok(tidied));
+    }
+
+    #[test]
+    fn enums_by_number_get_their_names() {
+        let told = json!({ "role": 1, "state": 8, "status": 2, "count": 1, "data": { "role": 1 } });
+        let tidied = json!({
+            "role": "ROLE_USER", "state": "TASK_STATE_AUTH_REQUIRED", "status": "TASK_STATE_WORKING", "count": 1,
+            "data": { "role": 1 },
+        });
+        assert_eq!(tidy(&told), Ok(tidied));
+        for none in [json!({ "role": 3 }), json!({ "role": -1 }), json!({ "state": 1.5 }), json!({ "state": 9 })] {
+            assert_eq!(tidy(&none), Ok(none.clone()));
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod card;
 pub mod decode;
 pub mod encode;
 pub mod jsonrpc;
+pub mod media;
 pub mod rest;
 
 mod call;

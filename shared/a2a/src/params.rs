@@ -4,7 +4,7 @@
 use domain::{Generation, Metadata, TaskState, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::lenient::{Fault, tidy};
+use crate::lenient::{Fault, enum_name, tidy};
 use crate::{Call, ListCall, v0_3, v1_0};
 
 /// Most bytes of a page token: ours are shorter, others' are refused unread.
@@ -147,6 +147,9 @@ pub(crate) fn list(params: &Params, generation: Generation) -> Result<ListCall, 
 
 /// The state of either generation's name; unspecified means any.
 fn read_state(name: &str) -> Result<Option<TaskState>, Fault> {
+    // A query has numbers as text.
+    let by_number = name.parse().ok().and_then(|number| enum_name("status", number));
+    let name = by_number.unwrap_or(name);
     if name == "TASK_STATE_UNSPECIFIED" {
         return Ok(None);
     }

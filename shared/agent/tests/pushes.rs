@@ -104,6 +104,7 @@ async fn world(push_timeout: Duration) -> World {
             streaming: false,
             push_notifications: true,
             extended: false,
+            extensions: Vec::new(),
             secured: None,
         },
         own_tenant: None,

@@ -48,7 +48,7 @@ pub use job::{
     AwaitedConsent, Endpoint, Generation, Job, JobState, NewJob, Noted, Notification, Protection,
     RemoteUpdate, SealedToken, Transport,
 };
-pub use message::{Artifact, Message, Metadata, Part, PartContent, Role};
+pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{
     Event, EventKind, InvalidTransition, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, TaskState,

@@ -43,6 +43,29 @@ pub struct Message {
     /// Other tasks the message refers to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reference_task_ids: Vec<String>,
+    /// How its sender wants it answered. It came beside the message and never goes out with it.
+    #[serde(default, skip_serializing_if = "Terms::is_none")]
+    pub terms: Terms,
+}
+
+/// What the sender of a message said of the answer. An agent goes by it as far as it can.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Terms {
+    /// URIs of the agent's extensions that are in use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+    /// Media types that the sender can read; empty means any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub output_modes: Vec<String>,
+}
+
+impl Terms {
+    /// True where nothing was said.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Message {
@@ -58,6 +81,7 @@ impl Message {
             metadata: Metadata::new(),
             extensions: Vec::new(),
             reference_task_ids: Vec::new(),
+            terms: Terms::default(),
         }
     }
 

@@ -133,6 +133,7 @@ fn card(url: &str) -> Card {
         streaming: true,
         push_notifications: true,
         extended: true,
+        extensions: Vec::new(),
         secured: None,
     }
 }

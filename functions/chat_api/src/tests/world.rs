@@ -253,6 +253,7 @@ fn card(url: &Url) -> Card {
         streaming: false,
         push_notifications: false,
         extended: false,
+        extensions: Vec::new(),
         secured: None,
     }
 }

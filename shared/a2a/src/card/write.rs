@@ -6,7 +6,7 @@ use a2a_types as wire;
 use domain::Generation;
 use serde_json::{Map, Value, json};
 
-use super::{Bearer, Card, OAuth, Skill};
+use super::{Bearer, Card, Extension, OAuth, Skill};
 use crate::A2aError;
 
 /// The bindings an agent is called by, by preference.
@@ -57,7 +57,7 @@ fn official(card: &Card) -> wire::AgentCard {
         capabilities: wire::AgentCapabilities {
             streaming: Some(card.streaming),
             push_notifications: Some(card.push_notifications),
-            extensions: None,
+            extensions: extensions(card),
             extended_agent_card: Some(card.extended),
         },
         default_input_modes: card.default_input_modes.clone(),
@@ -79,6 +79,16 @@ fn official(card: &Card) -> wire::AgentCard {
             .map(|bearer| vec![HashMap::from([(scheme_name(bearer), bearer.scopes.clone())])]),
         signatures: None,
     }
+}
+
+fn extensions(card: &Card) -> Option<Vec<wire::AgentExtension>> {
+    let written = |extension: &Extension| wire::AgentExtension {
+        uri: extension.uri.clone(),
+        description: Some(extension.description.clone()).filter(|text| !text.is_empty()),
+        required: extension.required.then_some(true),
+        params: (!extension.params.is_empty()).then(|| extension.params.clone().into_iter().collect()),
+    };
+    (!card.extensions.is_empty()).then(|| card.extensions.iter().map(written).collect())
 }
 
 fn skill(skill: &Skill) -> wire::AgentSkill {
@@ -139,10 +149,11 @@ fn fields_0_3(card: &Card) -> Map<String, Value> {
     put("url", json!(card.url.as_str()));
     put("preferredTransport", json!(BINDINGS[0]));
     put("additionalInterfaces", json!(interfaces));
-    put(
-        "capabilities",
-        json!({ "streaming": card.streaming, "pushNotifications": card.push_notifications }),
-    );
+    let mut capabilities = json!({ "streaming": card.streaming, "pushNotifications": card.push_notifications });
+    if let (Some(extensions), Some(fields)) = (extensions(card), capabilities.as_object_mut()) {
+        fields.insert("extensions".to_owned(), json!(extensions));
+    }
+    put("capabilities", capabilities);
     put("supportsAuthenticatedExtendedCard", json!(card.extended));
     put("defaultInputModes", json!(card.default_input_modes));
     put("defaultOutputModes", json!(card.default_output_modes));

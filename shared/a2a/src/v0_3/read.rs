@@ -3,7 +3,7 @@
 
 use domain::{
     Artifact, ContextId, Message, MessageId, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate,
-    Role, SecretString, TaskId, TaskState, Timestamp,
+    Role, SecretString, TaskId, TaskState, Terms, Timestamp,
 };
 use serde_json::Value;
 
@@ -175,6 +175,7 @@ fn message(told: types::Message) -> Result<Message, Fault> {
         metadata: told.metadata,
         extensions: told.extensions,
         reference_task_ids: told.reference_task_ids,
+        terms: Terms::default(),
     })
 }
 
@@ -191,12 +192,16 @@ fn artifact(told: types::Artifact) -> Result<Artifact, Fault> {
 
 fn part(told: types::Part) -> Result<Part, Fault> {
     let types::Part {
-        kind,
+        mut kind,
+        kind_before,
         text,
         file,
         data,
         mut metadata,
     } = told;
+    if let ("", Some(Value::String(before))) = (kind.as_str(), kind_before) {
+        kind = before;
+    }
     let mut part = match (kind.as_str(), text, file, data) {
         ("text", Some(text), ..) | ("", Some(text), None, None) => Part::text(text),
         ("file", _, Some(file), _) | ("", None, Some(file), None) => file_part(file)?,

@@ -53,6 +53,9 @@ pub(super) struct Message {
 pub(super) struct Part {
     #[serde(default)]
     pub(super) kind: String,
+    /// What `kind` was called before 0.2.
+    #[serde(default, rename = "type", skip_serializing)]
+    pub(super) kind_before: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use a2a_types as wire;
 use domain::{
     Artifact, ContextId, Message, MessageId, Metadata, Notification, Part, PartContent, RemoteTaskId,
-    RemoteUpdate, Role, SecretString, TaskId, TaskState, Timestamp,
+    RemoteUpdate, Role, SecretString, TaskId, TaskState, Terms, Timestamp,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -129,6 +129,7 @@ fn read_message_type(told: wire::Message) -> Result<Message, Fault> {
         metadata: free_in(told.metadata),
         extensions: told.extensions.unwrap_or_default(),
         reference_task_ids: told.reference_task_ids.unwrap_or_default(),
+        terms: Terms::default(),
     })
 }
 

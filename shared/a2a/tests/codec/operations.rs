@@ -318,7 +318,7 @@ fn wrong_parameters_are_told() {
             json!({"status": "FLYING"}),
             "status is none of A2A's states",
         ),
-        ("ListTasks", json!({"status": 3}), "status must be text"),
+        ("ListTasks", json!({"status": 33}), "status must be text"),
         (
             "ListTasks",
             json!({"statusTimestampAfter": "yesterday"}),

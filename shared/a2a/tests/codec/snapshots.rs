@@ -209,6 +209,7 @@ pub(crate) fn open_card() -> Card {
         streaming: false,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: Some(Bearer {
             description: Some("A token of the tenant's users".into()),
             scopes: vec!["tasks".into()],
@@ -237,6 +238,7 @@ pub(crate) fn secured_card() -> Card {
         streaming: false,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: Some(Bearer {
             description: Some("A user's token".into()),
             scopes: vec!["tasks".into(), "orders:read".into()],

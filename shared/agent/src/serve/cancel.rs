@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a::A2aError;
-use domain::{Caller, EventKind, Message, MessageId, Revision, Task, TaskState};
+use domain::{Caller, EventKind, Generation, Message, MessageId, Revision, Task, TaskState};
 use store::{Committed, Due, LeaseAfter, TaskKey};
 
 use super::find::{failed, owned};
@@ -12,10 +12,17 @@ use crate::{Agent, measure, push, worker};
 const ROUNDS: u32 = 5;
 
 /// Calls a task off. Loses gracefully against a completion: then the task cannot be canceled any more.
-pub(crate) async fn cancel(agent: &Arc<Agent>, caller: &Caller, id: &str) -> Result<Task, A2aError> {
+///
+/// A second cancel changes nothing (A2A 1.0, 3.3.1); in 0.3 it is an error like that of any finished task (8.2).
+pub(crate) async fn cancel(
+    agent: &Arc<Agent>,
+    caller: &Caller,
+    id: &str,
+    generation: Generation,
+) -> Result<Task, A2aError> {
     for _ in 0..ROUNDS {
         let task = owned(agent, caller, id).await?.task;
-        if task.status.state == TaskState::Canceled {
+        if task.status.state == TaskState::Canceled && generation == Generation::V1_0 {
             return Ok(task);
         }
         if task.status.state.is_terminal() {

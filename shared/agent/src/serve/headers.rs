@@ -2,6 +2,7 @@
 
 use a2a::{A2aError, MEDIA_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use domain::Generation;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -46,6 +47,20 @@ pub(crate) fn answer_type(headers: &HeaderMap) -> HeaderValue {
         HeaderValue::from_static(MEDIA_TYPE)
     } else {
         JSON
+    }
+}
+
+/// Says which extensions the answer was made with, where there are any.
+pub(crate) fn tell_extensions(answer: &mut HeaderMap, extensions: &[String], generation: Generation) {
+    let name = match generation {
+        Generation::V1_0 => a2a::EXTENSIONS_HEADER,
+        Generation::V0_3 => a2a::EXTENSIONS_HEADER_0_3,
+    };
+    if !extensions.is_empty()
+        && let Ok(name) = HeaderName::try_from(name)
+        && let Ok(value) = HeaderValue::try_from(extensions.join(", "))
+    {
+        answer.insert(name, value);
     }
 }
 

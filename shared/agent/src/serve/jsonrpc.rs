@@ -25,14 +25,7 @@ pub(crate) async fn endpoint(
     body: Bytes,
 ) -> Response {
     if !headers::is_json(&headers) {
-        let error = A2aError::ContentTypeNotSupported;
-        let (id, generation) = (jsonrpc::RequestId::default(), Generation::V1_0);
-        let refused = Json(jsonrpc::failure(&jsonrpc::Failure {
-            id,
-            generation,
-            error,
-        }));
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, refused).into_response();
+        return not_json();
     }
     let version = headers::version(&headers, query.as_deref());
     let jsonrpc::Request { id, generation, call } = match jsonrpc::parse(&body, version.as_deref()) {
@@ -55,22 +48,28 @@ pub(crate) async fn endpoint(
             Json(refused).into_response()
         }
     };
-    let last_event = match headers::last_event(&headers) {
-        Ok(last_event) => last_event,
+    let ask = match Ask::of(agent, called, generation, &headers, &call) {
+        Ok(ask) => ask,
         Err(error) => return failure(error),
     };
-    let ask = Ask {
-        agent,
-        called,
-        generation,
-        last_event,
-    };
-    match perform(ask, call).await {
+    let mut response = match perform(&ask, call).await {
         Ok(Done::Stream(live)) => live.into_response(move |item| jsonrpc::success(id.clone(), item)),
         Ok(done) => Json(jsonrpc::success(id, written(done, generation))).into_response(),
         Err(Failed::Error(error)) => failure(error),
+        Err(Failed::NotJson) => not_json(),
         Err(Failed::Refused(refused)) => refused.into_response(),
-    }
+    };
+    headers::tell_extensions(response.headers_mut(), &ask.extensions, generation);
+    response
+}
+
+fn not_json() -> Response {
+    let refused = jsonrpc::failure(&jsonrpc::Failure {
+        id: jsonrpc::RequestId::default(),
+        generation: Generation::V1_0,
+        error: A2aError::ContentTypeNotSupported,
+    });
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, Json(refused)).into_response()
 }
 
 fn written(done: Done, generation: Generation) -> Value {

@@ -15,6 +15,7 @@ mod rest;
 mod retry;
 mod send;
 mod stream;
+mod terms;
 
 use std::sync::Arc;
 

@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use a2a::{A2aError, Call, ListCall, ShownPush};
+use a2a::{A2aError, Call, ListCall, SendCall, ShownPush};
+use axum::http::HeaderMap;
 use domain::{Generation, Task};
 use serde_json::Value;
 use store::TaskPage;
 
 use super::caller::{Called, Refused};
 use super::stream::Live;
-use super::{cancel, card, find, list, push_configs, send, stream};
+use super::{cancel, card, find, headers, list, push_configs, send, stream, terms};
 use crate::Agent;
 
 /// A call's surroundings: who calls, and how.
@@ -20,6 +21,37 @@ pub(crate) struct Ask {
     pub(crate) generation: Generation,
     /// The last event of a stream that the client has seen.
     pub(crate) last_event: Option<u64>,
+    /// The card's extensions that the request declares.
+    pub(crate) extensions: Vec<String>,
+}
+
+impl Ask {
+    /// What the request's headers say of a call.
+    ///
+    /// # Errors
+    /// The refusal to answer.
+    pub(crate) fn of(
+        agent: Arc<Agent>,
+        called: Called,
+        generation: Generation,
+        headers: &HeaderMap,
+        call: &Call,
+    ) -> Result<Self, A2aError> {
+        Ok(Self {
+            last_event: headers::last_event(headers)?,
+            extensions: terms::extensions(&agent.card, headers, call)?,
+            agent,
+            called,
+            generation,
+        })
+    }
+
+    /// A message that can be taken, with what its sender said of the answer.
+    fn taken(&self, mut call: SendCall) -> Result<SendCall, A2aError> {
+        terms::media_types(&self.agent.card, &call)?;
+        call.message.terms = terms::terms(&self.extensions, &call);
+        Ok(call)
+    }
 }
 
 /// What an operation came to.
@@ -46,6 +78,8 @@ pub(crate) enum Done {
 pub(crate) enum Failed {
     /// In the protocol's words.
     Error(A2aError),
+    /// The request's body is of a media type that is not read here at all.
+    NotJson,
     /// The caller has to show credentials first.
     Refused(Refused),
 }
@@ -57,53 +91,50 @@ impl From<A2aError> for Failed {
 }
 
 /// Does what is asked.
-pub(crate) async fn perform(ask: Ask, call: Call) -> Result<Done, Failed> {
-    let Ask {
-        agent,
-        called,
-        generation,
-        last_event,
-    } = ask;
-    let Called { caller, trace } = called;
-    supported(&agent, &call)?;
-    find::same_tenant(&caller, call.tenant())?;
+pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
+    let (agent, generation, last_event) = (&ask.agent, ask.generation, ask.last_event);
+    let (caller, trace) = (&ask.called.caller, ask.called.trace.clone());
+    supported(agent, &call)?;
+    find::same_tenant(caller, call.tenant())?;
     Ok(match call {
         Call::Send(call) => {
+            let call = ask.taken(call)?;
             let history_length = call.history_length;
-            let task = send::send(&agent, &caller, call, generation, trace).await?;
+            let task = send::send(agent, caller, call, generation, trace).await?;
             Done::Sent(Box::new(task), history_length)
         }
         Call::Stream(call) => {
+            let call = ask.taken(call)?;
             let history_length = call.history_length;
-            let task = send::accept(&agent, &caller, call, generation, trace).await?;
-            let live = stream::of_send(&agent, task, generation, history_length, last_event)?;
+            let task = send::accept(agent, caller, call, generation, trace).await?;
+            let live = stream::of_send(agent, task, generation, history_length, last_event)?;
             Done::Stream(Box::new(live))
         }
         Call::Get {
             id, history_length, ..
         } => {
-            let task = find::owned(&agent, &caller, &id).await?.task;
+            let task = find::owned(agent, caller, &id).await?.task;
             Done::Task(Box::new(task), history_length)
         }
         Call::List(call) => {
-            let page = list::list(&agent, &caller, &call).await?;
+            let page = list::list(agent, caller, &call).await?;
             Done::Page(page, call)
         }
         Call::Cancel { id, .. } => {
-            let task = cancel::cancel(&agent, &caller, &id).await?;
+            let task = cancel::cancel(agent, caller, &id, generation).await?;
             Done::Task(Box::new(task), None)
         }
         Call::Subscribe { id, .. } => {
-            let task = find::owned(&agent, &caller, &id).await?.task;
-            let live = stream::of_subscription(&agent, task, generation, last_event)?;
+            let task = find::owned(agent, caller, &id).await?.task;
+            let live = stream::of_subscription(agent, task, generation, last_event)?;
             Done::Stream(Box::new(live))
         }
         Call::CreatePush { task_id, target, .. } => {
-            let shown = push_configs::create(&agent, &caller, &task_id, target, generation).await?;
+            let shown = push_configs::create(agent, caller, &task_id, target, generation).await?;
             Done::Push(task_id, shown)
         }
         Call::GetPush { task_id, id, .. } => {
-            let shown = push_configs::get(&agent, &caller, &task_id, id.as_deref()).await?;
+            let shown = push_configs::get(agent, caller, &task_id, id.as_deref()).await?;
             Done::Push(task_id, shown)
         }
         Call::ListPush {
@@ -116,14 +147,14 @@ pub(crate) async fn perform(ask: Ask, call: Call) -> Result<Done, Failed> {
                 size: page_size,
                 token: page_token,
             };
-            let (shown, next) = push_configs::list(&agent, &caller, &task_id, page).await?;
+            let (shown, next) = push_configs::list(agent, caller, &task_id, page).await?;
             Done::Pushes(task_id, shown, next)
         }
         Call::DeletePush { task_id, id, .. } => {
-            push_configs::delete(&agent, &caller, &task_id, &id).await?;
+            push_configs::delete(agent, caller, &task_id, &id).await?;
             Done::Deleted
         }
-        Call::ExtendedCard { .. } => Done::Card(card::extended(&agent, &caller, generation)?),
+        Call::ExtendedCard { .. } => Done::Card(card::extended(agent, caller, generation)?),
     })
 }
 

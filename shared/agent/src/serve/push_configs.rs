@@ -124,10 +124,13 @@ pub(super) fn sealed(
         .outbound
         .check_url(&target.url)
         .map_err(|error| A2aError::InvalidParams(format!("push notification url: {error}")))?;
-    let id = match target.id {
-        Some(id) => id,
-        None => PushConfigId::parse(&agent.entropy.uuid().to_string()).map_err(|_| A2aError::internal())?,
+    let id = match (target.id, generation) {
+        (Some(id), _) => Ok(id),
+        (None, Generation::V1_0) => PushConfigId::parse(&agent.entropy.uuid().to_string()),
+        // 0.3 does not create a configuration, it sets the task's: without an id it is always the same one.
+        (None, Generation::V0_3) => PushConfigId::parse("default"),
     };
+    let id = id.map_err(|_| A2aError::internal())?;
     let place = push::associated(key, &id);
     let seal = |secret: &SecretString| {
         agent

@@ -130,14 +130,14 @@ async fn act(rest: Rest, body: Bytes) -> Response {
             let id = id.to_owned();
             rest.read(&body, |_| rest::parse_cancel(id, &body))
         }
-        Some((id, "subscribe")) => rest::parse_subscribe(id.to_owned(), query),
+        Some((id, "subscribe")) => rest::parse_subscribe(id.to_owned(), query).map_err(Failed::Error),
         Some((id, verb @ ("refresh" | "retry"))) => {
             let (id, again) = (id.to_owned(), verb == "retry");
             return rest.beside(&id, again).await;
         }
-        _ => Err(A2aError::UnsupportedOperation(
+        _ => Err(Failed::Error(A2aError::UnsupportedOperation(
             "no such operation on a task".to_owned(),
-        )),
+        ))),
     };
     rest.answer(call).await
 }
@@ -177,20 +177,20 @@ impl Rest {
         &self,
         body: &[u8],
         parse: impl FnOnce(&Self) -> Result<Call, A2aError>,
-    ) -> Result<Call, A2aError> {
+    ) -> Result<Call, Failed> {
         if !body.is_empty() && !headers::is_json(&self.headers) {
-            return Err(A2aError::ContentTypeNotSupported);
+            return Err(Failed::NotJson);
         }
-        parse(self)
+        Ok(parse(self)?)
     }
 
-    async fn answer(self, call: Result<Call, A2aError>) -> Response {
+    async fn answer(self, call: Result<Call, impl Into<Failed>>) -> Response {
         let (generation, media) = (self.generation, headers::answer_type(&self.headers));
-        let done = match self.fits().and(call) {
-            Ok(call) => self.perform(call).await,
-            Err(error) => Err(Failed::Error(error)),
+        let (done, extensions) = match self.call(call) {
+            Ok((ask, call)) => (perform(&ask, call).await, ask.extensions),
+            Err(failed) => (Err(failed), Vec::new()),
         };
-        match done {
+        let mut response = match done {
             Ok(Done::Stream(live)) => live.into_response(move |item| rest::stream_item(item, generation)),
             Ok(done) => (
                 [(header::CONTENT_TYPE, media)],
@@ -198,19 +198,19 @@ impl Rest {
             )
                 .into_response(),
             Err(Failed::Error(error)) => refused(&error, generation, media),
+            Err(Failed::NotJson) => not_json(generation, media),
             Err(Failed::Refused(refused)) => refused.into_response(),
-        }
+        };
+        headers::tell_extensions(response.headers_mut(), &extensions, generation);
+        response
     }
 
-    async fn perform(self, call: Call) -> Result<Done, Failed> {
-        let last_event = headers::last_event(&self.headers)?;
-        let ask = Ask {
-            agent: self.agent,
-            called: self.called,
-            generation: self.generation,
-            last_event,
-        };
-        perform(ask, call).await
+    /// The call with its surroundings, if there is nothing wrong with either.
+    fn call(self, call: Result<Call, impl Into<Failed>>) -> Result<(Ask, Call), Failed> {
+        self.fits()?;
+        let call = call.map_err(Into::into)?;
+        let ask = Ask::of(self.agent, self.called, self.generation, &self.headers, &call)?;
+        Ok((ask, call))
     }
 
     /// A version that the client names must be the path's, and so must its tenant be the caller's.
@@ -267,12 +267,15 @@ fn written(done: Done, generation: Generation) -> Value {
 }
 
 fn refused(error: &A2aError, generation: Generation, media: HeaderValue) -> Response {
-    let (status, mut body) = rest::failure(error, generation);
-    // Nothing here refuses the media type of a part: it is the request's own that is meant, which HTTP has a status for.
-    let status = match error {
-        A2aError::ContentTypeNotSupported => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        _ => StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-    };
+    let (status, body) = rest::failure(error, generation);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response()
+}
+
+/// It is the request's own media type that is refused, not that of a part: HTTP has a status for it.
+fn not_json(generation: Generation, media: HeaderValue) -> Response {
+    let (_, mut body) = rest::failure(&A2aError::ContentTypeNotSupported, generation);
+    let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     if let Some(code) = body.pointer_mut("/error/code") {
         *code = status.as_u16().into();
     }

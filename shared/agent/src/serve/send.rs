@@ -69,13 +69,16 @@ fn is_settled(state: TaskState) -> bool {
 async fn create(
     agent: &Arc<Agent>,
     caller: &Caller,
-    call: SendCall,
+    mut call: SendCall,
     generation: Generation,
     trace: Option<TraceParent>,
 ) -> Result<Task, A2aError> {
     let now = agent.clock.now();
     let id = TaskId::random(agent.entropy.as_ref());
+    // What stands beside a message does not make another message of it.
+    let terms = std::mem::take(&mut call.message.terms);
     let body_hash = body_hash(&call.message)?;
+    call.message.terms = terms;
     let message_id = idempotency_key(caller, &call.message.message_id, &body_hash);
     let context_id = call
         .message
@@ -210,11 +213,12 @@ async fn follow_up(
     Err(A2aError::internal())
 }
 
-/// A message that came before, with its task and conversation filled in.
+/// Whether it is the message that came before, of which only the task, the conversation and the terms may differ.
 fn says_the_same(known: &Message, told: &Message) -> bool {
     let told = Message {
         task_id: known.task_id,
         context_id: known.context_id.clone(),
+        terms: known.terms.clone(),
         ..told.clone()
     };
     *known == told

@@ -57,6 +57,7 @@ async fn bench(executor: impl Executor + 'static) -> Bench {
         streaming: false,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: None,
     };
     let agent = Arc::new(Agent {

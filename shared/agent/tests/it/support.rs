@@ -114,6 +114,7 @@ pub(crate) async fn bench(access: Access, script: Script) -> Bench {
         streaming: true,
         push_notifications: true,
         extended: false,
+        extensions: Vec::new(),
         secured: None,
     };
     let agent = Arc::new(Agent {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::Settings;
+use agent::{PushSchedule, Settings};
 use auth::{Issuer, JwksCache, KeyError, Sealer, Verifier};
 use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
 use edge::config::{ConfigError, Env, Platform};
@@ -30,6 +30,8 @@ pub struct Config {
     pub sealing_keys: String,
     /// `ALLOW_LOOPBACK`: `true` lets calls go to loopback addresses, for local work.
     pub allow_loopback: bool,
+    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
+    pub push_schedule: PushSchedule,
     /// What every function has.
     pub platform: Platform,
 }
@@ -67,6 +69,7 @@ impl Config {
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
+        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
         env.finish()?;
         Ok(Self {
             url: url?,
@@ -75,6 +78,7 @@ impl Config {
             issuers: issuers?,
             sealing_keys: sealing_keys?,
             allow_loopback: allow_loopback?,
+            push_schedule: push_schedule?,
             platform: platform?,
         })
     }
@@ -108,7 +112,10 @@ impl Config {
             outbound,
             clock,
             entropy,
-            settings: Settings::default(),
+            settings: Settings {
+                push_schedule: self.push_schedule,
+                ..Settings::default()
+            },
         })
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::PushSchedule;
 use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey};
 use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
 use edge::config::{ConfigError, Env, Platform};
@@ -60,6 +61,8 @@ pub struct Config {
     pub providers: Option<String>,
     /// `ALLOW_LOOPBACK` (default `false`): plain http to loopback addresses, for local work.
     pub allow_loopback: bool,
+    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
+    pub push_schedule: PushSchedule,
     /// What every function has; `WAKE_QUEUES` must name the queue of `host`.
     pub platform: Platform,
 }
@@ -140,6 +143,7 @@ impl Config {
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
+        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
         let platform = Platform::read(&mut env);
         env.finish()?;
         let tenant = tenant?.ok_or(StartError::NoTenant)?;
@@ -158,6 +162,7 @@ impl Config {
             sealing_keys: sealing_keys?,
             providers: providers?,
             allow_loopback: allow_loopback?,
+            push_schedule: push_schedule?,
             platform: platform?,
         })
     }
@@ -220,7 +225,10 @@ impl Config {
             },
             enabled: self.enabled,
             providers,
-            settings: agent::Settings::default(),
+            settings: agent::Settings {
+                push_schedule: self.push_schedule,
+                ..agent::Settings::default()
+            },
         })
     }
 }

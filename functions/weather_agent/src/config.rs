@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::Settings;
+use agent::{PushSchedule, Settings};
 use auth::{KeyError, Sealer, TrustedIssuer, Verifier};
 use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy};
 use edge::config::{ConfigError, Env, Platform};
@@ -31,6 +31,8 @@ pub struct Config {
     pub forecast: Option<Url>,
     /// `ALLOW_LOOPBACK`: `true` lets calls go to loopback addresses, for local work.
     pub allow_loopback: bool,
+    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
+    pub push_schedule: PushSchedule,
     /// What every function has.
     pub platform: Platform,
 }
@@ -68,6 +70,7 @@ impl Config {
         let geocoding = env.optional("OPEN_METEO_GEOCODING_URL");
         let forecast = env.optional("OPEN_METEO_FORECAST_URL");
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
+        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
         env.finish()?;
         Ok(Self {
             url: url?,
@@ -76,6 +79,7 @@ impl Config {
             geocoding: geocoding?,
             forecast: forecast?,
             allow_loopback: allow_loopback?,
+            push_schedule: push_schedule?,
             platform: platform?,
         })
     }
@@ -109,7 +113,10 @@ impl Config {
             outbound: Outbound::new(policy, entropy.clone())?,
             clock,
             entropy,
-            settings: Settings::default(),
+            settings: Settings {
+                push_schedule: self.push_schedule,
+                ..Settings::default()
+            },
         })
     }
 }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Wake, wake_or_log};
+use agent::{Wake, measure, wake_deliveries, wake_or_log};
 use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
-use domain::{ExposeSecret, Notification, Task, Timestamp, TraceParent};
+use domain::{Event, EventKind, ExposeSecret, Notification, Task, Timestamp, TraceParent};
 use edge::Source;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -62,6 +62,10 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     }
     let Addressed { mut task, number } = addressed?;
     let trace = parts.extensions.get::<TraceParent>().cloned();
+    if let Some(own) = &task.trace {
+        // The job's trace, also where its agent sends none or another.
+        tracing::Span::current().record("trace_id", own.trace_id());
+    }
     let headers = parts.headers.clone();
     let body = Bytes::from_request(Request::from_parts(parts, body), &())
         .await
@@ -126,6 +130,10 @@ async fn note(
         .await?;
     if committed == Committed::Yes {
         tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification taken");
+        measure::moved(&revision);
+        if tells_clients(revision.events()) {
+            wake_deliveries(receiver.wake.as_ref(), revision.task()).await;
+        }
         if wake {
             let trace = task.trace.clone().or_else(|| trace.cloned());
             let wake = Wake::task(&TaskKey::from(task), trace);
@@ -133,6 +141,13 @@ async fn note(
         }
     }
     Ok(committed)
+}
+
+/// True where the host's own clients are to hear of it. The commit has marked their deliveries due; without a wake they
+/// would go out with the sweeper's next look.
+fn tells_clients(events: &[Event]) -> bool {
+    let tells = |kind: &EventKind| matches!(kind, EventKind::Status { .. } | EventKind::Artifact { .. });
+    events.iter().any(|event| tells(&event.kind))
 }
 
 /// The task and the job that a notification's token belongs to.

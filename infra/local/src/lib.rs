@@ -31,6 +31,7 @@ mod functions;
 mod gateway;
 mod identity;
 mod index;
+mod meter;
 mod options;
 mod orders;
 mod probe;
@@ -43,6 +44,7 @@ mod system;
 
 pub use endpoints::{DemoUser, Endpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
+pub use meter::{Meter, Metered};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use probe::Signer;
 pub use system::System;

@@ -10,6 +10,8 @@ use domain::{Clock, Entropy, SystemClock, SystemEntropy, Tenant};
 use store::Store;
 use url::Url;
 
+use crate::Meter;
+
 /// How the system is to be started.
 pub struct Options {
     /// The gateway's port on the loopback address; 0 takes any that is free.
@@ -32,6 +34,8 @@ pub struct Options {
     pub tempo: Tempo,
     /// This is one process of a system that several make up together; `data` is then not looked at.
     pub joined: Option<Joined>,
+    /// Counts what is asked of the database; it is not counted otherwise.
+    pub meter: Option<Meter>,
 }
 
 /// How long agents wait for what.
@@ -44,13 +48,14 @@ pub struct Tempo {
 }
 
 impl Default for Tempo {
-    /// Shorter leases than on AWS: after a kill nobody should wait half a minute at their desk.
+    /// Shorter than on AWS: at their desk nobody should wait half a minute after a kill, or hours for a notification.
     fn default() -> Self {
         Self {
             agent: agent::Settings {
                 lease: Duration::from_secs(8),
                 heartbeat: Duration::from_secs(2),
                 born_due: Duration::from_secs(3),
+                push_schedule: agent::PushSchedule::of([1, 2, 5, 10, 30, 60, 60].map(Duration::from_secs).to_vec()),
                 ..agent::Settings::default()
             },
             patience: host_agent::Patience::default(),
@@ -106,6 +111,7 @@ impl Default for Options {
                 .collect(),
             tempo: Tempo::default(),
             joined: None,
+            meter: None,
         }
     }
 }

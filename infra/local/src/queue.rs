@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use agent::{Agent, Stop, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use domain::{AgentName, PushConfigId, TaskId, Tenant};
+use domain::{AgentName, PushConfigId, TaskId, Tenant, TraceParent};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
+
+use crate::Meter;
 
 /// Most wakes that wait to be taken from the channel.
 const CAPACITY: usize = 10_000;
@@ -175,7 +178,7 @@ impl Crew {
 
 impl Queue {
     /// Hands wakes to the workers until `stop` turns true; what is running then may end, what waits is dropped.
-    pub(crate) async fn run(mut self, crew: Crew, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn run(mut self, crew: Crew, meter: Option<Meter>, mut stop: watch::Receiver<bool>) {
         let mut running = JoinSet::new();
         // The tasks of a tenant that was removed stay due; once is often enough to say so.
         let mut told = HashSet::new();
@@ -194,6 +197,7 @@ impl Queue {
                         wake,
                         delay,
                         waiting: self.waiting.clone(),
+                        meter: meter.clone(),
                     };
                     running.spawn(delivery.run(stop.clone()));
                 }
@@ -215,6 +219,7 @@ struct Delivery {
     wake: Wake,
     delay: Duration,
     waiting: Waiting,
+    meter: Option<Meter>,
 }
 
 impl Delivery {
@@ -224,6 +229,7 @@ impl Delivery {
             wake,
             delay,
             waiting,
+            meter,
         } = self;
         for (wait, attempt) in std::iter::once(delay).chain(AGAIN).zip(1_u32..) {
             if !wait.is_zero() {
@@ -241,7 +247,13 @@ impl Delivery {
                 return;
             }
             // At the end of the process, work in hand is handed over and not broken off.
-            match Stop::on(stop.clone()).scope(worker.work.work(&wake)).await {
+            let work = Stop::on(stop.clone()).scope(worker.work.work(&wake));
+            let work = work.instrument(span(&wake));
+            let done = match &meter {
+                Some(meter) => meter.wake(work).await,
+                None => work.await,
+            };
+            match done {
                 Ok(()) => return,
                 Err(error) => {
                     let task = wake.key().id;
@@ -250,6 +262,18 @@ impl Delivery {
             }
         }
     }
+}
+
+/// What the log lines of the work on a wake have in common: the same as on AWS.
+fn span(wake: &Wake) -> tracing::Span {
+    let key = wake.key();
+    tracing::info_span!(
+        "local.wake.handle",
+        agent = %key.agent,
+        tenant.id = %key.tenant,
+        task.id = %key.id,
+        trace_id = wake.trace().map(TraceParent::trace_id),
+    )
 }
 
 #[cfg(test)]
@@ -342,7 +366,7 @@ mod tests {
         workers.insert(key("host", Some("acme")), acme.clone());
         workers.insert(key("host", Some("globex")), globex.clone());
         workers.insert(key("weather", None), weather.clone());
-        let running = tokio::spawn(queue.run(crew(workers), stopped));
+        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
 
         let begun = Instant::now();
         door.wake(&wake("acme", "host"), Duration::ZERO).await.unwrap();
@@ -377,7 +401,7 @@ mod tests {
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
         let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
-        let running = tokio::spawn(queue.run(crew(workers), stopped));
+        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
         for _ in 0..100 {
             door.wake(&wake("acme", "weather"), Duration::ZERO).await.unwrap();
         }

@@ -91,6 +91,7 @@ impl System {
             sweep_every,
             tempo,
             joined,
+            meter,
             ..
         } = options;
         let ground = Ground {
@@ -115,9 +116,13 @@ impl System {
         };
 
         let router = admin::router(&control)?.merge(control.served.router());
+        let router = match &meter {
+            Some(meter) => meter.over(router),
+            None => router,
+        };
         let mut parts = vec![
             serve(listener, router.clone(), stopped.clone()),
-            tokio::spawn(queue.run(control.crew.clone(), stopped.clone())),
+            tokio::spawn(queue.run(control.crew.clone(), meter, stopped.clone())),
         ];
         if let Some(every) = sweep_every {
             parts.push(tokio::spawn(sweep_often(sweeper.clone(), every, stopped)));

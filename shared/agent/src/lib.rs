@@ -26,6 +26,7 @@ use outbound::Outbound;
 use store::Store;
 
 pub use executor::{ExecuteError, Executor, Outcome};
+pub use push::{BadSchedule, PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
 pub use serve::router;
 pub use stop::Stop;
@@ -100,8 +101,8 @@ pub struct Settings {
     pub retries: Vec<Duration>,
     /// Executions that end without a word (crashes) before the task fails as poisonous.
     pub max_attempts: u32,
-    /// Waits before the next attempt of a delivery; after the last it is parked.
-    pub push_retries: Vec<Duration>,
+    /// When a delivery that failed is tried again, and when it is parked.
+    pub push_schedule: PushSchedule,
 }
 
 impl Default for Settings {
@@ -118,9 +119,7 @@ impl Default for Settings {
             retention: seconds(30 * 24 * 3600),
             retries: vec![seconds(1), seconds(5), seconds(30)],
             max_attempts: 10,
-            push_retries: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]
-                .map(seconds)
-                .to_vec(),
+            push_schedule: PushSchedule::default(),
         }
     }
 }

@@ -18,7 +18,9 @@ use domain::{Event, EventKind, MessageId, PushConfigId, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
 use store::{ClaimedPush, Due, PushConfig, Settled, StoreError, TaskKey};
 
-use crate::{Agent, Wake, measure, wake_or_log};
+use crate::{Agent, Wake, WakeDoor, measure, wake_or_log};
+
+pub use schedule::{BadSchedule, PushSchedule};
 
 /// How long one delivery may take before somebody else may try it.
 const CLAIM: Duration = Duration::from_secs(45);
@@ -37,14 +39,16 @@ const GONE: u16 = 410;
 
 /// Wakes the deliveries that a commit made due.
 pub(crate) async fn announce(agent: &Agent, task: &Task) {
+    wake_deliveries(agent.wake.as_ref(), task).await;
+}
+
+/// Wakes the deliveries that a commit made due. For whoever writes news into a task without being its agent: the commit
+/// alone leaves them to the sweeper.
+pub async fn wake_deliveries(door: &dyn WakeDoor, task: &Task) {
     let key = TaskKey::from(task);
     for config in &task.push_configs {
-        wake_or_log(
-            agent.wake.as_ref(),
-            &Wake::push(&key, config.clone(), task.trace.clone()),
-            Duration::ZERO,
-        )
-        .await;
+        let wake = Wake::push(&key, config.clone(), task.trace.clone());
+        wake_or_log(door, &wake, Duration::ZERO).await;
     }
 }
 
@@ -117,6 +121,10 @@ pub(crate) async fn deliver(
                 .await?;
             continue;
         };
+        // The sweeper's wakes know no trace.
+        if let Some(trace) = &stored.task.trace {
+            tracing::Span::current().record("trace_id", trace.trace_id());
+        }
         // A snapshot tells everything up to the task's own revision.
         let told_now = if visible.len() > 1 {
             stored.task.rev.max(last)
@@ -146,7 +154,7 @@ pub(crate) async fn deliver(
                     return Ok(());
                 }
             }
-            Err(error) => return later(agent, key, &claimed, &holder, &error).await,
+            Err(error) => return later(agent, &stored.task, &claimed, &holder, &error).await,
         }
     }
     wake_or_log(
@@ -215,11 +223,12 @@ async fn send(
 /// when its receiver may be tried, and that is no attempt.
 async fn later(
     agent: &Agent,
-    key: &TaskKey,
+    task: &Task,
     claimed: &ClaimedPush,
     holder: &str,
     error: &NotDelivered,
 ) -> Result<(), StoreError> {
+    let key = &TaskKey::from(task);
     let (config, now, entropy) = (&claimed.config.id, agent.clock.now(), agent.entropy.as_ref());
     let (wait, attempts) = match error {
         NotDelivered::Push(PushError::NotNow { until }) => {
@@ -228,7 +237,7 @@ async fn later(
         }
         NotDelivered::Push(PushError::Failed(CallError::Status(GONE))) => (None, claimed.attempts + 1),
         _ => {
-            let wait = schedule::wait(&agent.settings.push_retries, claimed.attempts, entropy);
+            let wait = schedule::wait(agent.settings.push_schedule.waits(), claimed.attempts, entropy);
             (wait, claimed.attempts + 1)
         }
     };
@@ -262,7 +271,8 @@ async fn later(
         )
         .await?;
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
-        wake_or_log(agent.wake.as_ref(), &Wake::push(key, config.clone(), None), wait).await;
+        let wake = Wake::push(key, config.clone(), task.trace.clone());
+        wake_or_log(agent.wake.as_ref(), &wake, wait).await;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::{Access, Agent, Executor, Settings, WakeDoor};
+use agent::{Access, Agent, Executor, PushSchedule, Settings, WakeDoor};
 use auth::{KeyError, Sealer, TrustedIssuer, Verifier};
 use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
 use outbound::{Outbound, Policy, SetupError};
@@ -24,6 +24,8 @@ pub struct AgentConfig {
     pub sealing_keys: String,
     /// `ALLOW_LOOPBACK`: `true` lets calls go to loopback addresses, for local work.
     pub allow_loopback: bool,
+    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
+    pub push_schedule: PushSchedule,
     /// What every function has.
     pub platform: Platform,
 }
@@ -56,11 +58,13 @@ impl AgentConfig {
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
+        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
         Ok(Self {
             url: url?,
             issuers: issuers?,
             sealing_keys: sealing_keys?,
             allow_loopback: allow_loopback?,
+            push_schedule: push_schedule?,
             platform: platform?,
         })
     }
@@ -89,7 +93,10 @@ impl AgentConfig {
             outbound: Outbound::new(policy, entropy.clone())?,
             clock,
             entropy,
-            settings: Settings::default(),
+            settings: Settings {
+                push_schedule: self.push_schedule,
+                ..Settings::default()
+            },
         })
     }
 }

@@ -19,6 +19,7 @@
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
+//! | `A2A_PUSH_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent | waits before a failed push notification is tried again, each up to a fifth shorter; after the last it is parked. Whole seconds with commas between them: at most 20, each from 1 to 86400, a week together | `5,300,1800,7200,18000,36000,36000` |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
 //! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |

@@ -1,8 +1,89 @@
 //! When a delivery that failed is tried again.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use domain::Entropy;
+
+/// Most waits of a schedule that is set from outside.
+const MOST_WAITS: usize = 20;
+/// The longest of its waits, in seconds: a day.
+const LONGEST_WAIT: u64 = 86_400;
+/// The longest that all of them may be together, in seconds: a week, after which our own receivers take a task's token
+/// no more.
+const LONGEST_IN_ALL: u64 = 7 * 86_400;
+
+/// The waits before the next attempts of a delivery; after the last one it is parked.
+///
+/// As text it is the waits in whole seconds, with commas between them.
+///
+/// ```
+/// use agent::PushSchedule;
+/// let usual: PushSchedule = "5,300,1800,7200,18000,36000,36000".parse()?;
+/// assert_eq!(usual, PushSchedule::default());
+/// assert!("".parse::<PushSchedule>().is_err() && "5,soon".parse::<PushSchedule>().is_err());
+/// # Ok::<(), agent::BadSchedule>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushSchedule(Vec<Duration>);
+
+/// Why a text is no schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadSchedule {
+    /// It is not a list of numbers.
+    #[error("it must be whole seconds with commas between them, such as 5,300,1800")]
+    NoNumbers,
+    /// It has too many of them.
+    #[error("it may have at most {MOST_WAITS} waits")]
+    TooMany,
+    /// A wait is too short or too long.
+    #[error("each wait must be between 1 and {LONGEST_WAIT} seconds")]
+    OutOfBounds,
+    /// It takes too long.
+    #[error("its waits may be at most {LONGEST_IN_ALL} seconds together")]
+    TooLong,
+}
+
+impl PushSchedule {
+    /// These waits, whatever they are: for tests and local work, where nothing should take hours.
+    #[must_use]
+    pub fn of(waits: Vec<Duration>) -> Self {
+        Self(waits)
+    }
+
+    /// The waits, in order.
+    #[must_use]
+    pub fn waits(&self) -> &[Duration] {
+        &self.0
+    }
+}
+
+impl Default for PushSchedule {
+    /// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
+    fn default() -> Self {
+        let waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
+        Self(waits.map(Duration::from_secs).to_vec())
+    }
+}
+
+impl FromStr for PushSchedule {
+    type Err = BadSchedule;
+
+    fn from_str(text: &str) -> Result<Self, BadSchedule> {
+        let seconds = |part: &str| part.trim().parse().map_err(|_| BadSchedule::NoNumbers);
+        let seconds: Vec<u64> = text.split(',').map(seconds).collect::<Result<_, _>>()?;
+        if seconds.len() > MOST_WAITS {
+            return Err(BadSchedule::TooMany);
+        }
+        if seconds.iter().any(|wait| !(1..=LONGEST_WAIT).contains(wait)) {
+            return Err(BadSchedule::OutOfBounds);
+        }
+        if seconds.iter().sum::<u64>() > LONGEST_IN_ALL {
+            return Err(BadSchedule::TooLong);
+        }
+        Ok(Self(seconds.into_iter().map(Duration::from_secs).collect()))
+    }
+}
 
 /// The wait after so many failures, up to a fifth shorter than the schedule says, so that the receivers of one outage
 /// are not all tried again at the same moment; `None` after the last attempt.
@@ -36,10 +117,11 @@ mod tests {
 
     #[test]
     fn waits_follow_the_schedule_and_end() {
-        let schedule = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(Duration::from_secs);
+        let usual = PushSchedule::default();
+        let schedule = usual.waits();
         let waits = |entropy: &dyn Entropy| -> Vec<u64> {
             (0..)
-                .map_while(|failures| wait(&schedule, failures, entropy))
+                .map_while(|failures| wait(schedule, failures, entropy))
                 .map(|wait| wait.as_secs())
                 .collect()
         };
@@ -49,10 +131,31 @@ mod tests {
             [4, 240, 1_440, 5_760, 14_400, 28_800, 28_800]
         );
         let some: Vec<_> = (0..20)
-            .map(|_| wait(&schedule, 6, &SystemEntropy).unwrap())
+            .map(|_| wait(schedule, 6, &SystemEntropy).unwrap())
             .collect();
         assert!(some.iter().any(|wait| *wait != some[0]), "they differ");
         assert_eq!(wait(&[], 0, &SystemEntropy), None);
-        assert_eq!(wait(&schedule, u32::MAX, &SystemEntropy), None);
+        assert_eq!(wait(schedule, u32::MAX, &SystemEntropy), None);
+    }
+
+    #[test]
+    fn a_schedule_from_outside_is_bounded_and_rubbish_is_none() {
+        let read = |text: &str| {
+            text.parse::<PushSchedule>().map(|schedule| {
+                let waits = schedule.waits().iter();
+                waits.map(Duration::as_secs).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(read("7"), Ok(vec![7]));
+        assert_eq!(read(" 1, 86400 "), Ok(vec![1, 86_400]));
+        for rubbish in ["", ",", "5,", "5;6", "soon", "-5", "1.5", "5 6", "18446744073709551616"] {
+            assert_eq!(read(rubbish), Err(BadSchedule::NoNumbers), "{rubbish}");
+        }
+        for bound in ["0", "5,0", "86401", "18446744073709551615,1"] {
+            assert_eq!(read(bound), Err(BadSchedule::OutOfBounds), "{bound}");
+        }
+        assert_eq!(read(&["1"; 21].join(",")), Err(BadSchedule::TooMany));
+        assert_eq!(read(&["86400"; 8].join(",")), Err(BadSchedule::TooLong));
+        assert_eq!(read(&["86400"; 7].join(",")).map(|waits| waits.len()), Ok(7));
     }
 }

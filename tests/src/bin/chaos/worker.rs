@@ -115,7 +115,7 @@ fn tempo() -> Tempo {
     tempo.agent.heartbeat = Duration::from_secs(1);
     tempo.agent.born_due = Duration::from_secs(2);
     // Thirty of a hundred calls fail: retries go on until the run is judged, nothing is parked.
-    tempo.agent.push_retries = vec![Duration::from_millis(500); 60];
+    tempo.agent.push_schedule = agent::PushSchedule::of(vec![Duration::from_millis(500); 60]);
     tempo.agent.retries = vec![Duration::from_millis(300); 60];
     // Kills count as attempts without a word; they are many here.
     tempo.agent.max_attempts = 100;

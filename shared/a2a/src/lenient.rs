@@ -180,7 +180,12 @@ mod tests {
             "data": { "role": 1 },
         });
         assert_eq!(tidy(&told), Ok(tidied));
-        for none in [json!({ "role": 3 }), json!({ "role": -1 }), json!({ "state": 1.5 }), json!({ "state": 9 })] {
+        for none in [
+            json!({ "role": 3 }),
+            json!({ "role": -1 }),
+            json!({ "state": 1.5 }),
+            json!({ "state": 9 }),
+        ] {
             assert_eq!(tidy(&none), Ok(none.clone()));
         }
     }

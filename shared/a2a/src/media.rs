@@ -16,11 +16,9 @@ pub fn meet<S: AsRef<str>, T: AsRef<str>>(some: &[S], others: &[T]) -> bool {
     let both_ways = |one: &str, other: &str| fits(one, other) || fits(other, one);
     some.is_empty()
         || others.is_empty()
-        || some.iter().any(|one| {
-            others
-                .iter()
-                .any(|other| both_ways(one.as_ref(), other.as_ref()))
-        })
+        || some
+            .iter()
+            .any(|one| others.iter().any(|other| both_ways(one.as_ref(), other.as_ref())))
 }
 
 /// Whether content of that media type is of that range.
@@ -82,7 +80,11 @@ mod tests {
     #[test]
     fn lists_meet_in_either_direction() {
         for (some, others, met) in [
-            (&["text/plain", "application/json"][..], &["text/markdown"][..], true),
+            (
+                &["text/plain", "application/json"][..],
+                &["text/markdown"][..],
+                true,
+            ),
             (&["text/markdown"], &["text/plain"], true),
             (&["image/png"], &["image/*"], true),
             (&["image/*"], &["image/png"], true),

@@ -149,7 +149,8 @@ fn fields_0_3(card: &Card) -> Map<String, Value> {
     put("url", json!(card.url.as_str()));
     put("preferredTransport", json!(BINDINGS[0]));
     put("additionalInterfaces", json!(interfaces));
-    let mut capabilities = json!({ "streaming": card.streaming, "pushNotifications": card.push_notifications });
+    let mut capabilities =
+        json!({ "streaming": card.streaming, "pushNotifications": card.push_notifications });
     if let (Some(extensions), Some(fields)) = (extensions(card), capabilities.as_object_mut()) {
         fields.insert("extensions".to_owned(), json!(extensions));
     }

@@ -142,6 +142,30 @@ fn every_answer_of_ours_is_protojson() {
     }
 }
 
+#[test]
+fn enums_by_number_are_read_as_the_oracle_reads_them() {
+    for role in 1..3 {
+        let told = json!({ "message": { "messageId": "m", "role": role, "parts": [{ "text": "hi" }] } });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": told });
+        let read = jsonrpc::parse(body.to_string().as_bytes(), Some("1.0")).unwrap();
+        let ours = jsonrpc::call_request("1", &read.call, V1)["params"].clone();
+        let official = through::<pb::SendMessageRequest>(&told);
+        assert_eq!(ours["message"]["role"], official["message"]["role"]);
+    }
+    for state in 1..9 {
+        let told = json!({ "status": state });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": told });
+        let read = jsonrpc::parse(body.to_string().as_bytes(), Some("1.0")).unwrap();
+        let ours = jsonrpc::call_request("1", &read.call, V1)["params"].clone();
+        assert_eq!(ours["status"], through::<pb::ListTasksRequest>(&told)["status"]);
+        let query = a2a::rest::parse_list(Some(&format!("status={state}")), V1).unwrap();
+        assert_eq!(
+            jsonrpc::call_request("1", &Call::List(query), V1)["params"]["status"],
+            ours["status"]
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn any_request_of_ours_is_protojson(call in any_call(V1)) {

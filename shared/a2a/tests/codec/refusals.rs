@@ -118,6 +118,8 @@ fn wrong_messages_are_wrong_parameters() {
         ),
         message("user", json!([{"kind": "file", "file": {"bytes": "*"}}])),
         message("user", json!([{"kind": "video", "text": "hi"}])),
+        message("user", json!([{"type": "video", "text": "hi"}])),
+        message("user", json!([{"type": "file", "text": "hi"}])),
     ] {
         assert_eq!(
             code(&send("message/send", params.clone()), None),
@@ -149,6 +151,21 @@ fn the_method_selects_the_generation_and_the_version_only_refuses() {
     for version in ["2.0", "1", "1.1", "0.2.6", "x", "1.0;", "\u{0}"] {
         assert_eq!(code(&new, Some(version)), -32009, "{version}");
         assert_eq!(code(&old, Some(version)), -32009, "{version}");
+    }
+}
+
+#[test]
+fn a_part_may_say_its_kind_as_it_did_before_0_2() {
+    for part in [
+        json!({"type": "text", "text": "hi"}),
+        json!({"type": "video", "kind": "text", "text": "hi"}),
+        json!({"type": 7, "text": "hi"}),
+    ] {
+        assert_eq!(
+            code(&send("message/send", message("user", json!([part]))), None),
+            0,
+            "{part}"
+        );
     }
 }
 

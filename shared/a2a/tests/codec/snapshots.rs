@@ -1,7 +1,8 @@
 //! What clients see.
 
-use a2a::card::{Bearer, Card, ForeignOAuth, OAuth, Provider, Skill};
+use a2a::card::{Bearer, Card, Extension, ForeignOAuth, OAuth, Provider, Skill};
 use a2a::{A2aError, Generation, card, encode, jsonrpc, rest};
+use domain::Metadata;
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 use url::Url;
@@ -209,7 +210,12 @@ pub(crate) fn open_card() -> Card {
         streaming: false,
         push_notifications: true,
         extended: false,
-        extensions: Vec::new(),
+        extensions: vec![Extension {
+            uri: "https://ext.example/units/v1".into(),
+            description: "Temperatures in the unit that is asked for".into(),
+            required: false,
+            params: Metadata::from_iter([("units".into(), json!(["celsius", ""]))]),
+        }],
         secured: Some(Bearer {
             description: Some("A token of the tenant's users".into()),
             scopes: vec!["tasks".into()],
@@ -238,7 +244,11 @@ pub(crate) fn secured_card() -> Card {
         streaming: false,
         push_notifications: true,
         extended: false,
-        extensions: Vec::new(),
+        extensions: vec![Extension {
+            uri: "https://ext.example/orders/v2".into(),
+            required: true,
+            ..Extension::default()
+        }],
         secured: Some(Bearer {
             description: Some("A user's token".into()),
             scopes: vec!["tasks".into(), "orders:read".into()],

@@ -284,6 +284,15 @@ async fn cancel_ends_the_task_and_loses_against_a_completion() {
         state(&bench.act("ann", "CancelTask", &id).await),
         "TASK_STATE_CANCELED"
     );
+    // A second time changes nothing; in 0.3 it is an error like that of any finished task.
+    assert_eq!(
+        state(&bench.act("ann", "CancelTask", &id).await),
+        "TASK_STATE_CANCELED"
+    );
+    assert_eq!(
+        bench.act("ann", "tasks/cancel", &id).await["error"]["code"],
+        -32002
+    );
     bench.drain().await;
     assert_eq!(
         state(&bench.act("ann", "GetTask", &id).await),

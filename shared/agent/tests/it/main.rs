@@ -12,3 +12,4 @@ mod cards;
 mod operations;
 mod streams;
 mod support;
+mod terms;

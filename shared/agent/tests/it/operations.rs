@@ -219,6 +219,26 @@ async fn push_configurations_come_and_go_and_never_show_their_secrets() {
 }
 
 #[tokio::test]
+async fn without_an_id_0_3_sets_the_one_configuration_of_a_task() {
+    let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
+    let id = id_of(&bench.send("ann", message("m1", "hi"), now()).await);
+    for url in ["https://hooks.example/1", "https://hooks.example/2"] {
+        let params = json!({ "taskId": id, "pushNotificationConfig": { "url": url } });
+        let set = bench.rpc("ann", "tasks/pushNotificationConfig/set", params).await;
+        assert_eq!(set["result"]["pushNotificationConfig"]["url"], url, "{set}");
+    }
+    let listed = bench
+        .rpc("ann", "tasks/pushNotificationConfig/list", json!({ "id": id }))
+        .await;
+    let listed = listed["result"].as_array().unwrap();
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert_eq!(
+        listed[0]["pushNotificationConfig"]["url"],
+        "https://hooks.example/2"
+    );
+}
+
+#[tokio::test]
 async fn a_follow_up_can_register_who_wants_to_be_told() {
     let script = |number, _: &mut agent::Run| match number {
         0 => Ok(Outcome::InputRequired("What?".into())),

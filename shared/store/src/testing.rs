@@ -2,6 +2,8 @@
 
 mod faults;
 
+use std::path::Path;
+
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 
@@ -60,7 +62,19 @@ impl Drop for Database {
 /// # Panics
 /// Where that fails: there is nothing to test then.
 pub async fn start() -> (Store, Database) {
-    match try_start().await {
+    started(try_start(None).await)
+}
+
+/// The same over a file, which is made if it is not there.
+///
+/// # Panics
+/// Where that fails.
+pub async fn start_on(file: &Path) -> (Store, Database) {
+    started(try_start(Some(file)).await)
+}
+
+fn started(database: Result<(Store, Database), Box<dyn std::error::Error>>) -> (Store, Database) {
+    match database {
         Ok(started) => started,
         Err(error) => {
             #[expect(
@@ -74,8 +88,11 @@ pub async fn start() -> (Store, Database) {
     }
 }
 
-async fn try_start() -> Result<(Store, Database), Box<dyn std::error::Error>> {
-    let database = dynoxide::Database::memory()?;
+async fn try_start(file: Option<&Path>) -> Result<(Store, Database), Box<dyn std::error::Error>> {
+    let database = match file {
+        Some(file) => dynoxide::Database::new(file.to_str().ok_or("a file whose name is no text")?)?,
+        None => dynoxide::Database::memory()?,
+    };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let endpoint = format!("http://{}", listener.local_addr()?);
     let server = tokio::spawn(dynoxide::server::serve_on(listener, database));

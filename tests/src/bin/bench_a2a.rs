@@ -98,7 +98,7 @@ impl Server {
             .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// Sends one message that asks for nothing but a completed task, and gives the task's id.
+    /// Sends one message that makes a task which works, has one artifact, and completes; gives the task's id.
     async fn send(&self) -> String {
         let params = json!({ "message": message(), "configuration": { "returnImmediately": true } });
         let answer: Value = self.call("SendMessage", params).await.json().await.expect("JSON");
@@ -210,7 +210,7 @@ impl Drop for Server {
 fn message() -> Value {
     // The prefix tells the conformance agent what to do; to the others it is a name like any other.
     let id = format!(
-        "tck-complete-task-{}",
+        "tck-stream-001-{}",
         domain::MessageId::random(&domain::SystemEntropy)
     );
     json!({ "messageId": id, "role": "ROLE_USER", "parts": [{ "text": "hello" }] })

@@ -8,12 +8,16 @@
 //! - they use one message id for many messages, which are made different (to us the same id is the same message);
 //! - they read a card strictly and do not say of which version, which `--cards` says for them. Our card without a version
 //!   is for clients of both, with fields of both.
+//!
+//! Some of their tests are for agents that lack something or want something: `--lacks`, `--requires` and `--modes` make
+//! it one. The first line it prints is `{"url": …}`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use a2a::card::{Card, Skill};
+use a2a::card::{Card, Extension, Skill};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
@@ -41,6 +45,25 @@ struct Arguments {
     /// The version of the card for clients that name none: 1.0, 0.3, or "both".
     #[arg(long, default_value = "1.0")]
     cards: String,
+    /// A folder for the database's file; without it everything is in memory.
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// What the agent does not have.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    lacks: Vec<Lack>,
+    /// An extension that every call has to declare.
+    #[arg(long)]
+    requires: Option<String>,
+    /// What else it reads, by media type; the kit for 0.3 looks for "file" and "data".
+    #[arg(long, value_delimiter = ',')]
+    modes: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Lack {
+    Streaming,
+    Push,
+    Extended,
 }
 
 const ISSUER: &str = "http://127.0.0.1/kit";
@@ -59,33 +82,39 @@ async fn main() {
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
         .init();
-    let Arguments { port, cards } = Arguments::parse();
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
+    let arguments = Arguments::parse();
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", arguments.port))
         .await
         .expect("the port is free");
     let address = listener.local_addr().expect("an address");
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = match &arguments.data {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).expect("the folder can be made");
+            store::testing::start_on(&folder.join("agent.sqlite")).await
+        }
+        None => store::testing::start().await,
+    };
     let (door, wakes) = mpsc::unbounded_channel();
     let (key, _) = SigningKey::generate().expect("a key");
     let url = format!("http://{address}{BASE}");
-    let agent = Arc::new(kit_agent(&url, store, Door(door), &key));
+    let agent = Arc::new(kit_agent(card(&url, &arguments), store, Door(door), &key));
     tokio::spawn(work(Arc::clone(&agent), wakes));
     let front = Arc::new(Front {
         agent: agent::router(agent),
         key,
         url: url.clone(),
-        cards: HeaderValue::from_str(&cards).expect("a version"),
+        cards: HeaderValue::from_str(&arguments.cards).expect("a version"),
         count: AtomicU64::new(0),
     });
     let router = Router::new().fallback(pass).with_state(front);
-    println!("{url}");
+    println!("{}", serde_json::json!({ "url": url }));
     let listener = listener.tap_io(|stream| {
         let _only_slower_without = stream.set_nodelay(true);
     });
     axum::serve(listener, router).await.expect("the server runs");
 }
 
-fn kit_agent(url: &str, store: store::Store, door: Door, key: &SigningKey) -> Agent {
+fn kit_agent(card: Card, store: store::Store, door: Door, key: &SigningKey) -> Agent {
     let issuer = TrustedIssuer {
         issuer: ISSUER.into(),
         tenant: Some(tenant()),
@@ -98,13 +127,13 @@ fn kit_agent(url: &str, store: store::Store, door: Door, key: &SigningKey) -> Ag
     };
     Agent {
         name: AgentName::parse("kit").expect("a name"),
-        card: card(url),
         own_tenant: None,
         access: Access::Open,
         store,
         wake: Arc::new(door),
         executor: Arc::new(Scenarios),
-        verifier: Verifier::new(url.to_owned(), vec![issuer]).expect("a good key"),
+        verifier: Verifier::new(card.url.to_string(), vec![issuer]).expect("a good key"),
+        card,
         sealer: Arc::new(
             Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).expect("a good key"),
         ),
@@ -119,7 +148,15 @@ fn tenant() -> Tenant {
     Tenant::parse("kit").expect("a tenant")
 }
 
-fn card(url: &str) -> Card {
+fn card(url: &str, arguments: &Arguments) -> Card {
+    let has = |what| !arguments.lacks.contains(&what);
+    let modes = ["text/plain", "application/json"].map(str::to_owned);
+    let required = |uri: &String| Extension {
+        uri: uri.clone(),
+        description: "Wanted by the one who started this agent".into(),
+        required: true,
+        ..Extension::default()
+    };
     Card {
         name: "Conformance".into(),
         description: "Acts as the scenarios of the A2A conformance kits want".into(),
@@ -128,12 +165,12 @@ fn card(url: &str) -> Card {
         documentation_url: None,
         provider: None,
         skills: vec![skill("scenarios", "Scenarios")],
-        default_input_modes: vec!["text/plain".into(), "application/json".into()],
-        default_output_modes: vec!["text/plain".into(), "application/json".into()],
-        streaming: true,
-        push_notifications: true,
-        extended: true,
-        extensions: Vec::new(),
+        default_input_modes: modes.iter().chain(&arguments.modes).cloned().collect(),
+        default_output_modes: modes.to_vec(),
+        streaming: has(Lack::Streaming),
+        push_notifications: has(Lack::Push),
+        extended: has(Lack::Extended),
+        extensions: arguments.requires.iter().map(required).collect(),
         secured: None,
     }
 }

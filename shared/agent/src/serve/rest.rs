@@ -173,11 +173,7 @@ async fn extended_card(rest: Rest) -> Response {
 
 impl Rest {
     /// Reads a call with a body, if that is JSON.
-    fn read(
-        &self,
-        body: &[u8],
-        parse: impl FnOnce(&Self) -> Result<Call, A2aError>,
-    ) -> Result<Call, Failed> {
+    fn read(&self, body: &[u8], parse: impl FnOnce(&Self) -> Result<Call, A2aError>) -> Result<Call, Failed> {
         if !body.is_empty() && !headers::is_json(&self.headers) {
             return Err(Failed::NotJson);
         }

@@ -12,6 +12,7 @@ use store::{StoreError, TaskKey};
 
 use crate::downstream::Done;
 use crate::host::Host;
+use crate::patience::lacks_result;
 use crate::transcript;
 
 /// A send may settle a job whose result must then be fetched; more than this never follows from one look.
@@ -115,20 +116,12 @@ impl Host {
         match &job.state {
             JobState::Prepared => is_due.then_some(Act::Send),
             JobState::Linked { .. } => (is_due || asked_again).then_some(Act::Look),
-            JobState::Settled {
-                remote_task_id: Some(_),
-                remote,
-            } => {
-                let bare = job.artifacts.is_empty();
-                let lacking = match remote.state {
-                    TaskState::Completed => bare,
-                    _ => bare && remote.text.is_none(),
-                };
-                // Where it cannot be had now, the execution is tried again, and in the end fails with that reason: a
-                // task is never completed without a result that its agent has.
-                lacking.then_some(Act::Fetch)
+            // Where it cannot be had now, it is asked for at growing intervals: a task is never completed without a
+            // result that its agent has.
+            JobState::Settled { .. } => {
+                let now = job.fetches == 0 || is_due || asked_again;
+                (now && lacks_result(job)).then_some(Act::Fetch)
             }
-            JobState::Settled { .. } => None,
         }
     }
 
@@ -226,11 +219,12 @@ impl Host {
         }
         let task = run.task();
         if task.status.state.is_terminal() {
-            // Called off while the call was under way: the task takes nothing more, so that this must be done here.
+            // Called off while the call was under way. The task takes nothing more, but it is due until everybody who
+            // works on parts of it was told, and this is one of them.
             for (number, news) in heard {
                 let job = task.jobs.iter().find(|job| job.number == *number);
                 if let (Some(job), Some(id)) = (job, &news.remote_task_id) {
-                    self.call_off(task, job, id).await;
+                    self.remember_stray(task, job, id, now).await?;
                 }
             }
         }

@@ -4,18 +4,14 @@
 use std::time::Duration;
 
 use agent::ExecuteError;
-use domain::{Job, RemoteTaskId, Task};
+use domain::{Generation, Job, RemoteTaskId, Task, Timestamp};
 use futures_util::future::join_all;
+use store::{StoreError, TaskKey};
 
 use crate::host::Host;
 
-/// Waits before each try to call a remote task off that nothing stored knows of.
-const CALL_OFF_PAUSES: [Duration; 4] = [
-    Duration::ZERO,
-    Duration::from_millis(300),
-    Duration::from_secs(1),
-    Duration::from_secs(3),
-];
+/// For so long after its task was over a job's message may still be on its way: longer than a call takes.
+const ON_ITS_WAY: Duration = Duration::from_secs(30);
 
 impl Host {
     /// Calls every job that still runs off at its agent.
@@ -41,22 +37,41 @@ impl Host {
             return true;
         }
         // Its message may have left before the process that sent it ended; then the agent works for nobody.
-        match self.find_sent(task, job, self.clock.now()).await {
+        let now = self.clock.now();
+        match self.store.tasks().stray(&TaskKey::from(task), job.number).await {
+            Ok(Some(id)) => return self.cancel_one(task, job, &id).await,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(task.id = %task.id, job = job.number, error = &error as &dyn std::error::Error, "stray not looked up");
+                return false;
+            }
+        }
+        match self.find_sent(task, job, now).await {
             Ok(Some(sent)) => self.cancel_one(task, job, &sent.id).await,
-            Ok(None) => true,
+            Ok(None) => {
+                let young = now < job.updated_at.max(task.status.at).after(ON_ITS_WAY);
+                !(young && job.endpoint.generation == Generation::V1_0)
+            }
             Err(error) => !error.is_retryable(),
         }
     }
 
-    /// Calls one remote task off that nothing stored knows of; tries a few times, because nobody else will.
-    pub(crate) async fn call_off(&self, task: &Task, job: &Job, id: &RemoteTaskId) {
-        for pause in CALL_OFF_PAUSES {
-            tokio::time::sleep(pause).await;
-            if self.cancel_one(task, job, id).await {
-                return;
-            }
-        }
-        tracing::error!(tenant.id = %task.tenant, task.id = %task.id, job = job.number, task.remote_id = id.as_str(), "an agent works on a task that was called off");
+    /// Stores the remote task of a job that was acknowledged after its own task was over, so that it is called off
+    /// however long that takes.
+    pub(crate) async fn remember_stray(
+        &self,
+        task: &Task,
+        job: &Job,
+        id: &RemoteTaskId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let until = now.after(self.patience.token_ttl);
+        let tasks = self.store.tasks();
+        tasks
+            .put_stray(&TaskKey::from(task), job.number, id, until)
+            .await?;
+        tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = job.number, task.remote_id = id.as_str(), "acknowledged after its task was over; to be called off");
+        Ok(())
     }
 
     /// False where another try is worthwhile.

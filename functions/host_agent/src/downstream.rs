@@ -187,14 +187,17 @@ impl Host {
                     remote.text = found.status.text;
                 }
                 job.artifacts = found.artifacts;
+                job.fetches = 0;
                 Done::of(job)
             }
             Err(error) if error.is_retryable() => {
-                let reason = format!("{} is done, but its result cannot be fetched.", job.agent_name);
-                Done::again(job, reason)
+                tracing::warn!(task.id = %task.id, job = job.number, error = %error, "a result cannot be fetched yet");
+                job.fetches = job.fetches.saturating_add(1);
+                Done::of(job)
             }
             Err(error) => {
                 tracing::info!(task.id = %task.id, job = job.number, error = %error, "result not fetched");
+                job.fetches = 0;
                 Done::of(job)
             }
         }

@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::access::Access;
 use crate::one_agent::OneAgent;
+use crate::patience::awaits_result;
 use crate::tools::Tools;
 use crate::{Directory, Parts, Patience, transcript};
 
@@ -187,7 +188,8 @@ impl Executor for Host {
             .filter(|number| !still.contains(number))
             .collect();
         self.advance(run, &fresh).await?;
-        if run.task().jobs.iter().all(domain::Job::is_settled) {
+        let over = |job: &domain::Job| job.is_settled() && !awaits_result(job);
+        if run.task().jobs.iter().all(over) {
             return self.resume(run).await;
         }
         self.wait(run).await

@@ -32,7 +32,36 @@ impl Default for Patience {
     }
 }
 
+/// True where a job is over and came without a result that its agent may have.
+pub(crate) fn lacks_result(job: &Job) -> bool {
+    let JobState::Settled {
+        remote_task_id: Some(_),
+        remote,
+    } = &job.state
+    else {
+        return false;
+    };
+    let bare = job.artifacts.is_empty();
+    match remote.state {
+        TaskState::Completed => bare,
+        _ => bare && remote.text.is_none(),
+    }
+}
+
+/// True where a job is over, and its result could not be fetched yet.
+pub(crate) fn awaits_result(job: &Job) -> bool {
+    job.fetches > 0 && lacks_result(job)
+}
+
 impl Patience {
+    /// When a result that could not be fetched is asked for again: a second after the job was over, then after twice as
+    /// long, and so on.
+    fn next_fetch(job: &Job) -> Option<Timestamp> {
+        let failed = job.fetches.checked_sub(1)?;
+        let wait = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(failed.min(20)));
+        Some(job.updated_at.after(wait.min(LONGEST)))
+    }
+
     /// When something is to be done about the job; `None` where only its agent or the user can move it.
     pub(crate) fn next(&self, job: &Job) -> Option<Timestamp> {
         if let Some(awaited) = job.awaited_consent() {
@@ -51,7 +80,7 @@ impl Patience {
                     .saturating_mul(2_u32.saturating_pow(job.attempts.min(20)));
                 Some(job.updated_at.after(wait.min(LONGEST)))
             }
-            JobState::Settled { .. } => None,
+            JobState::Settled { .. } => Self::next_fetch(job).filter(|_| awaits_result(job)),
         }
     }
 
@@ -62,7 +91,7 @@ impl Patience {
 
     /// When a job of which nothing is heard makes the task `unknown`; `None` where it waits for the user.
     pub(crate) fn deadline(&self, task: &Task, job: &Job) -> Option<Timestamp> {
-        let waits = job.is_settled()
+        let waits = (job.is_settled() && !awaits_result(job))
             || job.awaited_consent().is_some()
             || job.remote().is_some_and(|remote| remote.state.is_interrupted());
         let heard = job.updated_at.max(task.status.at);

@@ -8,6 +8,7 @@ use outbound::{CallError, RemoteTask};
 use crate::downstream::Done;
 use crate::grants::Obstacle;
 use crate::host::Host;
+use crate::patience::awaits_result;
 
 impl Host {
     /// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent. Gives what is to
@@ -22,6 +23,13 @@ impl Host {
             .filter(|job| matches!(job.state, JobState::Prepared) && job.awaited_consent().is_none());
         jobs.extend(prepared.cloned().map(|job| Job {
             attempts: 0,
+            updated_at: now,
+            ..job
+        }));
+        // What could not be fetched is asked for anew, with all the patience there is.
+        let unfetched = run.task().jobs.iter().filter(|job| awaits_result(job));
+        jobs.extend(unfetched.cloned().map(|job| Job {
+            fetches: 0,
             updated_at: now,
             ..job
         }));

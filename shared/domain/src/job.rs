@@ -121,6 +121,14 @@ pub struct Job {
     /// What was heard of it lately.
     #[serde(default, skip_serializing_if = "Heard::is_nothing")]
     pub heard: Heard,
+    /// How often its result could not be fetched since it is over; 0 again once it could.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fetches: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The consent that calls of an agent need: an access token for the agent alone, issued in its user's name.
@@ -245,6 +253,7 @@ impl Job {
             protection: None,
             sender_keys: Vec::new(),
             heard: Heard::default(),
+            fetches: 0,
         }
     }
 

@@ -140,6 +140,62 @@ async fn a_task_whose_message_left_unnoticed_is_found_at_its_agent_and_called_of
     assert_eq!(world.due_at(id).await, None);
 }
 
+/// Goes from due time to due time until nothing is due any more; gives how often.
+async fn until_done(world: &World, id: TaskId) -> usize {
+    for looks in 0..20 {
+        let Some(due) = world.due_at(id).await else {
+            return looks;
+        };
+        world.clock.advance(due.since(world.clock.now()));
+        world.wake(id).await;
+    }
+    panic!("it is due for ever")
+}
+
+#[tokio::test]
+async fn what_is_acknowledged_after_the_cancel_is_stored_and_called_off_until_the_agent_hears_it() {
+    let (world, weather) = world().await;
+    let late = json!({"task": remote("r-9", "SUBMITTED", None, &[])});
+    weather.then("SendMessage", Reply::Slow(1_600, late));
+    for _ in 0..3 {
+        // An agent that cannot say what it has, so that only the acknowledgement tells of its task.
+        weather
+            .then("ListTasks", Reply::Error(-32601, "Method not found"))
+            .then("CancelTask", Reply::Status(503));
+    }
+    let id = world.say("user-1", "m-1", RAIN, None).await;
+    tokio::join!(world.wake(id), async {
+        until_asked(&weather, "SendMessage").await;
+        cancel(&world, id).await;
+    });
+    assert_eq!(weather.calls("CancelTask").len(), 1, "not heard");
+    assert!(world.due_at(id).await.unwrap() > world.clock.now());
+    assert_eq!(until_done(&world, id).await, 3, "the fourth try is heard");
+    let told = weather.calls("CancelTask");
+    assert_eq!(told.len(), 4);
+    assert!(told.iter().all(|call| call["params"]["id"] == "r-9"), "{told:?}");
+    assert_eq!(
+        world.task(id).await.jobs[0].remote_task_id(),
+        None,
+        "a finished task never changes"
+    );
+}
+
+#[tokio::test]
+async fn a_message_that_was_still_on_its_way_when_its_task_was_called_off_is_looked_for_again() {
+    let (world, weather) = world().await;
+    let id = crash_in_send(&world, &weather).await;
+    let nothing = json!({"tasks": [], "nextPageToken": "", "pageSize": 50, "totalSize": 0});
+    weather
+        .then("ListTasks", Reply::Result(nothing))
+        .then("ListTasks", Reply::Result(listed(&weather, "r-7")));
+    cancel(&world, id).await;
+    assert!(weather.calls("CancelTask").is_empty());
+    until_done(&world, id).await;
+    let told = weather.calls("CancelTask");
+    assert_eq!((told.len(), &told[0]["params"]["id"]), (1, &json!("r-7")));
+}
+
 #[tokio::test]
 async fn a_cancel_that_the_agent_does_not_take_is_not_repeated() {
     let (world, weather) = world().await;

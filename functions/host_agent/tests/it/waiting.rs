@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{Clock as _, TaskState};
 use serde_json::json;
 
-use crate::world::{Reply, World, remote, status, world};
+use crate::world::{Peer, Reply, World, remote, status, world};
 
 const RAIN: &str = "Will it rain in Oslo tomorrow?";
 
@@ -113,6 +113,115 @@ async fn a_silent_agent_is_asked_at_growing_intervals_and_then_given_up_as_unkno
         status(&world.wake(task.id).await),
         (TaskState::Completed, "Rain.".into())
     );
+}
+
+/// Goes from due time to due time until the task is in this state; gives when the agent was asked, in seconds since now.
+async fn until_state(world: &World, peer: &Peer, id: domain::TaskId, wanted: TaskState) -> Vec<i64> {
+    let born = world.clock.now().millis();
+    let mut asked = Vec::new();
+    for _ in 0..40 {
+        let due = world.due_at(id).await.expect("it is due some time");
+        world.clock.advance(due.since(world.clock.now()));
+        let before = peer.calls("GetTask").len();
+        let state = world.wake(id).await.status.state;
+        let now = (world.clock.now().millis() - born) / 1_000;
+        asked.extend((before..peer.calls("GetTask").len()).map(|_| now));
+        if state == wanted {
+            return asked;
+        }
+    }
+    panic!("it never became {wanted:?}; asked at {asked:?}")
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_fetched_is_asked_for_at_growing_intervals_and_taken_however_late() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    for _ in 0..40 {
+        weather.then("GetTask", Reply::Status(503));
+    }
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &[]))
+        .await;
+    let asked = until_state(&world, &weather, task.id, TaskState::Unknown).await;
+    assert_eq!(asked[..6], [0, 1, 2, 4, 8, 16], "{asked:?}");
+    assert!(asked.len() < 15, "{asked:?}");
+    let (_, text) = status(&world.task(task.id).await);
+    assert!(
+        text.starts_with("The result of Weather Agent could not be fetched within 30 minutes."),
+        "{text}"
+    );
+
+    // Not terminal: it is still asked for, and at once where somebody wants it.
+    weather.forget("GetTask");
+    weather.then(
+        "GetTask",
+        Reply::Result(remote("r-1", "COMPLETED", None, &["Rain."])),
+    );
+    let retry = format!("/tasks/{}:retry", task.id);
+    let (code, told) = world.post("user-1", &retry, &json!({})).await;
+    assert_eq!(code, http::StatusCode::OK, "{told}");
+    assert_eq!(
+        status(&world.wake(task.id).await),
+        (TaskState::Completed, "Rain.".into())
+    );
+    assert_eq!(weather.calls("SendMessage").len(), 1);
+}
+
+#[tokio::test]
+async fn a_result_that_could_not_be_fetched_in_time_comes_by_itself_later() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    for _ in 0..40 {
+        weather.then("GetTask", Reply::Status(503));
+    }
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &[]))
+        .await;
+    until_state(&world, &weather, task.id, TaskState::Unknown).await;
+    weather.forget("GetTask");
+    weather.then(
+        "GetTask",
+        Reply::Result(remote("r-1", "COMPLETED", None, &["Rain."])),
+    );
+    until_state(&world, &weather, task.id, TaskState::Completed).await;
+    assert_eq!(
+        status(&world.task(task.id).await),
+        (TaskState::Completed, "Rain.".into())
+    );
+}
+
+#[tokio::test]
+async fn an_agent_that_is_done_and_has_no_result_is_not_asked_for_ever() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    weather
+        .then("GetTask", Reply::Status(503))
+        .then("GetTask", Reply::Result(remote("r-1", "COMPLETED", None, &[])));
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &[]))
+        .await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    let task = later(&world, 1, task.id).await;
+    assert_eq!(
+        status(&task),
+        (TaskState::Completed, "It finished without a result.".into())
+    );
+    let asked = weather.calls("GetTask").len();
+    assert!(asked <= 3, "{asked}");
+    assert_eq!(world.due_at(task.id).await, None);
+}
+
+#[tokio::test]
+async fn a_task_of_which_nothing_was_heard_can_be_cancelled() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    until_state(&world, &weather, task.id, TaskState::Unknown).await;
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "CancelTask", "params": {"id": task.id.to_string()}});
+    let (_, told) = world.post("user-1", "/jsonrpc", &body).await;
+    assert_eq!(told["result"]["status"]["state"], "TASK_STATE_CANCELED", "{told}");
+    assert_eq!(weather.calls("CancelTask")[0]["params"]["id"], "r-1");
 }
 
 #[tokio::test]

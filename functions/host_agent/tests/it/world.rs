@@ -59,6 +59,11 @@ impl Peer {
         self
     }
 
+    /// What it was to answer to this is answered as usual from now on.
+    pub(crate) fn forget(&self, method: &str) {
+        self.script.lock().unwrap().remove(method);
+    }
+
     pub(crate) fn calls(&self, method: &str) -> Vec<Value> {
         let asked = self.asked.lock().unwrap();
         asked

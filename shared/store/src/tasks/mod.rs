@@ -11,6 +11,7 @@ mod pieces;
 mod push;
 mod query;
 mod retention;
+mod stray;
 
 use std::time::Duration;
 

@@ -16,6 +16,7 @@ mod pushes;
 mod queries;
 mod retention;
 mod sessions;
+mod strays;
 mod tasks;
 
 use std::time::Duration;

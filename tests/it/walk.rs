@@ -345,34 +345,3 @@ async fn the_host_is_an_a2a_agent_of_both_generations() {
     assert!([401, 403].contains(&refused.status().as_u16()), "{refused:?}");
     local.system.stop().await;
 }
-
-/// D5: one W3C trace id from the page through the host's task and the specialist's.
-#[tokio::test(flavor = "multi_thread")]
-async fn one_trace_id_goes_through_every_hop() {
-    let local = Local::start().await;
-    let user = local.user("acme");
-    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-    let body = json!({ "id": "traced", "messages": [
-        { "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "Will it rain in Oslo tomorrow?" }] }] });
-    let answer = user.traced(trace, "/api/chat", body).await;
-    let task = user.until(&answer.task_id(), &["completed"]).await;
-    assert_eq!(task["traceId"], trace, "{task:#}");
-    let key = store::TaskKey {
-        tenant: domain::Tenant::parse("acme").unwrap(),
-        agent: domain::AgentName::parse("weather").unwrap(),
-        id: task["remoteTaskId"].as_str().unwrap().parse().unwrap(),
-    };
-    let remote = local
-        .system
-        .store()
-        .tasks()
-        .find(&key, domain::Clock::now(local.clock.as_ref()))
-        .await
-        .unwrap()
-        .expect("the weather agent's task");
-    assert_eq!(
-        remote.task.trace.map(|trace| trace.trace_id()).as_deref(),
-        Some(trace)
-    );
-    local.system.stop().await;
-}

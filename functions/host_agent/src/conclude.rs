@@ -5,6 +5,7 @@ use std::time::Duration;
 use agent::{ExecuteError, Outcome, Run};
 use domain::{Artifact, EventKind, Job, Message, Task, TaskState};
 
+use crate::consent::AUTH_URL;
 use crate::host::Host;
 use crate::transcript;
 
@@ -27,7 +28,11 @@ impl Host {
             }
         } else if let Some(status) = self.waiting_for(run.task(), now) {
             let (state, text) = status;
-            let message = run.message(&text);
+            let mut message = run.message(&text);
+            if state == TaskState::AuthRequired && let Some(address) = address(&text) {
+                // The agent's own affair: it is shown as ours would be, and leads elsewhere.
+                message.metadata.insert(AUTH_URL.to_owned(), address.into());
+            }
             run.record(vec![EventKind::status(state, Some(message))]).await?;
         }
         let until = self.patience.wake_at(run.task(), now);
@@ -55,29 +60,25 @@ impl Host {
             let known = task.status.state == remote.state && shown.as_deref() == Some(text.as_str());
             return (!known).then_some((remote.state, text));
         }
-        let late = |job: &&Job| {
-            let deadline = self.patience.deadline(task, job);
-            deadline.is_some_and(|deadline| deadline <= now)
-        };
-        let (unfetched, silent): (Vec<&Job>, Vec<&Job>) =
-            task.jobs.iter().filter(late).partition(|job| job.is_settled());
+        let silent: Vec<&str> = task
+            .jobs
+            .iter()
+            .filter(|job| {
+                self.patience
+                    .deadline(task, job)
+                    .is_some_and(|deadline| deadline <= now)
+            })
+            .map(|job| job.agent_name.as_str())
+            .collect();
         let given_up = task.status.state == TaskState::Unknown;
-        if (silent.is_empty() && unfetched.is_empty()) || given_up {
+        if silent.is_empty() || given_up {
             return None;
         }
-        let minutes = self.patience.limit.as_secs() / 60;
-        let mut text = String::new();
-        if !silent.is_empty() {
-            text = format!(
-                "Nothing was heard from {} within {minutes} minutes. ",
-                names(&silent)
-            );
-        }
-        if !unfetched.is_empty() {
-            let names = names(&unfetched);
-            text += &format!("The result of {names} could not be fetched within {minutes} minutes. ");
-        }
-        text += "A late result is still taken; the task can be retried or cancelled.";
+        let text = format!(
+            "Nothing was heard from {} within {} minutes. A late result is still taken; the task can be cancelled.",
+            listed(&silent),
+            self.patience.limit.as_secs() / 60
+        );
         Some((TaskState::Unknown, text))
     }
 
@@ -135,9 +136,12 @@ fn size(value: &impl serde::Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX / 4, |text| text.len())
 }
 
-fn names(jobs: &[&Job]) -> String {
-    let names: Vec<&str> = jobs.iter().map(|job| job.agent_name.as_str()).collect();
-    listed(&names)
+/// The first https address in what an agent says; plain http and whatever else there is become no link.
+fn address(text: &str) -> Option<String> {
+    let around = |c: char| c.is_whitespace() || "<>()[]\"'`".contains(c);
+    let found = text.split(around).find(|word| word.starts_with("https://"))?;
+    let address = found.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    url::Url::parse(address).ok().map(String::from)
 }
 
 /// "A", "A and B", "A, B and C".

@@ -99,8 +99,14 @@ impl Database {
 
     /// Puts items into a table as they are, in DynamoDB's JSON and in one transaction of the engine; nothing is checked.
     pub(crate) fn import(&self, table: &str, items: Vec<serde_json::Value>) -> Result<(), String> {
-        let own = self.own.as_ref().ok_or("the database belongs to another process")?;
-        let items = items.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
+        let own = self
+            .own
+            .as_ref()
+            .ok_or("the database belongs to another process")?;
+        let items = items
+            .into_iter()
+            .map(serde_json::from_value)
+            .collect::<Result<_, _>>();
         let items = items.map_err(|fault| fault.to_string())?;
         let name = format!("{TABLE_PREFIX}{table}");
         let imported = own.engine.import_items(&name, items, ImportOptions::default());

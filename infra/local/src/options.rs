@@ -55,7 +55,9 @@ impl Default for Tempo {
                 lease: Duration::from_secs(8),
                 heartbeat: Duration::from_secs(2),
                 born_due: Duration::from_secs(3),
-                push_schedule: agent::PushSchedule::of([1, 2, 5, 10, 30, 60, 60].map(Duration::from_secs).to_vec()),
+                push_schedule: agent::PushSchedule::of(
+                    [1, 2, 5, 10, 30, 60, 60].map(Duration::from_secs).to_vec(),
+                ),
                 ..agent::Settings::default()
             },
             patience: host_agent::Patience::default(),

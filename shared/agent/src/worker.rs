@@ -113,6 +113,10 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
         holder,
         stop,
     };
+    // The sweeper's wakes know no trace.
+    if let Some(trace) = &stored.task.trace {
+        tracing::Span::current().record("trace_id", trace.trace_id());
+    }
     let begun = stored.task.rev;
     match (stored.attempts, stored.task.rev) {
         (1, 1) => measure::time(measure::STARTED, agent, now.since(stored.task.created_at)),

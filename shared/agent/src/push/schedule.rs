@@ -148,7 +148,17 @@ mod tests {
         };
         assert_eq!(read("7"), Ok(vec![7]));
         assert_eq!(read(" 1, 86400 "), Ok(vec![1, 86_400]));
-        for rubbish in ["", ",", "5,", "5;6", "soon", "-5", "1.5", "5 6", "18446744073709551616"] {
+        for rubbish in [
+            "",
+            ",",
+            "5,",
+            "5;6",
+            "soon",
+            "-5",
+            "1.5",
+            "5 6",
+            "18446744073709551616",
+        ] {
             assert_eq!(read(rubbish), Err(BadSchedule::NoNumbers), "{rubbish}");
         }
         for bound in ["0", "5,0", "86401", "18446744073709551615,1"] {

@@ -1,0 +1,154 @@
+//! A specialist that does nothing by itself: it acknowledges, and the test speaks for it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::{get, post};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use tests::Local;
+
+/// A specialist that the test speaks for.
+#[derive(Clone)]
+pub(crate) struct Scripted(Arc<Inner>);
+
+struct Inner {
+    http: reqwest::Client,
+    sent: Mutex<Vec<Sent>>,
+    /// What a look at a task is answered with; an error where there is nothing.
+    known: Mutex<Option<Value>>,
+}
+
+/// A message that the host sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    /// The text.
+    pub(crate) text: String,
+    /// The id that the specialist gave the task.
+    pub(crate) remote: String,
+    /// Where its news go, and the token for them.
+    pub(crate) hook: String,
+    token: String,
+    /// The header `traceparent` of the call.
+    pub(crate) traceparent: String,
+}
+
+impl Scripted {
+    /// Starts it and registers it for every tenant, under this type, which is also what its skill is called.
+    pub(crate) async fn start(local: &Local, kind: &str, example: &str) -> Self {
+        let agent = Self(Arc::new(Inner {
+            http: tests::user::http(),
+            sent: Mutex::default(),
+            known: Mutex::default(),
+        }));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let card = json!({
+            "name": kind, "description": format!("Everything about the {kind}"), "version": "1",
+            "supportedInterfaces": [{ "url": format!("{url}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
+            "capabilities": { "pushNotifications": true },
+            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "skills": [{ "id": kind, "name": kind, "description": example, "tags": [format!("type:{kind}")], "examples": [example] }],
+        });
+        let router = axum::Router::new()
+            .route(
+                "/.well-known/agent-card.json",
+                get(move || async move { Json(card) }),
+            )
+            .route("/", post(answer))
+            .with_state(agent.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
+        let http = &agent.0.http;
+        for request in [
+            http.put(format!("{registry}/types/{kind}"))
+                .json(&json!({ "scope": "global" })),
+            http.post(format!("{registry}/agents"))
+                .json(&json!({ "cardUrl": url })),
+        ] {
+            let request = request.bearer_auth(local.endpoint("/registry_token"));
+            let answer = request.send().await.expect("an answer");
+            assert!(answer.status().is_success(), "{answer:?}");
+        }
+        agent
+    }
+
+    /// The messages that it was sent so far.
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.0.sent.lock().expect("no panic under the lock").clone()
+    }
+
+    /// Waits until it was sent so many; gives the last.
+    pub(crate) async fn nth(&self, count: usize) -> Sent {
+        for _ in 0..600 {
+            if let Some(sent) = self.sent().get(count - 1) {
+                return sent.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("it was sent {} messages, not {count}", self.sent().len())
+    }
+
+    /// What a look at any task finds from now on.
+    pub(crate) fn knows(&self, task: Value) {
+        *self.0.known.lock().expect("no panic under the lock") = Some(task);
+    }
+
+    /// Tells the host's webhook of a task's state.
+    pub(crate) async fn reports(&self, of: &Sent, state: &str, text: Option<&str>, artifact: Option<&str>) {
+        let mut task = json!({ "id": of.remote, "contextId": "c", "status": { "state": state } });
+        if let Some(text) = text {
+            task["status"]["message"] = json!({ "messageId": format!("{}-{state}", of.remote), "role": "ROLE_AGENT",
+                "parts": [{ "text": text }] });
+        }
+        if let Some(text) = artifact {
+            task["artifacts"] = json!([{ "artifactId": "a", "parts": [{ "text": text }] }]);
+        }
+        let call = self.0.http.post(&of.hook).bearer_auth(&of.token);
+        let answer = call
+            .json(&json!({ "task": task }))
+            .send()
+            .await
+            .expect("an answer");
+        assert_eq!(answer.status(), 204, "{state}");
+    }
+}
+
+async fn answer(
+    State(agent): State<Scripted>,
+    headers: HeaderMap,
+    Json(call): Json<Value>,
+) -> Result<Json<Value>, StatusCode> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if call["method"] != "SendMessage" {
+        let known = agent.0.known.lock().expect("no panic under the lock").clone();
+        let known = known.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
+        return Ok(Json(
+            json!({ "jsonrpc": "2.0", "id": call["id"], "result": known }),
+        ));
+    }
+    let message = &call["params"]["message"];
+    let push = &call["params"]["configuration"]["taskPushNotificationConfig"];
+    let remote = match message["taskId"].as_str() {
+        Some(task) => task.to_owned(),
+        None => format!("remote-{}", text(&message["messageId"])),
+    };
+    let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
+    let sent = Sent {
+        text: text(&message["parts"][0]["text"]),
+        remote: remote.clone(),
+        hook: text(&push["url"]),
+        token: text(&push["token"]),
+        traceparent: traceparent.unwrap_or_default().to_owned(),
+    };
+    agent.0.sent.lock().expect("no panic under the lock").push(sent);
+    let status = json!({ "state": "TASK_STATE_SUBMITTED" });
+    let task = json!({ "id": remote, "contextId": message["contextId"], "status": status });
+    Ok(Json(
+        json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }),
+    ))
+}

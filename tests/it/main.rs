@@ -16,7 +16,6 @@ mod lifecycle;
 mod load;
 mod measured;
 mod oauth_clients;
-mod onboarding;
 mod rfc9700;
 mod rubbish;
 mod scripted;

@@ -29,7 +29,9 @@ impl Host {
         } else if let Some(status) = self.waiting_for(run.task(), now) {
             let (state, text) = status;
             let mut message = run.message(&text);
-            if state == TaskState::AuthRequired && let Some(address) = address(&text) {
+            if state == TaskState::AuthRequired
+                && let Some(address) = address(&text)
+            {
                 // The agent's own affair: it is shown as ours would be, and leads elsewhere.
                 message.metadata.insert(AUTH_URL.to_owned(), address.into());
             }
@@ -60,25 +62,29 @@ impl Host {
             let known = task.status.state == remote.state && shown.as_deref() == Some(text.as_str());
             return (!known).then_some((remote.state, text));
         }
-        let silent: Vec<&str> = task
-            .jobs
-            .iter()
-            .filter(|job| {
-                self.patience
-                    .deadline(task, job)
-                    .is_some_and(|deadline| deadline <= now)
-            })
-            .map(|job| job.agent_name.as_str())
-            .collect();
+        let late = |job: &&Job| {
+            let deadline = self.patience.deadline(task, job);
+            deadline.is_some_and(|deadline| deadline <= now)
+        };
+        let (unfetched, silent): (Vec<&Job>, Vec<&Job>) =
+            task.jobs.iter().filter(late).partition(|job| job.is_settled());
         let given_up = task.status.state == TaskState::Unknown;
-        if silent.is_empty() || given_up {
+        if (silent.is_empty() && unfetched.is_empty()) || given_up {
             return None;
         }
-        let text = format!(
-            "Nothing was heard from {} within {} minutes. A late result is still taken; the task can be cancelled.",
-            listed(&silent),
-            self.patience.limit.as_secs() / 60
-        );
+        let minutes = self.patience.limit.as_secs() / 60;
+        let mut text = String::new();
+        if !silent.is_empty() {
+            text = format!(
+                "Nothing was heard from {} within {minutes} minutes. ",
+                names(&silent)
+            );
+        }
+        if !unfetched.is_empty() {
+            let names = names(&unfetched);
+            text += &format!("The result of {names} could not be fetched within {minutes} minutes. ");
+        }
+        text += "A late result is still taken; the task can be retried or cancelled.";
         Some((TaskState::Unknown, text))
     }
 
@@ -134,6 +140,11 @@ fn artifacts(task: &Task) -> Vec<Artifact> {
 
 fn size(value: &impl serde::Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX / 4, |text| text.len())
+}
+
+fn names(jobs: &[&Job]) -> String {
+    let names: Vec<&str> = jobs.iter().map(|job| job.agent_name.as_str()).collect();
+    listed(&names)
 }
 
 /// The first https address in what an agent says; plain http and whatever else there is become no link.

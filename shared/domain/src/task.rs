@@ -196,6 +196,8 @@ pub struct Keeping {
     pub message_id: MessageId,
     /// In how many pieces its body lies beside its item; 0 where it lies in it.
     pub pieces: u32,
+    /// The revisions that its log was written in, one entry of it each. Of a long log only the first are known.
+    pub revisions: Vec<u64>,
 }
 
 /// An attempt that failed.
@@ -520,7 +522,11 @@ impl Revision {
 
     /// The task after all that was recorded.
     #[must_use]
-    pub fn into_task(self) -> Task {
+    pub fn into_task(mut self) -> Task {
+        let written = !self.events.is_empty();
+        if let Some(keeping) = self.task.kept.0.as_mut().filter(|_| written) {
+            keeping.revisions.push(self.task.rev);
+        }
         self.task
     }
 }

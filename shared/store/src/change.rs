@@ -14,6 +14,11 @@ pub(crate) fn number(value: impl Into<i128>) -> AttributeValue {
     AttributeValue::N(value.into().to_string())
 }
 
+/// A list of numbers.
+pub(crate) fn numbers(values: &[u64]) -> AttributeValue {
+    AttributeValue::L(values.iter().map(|value| number(*value)).collect())
+}
+
 /// The aliases of the `#names` in an expression: `#name` always stands for `name`.
 pub(crate) fn names(expression: &str) -> HashMap<String, String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';

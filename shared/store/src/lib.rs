@@ -31,6 +31,7 @@ mod error;
 mod grants;
 mod identity;
 mod orders;
+mod packed;
 mod page;
 mod record;
 pub mod schema;

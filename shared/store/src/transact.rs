@@ -183,8 +183,11 @@ impl Writes {
 
 fn size_of<'v>(values: impl Iterator<Item = &'v AttributeValue>) -> usize {
     values
-        .filter_map(|value| value.as_s().ok())
-        .map(String::len)
+        .map(|value| match value {
+            AttributeValue::S(text) => text.len(),
+            AttributeValue::B(bytes) => bytes.as_ref().len(),
+            _ => 0,
+        })
         .sum()
 }
 

@@ -2,17 +2,18 @@
 
 use domain::{Entropy as _, EventKind, Keeping, PushConfigId, Revision, SystemEntropy};
 
-use super::create::EventItem;
+use super::create::LogItem;
 use super::item::{TaskItem, due_change, expiry, push_list, sorted_at, status_partition};
 use super::pieces::{Cut, MOST, MOST_FOR_STATUS};
 use super::push::news_change;
-use super::retention::Ends;
+use super::retention::{Ends, is_short};
 use super::{Committed, Due, LeaseAfter, TaskKey, Tasks};
 use crate::StoreError;
-use crate::change::{Change, number, text};
+use crate::change::{Change, number, numbers, text};
 use crate::codec::{Item, decode, inconsistent};
 use crate::dynamo::ROUNDS;
 use crate::error::unavailable;
+use crate::packed::packed;
 use crate::transact::{Transacted, Writes};
 
 /// What a commit takes for granted of a task beside its revision. It is part of the condition: where it is no longer
@@ -72,21 +73,20 @@ impl Tasks<'_> {
             },
             // It was never read.
             None => match self.store.item(table, &commit.key.task()).await? {
-                Some(item) => Known::of(&decode(table, item)?, table)?,
+                Some(item) => {
+                    let item: TaskItem = decode(table, item)?;
+                    if item.rev != revision.seen() {
+                        return Ok(Committed::Conflict);
+                    }
+                    Known::of(&item, table)?
+                }
                 None => return Ok(Committed::Conflict),
             },
         };
         for _ in 0..ROUNDS {
             let ends = task.status.state.is_terminal().then(|| {
                 let at = expiry(task.status.at.after(known.keeping.retention));
-                Ends::of(
-                    &commit.key,
-                    task,
-                    &known.keeping,
-                    revision.seen(),
-                    at,
-                    commit.body.len(),
-                )
+                Ends::of(&commit.key, task, &known.keeping, at, commit.body.len())
             });
             let writes = commit.writes(table, &known, ends.as_ref())?;
             let refused = match self.store.transact(writes).await? {
@@ -142,11 +142,9 @@ impl Commit<'_> {
         let expires_at = ends.map(|ends| ends.at);
 
         let mut writes = Writes::default();
-        let change = due_change(self.change(known, &cut, expires_at), key, self.due);
+        let change = due_change(self.change(known, &cut, ends), key, self.due);
         writes.update(table, &key.task(), change)?;
-        for event in events {
-            EventItem::write(&mut writes, table, key, event, expires_at)?;
-        }
+        LogItem::write(&mut writes, table, key, events, expires_at)?;
         let news = |kind: &EventKind| is_status(kind) || matches!(kind, EventKind::Artifact { .. });
         if let Some(event) = events.iter().rev().find(|event| news(&event.kind)) {
             for config in &known.push {
@@ -162,20 +160,19 @@ impl Commit<'_> {
     }
 
     /// The change of the task's own item.
-    fn change(&self, known: &Known, cut: &Cut, expires_at: Option<i64>) -> Change {
+    fn change(&self, known: &Known, cut: &Cut, ends: Option<&Ends>) -> Change {
         let task = self.revision.task();
         let state = task.status.state;
         let change = Change::new()
             .set("rev", number(task.rev))
             .set("state", text(state.as_str()))
-            .set("body", text(&cut.inline))
+            .set("body", packed(&cut.inline))
             .set("pieces", number(cut.pieces()))
             .set("owner_sk", text(sorted_at(task.status.at, task.id)))
             .set(
                 "status_pk",
                 text(status_partition(&task.tenant, &task.agent, state)),
             )
-            .set("status_sk", text(sorted_at(task.status.at, task.id)))
             .when("#rev = :seen")
             .value("seen", number(self.revision.seen()))
             .when("#push = :known_push")
@@ -186,8 +183,23 @@ impl Commit<'_> {
             Some(write) => change.set("written_by", text(write)),
             None => change,
         };
-        let change = match expires_at {
-            Some(at) => change.set("expires_at", number(at)),
+        let revisions = &known.keeping.revisions;
+        let change = if is_short(revisions) {
+            change
+                .set_to("revisions", "list_append(#revisions, :this_revision)")
+                .value("this_revision", numbers(&[task.rev]))
+        } else {
+            change
+        };
+        let change = match ends {
+            // All entries of the log get their end with it, so that all of them must be known.
+            Some(ends) if ends.is_small() => change
+                .when("#revisions = :known_revisions")
+                .value("known_revisions", numbers(revisions)),
+            _ => change,
+        };
+        let change = match ends {
+            Some(ends) => change.set("expires_at", number(ends.at)),
             None => change,
         };
         match self.lease {

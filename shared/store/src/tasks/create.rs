@@ -4,13 +4,14 @@ use domain::{Event, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::item::{TaskItem, message_key};
-use super::pieces::{Cut, MOST, cut, write_event_pieces};
+use super::pieces::{Cut, MOST, cut, write_entry_pieces};
 use super::push::PushItem;
 use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number};
 use crate::codec::{DOCUMENT_LIMIT, Key, decode, encode, inconsistent};
 use crate::error::unavailable;
+use crate::packed::Packed;
 use crate::transact::{Transacted, Writes};
 
 /// Which task a message made.
@@ -25,13 +26,13 @@ struct MessageItem {
     expires_at: Option<i64>,
 }
 
-/// One entry of a task's log.
+/// One entry of a task's log: what one revision recorded.
 #[derive(Serialize, Deserialize)]
-pub(super) struct EventItem {
+pub(super) struct LogItem {
     pub(super) pk: String,
     pub(super) sk: String,
-    /// The event as JSON; empty where it lies in pieces behind it.
-    pub(super) body: String,
+    /// The events as a JSON list, oldest first; empty where it lies in pieces behind this item.
+    pub(super) body: Packed,
     /// In how many pieces it lies behind this item.
     #[serde(default, skip_serializing_if = "is_none")]
     pub(super) pieces: u32,
@@ -44,16 +45,20 @@ fn is_none(pieces: &u32) -> bool {
     *pieces == 0
 }
 
-impl EventItem {
+impl LogItem {
+    /// Writes the events of one revision; nothing where there are none.
     pub(super) fn write(
         writes: &mut Writes,
         table: &str,
         key: &TaskKey,
-        event: &Event,
+        events: &[Event],
         expires_at: Option<i64>,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = key.event(event.seq);
-        let body = serde_json::to_string(event).map_err(unavailable("encode"))?;
+        let Some(last) = events.last().map(|event| event.seq) else {
+            return Ok(());
+        };
+        let (pk, sk) = key.entry(last);
+        let body = serde_json::to_string(events).map_err(unavailable("encode"))?;
         let (body, beside) = if body.len() > DOCUMENT_LIMIT {
             (String::new(), cut(&body))
         } else {
@@ -62,12 +67,12 @@ impl EventItem {
         let item = Self {
             pk,
             sk,
-            body,
+            body: Packed(body),
             pieces: u32::try_from(beside.len()).unwrap_or(u32::MAX),
             expires_at,
         };
         writes.put(table, encode(&item)?, Change::new())?;
-        write_event_pieces(writes, table, key, event.seq, &beside, expires_at)
+        write_entry_pieces(writes, table, key, last, &beside, expires_at)
     }
 }
 
@@ -99,7 +104,7 @@ impl Tasks<'_> {
         let item = TaskItem::new(new, &cut);
         writes.put(table, encode(&item)?, absent())?;
         cut.write(&mut writes, table, &key, 0, None)?;
-        EventItem::write(&mut writes, table, &key, &task.first_event(), None)?;
+        LogItem::write(&mut writes, table, &key, &[task.first_event()], None)?;
         if let Some(push) = new.push {
             // The first event is the answer its client got.
             let item = PushItem::new(&key, push, 1, 1, task.created_at)?;

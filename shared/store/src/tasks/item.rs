@@ -12,6 +12,7 @@ use super::{Lease, NewRecord, StoredTask, TaskKey};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode, inconsistent, parse};
+use crate::packed::Packed;
 
 /// Over how many partitions the index of due things is spread.
 pub const DUE_SHARDS: u32 = 8;
@@ -29,9 +30,10 @@ impl TaskKey {
         (self.partition(), TASK.to_owned())
     }
 
-    /// Numbers of events have twenty digits, so that their text sorts as they do.
-    pub(crate) fn event(&self, seq: u64) -> Key {
-        (self.partition(), format!("EVENT#{seq:020}"))
+    /// An entry of the log, by the number of its last event. Numbers have twenty digits, so that their text sorts as
+    /// they do.
+    pub(crate) fn entry(&self, last: u64) -> Key {
+        (self.partition(), format!("EVENT#{last:020}"))
     }
 
     /// A piece of the task's body, counted from 1.
@@ -39,9 +41,9 @@ impl TaskKey {
         (self.partition(), format!("{TASK}#PIECE#{number:03}"))
     }
 
-    /// A piece of an event, counted from 1; sorted right behind its event.
-    pub(super) fn event_piece(&self, seq: u64, number: u32) -> Key {
-        let (pk, sk) = self.event(seq);
+    /// A piece of an entry, counted from 1; sorted right behind it.
+    pub(super) fn entry_piece(&self, last: u64, number: u32) -> Key {
+        let (pk, sk) = self.entry(last);
         (pk, format!("{sk}#{number:03}"))
     }
 
@@ -131,7 +133,7 @@ pub(super) struct TaskItem {
     pub(super) rev: u64,
     pub(super) state: TaskState,
     /// The task as JSON; empty where it lies in pieces.
-    pub(super) body: String,
+    pub(super) body: Packed,
     /// In how many pieces the body lies beside this item.
     pub(super) pieces: u32,
     /// The write that the pieces are of.
@@ -144,6 +146,8 @@ pub(super) struct TaskItem {
     pub(super) message_id: MessageId,
     /// How many seconds it is kept once it is finished.
     pub(super) retention: u64,
+    /// The revisions that its log was written in; of a long log the first.
+    pub(super) revisions: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lease_holder: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,12 +179,13 @@ impl TaskItem {
             sk,
             rev: task.rev,
             state: task.status.state,
-            body: cut.inline.clone(),
+            body: Packed(cut.inline.clone()),
             pieces: cut.pieces(),
             written_by: cut.written_by.clone(),
             push: push_list(&task.push_configs),
             message_id: new.message_id.clone(),
             retention: new.retention.as_secs(),
+            revisions: vec![task.rev],
             lease_holder: None,
             lease_until: None,
             due_shard: Some(key.shard()),
@@ -192,7 +197,8 @@ impl TaskItem {
             owner_pk: owner_partition(tenant, agent, owner),
             owner_sk: sorted_at(task.status.at, task.id),
             status_pk: status_partition(tenant, agent, task.status.state),
-            status_sk: sorted_at(task.status.at, task.id),
+            // By when it was made, so that news of a task that stays in its state moves nothing.
+            status_sk: sorted_at(task.created_at, task.id),
         }
     }
 
@@ -206,6 +212,7 @@ impl TaskItem {
             retention: Duration::from_secs(self.retention),
             message_id: self.message_id.clone(),
             pieces: self.pieces,
+            revisions: self.revisions.clone(),
         }
     }
 

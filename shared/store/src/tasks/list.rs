@@ -2,7 +2,7 @@
 
 use domain::{AgentName, ContextId, Event, Owner, Task, TaskState, Tenant, Timestamp};
 
-use super::create::EventItem;
+use super::create::LogItem;
 use super::item::{context_partition, due_shard, owner_partition, status_partition};
 use super::{Pointer, PointsAt, TaskKey, Tasks};
 use crate::change::text;
@@ -21,55 +21,56 @@ impl Tasks<'_> {
     /// # Errors
     /// What the database says.
     pub async fn events(&self, key: &TaskKey, after: u64, limit: u32) -> Result<Vec<Event>, StoreError> {
-        let (pk, first) = key.event(after.saturating_add(1));
-        let (_, last) = key.event(u64::MAX);
+        let limit = limit.clamp(1, 1000);
+        let (pk, first) = key.entry(after.saturating_add(1));
+        let (_, last) = key.entry(u64::MAX);
         let mut query = Query {
             table: self.table(),
             condition: "#pk = :pk AND #sk BETWEEN :first AND :last",
             values: vec![(":pk", text(pk)), (":first", text(first)), (":last", text(last))],
-            limit: Some(limit.clamp(1, 1000)),
+            limit: Some(limit),
             ..Query::default()
         };
         let mut items = Vec::new();
         loop {
             let (more, next) = self.store.query(query.clone()).await?;
             for item in more {
-                items.push(decode::<EventItem>(self.table(), item)?);
+                items.push(decode::<LogItem>(self.table(), item)?);
             }
-            let events = self.contiguous(&items, after)?;
+            let mut events = self.contiguous(&items, after)?;
+            events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             query.start = next;
-            // A large event may take more than a page.
+            // A large entry may take more than a page.
             if !events.is_empty() || query.start.is_none() {
                 return Ok(events);
             }
         }
     }
 
-    /// The events of these items as far as they follow each other: a reader may meet a writer halfway.
-    fn contiguous(&self, items: &[EventItem], after: u64) -> Result<Vec<Event>, StoreError> {
+    /// The events after `after` of these items as far as they follow each other: a reader may meet a writer halfway.
+    fn contiguous(&self, items: &[LogItem], after: u64) -> Result<Vec<Event>, StoreError> {
         let mut events: Vec<Event> = Vec::new();
         let mut items = items.iter();
         while let Some(item) = items.next() {
             let beside = usize::try_from(item.pieces).unwrap_or(usize::MAX);
-            let pieces: Vec<&str> = items
-                .by_ref()
-                .take(beside)
-                .map(|piece| piece.body.as_str())
-                .collect();
+            let pieces: Vec<&str> = items.by_ref().take(beside).map(|piece| &*piece.body).collect();
             if pieces.len() < beside {
                 break;
             }
             let place = (item.pk.clone(), item.sk.clone());
-            let event: Event = if beside == 0 {
+            let entry: Vec<Event> = if beside == 0 {
                 parse(self.table(), &place, &item.body)?
             } else {
                 parse(self.table(), &place, &pieces.concat())?
             };
-            let before = events.last().map_or(after, |event| event.seq);
-            if event.seq != before.saturating_add(1) {
-                break;
+            // The first entry may begin with events that are known.
+            for event in entry.into_iter().filter(|event| event.seq > after) {
+                let before = events.last().map_or(after, |event| event.seq);
+                if event.seq != before.saturating_add(1) {
+                    return Ok(events);
+                }
+                events.push(event);
             }
-            events.push(event);
         }
         Ok(events)
     }
@@ -112,7 +113,7 @@ impl Tasks<'_> {
             .await
     }
 
-    /// An agent's tasks in one state, newest status first.
+    /// An agent's tasks in one state, newest first.
     ///
     /// # Errors
     /// [`StoreError::BadCursor`] for a cursor of another listing; otherwise what the database says.

@@ -9,6 +9,7 @@ use crate::StoreError;
 use crate::change::{Change, text};
 use crate::codec::{DOCUMENT_LIMIT, Item, decode, encode, fits, text_of};
 use crate::dynamo::{Query, ROUNDS, pause};
+use crate::packed::Packed;
 use crate::transact::Writes;
 
 /// Longest body, in bytes, that lies in the task's own item. DynamoDB charges every lease and heartbeat for the whole
@@ -21,12 +22,12 @@ pub(crate) const MOST: usize = 3_000_000;
 /// Longest body that a mere change of status may bring a task to: a task that is full can still be ended.
 pub(crate) const MOST_FOR_STATUS: usize = 3_300_000;
 
-/// A piece of a task's body or of an event.
+/// A piece of a task's body or of an entry of its log.
 #[derive(Serialize, Deserialize)]
 struct PieceItem {
     pk: String,
     sk: String,
-    body: String,
+    body: Packed,
     /// The write it is of, for pieces that are written anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     written_by: Option<String>,
@@ -82,7 +83,7 @@ impl Cut {
             let item = PieceItem {
                 pk,
                 sk,
-                body: body.clone(),
+                body: Packed(body.clone()),
                 written_by: self.written_by.clone(),
                 expires_at,
             };
@@ -107,21 +108,21 @@ pub(super) fn cut(body: &str) -> Vec<String> {
     pieces
 }
 
-/// The pieces of an event, which are written once.
-pub(super) fn write_event_pieces(
+/// The pieces of an entry of the log, which are written once.
+pub(super) fn write_entry_pieces(
     writes: &mut Writes,
     table: &str,
     key: &TaskKey,
-    seq: u64,
+    last: u64,
     pieces: &[String],
     expires_at: Option<i64>,
 ) -> Result<(), StoreError> {
     for (number, body) in (1..).zip(pieces) {
-        let (pk, sk) = key.event_piece(seq, number);
+        let (pk, sk) = key.entry_piece(last, number);
         let item = PieceItem {
             pk,
             sk,
-            body: body.clone(),
+            body: Packed(body.clone()),
             written_by: None,
             expires_at,
         };

@@ -10,8 +10,8 @@ use crate::codec::{Key, key_of};
 use crate::dynamo::Query;
 use crate::transact::Writes;
 
-/// Most events of before that get their end in the transaction that finishes the task.
-const EVENTS_AT_ONCE: u64 = 40;
+/// Most entries of the log that get their end in the transaction that finishes the task.
+const ENTRIES_AT_ONCE: usize = 40;
 
 /// Longest body, in bytes, of a task that ends in one transaction: the events of a larger one may be too large for it.
 const SMALL: usize = 64 * 1024;
@@ -20,27 +20,20 @@ const SMALL: usize = 64 * 1024;
 pub(super) struct Ends {
     key: TaskKey,
     message: Key,
-    /// Events up to this number are there already.
-    events: u64,
+    /// The revisions whose entries of the log are there already.
+    revisions: Vec<u64>,
     small: bool,
     /// Unix seconds.
     pub(super) at: i64,
 }
 
 impl Ends {
-    pub(super) fn of(
-        key: &TaskKey,
-        task: &Task,
-        keeping: &Keeping,
-        events: u64,
-        at: i64,
-        size: usize,
-    ) -> Self {
+    pub(super) fn of(key: &TaskKey, task: &Task, keeping: &Keeping, at: i64, size: usize) -> Self {
         Self {
             key: key.clone(),
             message: message_key(&task.tenant, &task.agent, &task.owner, &keeping.message_id),
-            events,
-            small: events <= EVENTS_AT_ONCE && size <= SMALL && keeping.pieces == 0,
+            revisions: keeping.revisions.clone(),
+            small: is_short(&keeping.revisions) && size <= SMALL && keeping.pieces == 0,
             at,
         }
     }
@@ -52,8 +45,8 @@ impl Ends {
 
     pub(super) fn write(&self, writes: &mut Writes, table: &str) -> Result<(), StoreError> {
         writes.update(table, &self.message, self.change())?;
-        for seq in 1..=self.events {
-            writes.update(table, &self.key.event(seq), self.change())?;
+        for revision in &self.revisions {
+            writes.update(table, &self.key.entry(*revision), self.change())?;
         }
         Ok(())
     }
@@ -63,6 +56,11 @@ impl Ends {
             .set("expires_at", number(self.at))
             .when("attribute_exists(#pk)")
     }
+}
+
+/// True where every entry of the log is in the list of its revisions.
+pub(super) fn is_short(revisions: &[u64]) -> bool {
+    revisions.len() < ENTRIES_AT_ONCE
 }
 
 impl Tasks<'_> {

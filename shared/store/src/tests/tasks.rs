@@ -326,15 +326,39 @@ async fn what_is_too_large_is_refused_and_nothing_of_it_is_written() {
     assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
     let found = tasks.find(&TaskKey::from(&small), now()).await.unwrap().unwrap();
     assert_eq!(found.task, small);
+}
 
-    let mut revision = Revision::of(small);
-    for _ in 0..100 {
+#[tokio::test]
+async fn however_many_events_one_write_has_they_are_one_entry_of_the_log() {
+    let (store, _database) = testing::start().await;
+    let tasks = store.tasks();
+    let task = task();
+    let key = created(&store, &task).await;
+    let mut revision = Revision::of(read(&store, &task).await);
+    for _ in 0..200 {
         revision
             .record(EventKind::status(TaskState::Working, None), now())
             .unwrap();
     }
-    let refused = tasks.commit(&revision, Due::Keep, LeaseAfter::Keep).await;
-    assert!(matches!(refused, Err(StoreError::TooLarge { size: 101, .. })));
+    let committed = tasks.commit(&revision, Due::Keep, LeaseAfter::Keep).await;
+    assert_eq!(committed.unwrap(), Committed::Yes);
+    step(&store, revision.into_task(), TaskState::Completed, now()).await;
+    // Read from anywhere, in pages of any size, there is no gap and nothing twice.
+    for (after, limit) in [(0, 1), (0, 7), (1, 200), (57, 50), (200, 100), (202, 100)] {
+        let mut seen = after;
+        loop {
+            let page = tasks.events(&key, seen, limit).await.unwrap();
+            assert!(page.len() <= usize::try_from(limit).unwrap());
+            let numbers: Vec<u64> = page.iter().map(|event| event.seq).collect();
+            let wanted: Vec<u64> = (seen + 1..).take(page.len()).collect();
+            assert_eq!(numbers, wanted);
+            match numbers.last() {
+                Some(last) => seen = *last,
+                None => break,
+            }
+        }
+        assert_eq!(seen, 202);
+    }
 }
 
 #[tokio::test]
@@ -432,7 +456,7 @@ proptest! {
         for (key, config, _, _) in [one, two] {
             prop_assert_eq!(TaskKey::of(&key.task()), Some((key.clone(), None)));
             prop_assert_eq!(TaskKey::of(&key.push(&config)), Some((key.clone(), Some(config))));
-            prop_assert_eq!(TaskKey::of(&key.event(7)), None);
+            prop_assert_eq!(TaskKey::of(&key.entry(7)), None);
         }
     }
 }

@@ -1,91 +1,35 @@
-//! What must be true in the end, read from the tables and from what the customers heard.
+//! What must be true in the end: rules over what the tables hold and what the customers heard. Pure, so that the tests
+//! beside them can show each rule a history that breaks it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+#[cfg(test)]
+mod tests;
 
-use domain::{AgentName, Event, Owner, SystemClock, Task, TaskState, Tenant, Timestamp};
-use domain::{Clock, JobState};
-use futures_util::StreamExt;
-use serde_json::Value;
-use store::{DUE_SHARDS, Pointer, Store, TaskKey, TaskQuery};
+use std::collections::BTreeMap;
+use std::fmt::Write;
 
-use crate::customer::{Asked, Heard};
+use domain::{Event, EventKind, JobState, MessageId, Task, TaskState, WorkNote};
+use store::DeliveryState;
 
-/// How many tasks are read at once.
-const AT_ONCE: usize = 16;
+use crate::customer::{Asked, Complaint, Heard, Notice, state_of};
+use crate::read::{Logged, Tables};
 
-/// Waits until every task is over; gives how many are.
-pub(crate) async fn until_over(store: &Store, asked: &[Asked], deadline: Instant) -> usize {
-    let mut open: Vec<&Asked> = asked.iter().collect();
-    loop {
-        let looked: Vec<(bool, &Asked)> = futures_util::stream::iter(open)
-            .map(|one| async move { (is_over(store, &one.key).await, one) })
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
-        open = looked
-            .into_iter()
-            .filter(|(over, _)| !over)
-            .map(|(_, one)| one)
-            .collect();
-        if open.is_empty() || Instant::now() > deadline {
-            for one in open.iter().take(5) {
-                println!("not over: task {} {:?}", one.number, task(store, &one.key).await);
-            }
-            return asked.len() - open.len();
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-}
-
-async fn is_over(store: &Store, key: &TaskKey) -> bool {
-    let task = task(store, key).await;
-    task.is_some_and(|task| task.status.state.is_terminal())
-}
-
-async fn task(store: &Store, key: &TaskKey) -> Option<Task> {
-    let mut tries = 0;
-    loop {
-        match store.tasks().find(key, SystemClock.now()).await {
-            Ok(found) => return found.map(|stored| stored.task),
-            // On a loaded machine the database may take longer than its client waits.
-            Err(_) if tries < 5 => tries += 1,
-            Err(fault) => panic!("the database does not answer: {fault}"),
-        }
-    }
-}
-
-/// Waits until no pointer to something due is left; gives what is left when the patience ends.
-pub(crate) async fn until_nothing_is_due(store: &Store, patience: Duration) -> Vec<Pointer> {
-    let deadline = Instant::now() + patience;
-    let someday = Timestamp::from_millis(i64::from(i32::MAX) * 1_000);
-    loop {
-        let mut left = Vec::new();
-        for shard in 0..DUE_SHARDS {
-            let page = store.tasks().due(shard, someday, 100, None).await;
-            left.extend(page.expect("the database answers").items);
-        }
-        if left.is_empty() || Instant::now() > deadline {
-            return left;
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-}
-
-/// What is wrong, by kind.
+/// What is wrong, by kind, and how much was looked at.
 #[derive(Default)]
 pub(crate) struct Faults {
     tasks: usize,
     completed: usize,
     canceled: usize,
     events: usize,
+    stumbles: usize,
     notifications: usize,
-    remote_tasks: u64,
+    repeated: usize,
+    specialists: usize,
+    deliveries: usize,
     wrong: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Faults {
-    fn note(&mut self, what: &'static str, which: String) {
+    pub(crate) fn note(&mut self, what: &'static str, which: String) {
         self.wrong.entry(what).or_default().push(which);
     }
 
@@ -95,141 +39,198 @@ impl Faults {
 
     pub(crate) fn summary(&self) -> String {
         let mut lines = format!(
-            "{} tasks: {} completed, {} canceled; {} events, {} tasks of specialists, {} notifications heard",
-            self.tasks, self.completed, self.canceled, self.events, self.remote_tasks, self.notifications
+            "{} tasks: {} completed, {} canceled; {} events, {} failed attempts repeated\n\
+             {} tasks of specialists; {} deliveries; {} notifications heard, {} of them repeats",
+            self.tasks,
+            self.completed,
+            self.canceled,
+            self.events,
+            self.stumbles,
+            self.specialists,
+            self.deliveries,
+            self.notifications,
+            self.repeated,
         );
         for (what, which) in &self.wrong {
-            let some: Vec<&str> = which.iter().take(3).map(String::as_str).collect();
-            lines.push_str(&format!("\nWRONG, {what}: {} such as {some:?}", which.len()));
+            let _ = write!(lines, "\nWRONG, {what}: {}", which.len());
+            for one in which.iter().take(3) {
+                let _ = write!(lines, "\n    {one}");
+            }
         }
         lines
     }
 }
 
-/// Reads every task, its log, its specialist's task, and what the customers heard.
-pub(crate) async fn everything(store: &Store, asked: &[Asked], heard: &Heard) -> Faults {
+/// Applies every rule.
+pub(crate) fn judge(tables: &Tables, heard: &Heard, complaints: &[Complaint]) -> Faults {
     let mut faults = Faults {
-        tasks: asked.len(),
+        tasks: tables.asked.len(),
+        specialists: tables.specialists.len(),
+        deliveries: tables.deliveries.len(),
         ..Faults::default()
     };
-    let mut remote: BTreeMap<(Tenant, Owner), BTreeSet<String>> = BTreeMap::new();
-    let read: Vec<(&Asked, Option<Task>, Vec<Event>)> = futures_util::stream::iter(asked)
-        .map(|one| async move { (one, task(store, &one.key).await, events(store, &one.key).await) })
-        .buffer_unordered(AT_ONCE)
-        .collect()
-        .await;
-    for (one, found, events) in read {
-        let name = format!("task {}", one.number);
-        let Some(task) = found else {
-            faults.note("tasks that are not there", name);
+    for (what, which) in complaints {
+        faults.note(what, which.clone());
+    }
+    for (one, found) in &tables.asked {
+        let Some(found) = found else {
+            faults.note("tasks that are not there", format!("task {}", one.number));
             continue;
         };
-        faults.events += events.len();
-        if let Err(fault) = legal(&task, &events) {
-            faults.note("logs that are not legal", format!("{name}: {fault}"));
-        }
-        match task.status.state {
-            TaskState::Completed => faults.completed += 1,
-            TaskState::Canceled if one.called_off => faults.canceled += 1,
-            state => faults.note("ends that nobody asked for", format!("{name}: {state:?}")),
-        }
-        if task.status.state == TaskState::Completed {
-            let result = serde_json::to_string(&task.artifacts).expect("a task is JSON");
-            if task.artifacts.len() != 1 || !result.contains(one.city) {
-                let log = serde_json::to_string(&events).expect("events are JSON");
-                faults.note(
-                    "results that are not exactly one",
-                    format!("{name}: {result} after {log}"),
-                );
-            }
-        }
-        for job in &task.jobs {
-            match (&job.state, job.remote_task_id()) {
-                (_, Some(id)) => {
-                    let owner = (task.tenant.clone(), task.owner.clone());
-                    if !remote.entry(owner).or_default().insert(id.to_string()) {
-                        faults.note("specialists' tasks with two owners", format!("{name}: {id}"));
-                    }
-                }
-                // Called off before it left.
-                (JobState::Prepared | JobState::Settled { .. }, None) if one.called_off => {}
-                (state, None) => faults.note("jobs without a task", format!("{name}: {state:?}")),
-            }
-        }
+        host_task(&mut faults, one, found);
         let told = heard.get(&one.number).map(Vec::as_slice).unwrap_or_default();
-        faults.notifications += told.len();
-        let last = wire(task.status.state);
-        if !told.iter().any(|body| state_of(body) == Some(last)) {
-            faults.note(
-                "ends that the customer did not hear of",
-                format!("{name}: {last}"),
+        notifications(&mut faults, one, found, told);
+    }
+    specialists(&mut faults, tables);
+    for delivery in &tables.deliveries {
+        if delivery.state != DeliveryState::Idle {
+            let which = format!(
+                "{}/{} {:?}",
+                delivery.key.agent, delivery.key.id, delivery.last_error
             );
+            faults.note("deliveries that are still owed or parked", which);
         }
     }
-    specialists(store, &remote, &mut faults).await;
     faults
 }
 
-/// Each specialist's task belongs to exactly one job, is over, and its log is legal; there is none besides, but for
-/// those whose acknowledgement a cancelled task had no more use for.
-async fn specialists(
-    store: &Store,
-    linked: &BTreeMap<(Tenant, Owner), BTreeSet<String>>,
-    faults: &mut Faults,
-) {
-    let weather = AgentName::parse("weather").expect("a name");
-    for ((tenant, owner), ids) in linked {
-        let mut cursor = None;
-        let mut seen = BTreeSet::new();
-        loop {
-            let query = TaskQuery {
-                tenant,
-                agent: &weather,
-                owner,
-                context: None,
-                state: None,
-                changed_since: None,
-                limit: 100,
-                cursor: cursor.as_deref(),
-                now: SystemClock.now(),
-            };
-            let page = store.tasks().query(query).await.expect("the database answers");
-            for task in page.tasks {
-                faults.remote_tasks += 1;
-                let id = task.id.to_string();
-                if !task.status.state.is_terminal() {
-                    faults.note("specialists' tasks that are not over", id.clone());
-                }
-                if !ids.contains(&id) && task.status.state != TaskState::Canceled {
-                    faults.note("specialists' tasks of nobody", id.clone());
-                }
-                let events = events(store, &TaskKey::from(&task)).await;
-                if let Err(fault) = legal(&task, &events) {
-                    faults.note("logs that are not legal", format!("weather {id}: {fault}"));
-                }
-                seen.insert(id);
-            }
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
+/// Every task is over as it should be, with one result, and its log is legal.
+fn host_task(faults: &mut Faults, one: &Asked, Logged { task, events }: &Logged) {
+    let name = format!("task {}", one.number);
+    faults.events += events.len();
+    faults.stumbles += events.iter().filter(|event| is_stumble(event)).count();
+    if let Err(fault) = legal(task, events) {
+        faults.note("logs that are not legal", format!("{name}: {fault}"));
+    }
+    match task.status.state {
+        TaskState::Completed => faults.completed += 1,
+        TaskState::Canceled if one.called_off => faults.canceled += 1,
+        state if state.is_terminal() => {
+            let said = task.status.message.as_ref().map(domain::Message::text);
+            faults.note(
+                "ends that nobody asked for",
+                format!("{name}: {state:?}: {said:?}"),
+            );
         }
-        for id in ids.difference(&seen) {
-            faults.note("specialists' tasks that are not there", id.clone());
+        state => faults.note("tasks that are not over", format!("{name}: {state:?}")),
+    }
+    if task.status.state == TaskState::Completed {
+        let brought = events.iter().filter(|event| is_artifact(event)).count();
+        let result = task.artifacts.first().map(domain::Artifact::text);
+        let right = result.is_some_and(|text| text.contains(one.city));
+        if task.artifacts.len() != 1 || brought != 1 || !right {
+            let what = format!("{name}: {:?}, brought {brought} times", task.artifacts);
+            faults.note("results that are not exactly one", what);
         }
     }
 }
 
-async fn events(store: &Store, key: &TaskKey) -> Vec<Event> {
-    let mut events: Vec<Event> = Vec::new();
-    loop {
-        let after = events.last().map_or(0, |event| event.seq);
-        let more = store.tasks().events(key, after, 500).await;
-        let more = more.expect("the database answers");
-        if more.is_empty() {
-            return events;
+/// Each message of a host was done exactly once: it has one task at its specialist, which is over, and which its job
+/// knows; a job without one was called off before its message left.
+fn specialists(faults: &mut Faults, tables: &Tables) {
+    let mut by_message: BTreeMap<&MessageId, Vec<&Logged>> = BTreeMap::new();
+    for found in &tables.specialists {
+        let (task, id) = (&found.task, found.task.id);
+        if !task.status.state.is_terminal() {
+            let what = format!("weather {id}: {:?}", task.status.state);
+            faults.note("specialists' tasks that are not over", what);
         }
-        events.extend(more);
+        if let Err(fault) = legal(task, &found.events) {
+            faults.note("logs that are not legal", format!("weather {id}: {fault}"));
+        }
+        match task.history.first() {
+            Some(message) => by_message.entry(&message.message_id).or_default().push(found),
+            None => faults.note("specialists' tasks of nobody", id.to_string()),
+        }
+    }
+    for (one, found) in &tables.asked {
+        let Some(Logged { task, .. }) = found else {
+            continue;
+        };
+        for job in &task.jobs {
+            let name = format!("task {}, job {}", one.number, job.number);
+            let theirs = by_message.remove(&job.message_id).unwrap_or_default();
+            if theirs.len() > 1 {
+                faults.note("messages that were done twice", name.clone());
+            }
+            let only = theirs.first().map(|found| &found.task);
+            match (job.remote_task_id(), only) {
+                (Some(id), Some(task)) if task.id.to_string() == id.as_str() => {
+                    let settled = job.remote().map(|remote| remote.state);
+                    let same = settled == Some(task.status.state);
+                    if matches!(job.state, JobState::Settled { .. }) && !same {
+                        let what = format!("{name}: {settled:?} and {:?}", task.status.state);
+                        faults.note("ends that a job has otherwise than its specialist", what);
+                    }
+                }
+                (Some(id), _) => faults.note("jobs of a task that is not there", format!("{name}: {id}")),
+                // Called off before its message left, or before its acknowledgement came.
+                (None, _) if one.called_off => {}
+                (None, _) => faults.note("jobs without a task", format!("{name}: {:?}", job.state)),
+            }
+        }
+    }
+    for (message, found) in by_message {
+        let what = format!("{} tasks for {message}", found.len());
+        faults.note("specialists' tasks of nobody", what);
+    }
+}
+
+/// Every notification tells what the log tells, in its order; none is left out but those that a snapshot covers; the
+/// end was heard.
+fn notifications(faults: &mut Faults, one: &Asked, found: &Logged, told: &[Notice]) {
+    let name = format!("task {}", one.number);
+    let Logged { task, events } = found;
+    faults.notifications += told.len();
+    let Some(config) = task.push_configs.first() else {
+        faults.note("tasks whose webhook is forgotten", name);
+        return;
+    };
+    // The id says up to which event a notification tells.
+    let seqs: BTreeMap<String, u64> = events
+        .iter()
+        .map(|event| {
+            let seed = format!("push/{}/{config}/{}", task.id, event.seq);
+            (MessageId::derived(&seed).to_string(), event.seq)
+        })
+        .collect();
+    let shown: Vec<u64> = events
+        .iter()
+        .filter(|event| is_shown(event))
+        .map(|event| event.seq)
+        .collect();
+    // The first event is the answer to the send itself.
+    let mut newest = 1;
+    for notice in told {
+        let Some(seq) = seqs.get(&notice.id).copied() else {
+            faults.note("notifications of nothing", format!("{name}: {}", notice.body));
+            continue;
+        };
+        if seq < newest {
+            faults.note(
+                "notifications out of order",
+                format!("{name}: {seq} after {newest}"),
+            );
+        }
+        faults.repeated += usize::from(seq == newest && seq > 1);
+        let between = shown
+            .iter()
+            .filter(|shown| (newest + 1..=seq).contains(shown))
+            .count();
+        if notice.body.get("task").is_none() && between > 1 {
+            let what = format!("{name}: event {seq} after {newest}, {between} were due");
+            faults.note("notifications that were left out", what);
+        }
+        let state = wire(state_at(events, seq));
+        if state_of(&notice.body).is_some_and(|said| said != state) {
+            let what = format!("{name}: event {seq} is {state}: {}", notice.body);
+            faults.note("notifications that tell another state than the log", what);
+        }
+        newest = newest.max(seq);
+    }
+    if shown.last().is_some_and(|last| newest < *last) {
+        let what = format!("{name}: heard up to {newest} of {shown:?}");
+        faults.note("ends that the customer did not hear of", what);
     }
 }
 
@@ -255,23 +256,41 @@ fn legal(task: &Task, events: &[Event]) -> Result<(), String> {
             .record(event.kind.clone(), event.at)
             .map_err(|fault| format!("event {}: {fault}", event.seq))?;
     }
-    let same = again.status == task.status && again.artifacts == task.artifacts && again.jobs == task.jobs;
+    let same = again.status == task.status
+        && again.artifacts == task.artifacts
+        && again.jobs == task.jobs
+        && again.history == task.history;
     same.then_some(())
         .ok_or_else(|| "the log tells another story than the task".to_owned())
 }
 
-fn wire(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Completed => "TASK_STATE_COMPLETED",
-        TaskState::Canceled => "TASK_STATE_CANCELED",
-        _ => "another state",
-    }
+/// The state after that event.
+fn state_at(events: &[Event], seq: u64) -> TaskState {
+    let before = events.iter().take_while(|event| event.seq <= seq);
+    let states = before.filter_map(|event| match &event.kind {
+        EventKind::Status { state, .. } => Some(*state),
+        _ => None,
+    });
+    states.last().unwrap_or(TaskState::Submitted)
 }
 
-/// The state that a notification tells, whether it is an event or the whole task.
-fn state_of(body: &Value) -> Option<&str> {
-    ["/statusUpdate/status/state", "/task/status/state"]
-        .iter()
-        .find_map(|place| body.pointer(place))
-        .and_then(Value::as_str)
+fn is_stumble(event: &Event) -> bool {
+    let EventKind::Work { note } = &event.kind else {
+        return false;
+    };
+    matches!(note, WorkNote::Stumbled { .. })
+}
+
+fn is_artifact(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Artifact { .. })
+}
+
+/// True for what clients are told of.
+fn is_shown(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Artifact { .. } | EventKind::Status { .. })
+}
+
+fn wire(state: TaskState) -> String {
+    let name = state.as_str().to_uppercase().replace('-', "_");
+    format!("TASK_STATE_{name}")
 }

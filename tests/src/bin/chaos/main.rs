@@ -14,14 +14,15 @@
 //! were; the workers' clocks differ by seconds; wakes die with the workers that held them.
 //!
 //! At the end every task is over, with exactly one result, done by one task of its specialist; each log is legal and
-//! without gaps; the customer's webhook heard how each task ended; nothing is due any more.
-//!
-//! Every choice comes from `--seed`. Processes and networks keep their own time, so a seed repeats the kinds and the
-//! order of each component's faults, not the moment that each of them meets.
+//! without gaps; every notification that the customer's webhook heard tells what the log tells, in its order, and none
+//! is missing; nothing is due, owed or parked any more. A kind of fault that never came fails the run too.
 
 mod check;
 mod customer;
+mod herd;
+mod plan;
 mod proxy;
+mod read;
 mod tally;
 mod worker;
 
@@ -32,29 +33,45 @@ use std::time::{Duration, Instant};
 use clap::{Parser, Subcommand};
 
 use crate::customer::Customer;
-use crate::proxy::{Losses, Proxy};
-use crate::tally::Tally;
-use crate::worker::{Herd, Place, WorkerArguments};
+use crate::herd::Herd;
+use crate::plan::Plan;
+use crate::proxy::Proxy;
+use crate::tally::{Tally, kinds};
+use crate::worker::{Place, WorkerArguments};
 
-/// Many tasks through a system that is being killed, frozen, lied to and cut off.
+/// How often a run says how far it is.
+const PROGRESS: Duration = Duration::from_secs(5);
+/// How long what is still owed may take once nothing goes wrong any more.
+const REST: Duration = Duration::from_secs(120);
+
+/// Many tasks through a system that is being killed, frozen, lied to and cut off, and the proof that none is lost and
+/// none done twice.
+///
+/// Every choice comes from the seed: what the n-th call of a kind meets, what the n-th trouble is and whom it strikes,
+/// how far the clock of the n-th worker is off, what the n-th request of its database client meets. What does not come
+/// from it is the machine's time: which task the n-th call belongs to, and what a worker is doing when it is killed. So
+/// the same seed is the same rough day, and not the same run to the instant.
+///
+/// Exit code: 0 if all is well, 1 if not, 2 for wrong arguments, 130 if interrupted.
 #[derive(Parser)]
+#[command(name = "chaos")]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Role>,
     /// Where every choice comes from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many tasks the customers ask for.
-    #[arg(long, default_value_t = 2_000)]
-    tasks: usize,
+    /// How many tasks the customers ask for. Every tenth of them is called off again.
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    tasks: u64,
     /// How many worker processes there are.
-    #[arg(long, default_value_t = 3)]
-    workers: usize,
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=64))]
+    workers: u64,
     /// How many tasks are asked for at once.
-    #[arg(long, default_value_t = 24)]
-    at_once: usize,
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    at_once: u64,
     /// Of a hundred HTTP calls, so many are lost: half of them before their effect, half after it.
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=90))]
     lost: u32,
     /// After so many seconds what is not over counts as lost.
     #[arg(long, default_value_t = 900)]
@@ -87,8 +104,18 @@ fn main() -> ExitCode {
             runtime.block_on(worker::work(worker));
             ExitCode::SUCCESS
         }
-        None => runtime.block_on(run(arguments)),
+        // What is interrupted drops its workers, and so ends them.
+        None => runtime.block_on(async {
+            tokio::select! {
+                code = run(arguments) => code,
+                _ = tokio::signal::ctrl_c() => ExitCode::from(130),
+            }
+        }),
     }
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 async fn run(arguments: Arguments) -> ExitCode {
@@ -96,35 +123,37 @@ async fn run(arguments: Arguments) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, database) = store::testing::start().await;
     let tally = Arc::new(Tally::default());
-    let losses = Losses::of(arguments.calm, arguments.lost);
-    let proxy = Proxy::start(arguments.seed, losses, tally.clone()).await;
-    let secrets = folder.path().join("secrets.json");
+    let plan = Plan::new(arguments.seed, arguments.lost, arguments.calm);
+    let proxy = Proxy::start(plan, tally.clone()).await;
     let place = Place {
         gateway: proxy.url.clone(),
         dynamodb: database.endpoint().parse().expect("a URL"),
-        secrets,
+        secrets: folder.path().join("secrets.json"),
     };
+    let tasks = count(arguments.tasks);
     println!(
-        "seed {}, {} tasks, {} workers; everybody's address is {}",
-        arguments.seed, arguments.tasks, arguments.workers, proxy.url
+        "seed {}, {tasks} tasks, {} workers behind {}, {} of 100 calls lost",
+        arguments.seed, arguments.workers, proxy.url, arguments.lost
     );
-    let herd = Herd::start(&arguments, place, proxy.upstreams.clone(), tally.clone()).await;
+    let herd = Herd::start(
+        count(arguments.workers),
+        plan,
+        place,
+        proxy.upstreams.clone(),
+        tally.clone(),
+    )
+    .await;
     proxy.rage();
-    let customer = Customer::start(herd.accesses.clone(), &proxy);
+    let customer = Arc::new(Customer::start(herd.accesses.clone(), &proxy));
+    let progress = tokio::spawn(progress(began, tasks, customer.clone(), tally.clone()));
     let deadline = began + Duration::from_secs(arguments.limit);
-    let trouble = (!arguments.calm).then(|| tokio::spawn(herd.clone().trouble()));
-    let asked = customer.ask(arguments.tasks, arguments.at_once, deadline).await;
+    let trouble = (!plan.is_calm()).then(|| tokio::spawn(herd.clone().trouble()));
+    let asked = customer.ask(tasks, count(arguments.at_once), deadline).await;
+    let over = read::until_over(&store, &asked, deadline).await;
+    let took = began.elapsed().as_secs_f64();
     println!(
-        "asked for {} tasks in {:.0} s",
-        asked.len(),
-        began.elapsed().as_secs_f64()
-    );
-    let over = check::until_over(&store, &asked, deadline).await;
-    println!(
-        "{} of {} are over after {:.0} s",
-        over,
-        asked.len(),
-        began.elapsed().as_secs_f64()
+        "{over} of {} tasks are over after {took:.0} s; from here on nothing goes wrong any more",
+        asked.len()
     );
     // The trouble ends with the tasks; what is still owed then, notifications above all, must come to rest by itself.
     herd.heal();
@@ -133,24 +162,55 @@ async fn run(arguments: Arguments) -> ExitCode {
     }
     herd.thaw_all();
     proxy.heal();
-    let rest = check::until_nothing_is_due(&store, Duration::from_secs(120)).await;
-    let faults = check::everything(&store, &asked, &customer.heard()).await;
+    let rest = read::until_nothing_is_due(&store, REST).await;
+    progress.abort();
+    let tables = read::tables(&store, &asked).await;
+    let mut faults = check::judge(&tables, &customer.heard(), &customer.complaints());
     herd.stop();
-    println!("\n{}", tally.table());
-    println!("{}", faults.summary());
-    let due = rest.len();
-    for pointer in rest.iter().take(5) {
-        println!("still due: {pointer:?}");
+    for pointer in &rest {
+        faults.note("things that are still due", format!("{pointer:?}"));
     }
-    println!("left due: {due}; {:.0} s in all", began.elapsed().as_secs_f64());
-    match over == asked.len() && asked.len() == arguments.tasks && due == 0 && faults.is_clean() {
-        true => {
-            println!("nothing was lost, nothing was done twice");
-            ExitCode::SUCCESS
+    if asked.len() < tasks {
+        let missing = format!("{} of {tasks}", tasks - asked.len());
+        faults.note("tasks that were not acknowledged in time", missing);
+    }
+    if !plan.is_calm() {
+        for kind in tally.missing() {
+            faults.note(
+                "faults that never came, so that nothing is shown",
+                kind.to_owned(),
+            );
         }
-        false => {
-            println!("FAILED; --seed {} shows the same faults", arguments.seed);
-            ExitCode::FAILURE
-        }
+    }
+    println!("\n{}{}", tally.table(), faults.summary());
+    println!("{:.0} s in all", began.elapsed().as_secs_f64());
+    if faults.is_clean() {
+        println!(
+            "CLEAN: nothing was lost, nothing was done twice (seed {})",
+            arguments.seed
+        );
+        ExitCode::SUCCESS
+    } else {
+        println!(
+            "FAILED: see WRONG above; --seed {} plans the same faults",
+            arguments.seed
+        );
+        ExitCode::FAILURE
+    }
+}
+
+/// Says now and then how far the run is.
+async fn progress(began: Instant, tasks: usize, customer: Arc<Customer>, tally: Arc<Tally>) {
+    loop {
+        tokio::time::sleep(PROGRESS).await;
+        let (acknowledged, over) = customer.progress();
+        println!(
+            "{:>5.0} s: {acknowledged} of {tasks} acknowledged, the end of {over} heard; {} kills, {} freezes, {} calls lost, {} database faults",
+            began.elapsed().as_secs_f64(),
+            tally.count(kinds::KILLED),
+            tally.count(kinds::FROZEN),
+            tally.count(kinds::LOST_BEFORE) + tally.count(kinds::LOST_AFTER),
+            tally.database_faults(),
+        );
     }
 }

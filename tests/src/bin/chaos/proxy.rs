@@ -9,69 +9,40 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
 
-use crate::tally::Tally;
+use crate::plan::{Call, Fate, Plan};
+use crate::tally::{Tally, kinds};
 
 /// Where notifications for the customer go; nobody but the customer stands behind it.
 pub(crate) const CUSTOMER: &str = "/customer/";
 /// Notifications of specialists for hosts.
 const WEBHOOK: &str = "/api/webhook/tasks";
-/// How long a held-back notification waits at most.
-const HELD: Duration = Duration::from_millis(2_500);
 /// How long a worker may take for an answer; a frozen one never answers.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Of a hundred calls, how many meet what.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Losses {
-    before: u32,
-    after: u32,
-    /// Of notifications for hosts alone.
-    doubled: u32,
-    held: u32,
-}
-
-impl Losses {
-    pub(crate) fn of(calm: bool, lost: u32) -> Self {
-        match calm {
-            true => Self {
-                before: 0,
-                after: 0,
-                doubled: 0,
-                held: 0,
-            },
-            false => Self {
-                before: lost / 2,
-                after: lost - lost / 2,
-                doubled: 10,
-                held: 20,
-            },
-        }
-    }
-}
-
 /// The workers that live, by the ports they listen on.
 pub(crate) type Upstreams = Arc<Mutex<Vec<u16>>>;
-/// A notification for the customer: its path below [`CUSTOMER`], and its body.
-pub(crate) type Notice = (String, Bytes);
+/// The header in which a notification says its id.
+const NOTICE_ID: &str = "webhook-id";
+/// A notification for the customer: its path below [`CUSTOMER`], its id, and its body.
+pub(crate) type Arrived = (String, Option<String>, Bytes);
 
 /// The network.
 pub(crate) struct Proxy {
     pub(crate) url: Url,
     pub(crate) upstreams: Upstreams,
-    losses: Losses,
+    plan: Plan,
     healed: AtomicBool,
-    chance: Mutex<ChaCha8Rng>,
+    /// How many calls of each kind there were since the losses began.
+    calls: [AtomicU64; 3],
     turn: AtomicU64,
     http: reqwest::Client,
     tally: Arc<Tally>,
-    customer: mpsc::UnboundedSender<Notice>,
-    notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
+    customer: mpsc::UnboundedSender<Arrived>,
+    notices: Mutex<Option<mpsc::UnboundedReceiver<Arrived>>>,
 }
 
 /// The connection ends without an answer.
@@ -87,16 +58,16 @@ impl std::fmt::Display for Lost {
 impl std::error::Error for Lost {}
 
 impl Proxy {
-    pub(crate) async fn start(seed: u64, losses: Losses, tally: Arc<Tally>) -> Arc<Self> {
+    pub(crate) async fn start(plan: Plan, tally: Arc<Tally>) -> Arc<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (customer, notices) = mpsc::unbounded_channel();
         let proxy = Arc::new(Self {
             url: Url::parse(&format!("http://{address}")).expect("a URL"),
             upstreams: Upstreams::default(),
-            losses,
+            plan,
             healed: AtomicBool::new(true),
-            chance: Mutex::new(ChaCha8Rng::seed_from_u64(seed)),
+            calls: Default::default(),
             turn: AtomicU64::new(0),
             http: tests::user::http(),
             tally,
@@ -118,7 +89,7 @@ impl Proxy {
     }
 
     /// What comes for the customer; can be taken once.
-    pub(crate) fn notices(&self) -> mpsc::UnboundedReceiver<Notice> {
+    pub(crate) fn notices(&self) -> mpsc::UnboundedReceiver<Arrived> {
         let taken = self.notices.lock().expect("no panic under the lock").take();
         taken.expect("there is one customer")
     }
@@ -140,13 +111,13 @@ impl Proxy {
         }
     }
 
-    fn draw(&self, of: u32) -> u32 {
-        self.chance.lock().expect("no panic under the lock").next_u32() % of.max(1)
-    }
-
-    /// True in so many of a hundred cases.
-    fn strikes(&self, share: u32) -> bool {
-        !self.healed.load(Ordering::SeqCst) && self.draw(100) < share
+    /// What the next call of this kind meets.
+    fn fate(&self, call: Call) -> Fate {
+        if self.healed.load(Ordering::SeqCst) {
+            return Fate::default();
+        }
+        let number = self.calls[call as usize].fetch_add(1, Ordering::SeqCst);
+        self.plan.call(call, number)
     }
 
     async fn pass(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Lost> {
@@ -163,23 +134,32 @@ impl Proxy {
             headers: head.headers,
             body,
         };
-        let to_host = carry.path.ends_with(WEBHOOK);
-        if to_host && self.strikes(self.losses.held) {
-            self.tally.note("notifications held back");
-            let held = u64::from(self.draw(u32::try_from(HELD.as_millis()).unwrap_or(u32::MAX)));
-            tokio::time::sleep(Duration::from_millis(held)).await;
+        let call = if carry.path.ends_with(WEBHOOK) {
+            Call::Webhook
+        } else if carry.path.starts_with(CUSTOMER) {
+            Call::Customer
+        } else {
+            Call::Other
+        };
+        let fate = self.fate(call);
+        if let Some(held) = fate.held {
+            self.tally.note(kinds::HELD);
+            tokio::time::sleep(held).await;
         }
-        if self.strikes(self.losses.before) {
-            self.tally.note("HTTP calls lost before their effect");
+        if fate.lost_before {
+            self.tally.note(kinds::LOST_BEFORE);
+            if call != Call::Other {
+                self.tally.note(kinds::NOTICES_LOST);
+            }
             return Err(Lost);
         }
-        if to_host && self.strikes(self.losses.doubled) {
-            self.tally.note("notifications doubled");
+        if fate.doubled {
+            self.tally.note(kinds::DOUBLED);
             let _first = self.carry(&carry).await;
         }
         let answer = self.carry(&carry).await;
-        if self.strikes(self.losses.after) {
-            self.tally.note("HTTP calls whose answer was lost");
+        if fate.lost_after {
+            self.tally.note(kinds::LOST_AFTER);
             return Err(Lost);
         }
         answer
@@ -187,7 +167,9 @@ impl Proxy {
 
     async fn carry(&self, carry: &Carry) -> Result<Response<Full<Bytes>>, Lost> {
         if let Some(path) = carry.path.strip_prefix(CUSTOMER) {
-            let _ = self.customer.send((path.to_owned(), carry.body.clone()));
+            let id = carry.headers.get(NOTICE_ID).and_then(|id| id.to_str().ok());
+            let arrived = (path.to_owned(), id.map(str::to_owned), carry.body.clone());
+            let _ = self.customer.send(arrived);
             let mut taken = Response::new(Full::default());
             *taken.status_mut() = StatusCode::NO_CONTENT;
             return Ok(taken);
@@ -208,7 +190,7 @@ impl Proxy {
             .body(carry.body.clone())
             .timeout(PATIENCE);
         let answer = call.send().await.map_err(|_| {
-            self.tally.note("HTTP calls that met a dead or frozen worker");
+            self.tally.note(kinds::MET_DEAD);
             Lost
         })?;
         let mut response = Response::builder().status(answer.status());

@@ -1,0 +1,183 @@
+//! Reading, at the end, what the tables hold: every task with its log, the specialists' tasks, the deliveries, and what
+//! is still due.
+
+use std::time::{Duration, Instant};
+
+use domain::{AgentName, Clock, Event, Owner, SystemClock, Task, Tenant, Timestamp};
+use futures_util::StreamExt;
+use store::{DUE_SHARDS, Delivery, DeliveryFilter, PageRequest, Pointer, Store, TaskKey, TaskQuery};
+
+use crate::customer::Asked;
+use crate::worker::CUSTOMERS;
+
+/// How many tasks are read at once.
+const AT_ONCE: usize = 16;
+
+/// A task with its log.
+#[derive(Debug, Clone)]
+pub(crate) struct Logged {
+    pub(crate) task: Task,
+    pub(crate) events: Vec<Event>,
+}
+
+/// Everything that the tables hold of a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tables {
+    /// What the customers asked for, as the host has it.
+    pub(crate) asked: Vec<(Asked, Option<Logged>)>,
+    /// All tasks of specialists.
+    pub(crate) specialists: Vec<Logged>,
+    /// All deliveries, of hosts and specialists.
+    pub(crate) deliveries: Vec<Delivery>,
+}
+
+/// Waits until every task is over; gives how many are.
+pub(crate) async fn until_over(store: &Store, asked: &[Asked], deadline: Instant) -> usize {
+    let mut open: Vec<&Asked> = asked.iter().collect();
+    loop {
+        let looked: Vec<(bool, &Asked)> = futures_util::stream::iter(open)
+            .map(|one| async move { (is_over(store, &one.key).await, one) })
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
+        open = looked
+            .into_iter()
+            .filter(|(over, _)| !over)
+            .map(|(_, one)| one)
+            .collect();
+        if open.is_empty() || Instant::now() > deadline {
+            for one in open.iter().take(5) {
+                println!("not over: task {} {:?}", one.number, task(store, &one.key).await);
+            }
+            return asked.len() - open.len();
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+async fn is_over(store: &Store, key: &TaskKey) -> bool {
+    let task = task(store, key).await;
+    task.is_some_and(|task| task.status.state.is_terminal())
+}
+
+async fn task(store: &Store, key: &TaskKey) -> Option<Task> {
+    let mut tries = 0;
+    loop {
+        match store.tasks().find(key, SystemClock.now()).await {
+            Ok(found) => return found.map(|stored| stored.task),
+            // On a loaded machine the database may take longer than its client waits.
+            Err(_) if tries < 5 => tries += 1,
+            Err(fault) => panic!("the database does not answer: {fault}"),
+        }
+    }
+}
+
+/// Waits until no pointer to something due is left; gives what is left when the patience ends.
+pub(crate) async fn until_nothing_is_due(store: &Store, patience: Duration) -> Vec<Pointer> {
+    let deadline = Instant::now() + patience;
+    let someday = Timestamp::from_millis(i64::from(i32::MAX) * 1_000);
+    loop {
+        let mut left = Vec::new();
+        for shard in 0..DUE_SHARDS {
+            let page = store.tasks().due(shard, someday, 100, None).await;
+            left.extend(page.expect("the database answers").items);
+        }
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+/// Reads everything.
+pub(crate) async fn tables(store: &Store, asked: &[Asked]) -> Tables {
+    let asked = futures_util::stream::iter(asked)
+        .map(|one| async move { (one.clone(), logged(store, task(store, &one.key).await).await) })
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    let mut tables = Tables {
+        asked,
+        ..Tables::default()
+    };
+    let weather = AgentName::parse("weather").expect("a name");
+    let host = AgentName::parse("host").expect("a name");
+    for (tenant, owner) in CUSTOMERS {
+        let tenant = Tenant::parse(tenant).expect("a tenant");
+        let owner = Owner::parse(owner).expect("an owner");
+        tables
+            .specialists
+            .extend(all_of(store, &tenant, &weather, &owner).await);
+    }
+    let mut tenants: Vec<&str> = CUSTOMERS.iter().map(|(tenant, _)| *tenant).collect();
+    tenants.dedup();
+    for tenant in tenants {
+        let tenant = Tenant::parse(tenant).expect("a tenant");
+        for agent in [&host, &weather] {
+            tables.deliveries.extend(deliveries(store, &tenant, agent).await);
+        }
+    }
+    tables
+}
+
+async fn all_of(store: &Store, tenant: &Tenant, agent: &AgentName, owner: &Owner) -> Vec<Logged> {
+    let mut found = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = TaskQuery {
+            tenant,
+            agent,
+            owner,
+            context: None,
+            state: None,
+            changed_since: None,
+            limit: 100,
+            cursor: cursor.as_deref(),
+            now: SystemClock.now(),
+        };
+        let page = store.tasks().query(query).await.expect("the database answers");
+        for task in page.tasks {
+            found.extend(logged(store, Some(task)).await);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return found;
+        }
+    }
+}
+
+async fn deliveries(store: &Store, tenant: &Tenant, agent: &AgentName) -> Vec<Delivery> {
+    let mut found = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = PageRequest { limit: 100, cursor };
+        let filter = DeliveryFilter::default();
+        let tasks = store.tasks();
+        let listed = tasks.deliveries(tenant, agent, filter, page, SystemClock.now());
+        let listed = listed.await.expect("the database answers");
+        found.extend(listed.items);
+        cursor = listed.next;
+        if cursor.is_none() {
+            return found;
+        }
+    }
+}
+
+async fn logged(store: &Store, task: Option<Task>) -> Option<Logged> {
+    let task = task?;
+    let events = events(store, &TaskKey::from(&task)).await;
+    Some(Logged { task, events })
+}
+
+async fn events(store: &Store, key: &TaskKey) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    loop {
+        let after = events.last().map_or(0, |event| event.seq);
+        let more = store.tasks().events(key, after, 500).await;
+        let more = more.expect("the database answers");
+        if more.is_empty() {
+            return events;
+        }
+        events.extend(more);
+    }
+}

@@ -107,8 +107,12 @@ impl Forecaster {
             return Ok(Reply::Ask(answer::ask_place()));
         }
         let names: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
+        // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         progress
-            .working(&format!("Looking up {} …", answer::listed(&names, "and")))
+            .working(&format!(
+                "Looking up the weather in {} …",
+                answer::listed(&names, "and")
+            ))
             .await?;
         let slots = self.look_up(&conversation).await?;
         if let Some(ask) = answer::ask_back(&slots) {
@@ -116,13 +120,6 @@ impl Forecaster {
         }
 
         let (wanted, unknown) = lookup::sorted(slots);
-        let names: Vec<&str> = wanted.iter().map(|wanted| wanted.place.name.as_str()).collect();
-        progress
-            .working(&format!(
-                "Reading the forecast for {} …",
-                answer::listed(&names, "and")
-            ))
-            .await?;
         let days = days(question);
         let utc = today(now, 0);
         let reads = wanted.into_iter().map(|wanted| async {

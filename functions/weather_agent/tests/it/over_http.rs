@@ -173,8 +173,7 @@ async fn anybody_may_ask_and_read_the_answer_later() {
         said,
         [
             "Will it rain in Oslo tomorrow?",
-            "Looking up Oslo …",
-            "Reading the forecast for Oslo …"
+            "Looking up the weather in Oslo …"
         ]
     );
 }

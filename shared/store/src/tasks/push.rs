@@ -123,8 +123,9 @@ pub(super) fn news_change(key: &TaskKey, seq: u64, at: Timestamp, expires_at: Op
 }
 
 impl Tasks<'_> {
-    /// Claims a delivery that is due and that nobody else makes; `None` where there is nothing to do. It is due again
-    /// when the claim ends. A repeat whose first answer was lost finds its own claim.
+    /// Claims a delivery that is due and that nobody else makes; `None` where there is nothing to do. It stays due, so
+    /// that a claim whose worker was lost is found; moving it to the claim's end and back would cost two writes of the
+    /// index for a wake that is seldom spared. A repeat whose first answer was lost finds its own claim.
     ///
     /// # Errors
     /// What the database says.
@@ -147,7 +148,6 @@ impl Tasks<'_> {
             .when(NOT_OVER)
             .value("now_s", number(now.seconds()));
         let place = key.push(config);
-        let change = due_change(change, key, Due::At(until));
         let known: PushItem = match self.store.update(self.table(), &place, change).await? {
             Written::Done(item) => {
                 let item: PushItem = decode(self.table(), item)?;

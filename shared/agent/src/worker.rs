@@ -94,6 +94,8 @@ struct Work<'a> {
     key: &'a TaskKey,
     holder: String,
     stop: &'a Stop,
+    /// How often its end was told before, in vain; 0 where it was not over yet.
+    told: u32,
 }
 
 /// Takes the lease and works on the task.
@@ -107,11 +109,13 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
         Leased::Held => return Ok(Executed::Elsewhere),
         Leased::Missing => return Ok(Executed::Missing),
     };
+    let over = stored.task.status.state.is_terminal();
     let work = Work {
         agent,
         key,
         holder,
         stop,
+        told: if over { stored.attempts.saturating_sub(1) } else { 0 },
     };
     // The sweeper's wakes know no trace.
     if let Some(trace) = &stored.task.trace {

@@ -122,7 +122,7 @@ impl Work<'_> {
             () = self.beats() => return Ok(Executed::Elsewhere),
             () = self.stop.come() => Err(ExecuteError::Retry("the time was up".to_owned())),
         };
-        let tried = usize::try_from(run.attempt().saturating_sub(1)).unwrap_or(usize::MAX);
+        let tried = usize::try_from(self.told).unwrap_or(usize::MAX);
         let wait = match &told {
             Ok(()) => None,
             Err(error) => {

@@ -352,6 +352,36 @@ async fn a_cancel_reaches_an_execution_elsewhere_within_two_seconds_and_tells_un
     assert_eq!(bench.stored().await.task.status.state, TaskState::Canceled);
 }
 
+#[tokio::test]
+async fn how_often_a_task_was_tried_does_not_count_against_those_who_are_to_hear_of_its_end() {
+    let told = Arc::new(AtomicU32::new(0));
+    let executor = Forever {
+        told: Arc::clone(&told),
+        unreachable: 2,
+    };
+    let bench = bench(executor).await;
+    for crash in 0..4 {
+        let now = bench.clock.now();
+        let until = now.after(Duration::from_secs(30));
+        let tasks = bench.agent.store.tasks();
+        let leased = tasks
+            .lease(&bench.key, &format!("crash-{crash}"), now, until)
+            .await;
+        assert!(matches!(leased.unwrap(), Leased::Taken(_)));
+        bench.clock.advance(Duration::from_secs(31));
+    }
+    bench.call_off().await;
+    for wait in [1, 5] {
+        bench.wake().await;
+        let due = bench.stored().await.due_at.unwrap();
+        assert_eq!(due.since(bench.clock.now()), Duration::from_secs(wait));
+        bench.clock.advance(Duration::from_secs(wait));
+    }
+    bench.wake().await;
+    assert_eq!(bench.stored().await.due_at, None);
+    assert_eq!(told.load(Ordering::SeqCst), 3);
+}
+
 /// In the middle of something that cannot be taken back when the cancel comes.
 struct Sends {
     done: Arc<AtomicU32>,

@@ -203,6 +203,8 @@ impl Commit<'_> {
             None => change,
         };
         match self.lease {
+            // What is left to do for a task that is over is counted from here.
+            LeaseAfter::Keep if ends.is_some() => change.set("attempts", number(0)),
             LeaseAfter::Keep => change,
             LeaseAfter::Release { holder } => change
                 .remove(&["lease_holder", "lease_until"])

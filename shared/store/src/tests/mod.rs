@@ -4,6 +4,7 @@ mod cards;
 mod chance;
 mod configs;
 mod consents;
+mod costs;
 mod faults;
 mod grants;
 mod identity;

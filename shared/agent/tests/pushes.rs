@@ -7,6 +7,7 @@
 )]
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -368,9 +369,9 @@ const ENDPOINTS: usize = 100;
 /// How long an attempt at a receiver that does not answer takes.
 const HANGS: Duration = Duration::from_secs(30);
 
-/// One receiver of a hundred has more owed to it than there are workers; how long until the last of the other
-/// ninety-nine has heard of its task.
-async fn slowest_beside(odd_one: &str) -> Duration {
+/// How long the other ninety-nine take to hear of their tasks beside one receiver that has more owed to it than there
+/// are workers: half of them, and the last.
+async fn others_beside(odd_one: &str) -> (Duration, Duration) {
     let World {
         agent,
         door,
@@ -425,21 +426,62 @@ async fn slowest_beside(odd_one: &str) -> Duration {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     working.abort();
-    told.into_values().max().unwrap()
+    let mut told: Vec<Duration> = told.into_values().collect();
+    told.sort_unstable();
+    (told[told.len() / 2], told[told.len() - 1])
 }
 
-/// One receiver takes connections and never answers. The others hear of their tasks as if it refused at once.
+/// A receiver that takes connections and never answers: its address, and how many it held at most.
+async fn dead() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let hook = format!("http://{}/hook", listener.local_addr().unwrap());
+    let (most, held) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = most.clone();
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            most.fetch_max(held.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let held = held.clone();
+            tokio::spawn(async move {
+                // Reads until the other side gives up.
+                while connection.readable().await.is_ok() {
+                    match connection.try_read(&mut [0; 4096]) {
+                        Ok(0) => break,
+                        Ok(_) => {}
+                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                        Err(_) => break,
+                    }
+                }
+                held.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    (hook, counted)
+}
+
+/// The others hear of their tasks as if the dead one answered like them: it never holds more workers than its share, so
+/// that theirs are free. Where the machine is busy with something else just then, the comparison is made again.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_dead_receiver_of_a_hundred_does_not_slow_the_others() {
-    let refusing = answering(503).await;
-    let usual = slowest_beside(&format!("{}/hook", refusing.uri())).await;
-    let dead = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let hanging = format!("http://{}/hook", dead.local_addr().unwrap());
-    let beside_it = slowest_beside(&hanging).await;
-    println!("the slowest of 99: {usual:?} beside one that refuses, {beside_it:?} beside one that hangs");
-    // Were all workers with the dead one, nobody would hear anything for as long as one attempt takes.
-    assert!(
-        beside_it < usual * 3 + Duration::from_secs(2) && beside_it < HANGS,
-        "{beside_it:?} instead of {usual:?}"
-    );
+    let alive = answering(204).await;
+    let mut compared = Vec::new();
+    loop {
+        let usual = others_beside(&format!("{}/hook", alive.uri())).await;
+        let (hanging, most) = dead().await;
+        let beside_it = others_beside(&hanging).await;
+        println!("of 99, half and the last: {usual:?}, and beside one that hangs {beside_it:?}");
+        let most = most.load(Ordering::SeqCst);
+        assert!(
+            0 < most && most <= WORKERS / 2,
+            "it held {most} of {WORKERS} workers"
+        );
+        let same = |with: Duration, without: Duration| with < without * 3 / 2 + Duration::from_millis(300);
+        if same(beside_it.0, usual.0) && same(beside_it.1, usual.1) {
+            break;
+        }
+        compared.push((usual, beside_it));
+        assert!(
+            compared.len() < 3,
+            "slower beside the dead one, each time: {compared:?}"
+        );
+    }
 }

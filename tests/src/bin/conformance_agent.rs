@@ -54,8 +54,8 @@ struct Arguments {
     /// An extension that every call has to declare.
     #[arg(long)]
     requires: Option<String>,
-    /// What else it reads, by media type; the kit for 0.3 looks for "file" and "data".
-    #[arg(long, value_delimiter = ',')]
+    /// The media types it reads; the kit for 0.3 looks for "file" and "data" among them.
+    #[arg(long, value_delimiter = ',', default_value = "text/plain,application/json,*/*")]
     modes: Vec<String>,
 }
 
@@ -150,7 +150,6 @@ fn tenant() -> Tenant {
 
 fn card(url: &str, arguments: &Arguments) -> Card {
     let has = |what| !arguments.lacks.contains(&what);
-    let modes = ["text/plain", "application/json"].map(str::to_owned);
     let required = |uri: &String| Extension {
         uri: uri.clone(),
         description: "Wanted by the one who started this agent".into(),
@@ -165,8 +164,8 @@ fn card(url: &str, arguments: &Arguments) -> Card {
         documentation_url: None,
         provider: None,
         skills: vec![skill("scenarios", "Scenarios")],
-        default_input_modes: modes.iter().chain(&arguments.modes).cloned().collect(),
-        default_output_modes: modes.to_vec(),
+        default_input_modes: arguments.modes.clone(),
+        default_output_modes: vec!["text/plain".into(), "application/json".into()],
         streaming: has(Lack::Streaming),
         push_notifications: has(Lack::Push),
         extended: has(Lack::Extended),

@@ -224,7 +224,7 @@ fn part(told: types::Part) -> Result<Part, Fault> {
 }
 
 fn file_part(file: types::File) -> Result<Part, Fault> {
-    let content = match (file.bytes, file.uri) {
+    let content = match (file.bytes, file.uri.or(file.url)) {
         (Some(bytes), None) => PartContent::Raw(
             standard_base64(&bytes).ok_or_else(|| Fault::new("a file's bytes must be base64"))?,
         ),

@@ -73,6 +73,9 @@ pub(super) struct File {
     pub(super) bytes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) uri: Option<String>,
+    /// What 1.0 calls `uri`, and some clients of 0.3 too.
+    #[serde(default, skip_serializing)]
+    pub(super) url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mime_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

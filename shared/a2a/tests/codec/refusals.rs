@@ -155,11 +155,12 @@ fn the_method_selects_the_generation_and_the_version_only_refuses() {
 }
 
 #[test]
-fn a_part_may_say_its_kind_as_it_did_before_0_2() {
+fn a_part_of_0_3_may_use_the_words_of_other_versions() {
     for part in [
         json!({"type": "text", "text": "hi"}),
         json!({"type": "video", "kind": "text", "text": "hi"}),
         json!({"type": 7, "text": "hi"}),
+        json!({"kind": "file", "file": {"url": "https://a.example/x"}}),
     ] {
         assert_eq!(
             code(&send("message/send", message("user", json!([part]))), None),

@@ -1,4 +1,4 @@
-//! A caller's own task by its id: one read. What is not the caller's does not exist.
+//! A caller's own task by its id: one read, and no more for what is not the caller's, which does not exist.
 
 use a2a::A2aError;
 use domain::{Caller, TaskId};
@@ -19,12 +19,10 @@ pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<St
     let found = agent
         .store
         .tasks()
-        .find(&key, agent.clock.now())
+        .find_of(&caller.owner, &key, agent.clock.now())
         .await
         .map_err(failed)?;
-    found
-        .filter(|stored| stored.task.owner == caller.owner)
-        .ok_or(A2aError::TaskNotFound)
+    found.ok_or(A2aError::TaskNotFound)
 }
 
 /// The body's `tenant` is routing at most, never authority: it must be the caller's own where it is given.

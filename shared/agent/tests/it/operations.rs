@@ -264,7 +264,9 @@ async fn a_follow_up_can_register_who_wants_to_be_told() {
 #[tokio::test]
 async fn each_operation_sees_only_the_callers_own() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
-    let id = id_of(&bench.send("ann", message("m1", "hi"), now()).await);
+    // A task so large that it lies in pieces.
+    let large = message("m1", &"hi ".repeat(100_000));
+    let id = id_of(&bench.send("ann", large, now()).await);
     let create = json!({ "taskId": id, "url": "https://hooks.example/x", "id": "one" });
     bench
         .rpc("ann", "CreateTaskPushNotificationConfig", create.clone())
@@ -293,14 +295,14 @@ async fn each_operation_sees_only_the_callers_own() {
             json!({ "message": { "messageId": "x", "role": "ROLE_USER", "parts": [{ "text": "x" }], "taskId": id } }),
         ),
     ] {
-        let foreign = bench.rpc("bob", method, params.clone()).await;
+        let (foreign, calls) = store::counted(bench.rpc("bob", method, params.clone())).await;
         let other: Value = serde_json::from_str(&params.to_string().replace(&id, unknown)).unwrap();
         assert_eq!(foreign["error"]["code"], -32001, "{method}: {foreign}");
-        assert_eq!(
-            foreign["error"],
-            bench.rpc("bob", method, other).await["error"],
-            "{method}"
-        );
+        let (nothing, calls_for_nothing) = store::counted(bench.rpc("bob", method, other)).await;
+        assert_eq!(foreign["error"], nothing["error"], "{method}");
+        // Nor can the two be told apart by how long they take.
+        assert_eq!(calls, calls_for_nothing, "{method}");
+        assert_eq!(calls.total(), 1, "{method}: {calls:?}");
         // Another tenant in the body is no way in either.
         let mut elsewhere = params;
         elsewhere["tenant"] = json!("globex");

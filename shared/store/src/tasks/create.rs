@@ -1,15 +1,15 @@
 //! New tasks, and reading one back.
 
-use domain::{Event, Timestamp};
+use domain::{Event, Owner, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::item::{TaskItem, message_key};
+use super::item::{TaskItem, message_key, owner_partition};
 use super::pieces::{Cut, MOST, cut, write_entry_pieces};
 use super::push::PushItem;
 use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number};
-use crate::codec::{DOCUMENT_LIMIT, Key, decode, encode, inconsistent};
+use crate::codec::{DOCUMENT_LIMIT, Item, Key, decode, encode, inconsistent};
 use crate::error::unavailable;
 use crate::packed::Packed;
 use crate::transact::{Transacted, Writes};
@@ -156,6 +156,29 @@ impl Tasks<'_> {
     /// What the database says.
     pub async fn find(&self, key: &TaskKey, now: Timestamp) -> Result<Option<StoredTask>, StoreError> {
         match self.store.item(self.table(), &key.task()).await? {
+            Some(item) => self.whole(item, now).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The task where it is that owner's. Of another's no more is read than of one that is not there, however large.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn find_of(
+        &self,
+        owner: &Owner,
+        key: &TaskKey,
+        now: Timestamp,
+    ) -> Result<Option<StoredTask>, StoreError> {
+        let found = self.store.item(self.table(), &key.task()).await?;
+        let own = owner_partition(&key.tenant, &key.agent, owner);
+        let is_own = |item: &Item| {
+            item.get("owner_pk")
+                .and_then(|told| told.as_s().ok())
+                .is_some_and(|told| *told == own)
+        };
+        match found.filter(is_own) {
             Some(item) => self.whole(item, now).await,
             None => Ok(None),
         }

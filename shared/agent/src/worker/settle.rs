@@ -117,6 +117,7 @@ impl Work<'_> {
 
     /// The task is over: whoever works on parts of it is told, again and again where that fails.
     pub(super) async fn clean_up(&self, run: &mut Run) -> Result<Executed, ExecuteError> {
+        self.agent.store.tasks().end(run.task()).await?;
         let told = tokio::select! {
             told = self.agent.executor.cancel(run) => told,
             () = self.beats() => return Ok(Executed::Elsewhere),

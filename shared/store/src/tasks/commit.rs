@@ -3,7 +3,7 @@
 use domain::{Entropy as _, EventKind, Keeping, PushConfigId, Revision, SystemEntropy};
 
 use super::create::LogItem;
-use super::item::{TaskItem, due_change, expiry, push_list, sorted_at, status_partition};
+use super::item::{TaskItem, due_change, push_list, sorted_at, status_partition};
 use super::pieces::{Cut, MOST, MOST_FOR_STATUS};
 use super::push::news_change;
 use super::retention::{Ends, is_short};
@@ -84,15 +84,12 @@ impl Tasks<'_> {
             },
         };
         for _ in 0..ROUNDS {
-            let ends = task.status.state.is_terminal().then(|| {
-                let at = expiry(task.status.at.after(known.keeping.retention));
-                Ends::of(&commit.key, task, &known.keeping, at, commit.body.len())
-            });
+            let ends = Ends::of(task, &known.keeping, commit.body.len());
             let writes = commit.writes(table, &known, ends.as_ref())?;
             let refused = match self.store.transact(writes).await? {
                 Transacted::Done => {
                     if let Some(ends) = ends.filter(|ends| !ends.is_small()) {
-                        self.end_rest(&ends).await;
+                        self.end_rest(&ends, task.rev).await;
                     }
                     return Ok(Committed::Yes);
                 }
@@ -142,7 +139,8 @@ impl Commit<'_> {
         let expires_at = ends.map(|ends| ends.at);
 
         let mut writes = Writes::default();
-        let change = due_change(self.change(known, &cut, ends), key, self.due);
+        let due = ends.map_or(self.due, |ends| ends.due(self.due));
+        let change = due_change(self.change(known, &cut, ends), key, due);
         writes.update(table, &key.task(), change)?;
         LogItem::write(&mut writes, table, key, events, expires_at)?;
         let news = |kind: &EventKind| is_status(kind) || matches!(kind, EventKind::Artifact { .. });

@@ -1,9 +1,11 @@
 //! The end of a finished task: everything that hangs on it ends with it, and nothing of a live task ever does.
 
+use std::time::Duration;
+
 use domain::{Keeping, Task};
 
-use super::item::message_key;
-use super::{TaskKey, Tasks};
+use super::item::{due_change, expiry, message_key};
+use super::{Due, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Key, key_of};
@@ -16,6 +18,9 @@ const ENTRIES_AT_ONCE: usize = 40;
 /// Longest body, in bytes, of a task that ends in one transaction: the events of a larger one may be too large for it.
 const SMALL: usize = 64 * 1024;
 
+/// When a finished task is looked at again whose log did not get its end: its writer may have been lost over it.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// When a finished task ends, and what is there already that ends with it. What the commit writes itself is not in it.
 pub(super) struct Ends {
     key: TaskKey,
@@ -23,24 +28,39 @@ pub(super) struct Ends {
     /// The revisions whose entries of the log are there already.
     revisions: Vec<u64>,
     small: bool,
+    /// What is due of it until its log has its end, where nothing else is.
+    due: Due,
     /// Unix seconds.
     pub(super) at: i64,
 }
 
 impl Ends {
-    pub(super) fn of(key: &TaskKey, task: &Task, keeping: &Keeping, at: i64, size: usize) -> Self {
-        Self {
-            key: key.clone(),
+    /// None for a task that is not finished.
+    pub(super) fn of(task: &Task, keeping: &Keeping, size: usize) -> Option<Self> {
+        if !task.status.state.is_terminal() {
+            return None;
+        }
+        Some(Self {
+            key: TaskKey::from(task),
             message: message_key(&task.tenant, &task.agent, &task.owner, &keeping.message_id),
             revisions: keeping.revisions.clone(),
             small: is_short(&keeping.revisions) && size <= SMALL && keeping.pieces == 0,
-            at,
-        }
+            due: Due::At(task.status.at.after(AGAIN)),
+            at: expiry(task.status.at.after(keeping.retention)),
+        })
     }
 
     /// True where all of it fits into the transaction that finishes the task.
     pub(super) fn is_small(&self) -> bool {
         self.small
+    }
+
+    /// What is due of the task with the write that finishes it.
+    pub(super) fn due(&self, otherwise: Due) -> Due {
+        match otherwise {
+            Due::Never if !self.small => self.due,
+            otherwise => otherwise,
+        }
     }
 
     pub(super) fn write(&self, writes: &mut Writes, table: &str) -> Result<(), StoreError> {
@@ -64,12 +84,39 @@ pub(super) fn is_short(revisions: &[u64]) -> bool {
 }
 
 impl Tasks<'_> {
+    /// Gives a finished task's log its end where the write that finished the task had no room for that, and nobody came
+    /// to it afterwards. For other tasks there is nothing to do, and no request is made.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn end(&self, task: &Task) -> Result<(), StoreError> {
+        let keeping = task.kept.0.as_ref();
+        let ends = keeping.and_then(|keeping| Ends::of(task, keeping, size_of(task)));
+        match ends.filter(|ends| !ends.small) {
+            Some(ends) => self.try_end_rest(&ends).await,
+            None => Ok(()),
+        }
+    }
+
     /// Gives what is left of a large finished task its end. The task itself has one by now, so that nothing of it is
-    /// found any more after that; where this fails, its log merely stays in the table.
-    pub(super) async fn end_rest(&self, ends: &Ends) {
-        if let Err(error) = self.try_end_rest(ends).await {
+    /// found any more after that; where this fails, the task stays due, and whoever is woken for it tries again.
+    pub(super) async fn end_rest(&self, ends: &Ends, rev: u64) {
+        let ended = async {
+            self.try_end_rest(ends).await?;
+            let Due::At(due_at) = ends.due else {
+                return Ok(());
+            };
+            let nothing_else = due_change(Change::new(), &ends.key, Due::Never)
+                .when("#rev = :rev AND #due_at = :due_at")
+                .value("rev", number(rev))
+                .value("due_at", text(due_at));
+            let place = ends.key.task();
+            self.store.update(self.table(), &place, nothing_else).await?;
+            Ok::<_, StoreError>(())
+        };
+        if let Err(error) = ended.await {
             let (key, error) = (&ends.key, &error as &dyn std::error::Error);
-            tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, error, "a finished task's log got no end");
+            tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, error, "a finished task's log got no end yet");
         }
     }
 
@@ -91,4 +138,8 @@ impl Tasks<'_> {
         }
         Ok(())
     }
+}
+
+fn size_of(task: &Task) -> usize {
+    serde_json::to_string(task).map_or(usize::MAX, |body| body.len())
 }

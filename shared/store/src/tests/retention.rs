@@ -78,10 +78,54 @@ async fn the_log_of_a_long_task_ends_with_it_too() {
         task = step(&store, task, TaskState::Working, later(round)).await;
     }
     step(&store, task, TaskState::Failed, later(60)).await;
+    assert_eq!(
+        store.tasks().find(&key, now()).await.unwrap().unwrap().due_at,
+        None
+    );
     let ends = ends(&store, &key).await;
     assert_eq!(ends.len(), 64);
     assert!(
         ends.iter().all(|end| *end == ends[0] && end.is_some()),
         "{ends:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_writer_that_is_lost_over_the_end_of_a_long_log_leaves_the_task_due() {
+    let (store, _database) = testing::start().await;
+    let mut task = task();
+    let key = created(&store, &task).await;
+    task = read(&store, &task).await;
+    for round in 0..120 {
+        task = step(&store, task, TaskState::Working, later(round)).await;
+    }
+    let revision = revised(&task, TaskState::Failed, later(120));
+    let writer = store.clone();
+    let lost = tokio::spawn(async move {
+        let tasks = writer.tasks();
+        tasks.commit(&revision, Due::Never, LeaseAfter::Keep).await
+    });
+    while read(&store, &task).await.status.state != TaskState::Failed {
+        tokio::task::yield_now().await;
+    }
+    lost.abort();
+    assert!(lost.await.is_err(), "it was done before it could be lost");
+    assert!(ends(&store, &key).await.contains(&None), "as was that");
+    let tasks = store.tasks();
+    let found = tasks.find(&key, now()).await.unwrap().unwrap();
+    assert_eq!(found.due_at, Some(later(180)));
+
+    tasks.end(&found.task).await.unwrap();
+    let ends = ends(&store, &key).await;
+    assert!(
+        ends.iter().all(|end| *end == ends[0] && end.is_some()),
+        "{ends:?}"
+    );
+    let (again, calls) = counted(tasks.end(&found.task)).await;
+    again.unwrap();
+    assert_eq!(
+        calls.by_operation.get("UpdateItem"),
+        Some(&1),
+        "only the message's, which lies elsewhere"
     );
 }

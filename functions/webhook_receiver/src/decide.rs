@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, Revision, Task, TaskState,
-    Timestamp,
+    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, RemoteTaskId, Revision, Task,
+    TaskState, Timestamp,
 };
 use store::Due;
 
@@ -17,6 +17,9 @@ pub enum Decision {
     Foreign,
     /// The job's agent says too much; this long it is not listened to.
     TooMany(Duration),
+    /// The task was over before its job's agent was heard for the first time: that works for nobody, on this task of
+    /// its own, and is to be called off.
+    CallOff(RemoteTaskId),
     /// This is to be written.
     Write {
         /// The task with the news in it.
@@ -62,6 +65,8 @@ pub fn decide(
         return Decision::TooMany(wait);
     }
     job.heard.take(delivery, now);
+    let unlinked = known.remote_task_id().is_none() && !job.is_settled();
+    let stray = job.remote_task_id().filter(|_| unlinked).cloned();
     let status = (!wake).then(|| progress(task, known, &job)).flatten();
     match revised(task, job, status, now) {
         Ok(revision) => Decision::Write {
@@ -70,7 +75,7 @@ pub fn decide(
             wake,
         },
         // A finished task takes nothing more.
-        Err(InvalidTransition { .. }) => Decision::Nothing,
+        Err(InvalidTransition { .. }) => stray.map_or(Decision::Nothing, Decision::CallOff),
     }
 }
 
@@ -146,7 +151,9 @@ mod tests {
                 assert_eq!(due, if wake { Due::At(at(9)) } else { Due::Keep });
                 (revision.into_task(), Some(wake))
             }
-            Decision::Nothing | Decision::Foreign | Decision::TooMany(_) => (task.clone(), None),
+            Decision::Nothing | Decision::Foreign | Decision::TooMany(_) | Decision::CallOff(_) => {
+                (task.clone(), None)
+            }
         }
     }
 
@@ -243,6 +250,26 @@ mod tests {
             .unwrap();
         assert!(matches!(
             decide(&task, 0, news(TaskState::Completed, ""), None, at(9)),
+            Decision::Nothing
+        ));
+    }
+
+    #[test]
+    fn who_is_first_heard_of_when_the_task_is_over_is_called_off_unless_over_too() {
+        let mut task = task_with(vec![prepared_job(0, "a"), prepared_job(1, "b")]);
+        (task, _) = step(&task, 1, news(TaskState::Working, "linked"));
+        task.record(EventKind::status(TaskState::Canceled, None), at(2))
+            .unwrap();
+        let on_it = || news(TaskState::Working, "on it");
+        assert!(
+            matches!(decide(&task, 0, on_it(), None, at(9)), Decision::CallOff(id) if id.as_str() == "r-1")
+        );
+        assert!(matches!(
+            decide(&task, 0, news(TaskState::Failed, ""), None, at(9)),
+            Decision::Nothing
+        ));
+        assert!(matches!(
+            decide(&task, 1, news(TaskState::InputRequired, "known"), None, at(9)),
             Decision::Nothing
         ));
     }

@@ -11,7 +11,7 @@ use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
-use domain::{Event, EventKind, ExposeSecret, Notification, Task, Timestamp, TraceParent};
+use domain::{Event, EventKind, ExposeSecret, Notification, RemoteTaskId, Task, Timestamp, TraceParent};
 use edge::Source;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -121,6 +121,7 @@ async fn note(
             tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, job = number, "too many notifications of one job");
             return Err(RouteError::TooMany(wait));
         }
+        Decision::CallOff(id) => return stray(receiver, task, number, &id).await,
         Decision::Write { revision, due, wake } => (revision, due, wake),
     };
     let committed = receiver
@@ -141,6 +142,26 @@ async fn note(
         }
     }
     Ok(committed)
+}
+
+/// Has the host call a remote task off that became known only after the job's own task was over. A conflict where the
+/// host works on the task just now.
+async fn stray(
+    receiver: &Receiver,
+    task: &Task,
+    number: u32,
+    id: &RemoteTaskId,
+) -> Result<Committed, RouteError> {
+    let (key, now) = (TaskKey::from(task), receiver.clock.now());
+    let until = now.after(receiver.token_ttl);
+    let tasks = receiver.store.tasks();
+    if !tasks.report_stray(&key, number, id, until, now).await? {
+        return Ok(Committed::Conflict);
+    }
+    tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, task.remote_id = id.as_str(), "heard of only after the task was over; to be called off");
+    let wake = Wake::task(&key, task.trace.clone());
+    wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+    Ok(Committed::Yes)
 }
 
 /// True where the host's own clients are to hear of it. The commit has marked their deliveries due; without a wake they

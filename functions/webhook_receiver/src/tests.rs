@@ -17,7 +17,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use store::testing::Database;
-use store::{Due, LeaseAfter, NewRecord, PointsAt, Store, StoredTask, TaskKey};
+use store::{Committed, Due, LeaseAfter, NewRecord, PointsAt, Store, StoredTask, TaskKey};
 use tower::ServiceExt;
 
 use crate::testing::{prepared_job, task_with};
@@ -479,6 +479,34 @@ async fn a_task_that_was_called_off_takes_no_result() {
         StatusCode::NO_CONTENT
     );
     assert_eq!((world.task().await, world.wakes()), (before, 0));
+}
+
+#[tokio::test]
+async fn an_agent_that_is_first_heard_of_after_the_task_was_called_off_is_left_to_the_host_to_tell() {
+    let world = World::new().await;
+    let mut revision = Revision::of(world.task().await);
+    let canceled = EventKind::status(TaskState::Canceled, None);
+    revision.record(canceled, Timestamp::from_millis(2)).unwrap();
+    let tasks = world.store.tasks();
+    let done = tasks.commit(&revision, Due::Never, LeaseAfter::Keep).await;
+    assert_eq!(done.unwrap(), Committed::Yes);
+    let before = world.task().await;
+    let job = before.jobs[0].number;
+    assert_eq!(tasks.stray(&world.key, job).await.unwrap(), None);
+    for wakes in 1..=2 {
+        assert_eq!(
+            world.post(&update("WORKING", "on it")).await.0,
+            StatusCode::NO_CONTENT
+        );
+        assert_eq!(world.wakes(), wakes);
+    }
+    assert_eq!(world.task().await, before, "a finished task never changes");
+    assert!(
+        world.stored().await.due_at.is_some(),
+        "found without the wake too"
+    );
+    let stray = tasks.stray(&world.key, job).await.unwrap();
+    assert_eq!(stray.map(|id| id.to_string()).as_deref(), Some("remote-1"));
 }
 
 fn sender(byte: u8) -> SenderKeys {

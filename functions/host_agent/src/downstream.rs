@@ -227,7 +227,21 @@ impl Host {
     ) -> Result<Answer, Obstacle> {
         let (outbound, to, trace) = (&self.outbound, &job.endpoint, task.trace.as_ref());
         let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
-        self.with_token(task, job, now, send).await
+        let answered = self.with_token(task, job, now, send).await;
+        let cannot_read = matches!(
+            answered,
+            Err(Obstacle::Call(CallError::Refused(
+                A2aError::ContentTypeNotSupported
+            )))
+        );
+        match words_alone(call).filter(|_| cannot_read) {
+            Some(call) => {
+                let (outbound, to, call) = (&self.outbound, &job.endpoint, &call);
+                let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
+                self.with_token(task, job, now, send).await
+            }
+            None => answered,
+        }
     }
 
     async fn remote(&self, task: &Task, job: &Job, now: Timestamp) -> Result<RemoteTask, Obstacle> {
@@ -300,6 +314,17 @@ fn webhook_place(task: &Task, number: u32) -> String {
 }
 
 /// What to tell the user of a call that failed for good; "it" is the agent, which is named beside it.
+/// The call without what the user attached, which is not for every agent that takes part. Nothing was made of it where
+/// it was refused, so that it is the same message still. `None` where it has nothing but words, or none.
+fn words_alone(call: &SendCall) -> Option<SendCall> {
+    let mut call = call.clone();
+    let all = call.message.parts.len();
+    call.message
+        .parts
+        .retain(|part| matches!(part.content, PartContent::Text(_)));
+    ((1..all).contains(&call.message.parts.len())).then_some(call)
+}
+
 fn failure(error: &CallError) -> (TaskState, String) {
     let reason = match error {
         CallError::Refused(refused) => {

@@ -13,9 +13,9 @@
 //! it one. The first line it prints is `{"url": …}`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use a2a::card::{Card, Extension, Skill};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, Wake, WakeDoor, WakeError};
@@ -55,7 +55,11 @@ struct Arguments {
     #[arg(long)]
     requires: Option<String>,
     /// The media types it reads; the kit for 0.3 looks for "file" and "data" among them.
-    #[arg(long, value_delimiter = ',', default_value = "text/plain,application/json,*/*")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "text/plain,application/json,*/*"
+    )]
     modes: Vec<String>,
 }
 
@@ -73,6 +77,8 @@ const BASE: &str = "/a2a";
 const KIT_IDS: [&str; 2] = ["tck-", "test-"];
 /// The one call that the kit for 0.3 makes in order to be refused.
 const UNSIGNED: &str = "agent/getAuthenticatedExtendedCard";
+/// How long the kits' token is good.
+const TOKEN_LIFE: Duration = Duration::from_secs(300);
 /// Most bytes of a request body.
 const BODY_LIMIT: usize = 1_048_576;
 
@@ -105,6 +111,7 @@ async fn main() {
         url: url.clone(),
         cards: HeaderValue::from_str(&arguments.cards).expect("a version"),
         count: AtomicU64::new(0),
+        token: Mutex::new(None),
     });
     let router = Router::new().fallback(pass).with_state(front);
     println!("{}", serde_json::json!({ "url": url }));
@@ -335,6 +342,8 @@ struct Front {
     url: String,
     cards: HeaderValue,
     count: AtomicU64,
+    /// The kits' token, and when it was made.
+    token: Mutex<Option<(Instant, HeaderValue)>>,
 }
 
 async fn pass(State(front): State<Arc<Front>>, request: Request) -> Response {
@@ -371,6 +380,14 @@ async fn pass(State(front): State<Arc<Front>>, request: Request) -> Response {
 
 impl Front {
     fn token(&self) -> HeaderValue {
+        let mut token = self.token.lock().expect("no panic under the lock");
+        match &*token {
+            Some((made, token)) if made.elapsed() < TOKEN_LIFE / 2 => token.clone(),
+            _ => token.insert((Instant::now(), self.new_token())).1.clone(),
+        }
+    }
+
+    fn new_token(&self) -> HeaderValue {
         let tenant = tenant();
         let grant = Grant {
             issuer: ISSUER,
@@ -378,7 +395,7 @@ impl Front {
             tenant: Some(&tenant),
             audience: &self.url,
             scopes: &[agent::TASKS_SCOPE],
-            lifetime: Duration::from_secs(300),
+            lifetime: TOKEN_LIFE,
         };
         let token = self
             .key

@@ -202,6 +202,34 @@ async fn an_agent_that_does_not_push_is_asked_without() {
 }
 
 #[tokio::test]
+async fn an_agent_that_cannot_read_what_is_attached_gets_the_words_alone() {
+    let (world, weather) = world().await;
+    weather.then("SendMessage", Reply::Error(-32005, "Incompatible content types"));
+    let said = json!({"messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [
+        {"text": "Will it rain in Oslo?"}, {"raw": "AAAA", "mediaType": "image/png"}]});
+    let params = json!({"message": said, "configuration": {"returnImmediately": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+    let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
+    let id = answer["result"]["task"]["id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"));
+    let task = world.wake(id.parse().unwrap()).await;
+    assert_eq!(task.status.state, TaskState::Working);
+    let calls = weather.calls("SendMessage");
+    let parts = |call: usize| {
+        calls[call]["params"]["message"]["parts"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!((calls.len(), parts(0), parts(1)), (2, 2, 1));
+    assert_eq!(
+        calls[0]["params"]["message"]["messageId"],
+        calls[1]["params"]["message"]["messageId"]
+    );
+}
+
+#[tokio::test]
 async fn what_fits_nobody_is_answered_here() {
     let (world, weather) = world().await;
     let task = world.ask("Write a poem about love").await;

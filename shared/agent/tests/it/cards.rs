@@ -6,7 +6,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use crate::support::{Bench, bench, done};
+use crate::support::{Bench, URL, bench, done};
 
 const CARD: &str = "/.well-known/agent-card.json";
 
@@ -61,6 +61,30 @@ async fn a_card_speaks_the_version_that_is_asked_for() {
     assert_ne!(headers["etag"], new_headers["etag"]);
     assert_ne!(headers["etag"], old_headers["etag"]);
     assert_eq!(headers["vary"], "A2A-Version");
+}
+
+#[tokio::test]
+async fn a_cards_urls_are_the_configured_one_whatever_the_request_says() {
+    let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
+    let mut request = Request::get(CARD);
+    for name in [
+        "host",
+        "x-forwarded-host",
+        "x-original-host",
+        "x-amzn-remapped-host",
+    ] {
+        request = request.header(name, "evil.example");
+    }
+    let request = request
+        .header("x-forwarded-proto", "gopher")
+        .header("x-forwarded-prefix", "/evil")
+        .header("forwarded", "host=evil.example;proto=gopher");
+    let (_, told) = bench.json(None, request, "").await;
+    assert!(!told.to_string().contains("evil") && !told.to_string().contains("gopher"));
+    for interface in told["supportedInterfaces"].as_array().unwrap() {
+        assert_eq!(interface["url"], URL);
+    }
+    assert_eq!(told["url"], URL);
 }
 
 #[tokio::test]

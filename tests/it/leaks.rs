@@ -22,8 +22,6 @@ use search::{Log, Secrets};
 
 /// What a user types is in the chat's tables, but in no log.
 const PROMPT: &str = "zanzibar-marmalade";
-/// What a user types is the user's own message, kept as it is: a code to type is good once and void by then.
-const TYPED: &[&str] = &["a consent's code"];
 /// As much as the rooms have to say, and what the crates below them say at `debug`.
 const FILTER: &str = "debug,agent=trace,auth=trace,a2a=trace,chat_api=trace,domain=trace,edge=trace,host_agent=trace,\
                       horizon_agent=trace,idp=trace,llm=trace,local=trace,oauth_callback=trace,outbound=trace,\
@@ -431,13 +429,12 @@ async fn leaked(run: &Run, log: &Log, folder: &std::path::Path) -> Vec<String> {
             note(&place, run.secrets.in_text(line));
         }
     }
-    let typed = run.secrets.without(TYPED);
     for answer in &run.answers {
-        note("an answer", typed.in_text(answer));
+        note("an answer", run.secrets.in_text(answer));
     }
     for item in search::stored(run.local.endpoint("/dynamodb")).await {
         let key = format!("the item {} {}", item["pk"]["S"], item["sk"]["S"]);
-        note(&key, typed.in_text(&item.to_string()));
+        note(&key, run.secrets.in_text(&item.to_string()));
     }
     for (name, text) in search::files(folder) {
         match name.as_str() {
@@ -452,7 +449,7 @@ async fn leaked(run: &Run, log: &Log, folder: &std::path::Path) -> Vec<String> {
                 }
                 note(&name, run.secrets.in_text(&listed.to_string()));
             }
-            _ => note(&name, typed.in_text(&text)),
+            _ => note(&name, run.secrets.in_text(&text)),
         }
     }
     // A code and a state stand in the one address that brings them back; the state on the way there, too.

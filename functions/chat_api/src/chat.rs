@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use auth::consent_code;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::{Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TraceParent};
+use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TraceParent};
 use http::header::SET_COOKIE;
 use outbound::{Answer, CallError};
 use serde_json::{Value, json};
@@ -123,7 +124,15 @@ async fn send(
 ) -> Result<Sent, RouteError> {
     let mut message = Message::new(turn.message_id.clone(), Role::User, message.parts);
     message.context_id = Some(chat.context_id.clone());
-    message.task_id = turn::waiting(tasks).map(|task| task.id);
+    let waiting = turn::waiting(tasks);
+    message.task_id = waiting.map(|task| task.id);
+    if let (Some(task), Some(code)) = (waiting, consent_code::read(&message.text())) {
+        let awaited = task.jobs.iter().filter_map(Job::awaited_consent);
+        let consents: Vec<&str> = awaited.map(|consent| consent.id.as_str()).collect();
+        if !consents.is_empty() {
+            message = consent_code::masked(message, &code, consents.into_iter());
+        }
+    }
     let mut answer = room.host.send(&chat.owner, message.clone(), trace.as_ref()).await;
     // The task that waited may have ended meanwhile: then this is a new request.
     if message.task_id.is_some() && matches!(&answer, Err(RouteError::NotFound | RouteError::Refused(_))) {

@@ -1,6 +1,7 @@
 //! What a page sends: the body of the AI SDK's `DefaultChatTransport`, parsed once into something that cannot be
 //! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
 
+use auth::consent_code;
 use domain::{ChatId, MessageId, Part, PartContent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -104,7 +105,7 @@ impl UserMessage {
             .and_then(Value::as_str)
             .ok_or_else(|| invalid("the message has no id"))?;
         let id = MessageId::parse(id).map_err(|error| invalid(&error.to_string()))?;
-        let Some(Value::Array(listed)) = fields.remove("parts") else {
+        let Some(Value::Array(mut listed)) = fields.remove("parts") else {
             return Err(invalid("a message must have an array of parts"));
         };
         if listed.len() > PARTS_MAX {
@@ -117,6 +118,10 @@ impl UserMessage {
         let says = |part: &Part| !matches!(&part.content, PartContent::Text(text) if text.trim().is_empty());
         if !parts.iter().any(says) {
             return Err(invalid("the message says nothing"));
+        }
+        if is_code(&parts) {
+            // Good once, and then of no use to anybody; the message stays, without it.
+            listed.iter_mut().for_each(mask);
         }
         let mut body = Map::new();
         body.insert("id".into(), json!(id));
@@ -134,6 +139,9 @@ impl UserMessage {
 
     /// The first words, as the title of a chat that starts with them.
     pub(crate) fn title(&self) -> String {
+        if is_code(&self.parts) {
+            return consent_code::MASK.to_owned();
+        }
         let text = self.parts.iter().find_map(|part| match &part.content {
             PartContent::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
@@ -148,6 +156,24 @@ impl UserMessage {
         }
         let short: String = words.chars().take(TITLE_MAX - 1).collect();
         format!("{}…", short.trim_end())
+    }
+}
+
+/// True where a message is nothing but the code of a consent, typed back.
+fn is_code(parts: &[Part]) -> bool {
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| match &part.content {
+            PartContent::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    consent_code::read(&texts.concat()).is_some()
+}
+
+fn mask(part: &mut Value) {
+    if part.get("type").and_then(Value::as_str) == Some("text") {
+        *part = json!({"type": "text", "text": consent_code::MASK});
     }
 }
 
@@ -297,6 +323,30 @@ mod tests {
         for bad in [&b""[..], b"{", b"\xff\xfe", &b"[".repeat(100_000)[..]] {
             assert!(matches!(ChatRequest::parse(bad), Err(RouteError::Invalid { .. })));
         }
+    }
+
+    #[test]
+    fn a_typed_code_is_stored_masked_and_goes_on_as_it_is() {
+        let request = |text: &str| {
+            let parts = json!([{"type": "step-start"}, {"type": "text", "text": text, "providerMetadata": {"t": text}}]);
+            parse(json!({"id": "c1", "messages": [user(parts)]}))
+                .unwrap()
+                .message
+        };
+        for typed in ["BCDF-GHJK", " bcdfghjk\n"] {
+            let message = request(typed);
+            assert_eq!(message.parts, [Part::text(typed)], "the host reads it");
+            assert_eq!(
+                message.body["parts"],
+                json!([{"type": "step-start"}, {"type": "text", "text": "••••-••••"}])
+            );
+            assert_eq!(message.title(), "••••-••••");
+        }
+        let other = request("the code is BCDF-GHJK, or is it?");
+        assert!(
+            other.body.to_string().contains("BCDF-GHJK"),
+            "only a message that is a code"
+        );
     }
 
     #[test]

@@ -13,9 +13,7 @@ use std::time::Duration;
 use agent::{ExecuteError, Run};
 use auth::GrantSecrets;
 use auth::consent_code;
-use domain::{
-    AwaitedConsent, EventKind, Job, Message, MessageId, Protection, SecretString, Task, TaskState, Timestamp,
-};
+use domain::{AwaitedConsent, EventKind, Job, Message, MessageId, Protection, Task, TaskState, Timestamp};
 use serde_json::Value;
 use store::{Consent, ConsentStatus, StoreError};
 
@@ -50,7 +48,7 @@ enum Look {
 
 /// What the user typed back: a code, and in which message.
 struct Typed {
-    code: SecretString,
+    code: consent_code::Typed,
     message: MessageId,
 }
 
@@ -75,7 +73,7 @@ impl Host {
         let now = run.now();
         let said = transcript::pending_answer(&task);
         let typed = said.and_then(|message| {
-            let code = consent_code::read(&message.text())?;
+            let code = consent_code::Typed::of(message)?;
             let message = message.message_id.clone();
             Some(Typed { code, message })
         });
@@ -207,7 +205,7 @@ impl Host {
         if !own || consent.is_over(now) {
             return Ok(Redeemed::No);
         }
-        if !consent_code::matches(hash, &consent.id, &typed.code) {
+        if !typed.code.matches(hash, &consent.id) {
             return self.count_wrong_code(task, consent, typed).await;
         }
         let key = grant_key(task, job, protection);

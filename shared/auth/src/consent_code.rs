@@ -1,13 +1,22 @@
 //! The short code of a consent that was given in another browser than the starter's: eight letters without vowels,
 //! so that they spell nothing and are not mistaken for figures. About 34 bits, good for ten minutes, once, and only
 //! in the starter's own chat.
+//!
+//! Who stores what users say need not store codes: a message that is a code can go on as [`MASK`], with the code's
+//! hashes beside it ([`masked`]).
 
-use domain::{Entropy, ExposeSecret as _, SecretString};
+use domain::{Entropy, ExposeSecret as _, Message, Metadata, Part, SecretString};
+use serde_json::Value;
 
 use crate::token;
 
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 const LENGTH: usize = 8;
+
+/// What stands in a code's place where a message is stored.
+pub const MASK: &str = "••••-••••";
+/// Where a masked message holds the code's hashes, by the consents that it may belong to.
+const HASHES: &str = "consentCodeHashes";
 
 /// A new code, as it is shown: `BCDF-GHJK`.
 #[must_use]
@@ -58,15 +67,98 @@ pub fn matches(hash: &str, consent: &str, code: &SecretString) -> bool {
     token::matches(hash, &salted(consent, code))
 }
 
+/// What somebody typed back.
+#[derive(Debug, Clone)]
+pub enum Typed {
+    /// The code itself.
+    Code(SecretString),
+    /// Its [`hash`] for each consent that it may belong to: no more than one try for each.
+    Hashes(Metadata),
+}
+
+impl Typed {
+    /// The code that a message is, plain or masked; `None` where it is something else.
+    #[must_use]
+    pub fn of(message: &Message) -> Option<Self> {
+        let text = message.text();
+        match message.metadata.get(HASHES) {
+            Some(Value::Object(hashes)) if text == MASK => Some(Self::Hashes(hashes.clone())),
+            _ => read(&text).map(Self::Code),
+        }
+    }
+
+    /// True where it is the code of that consent, by the hash that is stored of it.
+    #[must_use]
+    pub fn matches(&self, stored: &str, consent: &str) -> bool {
+        match self {
+            Self::Code(code) => matches(stored, consent, code),
+            // Hashed once more, so that the comparison takes the same time whatever they have in common.
+            Self::Hashes(hashes) => {
+                let told = hashes.get(consent).and_then(Value::as_str);
+                !stored.is_empty() && told.is_some_and(|told| token::matches(&token::hash(stored), told))
+            }
+        }
+    }
+}
+
+/// The message without the code that it is, for whoever waits for one of these consents. What follows from a message is
+/// the same with every repeat.
+#[must_use]
+pub fn masked<'c>(message: Message, code: &SecretString, consents: impl Iterator<Item = &'c str>) -> Message {
+    let hashes: Metadata = consents
+        .map(|consent| (consent.to_owned(), Value::String(hash(consent, code))))
+        .collect();
+    let mut metadata = message.metadata;
+    metadata.insert(HASHES.to_owned(), Value::Object(hashes));
+    Message {
+        parts: vec![Part::text(MASK)],
+        metadata,
+        ..message
+    }
+}
+
 fn salted(consent: &str, code: &SecretString) -> String {
     format!("{consent}/{}", code.expose_secret())
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::SystemEntropy;
+    use domain::{MessageId, SystemEntropy};
 
     use super::*;
+
+    #[test]
+    fn a_masked_code_is_as_good_as_the_code_and_says_nothing() {
+        let code = random(&SystemEntropy);
+        let stored = hash("c1", &code);
+        let plain = Message::user(
+            MessageId::derived("m"),
+            vec![Part::text(code.expose_secret().to_lowercase())],
+        );
+        let typed = Typed::of(&plain).unwrap();
+        assert!(typed.matches(&stored, "c1") && !typed.matches(&stored, "c2"));
+        let masked = |code: &SecretString| masked(plain.clone(), code, ["c0", "c1"].into_iter());
+        let told = masked(&code);
+        assert!(!format!("{told:?}").contains(code.expose_secret()));
+        assert_eq!(told, masked(&code), "a repeat is the same");
+        let typed = Typed::of(&told).unwrap();
+        assert!(typed.matches(&stored, "c1"));
+        assert!(!typed.matches(&stored, "c0") && !typed.matches(&stored, "c2"));
+        assert!(!typed.matches("", "c1"));
+        assert!(
+            !Typed::of(&masked(&random(&SystemEntropy)))
+                .unwrap()
+                .matches(&stored, "c1")
+        );
+        // The hash of the hash is none, nor is the mask alone.
+        let mut forged = told.clone();
+        forged
+            .metadata
+            .insert(HASHES.to_owned(), serde_json::json!({"c1": token::hash(&stored)}));
+        assert!(!Typed::of(&forged).unwrap().matches(&stored, "c1"));
+        forged.metadata.clear();
+        assert!(Typed::of(&forged).is_none());
+    }
 
     #[test]
     fn codes_are_read_as_people_type_them() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 /// Secrets that were seen: each with what it is, and as addresses write it where that differs.
@@ -164,7 +165,9 @@ pub(super) async fn stored(dynamodb: &str) -> Vec<Value> {
                 request["ExclusiveStartKey"] = start;
             }
             let page = call("Scan", request).await;
-            found.extend(page["Items"].as_array().cloned().unwrap_or_default());
+            let mut items = page["Items"].as_array().cloned().unwrap_or_default();
+            items.iter_mut().for_each(unpack);
+            found.extend(items);
             start = page["LastEvaluatedKey"].clone();
             if start.is_null() {
                 break;
@@ -172,6 +175,23 @@ pub(super) async fn stored(dynamodb: &str) -> Vec<Value> {
         }
     }
     found
+}
+
+/// Puts plain text in the place of packed text: nothing can be found in what is compressed.
+fn unpack(value: &mut Value) {
+    if let Some(packed) = value["B"].as_str() {
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(packed)
+            .expect("base64");
+        let plain = miniz_oxide::inflate::decompress_to_vec(&bytes).unwrap_or(bytes);
+        *value = json!({ "S": String::from_utf8_lossy(&plain) });
+        return;
+    }
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(unpack),
+        Value::Object(fields) => fields.values_mut().for_each(unpack),
+        _ => {}
+    }
 }
 
 /// Every file of a folder, by name. Bytes that are no text are kept as far as they are.
@@ -189,6 +209,17 @@ pub(super) fn files(folder: &Path) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_packed_is_searched_too() {
+        let plain = "a password ".repeat(50);
+        let packed = miniz_oxide::deflate::compress_to_vec(plain.as_bytes(), 1);
+        let packed = base64::engine::general_purpose::STANDARD.encode(packed);
+        let mut item = json!({ "pk": { "S": "p" }, "list": { "L": [{ "B": packed }] } });
+        assert!(!item.to_string().contains("password"));
+        unpack(&mut item);
+        assert_eq!(item["list"]["L"][0]["S"], plain);
+    }
 
     #[test]
     fn a_secret_is_found_however_it_is_written() {

@@ -5,14 +5,14 @@ use std::time::Duration;
 use auth::{AccessToken, Grant};
 use clap::{Args, Subcommand};
 use domain::{AgentName, Clock, ExposeSecret, SystemClock, SystemEntropy, Tenant};
-use http::Method;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::Failure;
 use super::agents::{printable, text};
 use super::place::{self, Place};
-use crate::client::{Call, Client, below};
+use crate::client::{Call, Client, ClientError, below};
 use crate::endpoints::Endpoints;
 use crate::secrets::Secrets;
 
@@ -85,11 +85,12 @@ impl Deliveries {
 }
 
 async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
+    let desks = wanted.scope.desks()?;
     println!(
         "{:10} {:10} {:6} {:36} {:24} {:>5}  LAST ERROR",
         "TENANT", "AGENT", "STATE", "TASK", "HOST", "TRIES"
     );
-    for desk in wanted.scope.desks()? {
+    for desk in desks {
         for delivery in desk.deliveries(client, wanted.parked).await? {
             let cell = |pointer: &str| printable(text(&delivery, pointer).unwrap_or_default());
             println!(
@@ -112,13 +113,15 @@ async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
 
 impl Replay {
     async fn run(self, client: &Client) -> Result<(), Failure> {
-        let mut count = 0_u32;
+        let (mut count, mut known) = (0_u32, false);
         for desk in self.scope.desks()? {
             for delivery in desk.deliveries(client, self.task.is_none()).await? {
                 let asked = self.task.as_deref();
-                if asked.is_some_and(|task| text(&delivery, "/taskId") != Some(task))
-                    || text(&delivery, "/state") == Some("idle")
-                {
+                if asked.is_some_and(|task| text(&delivery, "/taskId") != Some(task)) {
+                    continue;
+                }
+                known = true;
+                if text(&delivery, "/state") == Some("idle") {
                     continue;
                 }
                 let which =
@@ -128,9 +131,18 @@ impl Replay {
                     token: Some(&desk.token),
                     ..Call::with_body(Method::POST, url, &which)
                 };
-                client.send(call).await?;
-                count += 1;
+                match client.send(call).await {
+                    Ok(_) => count += 1,
+                    // It went out in the meantime, or is on its way just now.
+                    Err(ClientError::Refused { status, .. }) if status == StatusCode::NOT_FOUND => {}
+                    Err(fault) => return Err(fault.into()),
+                }
             }
+        }
+        if let Some(task) = self.task.filter(|_| !known) {
+            let reason =
+                format!("nobody is to be told of a task {task}; `switchyard deliveries` lists what there is");
+            return Err(Failure::other(reason));
         }
         println!("{count} tried again");
         Ok(())
@@ -196,7 +208,10 @@ impl Scope {
                 }
             }
         }
-        Ok(desks)
+        match &self.agent {
+            Some(agent) if desks.is_empty() => Err(Failure::other(format!("there is no agent {agent} here"))),
+            _ => Ok(desks),
+        }
     }
 }
 

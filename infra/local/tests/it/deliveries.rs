@@ -79,5 +79,18 @@ async fn a_parked_delivery_is_listed_and_tried_again() {
         sentence(&nobody).contains("there is no tenant nobody"),
         "{nobody:?}"
     );
+    assert!(nobody.stdout.is_empty(), "no table of nothing: {nobody:?}");
+    let nobody = switchyard(&["deliveries", "--agent", "nobody", "--data", data]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(
+        sentence(&nobody).contains("there is no agent nobody"),
+        "{nobody:?}"
+    );
+    let nothing = switchyard(&["deliveries", "replay", "--task", "x", "--data", data]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(
+        sentence(&nothing).contains("nobody is to be told of a task x"),
+        "{nothing:?}"
+    );
     up.end("TERM");
 }

@@ -1,15 +1,8 @@
 //! The function's settings.
 
-use std::sync::Arc;
-
-use agent::{PushSchedule, Settings};
-use auth::{Issuer, JwksCache, KeyError, Sealer, Verifier};
-use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
-use edge::config::{ConfigError, Env, Platform};
-use edge::queue::SqsDoor;
-use edge::secrets::{Secrets, SecretsError};
-use outbound::{FetchedKeys, Outbound, Policy, SetupError};
-use store::{Store, Tables};
+use domain::Tenant;
+use edge::agent_parts::{AgentConfig, AgentError};
+use edge::config::{ConfigError, Env};
 use url::Url;
 
 use crate::State;
@@ -17,40 +10,20 @@ use crate::State;
 /// The function's settings, read once.
 #[derive(Clone)]
 pub struct Config {
-    /// `AGENT_URL`: the agent's own URL, in its card and the audience of tokens for it.
-    pub url: Url,
     /// `TENANT_ID`: the one tenant of this deployment.
     pub tenant: Tenant,
     /// `IDP_URL`: the authorization servers' URL; the tenant's own lies below it, under its name.
     pub idp: Url,
-    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say.
-    pub issuers: Vec<Issuer>,
-    /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds `[["name", "32 bytes in base64url"], …]`, the
-    /// newest key first.
-    pub sealing_keys: String,
-    /// `ALLOW_LOOPBACK`: `true` lets calls go to loopback addresses, for local work.
-    pub allow_loopback: bool,
-    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
-    pub push_schedule: PushSchedule,
-    /// What every function has.
-    pub platform: Platform,
+    /// What every agent has.
+    pub agent: AgentConfig,
 }
 
 /// Why the function cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The secret with the sealing keys cannot be read.
-    #[error("the sealing keys")]
-    Secret(#[from] SecretsError),
-    /// The secret holds no list of keys. Its text is not quoted.
-    #[error("the secret of SEALING_KEYS_SECRET is not a JSON list of name and key")]
-    NoKeys,
-    /// A key is none.
-    #[error("a key")]
-    Key(#[from] KeyError),
-    /// The way out cannot be opened.
-    #[error("the way out")]
-    Outbound(#[from] SetupError),
+    /// What every agent has cannot be built.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
     /// The tenant has no address below `IDP_URL`.
     #[error("the address of the tenant's authorization server")]
     Address(#[from] url::ParseError),
@@ -62,24 +35,14 @@ impl Config {
     /// # Errors
     /// Everything that is missing or wrong, in one error.
     pub fn read(mut env: Env) -> Result<Self, ConfigError> {
-        let platform = Platform::read(&mut env);
-        let url = env.required("AGENT_URL");
+        let agent = AgentConfig::read(&mut env);
         let tenant = env.required("TENANT_ID");
         let idp = env.required("IDP_URL");
-        let issuers = env.required_json("TRUSTED_ISSUERS");
-        let sealing_keys = env.required("SEALING_KEYS_SECRET");
-        let allow_loopback = env.or("ALLOW_LOOPBACK", false);
-        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
         env.finish()?;
         Ok(Self {
-            url: url?,
             tenant: tenant?,
             idp: idp?,
-            issuers: issuers?,
-            sealing_keys: sealing_keys?,
-            allow_loopback: allow_loopback?,
-            push_schedule: push_schedule?,
-            platform: platform?,
+            agent: agent?,
         })
     }
 
@@ -88,42 +51,22 @@ impl Config {
     /// # Errors
     /// [`StartError`] says what is missing.
     pub async fn state(self) -> Result<State, StartError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let platform = self.platform;
-        let secrets = Secrets::new(platform.secrets.clone(), clock.clone());
-        let keys = sealing_keys(&secrets.value(&self.sealing_keys).await?)?;
-        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
-        let policy = Policy {
-            allow_loopback: self.allow_loopback,
-            ..Policy::default()
-        };
-        let outbound = Outbound::new(policy, entropy.clone())?;
-        let cache = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
+        let parts = self.agent.parts().await?;
         let base = self.idp.as_str().trim_end_matches('/');
         Ok(State {
-            verifier: Verifier::with_issuers(self.url.to_string(), self.issuers, &cache)?,
             issuer: Url::parse(&format!("{base}/{}", self.tenant))?,
             tenant: self.tenant,
-            url: self.url,
-            store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),
-            wake: Arc::new(SqsDoor::new(platform.queues)),
-            sealer: Arc::new(Sealer::new(keys)?),
-            outbound,
-            clock,
-            entropy,
-            settings: Settings {
-                push_schedule: self.push_schedule,
-                ..Settings::default()
-            },
+            url: parts.url,
+            store: parts.store,
+            wake: parts.wake,
+            verifier: parts.verifier,
+            sealer: parts.sealer,
+            outbound: parts.outbound,
+            clock: parts.clock,
+            entropy: parts.entropy,
+            settings: parts.settings,
         })
     }
-}
-
-fn sealing_keys(secret: &SecretString) -> Result<Vec<(String, SecretString)>, StartError> {
-    let keys: Vec<(String, String)> =
-        serde_json::from_str(secret.expose_secret()).map_err(|_| StartError::NoKeys)?;
-    Ok(keys.into_iter().map(|(name, key)| (name, key.into())).collect())
 }
 
 #[cfg(test)]
@@ -142,15 +85,5 @@ mod tests {
         ] {
             assert!(fault.contains(name), "{fault}");
         }
-    }
-
-    #[test]
-    fn sealing_keys_keep_their_order() {
-        let keys = sealing_keys(&SecretString::from(r#"[["k2","b"],["k1","a"]]"#)).unwrap();
-        assert_eq!(
-            keys.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
-            ["k2", "k1"]
-        );
-        assert!(sealing_keys(&SecretString::from("abc")).is_err());
     }
 }

@@ -9,8 +9,8 @@ use horizon_agent::{Config, Worker, build, router};
 #[tokio::main]
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
-    edge::telemetry::init(&config.platform.log_filter);
-    let http = config.platform.http.clone();
+    edge::telemetry::init(&config.agent.platform.log_filter);
+    let http = config.agent.platform.http.clone();
     let agent = build(config.state().await?)?;
     edge::serve(Function {
         router: router(&agent),

@@ -1,4 +1,5 @@
-//! `GET /{tenant}/jwks.json`: the public keys, the next one among them.
+//! `GET /{tenant}/jwks.json`: the public keys, the next one among them. `GET /{tenant}/sessions.json`: the same of the
+//! tenant's own sessions, which others sign; who that is stands beside the keys.
 
 use std::sync::Arc;
 
@@ -6,10 +7,17 @@ use axum::Json;
 use axum::extract::State as Held;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::error::TokenError;
 use crate::metadata::cached;
 use crate::state::Room;
 use crate::tenant::Here;
 
 pub(crate) async fn show(_: Here, Held(room): Held<Arc<Room>>) -> Response {
     cached(Json(room.keys.set().document()).into_response())
+}
+
+pub(crate) async fn sessions(here: Here, Held(room): Held<Arc<Room>>) -> Result<Response, TokenError> {
+    let found = room.store.identity().find_session_issuer(&here.tenant).await?;
+    let issuer = found.ok_or(TokenError::NoTenant)?;
+    Ok(cached(Json(issuer).into_response()))
 }

@@ -10,6 +10,7 @@
 //! | `POST /{tenant}/introspect` | what a token stands for, to clients with a secret (RFC 7662) |
 //! | `GET`, `POST /{tenant}/userinfo` | whom a token with `openid` speaks of |
 //! | `GET /{tenant}/jwks.json` | the public keys, the next one among them |
+//! | `GET /{tenant}/sessions.json` | who issues the tenant's own sessions, and its public keys |
 //! | `GET /{tenant}/.well-known/openid-configuration`, `/{tenant}/.well-known/oauth-authorization-server` and both as `/.well-known/…/{tenant}` | metadata (RFC 8414, OIDC Discovery) |
 //!
 //! A tenant is here once it has a client named `host`; [`provision()`] sets one up. What a redirect answers is decided in
@@ -53,7 +54,7 @@ use edge::{Front, front};
 pub use config::{Config, StartError};
 pub use keys::Keyring;
 pub use password::HashError;
-pub use provision::{NewClient, NewUser, ProvisionError, provision};
+pub use provision::{NewClient, NewUser, ProvisionError, items, provision};
 pub use state::{Settings, State};
 pub use tenant::{HOST_CLIENT, issuer};
 
@@ -72,6 +73,7 @@ pub fn router(state: State) -> Router {
         .route("/{tenant}/introspect", post(introspect::answer))
         .route("/{tenant}/userinfo", get(userinfo::show).post(userinfo::show))
         .route("/{tenant}/jwks.json", get(jwks::show))
+        .route("/{tenant}/sessions.json", get(jwks::sessions))
         .route("/{tenant}/.well-known/openid-configuration", get(metadata::show))
         .route(
             "/{tenant}/.well-known/oauth-authorization-server",

@@ -1,7 +1,8 @@
 //! Setting up a tenant: its clients and users. Doing it again changes nothing but what is different now.
 
 use domain::{Entropy, ExposeSecret as _, InvalidId, Owner, SecretString, Tenant};
-use store::{Client, Store, StoreError, User};
+use serde_json::Value;
+use store::{Client, Store, StoreError, User, client_item, user_item};
 use url::{Host, Url};
 
 use crate::login::username;
@@ -171,29 +172,65 @@ pub async fn provision(
     Ok(())
 }
 
+/// What [`provision()`] writes, as items that the database's own command line takes, in the order in which they are to be
+/// put.
+///
+/// # Errors
+/// [`ProvisionError`] says what is wrong.
+pub fn items(
+    tenant: &Tenant,
+    clients: &[NewClient],
+    users: &[NewUser],
+    entropy: &dyn Entropy,
+) -> Result<Vec<Value>, ProvisionError> {
+    let mut clients: Vec<Client> = clients.iter().map(NewClient::stored).collect::<Result<_, _>>()?;
+    clients.sort_by_key(|client| client.client_id == HOST_CLIENT);
+    let mut items = Vec::new();
+    for user in users {
+        let stored = user.stored(hash(&user.password, entropy)?)?;
+        items.push(user_item(tenant, &stored)?);
+    }
+    for client in clients {
+        items.push(client_item(tenant, &client)?);
+    }
+    Ok(items)
+}
+
+impl NewUser {
+    fn named(&self) -> Result<(), ProvisionError> {
+        if username(&self.username).as_ref() == Some(&self.username) {
+            return Ok(());
+        }
+        Err(ProvisionError::Username {
+            username: self.username.clone(),
+        })
+    }
+
+    fn stored(&self, password_hash: String) -> Result<User, ProvisionError> {
+        self.named()?;
+        Ok(User {
+            subject: Owner::parse(&subject_of(&self.username))?,
+            username: self.username.clone(),
+            display_name: self.display_name.clone(),
+            password_hash,
+        })
+    }
+}
+
 async fn put_user(
     store: &Store,
     tenant: &Tenant,
     user: &NewUser,
     entropy: &dyn Entropy,
 ) -> Result<(), ProvisionError> {
-    if username(&user.username).as_ref() != Some(&user.username) {
-        return Err(ProvisionError::Username {
-            username: user.username.clone(),
-        });
-    }
+    user.named()?;
     let identity = store.identity();
     let known = identity.find_user(tenant, &user.username).await?;
     let password_hash = match &known {
         Some(known) if matches(&known.password_hash, &user.password) => known.password_hash.clone(),
         _ => hash(&user.password, entropy)?,
     };
-    let wanted = User {
-        subject: Owner::parse(&subject_of(&user.username))?,
-        username: user.username.clone(),
-        display_name: user.display_name.clone(),
-        password_hash,
-    };
+    let wanted = user.stored(password_hash)?;
     if known.as_ref() != Some(&wanted) {
         identity.put_user(tenant, &wanted).await?;
     }

@@ -42,10 +42,10 @@ enum Authority {
 }
 
 impl Authority {
-    fn of(parts: &Parts, state: &State) -> Result<Self, Refusal> {
+    async fn of(parts: &Parts, state: &State) -> Result<Self, Refusal> {
         let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str());
         let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
-        let verified = state.verifier.verify(token, state.clock.now())?;
+        let verified = state.verifier.checked(token, state.clock.now(), None).await?;
         match verified.tenant {
             Some(tenant) => Ok(Self::Tenant(tenant, verified.scopes)),
             None if verified.scopes.contains(ADMIN) => Ok(Self::Platform),
@@ -92,7 +92,7 @@ pub(crate) struct Reader(pub(crate) View);
 impl FromRequestParts<Arc<State>> for Reader {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
-        let authority = Authority::of(parts, state)?;
+        let authority = Authority::of(parts, state).await?;
         authority.view(asked(parts)?, &[READ, WRITE]).map(Self)
     }
 }
@@ -121,7 +121,7 @@ impl Writer {
 impl FromRequestParts<Arc<State>> for Writer {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
-        let authority = Authority::of(parts, state)?;
+        let authority = Authority::of(parts, state).await?;
         // The scope is checked before anything of the body is read.
         if let Authority::Tenant(_, held) = &authority
             && !held.contains(WRITE)
@@ -157,7 +157,7 @@ pub(crate) struct Platform;
 impl FromRequestParts<Arc<State>> for Platform {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
-        match Authority::of(parts, state)? {
+        match Authority::of(parts, state).await? {
             Authority::Platform => Ok(Self),
             Authority::Tenant(..) => Err(small(ADMIN).into()),
         }

@@ -1,6 +1,6 @@
 //! The registry's settings.
 
-use auth::TrustedIssuer;
+use auth::Issuer;
 use edge::config::{ConfigError, Env, Platform};
 use url::Url;
 
@@ -10,8 +10,9 @@ pub struct Config {
     pub platform: Platform,
     /// `REGISTRY_URL`: its own URL, the audience of tokens for it.
     pub url: Url,
-    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}`; `tenant: null` is the platform's own issuer.
-    pub issuers: Vec<TrustedIssuer>,
+    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say; `tenant: null` is the
+    /// platform's own issuer.
+    pub issuers: Vec<Issuer>,
     /// `ALLOW_LOOPBACK`: `true` lets cards be fetched from loopback addresses, for local work.
     pub allow_loopback: bool,
 }

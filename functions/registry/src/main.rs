@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use auth::Verifier;
+use auth::{JwksCache, Verifier};
 use domain::{Clock, Entropy, SystemClock, SystemEntropy};
 use edge::Function;
 use edge::config::Env;
-use outbound::{Outbound, Policy};
+use outbound::{FetchedKeys, Outbound, Policy};
 use registry::{Config, State, router};
 use store::{Store, Tables};
 
@@ -22,10 +22,12 @@ async fn main() -> Result<(), edge::Error> {
         allow_loopback: config.allow_loopback,
         ..Policy::default()
     };
+    let outbound = Outbound::new(policy, entropy.clone())?;
+    let keys = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
     let state = State {
         store: Store::new(&aws, Tables::prefixed(&platform.table_prefix)),
-        outbound: Outbound::new(policy, entropy.clone())?,
-        verifier: Verifier::new(config.url.to_string(), config.issuers)?,
+        outbound,
+        verifier: Verifier::with_issuers(config.url.to_string(), config.issuers, &keys)?,
         clock,
         entropy,
     };

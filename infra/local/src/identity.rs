@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{Entropy, ExposeSecret, Tenant};
 use idp::{NewClient, NewUser, provision};
-use store::Store;
+use store::{SessionIssuer, Store};
 
-use crate::functions::Own;
+use crate::functions::{Own, plain};
 use crate::secrets::Password;
 use crate::{DemoUser, StartError};
 
@@ -34,6 +34,16 @@ pub(crate) async fn set_up(store: &Store, own: &Own<'_>, entropy: &dyn Entropy) 
             });
         }
     }
+    let part = "authorization server";
+    let issuer = SessionIssuer {
+        issuer: plain(&own.endpoints.base),
+        keys: own.secrets.session_jwks(),
+    };
+    let known = store.identity().find_session_issuer(own.name).await;
+    if known.map_err(StartError::part(part))?.as_ref() != Some(&issuer) {
+        let put = store.identity().put_session_issuer(own.name, &issuer).await;
+        put.map_err(StartError::part(part))?;
+    }
     let host = NewClient::host(&own.endpoints.base, own.secrets.client_secret.clone());
     provision(store, own.name, &[host], &users, entropy)
         .await
@@ -50,6 +60,8 @@ pub(crate) async fn clear(
     let identity = store.identity();
     let client = identity.remove_client(tenant, idp::HOST_CLIENT).await;
     client.map_err(StartError::part(part))?;
+    let sessions = identity.remove_session_issuer(tenant).await;
+    sessions.map_err(StartError::part(part))?;
     for user in users {
         let removed = identity.remove_user(tenant, user).await;
         removed.map_err(StartError::part(part))?;

@@ -32,6 +32,7 @@ mod gateway;
 mod identity;
 mod index;
 mod meter;
+pub mod onboarding;
 mod options;
 mod orders;
 mod probe;

@@ -13,6 +13,7 @@ use crate::assembly::{Names, open_meteo};
 use crate::client::below;
 use crate::control::Current;
 use crate::functions::{idp_issuer, trusted};
+use crate::onboarding::quoted;
 use crate::{Live, StartError, aws};
 
 /// The variables of one function.
@@ -180,11 +181,6 @@ pub(crate) fn logical_id(name: &str) -> String {
 pub(crate) fn dotenv(environment: &BTreeMap<String, String>) -> String {
     let line = |(name, value): (&String, &String)| format!("{name}={}\n", quoted(value));
     environment.iter().map(line).collect()
-}
-
-/// In single quotes, where nothing but a single quote means anything.
-fn quoted(value: &str) -> String {
-    format!("'{}'", value.replace('\'', r"'\''"))
 }
 
 /// An environment file that `sam local invoke --env-vars` reads.

@@ -167,7 +167,21 @@ impl Verifier {
         own: Option<&Tenant>,
         needed_scope: &str,
     ) -> Result<Caller, Refusal> {
-        let verified = match self.look(token, now, own, Fetch::Wanted) {
+        self.checked(token, now, own).await?.caller(own, needed_scope)
+    }
+
+    /// What a token says: as [`Verifier::verify`], but fetches the issuer's keys where that may help; and refuses
+    /// another tenant's where the service has one of its own.
+    ///
+    /// # Errors
+    /// [`Refusal`] says which answer the caller gets.
+    pub async fn checked(
+        &self,
+        token: &str,
+        now: Timestamp,
+        own: Option<&Tenant>,
+    ) -> Result<Verified, Refusal> {
+        match self.look(token, now, own, Fetch::Wanted) {
             Err(Stop::NoKey(slot)) => {
                 let reached = slot.refresh(now).await;
                 match self.look(token, now, own, Fetch::Never) {
@@ -180,8 +194,7 @@ impl Verifier {
             }
             Err(Stop::Refused(refusal)) => Err(refusal),
             Ok(verified) => Ok(verified),
-        }?;
-        verified.caller(own, needed_scope)
+        }
     }
 
     /// The issuer of that name, with the name of the tenant that it says it is: by its own name where it is one of a

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use agent::{Access, Agent, Executor, PushSchedule, Settings, WakeDoor};
-use auth::{KeyError, Sealer, TrustedIssuer, Verifier};
+use auth::{Issuer, JwksCache, KeyError, Sealer, Verifier};
 use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
-use outbound::{Outbound, Policy, SetupError};
+use outbound::{FetchedKeys, Outbound, Policy, SetupError};
 use store::{Store, Tables};
 use url::Url;
 
@@ -18,9 +18,10 @@ use crate::secrets::{Secrets, SecretsError};
 pub struct AgentConfig {
     /// `AGENT_URL`: the agent's own URL, in its card and the audience of tokens for it.
     pub url: Url,
-    /// `TRUSTED_ISSUERS`: whose tokens are good.
-    pub issuers: Vec<TrustedIssuer>,
-    /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds the sealing keys.
+    /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say: whose tokens are good.
+    pub issuers: Vec<Issuer>,
+    /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds `[["name", "32 bytes in base64url"], …]`, the
+    /// newest key first.
     pub sealing_keys: String,
     /// `ALLOW_LOOPBACK`: `true` lets calls go to loopback addresses, for local work.
     pub allow_loopback: bool,
@@ -84,13 +85,15 @@ impl AgentConfig {
             allow_loopback: self.allow_loopback,
             ..Policy::default()
         };
+        let outbound = Outbound::new(policy, entropy.clone())?;
+        let cache = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
         Ok(AgentParts {
-            verifier: Verifier::new(self.url.to_string(), self.issuers)?,
+            verifier: Verifier::with_issuers(self.url.to_string(), self.issuers, &cache)?,
             url: self.url,
             store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),
             wake: Arc::new(SqsDoor::new(platform.queues)),
             sealer: Arc::new(Sealer::new(keys)?),
-            outbound: Outbound::new(policy, entropy.clone())?,
+            outbound,
             clock,
             entropy,
             settings: Settings {

@@ -56,7 +56,8 @@ pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, Consent, ConsentStatus, GrantKey, Grants, StoredGrant};
 pub use identity::{
-    Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated, Throttle, User,
+    Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated, SessionIssuer,
+    Throttle, User, client_item, session_issuer_item, user_item,
 };
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
 pub use page::{Page, PageRequest};

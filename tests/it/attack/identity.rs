@@ -56,6 +56,7 @@ pub(super) fn rows() -> Vec<Row> {
     let (denied, bad) = (Is(401), Is(400));
     let mut rows: Vec<Row> = [
         "/{tenant}/jwks.json",
+        "/{tenant}/sessions.json",
         "/{tenant}/.well-known/openid-configuration",
         "/{tenant}/.well-known/oauth-authorization-server",
         "/.well-known/openid-configuration/{tenant}",

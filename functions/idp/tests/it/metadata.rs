@@ -95,6 +95,7 @@ async fn a_tenant_that_is_not_there_has_nothing() {
             (Method::POST, "introspect"),
             (Method::GET, "userinfo"),
             (Method::GET, "jwks.json"),
+            (Method::GET, "sessions.json"),
             (Method::GET, ".well-known/openid-configuration"),
             (Method::GET, ".well-known/oauth-authorization-server"),
         ] {

@@ -3,6 +3,8 @@
 use domain::{SystemEntropy, Tenant};
 use http::StatusCode;
 use idp::{NewClient, NewUser, provision};
+use serde_json::json;
+use store::SessionIssuer;
 
 use crate::fixture::{Browser, Idp, PASSWORD, SECRET, request};
 
@@ -64,6 +66,34 @@ async fn a_new_tenant_is_there_without_a_restart() {
         .await
         .unwrap();
     assert_eq!(idp.get(path).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn who_issues_a_tenants_sessions_is_told_as_long_as_it_is_stored() {
+    let idp = Idp::start().await;
+    let (acme, path) = (Tenant::parse("acme").unwrap(), "/acme/sessions.json");
+    assert_eq!(idp.get(path).await.status, StatusCode::NOT_FOUND);
+    let issuer = SessionIssuer {
+        issuer: "https://acme.example".to_owned(),
+        keys: vec![json!({ "kty": "EC", "kid": "1" })],
+    };
+    let identity = idp.store.identity();
+    identity.put_session_issuer(&acme, &issuer).await.unwrap();
+    let told = idp.get(path).await;
+    assert!(told.header("cache-control").contains("max-age"));
+    assert_eq!(
+        told.json(),
+        json!({ "issuer": "https://acme.example", "keys": [{ "kty": "EC", "kid": "1" }] })
+    );
+    for other in [
+        "/globex/sessions.json",
+        "/nobody/sessions.json",
+        "/ACME/sessions.json",
+    ] {
+        assert_eq!(idp.get(other).await.status, StatusCode::NOT_FOUND, "{other}");
+    }
+    identity.remove_session_issuer(&acme).await.unwrap();
+    assert_eq!(idp.get(path).await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

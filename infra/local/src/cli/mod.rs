@@ -8,6 +8,7 @@ mod keys;
 mod place;
 mod sam_env;
 mod tenant;
+mod tenant_aws;
 mod token;
 mod up;
 

@@ -1,4 +1,4 @@
-//! `switchyard tenant …`: tenants come and go, while the system runs or while it does not.
+//! `switchyard tenant …`: tenants come and go, while the system runs or while it does not; on AWS with `--aws`.
 
 use clap::{Args, Subcommand};
 use domain::Tenant;
@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::Failure;
 use super::place::{Place, admin};
+use super::tenant_aws::Aws;
 use crate::client::Call;
 use crate::endpoints::{DemoUser, TenantEndpoints};
 use crate::identity;
@@ -29,6 +30,8 @@ pub(super) struct Named {
     place: Place,
     /// The tenant's name: lower-case letters, digits and dashes
     name: Tenant,
+    #[command(flatten)]
+    aws: Aws,
 }
 
 #[derive(Args)]
@@ -50,8 +53,10 @@ struct Described {
 impl TenantCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Add(named) if named.aws.aws => named.aws.add(named.name),
             Self::Add(named) => named.add().await,
             Self::List(list) => list.run().await,
+            Self::Remove(named) if named.aws.aws => named.aws.remove(named.name),
             Self::Remove(named) => named.remove().await,
         }
     }

@@ -1,14 +1,16 @@
 //! `switchyard token`: a token to call an agent by hand, signed with the tenant's own key.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use auth::Grant;
+use auth::{Grant, SigningKey};
 use clap::Args;
 use domain::{Clock, ExposeSecret, Owner, SystemClock, SystemEntropy, Tenant};
 use url::Url;
 
 use super::Failure;
 use super::place::{self, Place};
+use crate::folder;
 use crate::secrets::Secrets;
 
 /// How long a token lives.
@@ -19,21 +21,39 @@ const LIFETIME: Duration = Duration::from_secs(300);
 pub(super) struct Token {
     #[command(flatten)]
     place: Place,
-    /// Whose token
-    #[arg(long)]
-    tenant: Tenant,
+    /// Whose token; with --key, the platform's own where no tenant is named
+    #[arg(long, required_unless_present = "key")]
+    tenant: Option<Tenant>,
     /// For what: `host`, `registry` (to look), or the URL of an agent
     #[arg(long = "for", value_name = "AUDIENCE", default_value = "host")]
     audience: String,
     /// For whom: tasks belong to this name
     #[arg(long, default_value = "terminal")]
     owner: Owner,
+    /// Sign with the private key (PEM) in this file instead, for a system that runs elsewhere
+    #[arg(long, value_name = "FILE", requires_all = ["issuer", "scope"])]
+    key: Option<PathBuf>,
+    /// With --key: the issuer that the key is of
+    #[arg(long, value_name = "URL", requires = "key")]
+    issuer: Option<String>,
+    /// With --key: what the token allows, such as registry:write
+    #[arg(long, requires = "key")]
+    scope: Option<String>,
 }
 
 impl Token {
     pub(super) async fn run(self) -> Result<(), Failure> {
+        if let (Some(file), Some(issuer), Some(scope)) = (&self.key, &self.issuer, &self.scope) {
+            let pem = folder::read(file)?
+                .ok_or_else(|| Failure::other(format!("there is no {}", file.display())))?;
+            let key = SigningKey::from_pem(&pem.into()).map_err(Failure::other)?;
+            return print(&key, &self.grant(issuer, &self.audience, &[scope]));
+        }
+        let Some(name) = &self.tenant else {
+            return Err(Failure::other("--tenant says whose token"));
+        };
         let endpoints = self.place.endpoints()?;
-        let tenant = place::tenant(&endpoints, &self.tenant)?;
+        let tenant = place::tenant(&endpoints, name)?;
         let (audience, scope) = match self.audience.as_str() {
             "host" => (tenant.host_agent.clone(), "tasks"),
             "registry" => (endpoints.registry.clone(), "registry:read"),
@@ -46,27 +66,33 @@ impl Token {
         let secrets = Secrets::load(&file)?;
         let own = secrets
             .as_ref()
-            .and_then(|secrets| secrets.tenants.get(&self.tenant))
+            .and_then(|secrets| secrets.tenants.get(name))
             .ok_or_else(|| {
                 let file = file.display();
                 Failure::other(format!(
-                    "there is no key of {} in {file}; with `up --memory` keys are never kept",
-                    self.tenant
+                    "there is no key of {name} in {file}; with `up --memory` keys are never kept"
                 ))
             })?;
-        let grant = Grant {
-            issuer: tenant.base.as_str().trim_end_matches('/'),
-            subject: self.owner.as_str(),
-            tenant: Some(&self.tenant),
-            audience: audience.as_str(),
-            scopes: &[scope],
-            lifetime: LIFETIME,
-        };
-        let token = own
-            .session
-            .sign(&grant, SystemClock.now(), &SystemEntropy)
-            .map_err(Failure::other)?;
-        println!("{}", token.expose_secret());
-        Ok(())
+        let issuer = tenant.base.as_str().trim_end_matches('/');
+        print(&own.session, &self.grant(issuer, audience.as_str(), &[scope]))
     }
+
+    fn grant<'a>(&'a self, issuer: &'a str, audience: &'a str, scopes: &'a [&'a str]) -> Grant<'a> {
+        Grant {
+            issuer,
+            subject: self.owner.as_str(),
+            tenant: self.tenant.as_ref(),
+            audience,
+            scopes,
+            lifetime: LIFETIME,
+        }
+    }
+}
+
+fn print(key: &SigningKey, grant: &Grant<'_>) -> Result<(), Failure> {
+    let token = key
+        .sign(grant, SystemClock.now(), &SystemEntropy)
+        .map_err(Failure::other)?;
+    println!("{}", token.expose_secret());
+    Ok(())
 }

@@ -328,14 +328,16 @@ async fn more_tenants_than_are_kept_are_served_all_the_same() {
             &format!("{name}/sessions.json"),
             Some(document(ACME, &bench.acme.0)),
         );
-        assert_eq!(bench.admit(&bench.acme, ACME, json!(name)).await, Ok(name));
+        let at = now().after(Duration::from_secs(n));
+        assert_eq!(bench.admit_at(&bench.acme, ACME, json!(name), at).await, Ok(name));
     }
     assert_eq!(bench.fetches(), 600);
     // The last are kept, the first were pushed out and come back.
-    assert!(bench.admit(&bench.acme, ACME, json!("tenant-599")).await.is_ok());
-    assert_eq!(bench.fetches(), 600);
-    assert!(bench.admit(&bench.acme, ACME, json!("tenant-0")).await.is_ok());
-    assert_eq!(bench.fetches(), 601);
+    let at = now().after(Duration::from_secs(600));
+    for (name, fetches) in [("tenant-599", 600), ("tenant-0", 601)] {
+        assert!(bench.admit_at(&bench.acme, ACME, json!(name), at).await.is_ok());
+        assert_eq!(bench.fetches(), fetches);
+    }
 }
 
 #[tokio::test]

@@ -7,11 +7,11 @@ use crate::StoreError;
 use crate::codec::Key;
 use crate::record::digest;
 
-fn user_key(tenant: &Tenant, username: &str) -> Key {
+pub(super) fn user_key(tenant: &Tenant, username: &str) -> Key {
     (format!("{tenant}#user#{username}"), "USER".to_owned())
 }
 
-fn client_key(tenant: &Tenant, client_id: &str) -> Key {
+pub(super) fn client_key(tenant: &Tenant, client_id: &str) -> Key {
     (format!("{tenant}#client#{client_id}"), "CLIENT".to_owned())
 }
 

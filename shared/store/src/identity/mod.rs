@@ -5,6 +5,8 @@ mod account;
 mod code;
 mod family;
 mod login;
+mod plain;
+mod vouched;
 
 use domain::{Owner, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 
 pub use login::{LOCKED_FOR, MOST_FAILURES};
+pub use plain::{client_item, session_issuer_item, user_item};
+pub use vouched::SessionIssuer;
 
 /// A user of a tenant.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

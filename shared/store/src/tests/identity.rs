@@ -2,7 +2,10 @@
 
 use super::faults::{Fault, faulty};
 use super::*;
-use crate::{Client, Code, Family, Redeemed, Rotated, User, counted, testing};
+use crate::{
+    Client, Code, Family, Redeemed, Rotated, SessionIssuer, User, client_item, counted, session_issuer_item,
+    testing, user_item,
+};
 
 fn code() -> Code {
     Code {
@@ -310,4 +313,52 @@ async fn a_family_stored_twice_by_a_lost_answer_is_stored_once() {
     let (unlucky, _) = faulty(&database, vec![Fault::Lost]);
     let put = unlucky.identity().put_family(&tenant("acme"), &family("f")).await;
     assert!(put.unwrap());
+}
+
+#[tokio::test]
+async fn items_put_by_hand_are_read_as_ours() {
+    let (store, _database) = testing::start().await;
+    let (identity, acme) = (store.identity(), tenant("acme"));
+    let ada = User {
+        username: "ada".into(),
+        subject: owner("user-1"),
+        display_name: "Ada".into(),
+        password_hash: "$argon2id$secret".into(),
+    };
+    let host = Client {
+        client_id: "host".into(),
+        name: "Switchyard".into(),
+        secret_hash: Some("hash".into()),
+        redirect_uris: vec!["https://acme.example/callback".into()],
+        grant_types: vec!["authorization_code".into()],
+        scopes: vec!["orders:read".into()],
+        resources: Vec::new(),
+        public: false,
+    };
+    let sessions = SessionIssuer {
+        issuer: "https://acme.example".into(),
+        keys: vec![serde_json::json!({ "kty": "EC" })],
+    };
+    for item in [
+        client_item(&acme, &host).unwrap(),
+        user_item(&acme, &ada).unwrap(),
+        session_issuer_item(&acme, &sessions).unwrap(),
+    ] {
+        let item = item.as_object().unwrap().iter().map(|(name, value)| {
+            let text = value["S"].as_str().unwrap().to_owned();
+            (name.clone(), aws_sdk_dynamodb::types::AttributeValue::S(text))
+        });
+        let put = store.client().put_item().table_name(&store.tables().identity);
+        put.set_item(Some(item.collect())).send().await.unwrap();
+    }
+    assert_eq!(identity.find_client(&acme, "host").await.unwrap(), Some(host));
+    assert_eq!(identity.find_user(&acme, "ada").await.unwrap(), Some(ada));
+    assert_eq!(identity.find_session_issuer(&acme).await.unwrap(), Some(sessions));
+    assert_eq!(
+        identity.find_session_issuer(&tenant("globex")).await.unwrap(),
+        None
+    );
+    identity.remove_session_issuer(&acme).await.unwrap();
+    assert_eq!(identity.find_session_issuer(&acme).await.unwrap(), None);
+    assert!(identity.find_client(&acme, "host").await.unwrap().is_some());
 }

@@ -1,5 +1,6 @@
 //! A specialist that does nothing by itself: it acknowledges, and the test speaks for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ struct Inner {
     sent: Mutex<Vec<Sent>>,
     /// What a look at a task is answered with; an error where there is nothing.
     known: Mutex<Option<Value>>,
+    /// It answers nothing but errors.
+    away: AtomicBool,
 }
 
 /// A message that the host sent.
@@ -42,6 +45,7 @@ impl Scripted {
             http: tests::user::http(),
             sent: Mutex::default(),
             known: Mutex::default(),
+            away: AtomicBool::new(false),
         }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
@@ -98,6 +102,11 @@ impl Scripted {
         *self.0.known.lock().expect("no panic under the lock") = Some(task);
     }
 
+    /// Whether it answers nothing but errors from now on.
+    pub(crate) fn is_away(&self, away: bool) {
+        self.0.away.store(away, Ordering::SeqCst);
+    }
+
     /// Tells the host's webhook of a task's state.
     pub(crate) async fn reports(&self, of: &Sent, state: &str, text: Option<&str>, artifact: Option<&str>) {
         let mut task = json!({ "id": of.remote, "contextId": "c", "status": { "state": state } });
@@ -124,6 +133,9 @@ async fn answer(
     Json(call): Json<Value>,
 ) -> Result<Json<Value>, StatusCode> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if agent.0.away.load(Ordering::SeqCst) {
+        return Err(StatusCode::SERVICE_UNAVAILABLE);
+    }
     if call["method"] != "SendMessage" {
         let known = agent.0.known.lock().expect("no panic under the lock").clone();
         let known = known.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::plan::{Plan, Trouble};
 use crate::proxy::Upstreams;
@@ -42,6 +42,8 @@ pub(crate) struct Herd {
     upstreams: Upstreams,
     tally: Arc<Tally>,
     healed: AtomicBool,
+    /// How long the newest worker took to come up.
+    birth: Mutex<Duration>,
     pub(crate) accesses: Accesses,
 }
 
@@ -62,6 +64,7 @@ impl Herd {
             upstreams,
             tally,
             healed: AtomicBool::new(false),
+            birth: Mutex::default(),
             accesses: Accesses::default(),
         });
         for _ in 0..workers {
@@ -87,6 +90,7 @@ impl Herd {
     fn start_one(&self) -> Option<Worker> {
         let number = self.lives.fetch_add(1, Ordering::SeqCst);
         let life = self.plan.life(number);
+        let began = Instant::now();
         let port = tests::binary::free_port();
         // The first is called while it makes itself known.
         let founds = {
@@ -130,6 +134,7 @@ impl Herd {
                 Says::Met(..) => {}
             }
         }
+        *self.birth.lock().expect("no panic under the lock") = began.elapsed();
         let tally = self.tally.clone();
         std::thread::spawn(move || {
             for says in said {
@@ -157,7 +162,9 @@ impl Herd {
     pub(crate) async fn trouble(self: Arc<Self>) {
         for number in 0.. {
             let trouble = self.plan.trouble(number);
-            tokio::time::sleep(trouble.pause).await;
+            // Where workers come up slowly, they live longer: else none would ever work.
+            let birth = *self.birth.lock().expect("no panic under the lock");
+            tokio::time::sleep(trouble.pause + 2 * birth).await;
             if self.healed.load(Ordering::SeqCst) {
                 return;
             }

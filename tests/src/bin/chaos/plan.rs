@@ -86,7 +86,7 @@ pub(crate) struct Life {
 /// What is done to the workers next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trouble {
-    /// How long nothing happens before it.
+    /// How long nothing happens before it; longer where the workers take their time to come up.
     pub(crate) pause: Duration,
     /// True for a freeze past the lease, false for a kill.
     pub(crate) freezes: bool,
@@ -179,7 +179,7 @@ impl Plan {
         let mut dice = self.dice(9, number);
         Trouble {
             pause: Duration::from_millis(700) + dice.millis(1_300),
-            freezes: number % FREEZES == FREEZES - 1,
+            freezes: number.is_multiple_of(FREEZES),
             victim: usize::try_from(dice.below(1 << 16)).unwrap_or(0),
             unnoticed: dice.millis(300),
         }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 /// The first look after news.
 const SOON: Duration = Duration::from_millis(60);
-/// The longest wait between two looks.
-const SELDOM: Duration = Duration::from_secs(1);
+/// The longest wait between two looks. News are on the page within a second, however long it was quiet before.
+const SELDOM: Duration = Duration::from_millis(500);
 /// Something is sent at least this often, or a proxy takes the connection for dead.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Most events of one look.

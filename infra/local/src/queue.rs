@@ -17,8 +17,11 @@ use crate::Meter;
 
 /// Most wakes that wait to be taken from the channel.
 const CAPACITY: usize = 10_000;
-/// Most wakes of one agent that are worked on at once.
+/// Most tasks of one agent that are worked on at once.
 const AT_ONCE: usize = 32;
+/// Most deliveries of one agent on their way at once. They wait for others most of the time: the many that a receiver
+/// may hold until it is known to be dead leave room for the rest, and none takes the place of work.
+const DELIVERIES_AT_ONCE: usize = 128;
 /// Waits before a failed wake comes again; after the last the sweeper's next look decides.
 const AGAIN: [Duration; 3] = [
     Duration::from_millis(200),
@@ -146,7 +149,30 @@ pub(crate) type Workers = HashMap<(AgentName, Option<Tenant>), Arc<dyn Work>>;
 #[derive(Clone)]
 struct Worker {
     work: Arc<dyn Work>,
-    room: Arc<Semaphore>,
+    room: Room,
+}
+
+/// How much at once.
+#[derive(Clone)]
+struct Room {
+    tasks: Arc<Semaphore>,
+    deliveries: Arc<Semaphore>,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self {
+            tasks: Arc::new(Semaphore::new(AT_ONCE)),
+            deliveries: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE)),
+        }
+    }
+
+    fn of(&self, wake: &Wake) -> &Semaphore {
+        match wake {
+            Wake::Task(_) => &self.tasks,
+            Wake::Push(_) => &self.deliveries,
+        }
+    }
 }
 
 /// The workers of now. Every clone is the same crew.
@@ -161,7 +187,7 @@ impl Crew {
         let mut crew = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let workers = workers.into_iter().map(|(key, work)| {
             let room = crew.get(&key).map(|known| known.room.clone());
-            let room = room.unwrap_or_else(|| Arc::new(Semaphore::new(AT_ONCE)));
+            let room = room.unwrap_or_else(Room::new);
             (key, Worker { work, room })
         });
         let workers = workers.collect();
@@ -238,7 +264,7 @@ impl Delivery {
                     () = stopped(&mut stop) => return,
                 }
             }
-            let Ok(_permit) = worker.room.acquire().await else {
+            let Ok(_permit) = worker.room.of(&wake).acquire().await else {
                 return;
             };
             // From here on news are news again.
@@ -393,6 +419,34 @@ mod tests {
         running.await.unwrap();
         assert_eq!(weather.calls.load(Ordering::SeqCst), 1, "what waits is dropped");
         assert!(door.wake(&wake("acme", "host"), Duration::ZERO).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn deliveries_never_take_the_place_of_work() {
+        let weather = Flaky::new(0, Duration::from_secs(60));
+        let (door, queue) = channel();
+        let (_stop, stopped) = watch::channel(false);
+        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
+        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
+        let most = async |expect: usize| {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while weather.most.load(Ordering::SeqCst) < expect && Instant::now() < deadline {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            assert_eq!(weather.most.load(Ordering::SeqCst), expect);
+        };
+        // Each hangs; so many more than there is room for.
+        for _ in 0..2 * DELIVERIES_AT_ONCE {
+            let task = wake("acme", "weather").key();
+            let push = Wake::push(&task, PushConfigId::parse("p").unwrap(), None);
+            door.wake(&push, Duration::ZERO).await.unwrap();
+        }
+        most(DELIVERIES_AT_ONCE).await;
+        for _ in 0..2 * AT_ONCE {
+            door.wake(&wake("acme", "weather"), Duration::ZERO).await.unwrap();
+        }
+        most(DELIVERIES_AT_ONCE + AT_ONCE).await;
+        running.abort();
     }
 
     #[tokio::test]

@@ -182,7 +182,9 @@ impl Commit<'_> {
             None => change,
         };
         let revisions = &known.keeping.revisions;
-        let change = if is_short(revisions) {
+        // A commit that only moves what is due, or the lease, makes no entry.
+        let makes_entry = !self.revision.events().is_empty();
+        let change = if makes_entry && is_short(revisions) {
             change
                 .set_to("revisions", "list_append(#revisions, :this_revision)")
                 .value("this_revision", numbers(&[task.rev]))

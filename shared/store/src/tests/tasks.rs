@@ -329,6 +329,21 @@ async fn what_is_too_large_is_refused_and_nothing_of_it_is_written() {
 }
 
 #[tokio::test]
+async fn a_commit_without_events_makes_no_entry_and_the_task_can_still_end() {
+    let (store, _database) = testing::start().await;
+    let tasks = store.tasks();
+    let task = task();
+    let key = created(&store, &task).await;
+    for _ in 0..2 {
+        let nothing_new = Revision::of(read(&store, &task).await);
+        let committed = tasks.commit(&nothing_new, Due::At(now()), LeaseAfter::Keep).await;
+        assert_eq!(committed.unwrap(), Committed::Yes);
+    }
+    step(&store, read(&store, &task).await, TaskState::Completed, now()).await;
+    assert_eq!(tasks.events(&key, 0, 100).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn however_many_events_one_write_has_they_are_one_entry_of_the_log() {
     let (store, _database) = testing::start().await;
     let tasks = store.tasks();

@@ -56,7 +56,7 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000])]
     stored: Vec<usize>,
     /// One of so many tasks is followed by a page.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     followed: u32,
     /// Leave the run with a dead receiver out.
     #[arg(long)]

@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::TENANT;
 
-/// How long each half of the work takes.
-const HALF: Duration = Duration::from_millis(500);
+/// How long each half of the work takes: long enough that pages look as seldom as they ever do.
+const HALF: Duration = Duration::from_secs(2);
 /// What it says in the middle.
 pub(crate) const HALF_DONE: &str = "half of it is done";
 

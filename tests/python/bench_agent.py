@@ -48,7 +48,9 @@ async def serve(database):
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="echo", name="Echo", description="Answers at once", tags=["echo"])],
     )
-    store = DatabaseTaskStore(create_async_engine(f"sqlite+aiosqlite:///{database}"))
+    # Writers wait for each other instead of failing.
+    engine = create_async_engine(f"sqlite+aiosqlite:///{database}", connect_args={"timeout": 60})
+    store = DatabaseTaskStore(engine)
     await store.initialize()
     handler = DefaultRequestHandler(agent_executor=Echo(), task_store=store, agent_card=card)
     routes = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, rpc_url="/")]

@@ -4,3 +4,4 @@
 mod deployed;
 mod events;
 mod lambda;
+mod streams;

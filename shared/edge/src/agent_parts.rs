@@ -178,6 +178,32 @@ mod tests {
     }
 
     #[test]
+    fn a_push_schedule_is_read_and_rubbish_is_refused_at_the_start() {
+        let read = |schedule: &str| {
+            let mut env = Env::of([
+                ("AGENT_URL", "https://gateway.example/a/x"),
+                ("TRUSTED_ISSUERS", "[]"),
+                ("SEALING_KEYS_SECRET", "sealing"),
+                ("A2A_PUSH_SCHEDULE", schedule),
+            ]);
+            let config = AgentConfig::read(&mut env);
+            env.finish()?;
+            config.map(|config| config.push_schedule)
+        };
+        assert_eq!(read(""), Ok(PushSchedule::default()));
+        let two = [2, 60].map(std::time::Duration::from_secs);
+        assert_eq!(read("2,60"), Ok(PushSchedule::of(two.to_vec())));
+        for rubbish in ["soon", "0", "5,,5", "999999999"] {
+            let refused = read(rubbish).err().map(|error| error.to_string());
+            let refused = refused.unwrap_or_default();
+            assert!(
+                refused.contains("A2A_PUSH_SCHEDULE") && !refused.contains("999999999"),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
     fn sealing_keys_keep_their_order() {
         let keys = sealing_keys(&SecretString::from(r#"[["k2","b"],["k1","a"]]"#)).unwrap_or_default();
         let names: Vec<_> = keys.iter().map(|(name, _)| name.as_str()).collect();

@@ -17,6 +17,7 @@ mod lifecycle;
 mod load;
 mod measured;
 mod oauth_clients;
+mod onboarding;
 mod rfc9700;
 mod rubbish;
 mod scripted;

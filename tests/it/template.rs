@@ -14,7 +14,14 @@ const SLUG: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_SLUG: &str = "fedcba9876543210fedcba9876543210";
 
 fn platform() -> Stack {
-    let given = [("WeatherPath", SLUG), ("ReportPath", OTHER_SLUG)];
+    let given = [
+        ("WeatherPath", SLUG),
+        ("ReportPath", OTHER_SLUG),
+        (
+            "OperatorIssuer",
+            r#"{"issuer":"https://operator.example","tenant":null,"keys":[]}"#,
+        ),
+    ];
     Stack::new(Template::platform(), "switchyard", &given)
 }
 

@@ -13,9 +13,10 @@ use std::time::Duration;
 use auth::{Grant, KeySet, SigningKey};
 use axum::Router;
 use axum::routing::post;
-use domain::{Clock as _, ExposeSecret as _, SecretString, SystemClock, SystemEntropy, Tenant};
+use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
 use http::Method;
-use idp::{NewClient, NewUser};
+use idp::NewUser;
+use local::onboarding::{BASE_URL, IDP_URL, Place, Plan};
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus, Store, Tables};
 use tokio::net::TcpListener;
@@ -59,13 +60,6 @@ pub struct Cloud {
     _weather: Local,
 }
 
-/// The keys of one stack, made before it is deployed.
-struct Keys {
-    session: SigningKey,
-    session_pem: SecretString,
-    client_secret: SecretString,
-}
-
 impl Cloud {
     /// Deploys the platform and these tenants, and onboards them: identities, orders, registered agents.
     pub async fn start(tenants: &[&str]) -> Self {
@@ -86,45 +80,25 @@ impl Cloud {
                 .expose_secret()
                 .to_lowercase()
         };
-        let keys: BTreeMap<&str, Keys> = tenants.iter().map(|tenant| (*tenant, Keys::new())).collect();
-        let tenant_stack = |tenant: &str, keys: &Keys| {
-            let given = [
-                ("Tenant", tenant.to_owned()),
-                ("PublicUrl", format!("{base}/{tenant}/{STAGE}")),
-                ("HostPath", slug()),
-                ("HorizonPath", slug()),
-                ("SessionPublicKey", keys.session.public_jwk().to_string()),
-            ];
-            let given: Vec<(&str, &str)> = given
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()))
-                .collect();
-            Stack::new(Template::tenant(), &format!("switchyard-{tenant}"), &given)
-        };
-        let tenant_stacks: BTreeMap<&str, Stack> = keys
+        let plans: BTreeMap<&str, Plan> = tenants
             .iter()
-            .map(|(tenant, keys)| (*tenant, tenant_stack(tenant, keys)))
+            .map(|tenant| (*tenant, plan(tenant, &format!("{base}/{tenant}/{STAGE}"))))
             .collect();
         let operator_issuer = json!({ "issuer": OPERATOR, "tenant": null, "keys": [operator.public_jwk()] });
-        let issuers: Vec<Value> = tenant_stacks
-            .values()
-            .map(|stack| serde_json::from_str(&stack.output("TrustedIssuer")).expect("an issuer"))
-            .chain([operator_issuer])
-            .collect();
         let given = [
             ("PublicUrl", format!("{base}/platform/{STAGE}")),
             ("WeatherPath", slug()),
             ("ReportPath", slug()),
-            ("TrustedIssuers", Value::from(issuers).to_string()),
+            ("OperatorIssuer", operator_issuer.to_string()),
         ];
         let given: Vec<(&str, &str)> = given
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
         let platform = Stack::new(Template::platform(), "switchyard", &given);
-        let mut stacks: BTreeMap<String, Stack> = tenant_stacks
-            .into_iter()
-            .map(|(tenant, stack)| (tenant.to_owned(), stack.over(&platform)))
+        let mut stacks: BTreeMap<String, Stack> = plans
+            .iter()
+            .map(|(tenant, plan)| ((*tenant).to_owned(), stack_of(plan).over(&platform)))
             .collect();
         stacks.insert("platform".to_owned(), platform);
 
@@ -132,7 +106,7 @@ impl Cloud {
         let gate = Arc::new(Gate {
             database: database.endpoint().to_owned(),
             policies: Mutex::default(),
-            secrets: Mutex::new(secrets(&stacks, &keys)),
+            secrets: Mutex::new(secrets(&stacks, &plans)),
             queues,
             usage: Mutex::default(),
             http: crate::user::http(),
@@ -171,13 +145,16 @@ impl Cloud {
             let _until_aborted = axum::serve(listener, gateway).await;
         }));
         cloud.connect_queues(messages);
-        for (tenant, keys) in &keys {
-            cloud.onboard(tenant, keys).await;
+        for (tenant, plan) in &plans {
+            let (_, pem) = plan
+                .secrets
+                .iter()
+                .find(|(name, _)| *name == "session-key")
+                .expect("a key");
+            let key = SigningKey::from_pem(pem).expect("a key");
+            cloud.sessions.insert((*tenant).to_owned(), key);
+            cloud.onboard(tenant, plan).await;
         }
-        cloud.sessions = keys
-            .into_iter()
-            .map(|(tenant, keys)| (tenant.to_owned(), keys.session))
-            .collect();
         cloud
     }
 
@@ -293,19 +270,16 @@ impl Cloud {
         }));
     }
 
-    async fn onboard(&self, tenant: &str, keys: &Keys) {
+    /// What the script of a plan does once the stack is there.
+    async fn onboard(&self, tenant: &str, plan: &Plan) {
         let stack = &self.stacks[tenant];
         let name = Tenant::parse(tenant).expect("a tenant's name");
-        let base = Url::parse(&stack.output("BaseUrl")).expect("an address");
-        let host = NewClient::host(&base, keys.client_secret.clone());
-        let ada = NewUser {
-            username: "ada".to_owned(),
-            display_name: "Ada".to_owned(),
-            password: PASSWORD.into(),
-        };
-        idp::provision(&self.store, &name, &[host], &[ada], &SystemEntropy)
-            .await
-            .expect("identities");
+        for item in &plan.items {
+            let item: Value =
+                serde_json::from_str(&filled(&item.to_string(), &self.stacks, tenant)).expect("JSON");
+            self.put_item(&format!("switchyard-{STAGE}-identity"), &item)
+                .await;
+        }
         let now = SystemClock.now();
         let order = Order {
             id: "1001".to_owned(),
@@ -333,31 +307,59 @@ impl Cloud {
             .await;
     }
 
-    async fn register(&self, kind: &str, url: &str, tenant: Option<&str>) {
-        let scope = if tenant.is_some() { "tenant" } else { "global" };
-        self.registry(Method::PUT, &format!("/types/{kind}"), json!({ "scope": scope }))
-            .await;
-        let card = format!("{url}/.well-known/agent-card.json");
-        self.registry(
-            Method::POST,
-            "/agents",
-            json!({ "cardUrl": card, "tenant": tenant }),
-        )
-        .await;
+    async fn put_item(&self, table: &str, item: &Value) {
+        let sent = crate::user::http()
+            .post(&self.gate.database)
+            .header("x-amz-target", "DynamoDB_20120810.PutItem")
+            .header("content-type", "application/x-amz-json-1.0")
+            .header(
+                "authorization",
+                "AWS4-HMAC-SHA256 Credential=local/20260101/eu-north-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+            )
+            .header("x-amz-date", "20260101T000000Z")
+            .body(json!({ "TableName": table, "Item": item }).to_string())
+            .send()
+            .await
+            .expect("an answer");
+        let (status, text) = (sent.status(), sent.text().await.unwrap_or_default());
+        assert!(status.is_success(), "{status}: {text}");
     }
 
-    async fn registry(&self, method: Method, path: &str, body: Value) {
+    async fn register(&self, kind: &str, url: &str, tenant: Option<&str>) {
+        let scope = if tenant.is_some() { "tenant" } else { "global" };
+        self.registry(
+            None,
+            Method::PUT,
+            &format!("/types/{kind}"),
+            json!({ "scope": scope }),
+        )
+        .await;
+        let card = format!("{url}/.well-known/agent-card.json");
+        self.registry(tenant, Method::POST, "/agents", json!({ "cardUrl": card }))
+            .await;
+    }
+
+    /// Changes the registry, for a tenant by a token of its own.
+    async fn registry(&self, tenant: Option<&str>, method: Method, path: &str, body: Value) {
         let url = self.stacks["platform"].output("RegistryUrl");
+        let name = tenant.map(|tenant| Tenant::parse(tenant).expect("a tenant's name"));
+        let (issuer, key, scope) = match tenant {
+            Some(tenant) => (
+                self.stacks[tenant].output("BaseUrl"),
+                &self.sessions[tenant],
+                "registry:write",
+            ),
+            None => (OPERATOR.to_owned(), &self.operator, "registry:admin"),
+        };
         let grant = Grant {
-            issuer: OPERATOR,
+            issuer: &issuer,
             subject: "operator",
-            tenant: None,
+            tenant: name.as_ref(),
             audience: &url,
-            scopes: &["registry:admin"],
+            scopes: &[scope],
             lifetime: Duration::from_secs(300),
         };
-        let token = self
-            .operator
+        let token = key
             .sign(&grant, SystemClock.now(), &SystemEntropy)
             .expect("a token");
         let answer = crate::user::http()
@@ -485,37 +487,52 @@ impl Drop for Cloud {
     }
 }
 
-impl Keys {
-    fn new() -> Self {
-        let (session, session_pem) = SigningKey::generate().expect("a key");
-        Self {
-            session,
-            session_pem,
-            client_secret: auth::token::random("", &SystemEntropy),
-        }
-    }
+/// What `switchyard tenant add NAME --aws` makes.
+fn plan(tenant: &str, base: &str) -> Plan {
+    let name = Tenant::parse(tenant).expect("a tenant's name");
+    let ada = NewUser {
+        username: "ada".to_owned(),
+        display_name: "Ada".to_owned(),
+        password: PASSWORD.into(),
+    };
+    let base = Url::parse(base).expect("an address");
+    let place = Place::new(name, STAGE, "switchyard").expect("plain names");
+    Plan::new(place, Some(&base), &[ada], &SystemEntropy).expect("a plan")
+}
+
+fn stack_of(plan: &Plan) -> Stack {
+    let given: Vec<(&str, &str)> = plan
+        .parameters
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    Stack::new(Template::tenant(), &plan.place.stack(), &given)
+}
+
+/// A file of a plan once the addresses are known.
+fn filled(text: &str, stacks: &BTreeMap<String, Stack>, tenant: &str) -> String {
+    text.replace(BASE_URL, &stacks[tenant].output("BaseUrl"))
+        .replace(IDP_URL, &stacks["platform"].output("IdpUrl"))
 }
 
 /// The values that an operator puts in after the first deployment.
-fn secrets(stacks: &BTreeMap<String, Stack>, keys: &BTreeMap<&str, Keys>) -> BTreeMap<String, String> {
+fn secrets(stacks: &BTreeMap<String, Stack>, plans: &BTreeMap<&str, Plan>) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for (name, stack) in stacks {
-        for id in stack.template.of_type("AWS::SecretsManager::Secret").keys() {
+        for (id, properties) in stack.template.of_type("AWS::SecretsManager::Secret") {
             let arn = stack.text(&json!({ "Ref": id }));
-            let value = match (*id, keys.get(name.as_str())) {
+            let called = stack.text(&properties["Name"]);
+            let value = match (id, plans.get(name.as_str())) {
+                (_, Some(plan)) => {
+                    let last = called.rsplit('/').next().unwrap_or_default();
+                    let found = plan.secrets.iter().find(|(name, _)| *name == last);
+                    let (_, value) =
+                        found.unwrap_or_else(|| panic!("nobody knows what the secret {id} holds"));
+                    filled(value.expose_secret(), stacks, name)
+                }
                 ("IdpKeys", _) => {
                     let (_, text) = KeySet::generate(auth::Algorithm::Es256).expect("keys");
                     text.expose_secret().to_owned()
-                }
-                ("SessionKey", Some(keys)) => keys.session_pem.expose_secret().to_owned(),
-                ("OauthProviders", Some(keys)) => {
-                    let idp = stacks["platform"].output("IdpUrl");
-                    json!({ "idp": {
-                        "issuer": format!("{idp}/{name}"),
-                        "client_id": idp::HOST_CLIENT,
-                        "client_secret": keys.client_secret.expose_secret(),
-                    } })
-                    .to_string()
                 }
                 (sealing, _) if sealing.ends_with("SealingKeys") => {
                     let key = auth::Sealer::generate_key(&SystemEntropy);

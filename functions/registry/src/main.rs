@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use auth::{JwksCache, Verifier};
-use domain::{Clock, Entropy, SystemClock, SystemEntropy};
+use domain::{Entropy, SystemClock, SystemEntropy};
 use edge::Function;
 use edge::config::Env;
 use outbound::{FetchedKeys, Outbound, Policy};
@@ -14,7 +14,6 @@ use store::{Store, Tables};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let platform = config.platform;
     let aws = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
@@ -28,7 +27,7 @@ async fn main() -> Result<(), edge::Error> {
         store: Store::new(&aws, Tables::prefixed(&platform.table_prefix)),
         outbound,
         verifier: Verifier::with_issuers(config.url.to_string(), config.issuers, &keys)?,
-        clock,
+        clock: Arc::new(SystemClock),
         entropy,
     };
     edge::serve(Function {

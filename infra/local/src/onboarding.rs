@@ -297,7 +297,9 @@ base=$(output '{stack}' BaseUrl)
 curl --fail-with-body --silent --show-error -X POST "$registry/agents" -H "authorization: Bearer $token" \
   -H 'content-type: application/json' \
   -d "{{\"cardUrl\":\"$(output '{stack}' HorizonAgentUrl)/.well-known/agent-card.json\"}}"
-echo "{tenant} is at $base; the keys in {folder} are not needed here any more""#,
+echo "{tenant} is at $base"
+echo 'Nothing here needs these keys any more:' {folder}"#,
+            folder = quoted(folder),
             token = token_line(tenant, &file("session-key")),
         );
         script

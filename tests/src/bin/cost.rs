@@ -9,12 +9,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
 use tests::cloud::Cloud;
-use tests::template::{Stack, Template};
+use tests::template::Template;
 
-/// List prices in dollars, us-east-1, as published in November 2025, without free tiers and volume discounts.
+/// List prices in dollars, us-east-1, without free tiers and volume discounts. Looked up in November 2026 in what others
+/// wrote of AWS's price lists since November 2024, when DynamoDB's on-demand prices were halved; not on AWS's own pages.
 mod price {
-    pub(super) const DAY: &str = "November 2025";
+    pub(super) const DAY: &str = "as of November 2026";
     pub(super) const LAMBDA_REQUESTS: f64 = 0.20e-6;
     pub(super) const LAMBDA_GB_SECOND: f64 = 16.6667e-6;
     pub(super) const REST_REQUEST: f64 = 3.50e-6;
@@ -33,8 +35,8 @@ mod price {
 const RUNS: u32 = 20;
 /// What a call to the world takes longer than one to the sandbox: the weather agent makes two.
 const WORLD: Duration = Duration::from_millis(300);
-/// Bytes of logs per invocation.
-const LOG_BYTES: f64 = 800.0;
+/// Bytes that Lambda itself logs of an invocation: its start, its end and its report, as JSON.
+const LAMBDAS_LOG_BYTES: f64 = 700.0;
 /// Bytes that an orchestration leaves in the tables, measured by its written items, kept for the retention's month.
 const STORED_BYTES: f64 = 30_000.0;
 /// Hours, minutes of a month.
@@ -138,14 +140,15 @@ async fn main() {
     let warm = user.ask("Will it rain in Oslo tomorrow?").await;
     user.until(&warm.task_id(), &["completed"]).await;
     settled(&cloud).await;
-    let before = counted(&cloud);
+    let (before, logged_before) = (counted(&cloud), cloud.logs().len());
     for _ in 0..RUNS {
         // The turn's stream ends when the answer is there: nobody polls.
         let asked = user.ask("Will it rain in Oslo tomorrow?").await;
         assert!(asked.said().contains("Oslo"), "{asked:?}");
     }
     settled(&cloud).await;
-    let after = counted(&cloud);
+    let (after, logs) = (counted(&cloud), cloud.logs());
+    let written = (logs.len() - logged_before) as f64 / f64::from(RUNS);
     let mut each: BTreeMap<String, Counted> = after
         .iter()
         .map(|(name, after)| (name.clone(), difference(after, &before[name], f64::from(RUNS))))
@@ -159,10 +162,25 @@ async fn main() {
             used.gb_seconds += world * cloud.functions[name].memory() as f64 / 1024.0;
         }
     }
-    print(&each);
+    print(&each, written, metrics(&logs));
 }
 
-fn print(each: &BTreeMap<String, Counted>) {
+/// The metrics of the functions' logs. Each name is paid for with each agent: that is the only dimension.
+fn metrics(logs: &str) -> usize {
+    let lines = logs
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let each = lines.flat_map(|line| {
+        let agent = line["agent"].clone();
+        let told = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].clone();
+        let told = told.as_array().cloned().unwrap_or_default();
+        told.into_iter()
+            .map(move |metric| format!("{agent} {}", metric["Name"]))
+    });
+    each.collect::<std::collections::BTreeSet<String>>().len()
+}
+
+fn print(each: &BTreeMap<String, Counted>, written: f64, metrics: usize) {
     let mut all = Counted::default();
     println!("# What it costs\n");
     println!(
@@ -216,7 +234,10 @@ fn print(each: &BTreeMap<String, Counted>) {
             STORED_BYTES / 1e9 * price::STORED_GB_MONTH,
         ),
         ("SQS", all.sqs * 3.0 * price::SQS_REQUEST),
-        ("logs", all.invocations * LOG_BYTES / 1e9 * price::LOG_GB),
+        (
+            "logs",
+            (written + all.invocations * LAMBDAS_LOG_BYTES) / 1e9 * price::LOG_GB,
+        ),
     ];
     println!("\n## A million orchestrations\n\n| | dollars |\n|---|---|");
     for (name, dollars) in parts {
@@ -225,7 +246,7 @@ fn print(each: &BTreeMap<String, Counted>) {
     let total: f64 = parts.iter().map(|(_, dollars)| dollars).sum();
     println!("| **together** | **{:.2}** |", total * million);
 
-    idle();
+    idle(metrics);
     limits(&all);
 }
 
@@ -238,7 +259,7 @@ fn alarm_metrics(template: &Template) -> f64 {
     metrics.sum::<usize>() as f64
 }
 
-fn idle() {
+fn idle(metrics: usize) {
     println!("\n## Doing nothing, a month\n\n| | a tenant | the platform |\n|---|---|---|");
     let (tenant, platform) = (Template::tenant(), Template::platform());
     let count = |template: &Template, kind: &str| template.of_type(kind).len() as f64;
@@ -263,34 +284,29 @@ fn idle() {
     for (name, of_tenant, of_platform) in rows {
         println!("| {name} | {of_tenant:.2} | {of_platform:.2} |");
     }
+    let metrics = metrics as f64 * price::CUSTOM_METRIC_MONTH;
     let sum = |pick: fn(&(&str, f64, f64)) -> f64| rows.iter().map(pick).sum::<f64>();
     println!(
         "| **together** | **{:.2}** | **{:.2}** |",
         sum(|row| row.1),
         sum(|row| row.2)
     );
+    println!(
+        "\nAn hour in which an agent worked costs its metrics' share of a month: {metrics:.2} dollars for all of them, if there is"
+    );
+    println!(
+        "traffic in every hour. They are told apart by agent, not by tenant, so that a tenant adds none."
+    );
 }
 
 fn limits(all: &Counted) {
-    // The variable that names whose tokens the platform's agents take grows with each tenant.
-    let given = [
-        ("Tenant", "a-tenants-name"),
-        ("HostPath", "0123456789abcdef0123456789abcdef"),
-        ("HorizonPath", "fedcba9876543210fedcba9876543210"),
-        (
-            "SessionPublicKey",
-            r#"{"kty":"EC","crv":"P-256","alg":"ES256","use":"sig","kid":"0123456789abcdef0123456789abcdef0123456789a","x":"0123456789abcdef0123456789abcdef0123456789a","y":"0123456789abcdef0123456789abcdef0123456789a"}"#,
-        ),
-    ];
-    let issuer = Stack::new(Template::tenant(), "switchyard-a-tenants-name", &given)
-        .output("TrustedIssuer")
-        .len()
-        + 1;
+    let roles = |template: &Template| template.of_type("AWS::IAM::Role").len();
+    let (of_tenant, of_platform) = (roles(&Template::tenant()), roles(&Template::platform()));
     let at_once = |concurrency: f64, memory_seconds: f64| concurrency / memory_seconds;
     println!("\n## What gives way first\n\n| what | limit | reached at |\n|---|---|---|");
     println!(
-        "| **tenants**: `TRUSTED_ISSUERS` of the registry and the platform's agents, {issuer} bytes a tenant, in an environment of 4 KB | hard | {} tenants |",
-        3_200 / issuer
+        "| **tenants**: IAM roles of an account, {of_tenant} a tenant | 1,000, can be raised to 5,000 | {} tenants |",
+        (1000 - of_platform) / of_tenant
     );
     println!("| tenants: CloudFormation stacks of a region | 2,000, can be raised | 1,999 tenants |");
     println!("| tenants: REST APIs of a region | 600, can be raised | 599 tenants |");

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use domain::{AgentName, Clock, Event, Owner, SystemClock, Task, Tenant, Timestamp};
 use futures_util::StreamExt;
-use store::{DUE_SHARDS, Delivery, DeliveryFilter, PageRequest, Pointer, Store, TaskKey, TaskQuery};
+use store::{
+    DUE_SHARDS, Delivery, DeliveryFilter, PageRequest, Pointer, Store, StoreError, TaskKey, TaskQuery,
+};
 
 use crate::customer::Asked;
 use crate::worker::CUSTOMERS;
@@ -31,28 +33,20 @@ pub(crate) struct Tables {
     pub(crate) deliveries: Vec<Delivery>,
 }
 
-/// Waits until every task is over; gives how many are.
+/// Waits until every task is over; gives how many are. Looks at one after the other: the database has other things to do.
 pub(crate) async fn until_over(store: &Store, asked: &[Asked], deadline: Instant) -> usize {
-    let mut open: Vec<&Asked> = asked.iter().collect();
-    loop {
-        let looked: Vec<(bool, &Asked)> = futures_util::stream::iter(open)
-            .map(|one| async move { (is_over(store, &one.key).await, one) })
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
-        open = looked
-            .into_iter()
-            .filter(|(over, _)| !over)
-            .map(|(_, one)| one)
-            .collect();
-        if open.is_empty() || Instant::now() > deadline {
-            for one in open.iter().take(5) {
-                println!("not over: task {} {:?}", one.number, task(store, &one.key).await);
+    let mut over = 0;
+    for one in asked {
+        while !is_over(store, &one.key).await {
+            if Instant::now() > deadline {
+                println!("not over: task {}, {}", one.number, short(store, &one.key).await);
+                break;
             }
-            return asked.len() - open.len();
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        over += usize::from(is_over(store, &one.key).await);
     }
+    over
 }
 
 async fn is_over(store: &Store, key: &TaskKey) -> bool {
@@ -60,16 +54,37 @@ async fn is_over(store: &Store, key: &TaskKey) -> bool {
     task.is_some_and(|task| task.status.state.is_terminal())
 }
 
-async fn task(store: &Store, key: &TaskKey) -> Option<Task> {
+/// A task in one line.
+async fn short(store: &Store, key: &TaskKey) -> String {
+    let Some(task) = task(store, key).await else {
+        return "which is not there".to_owned();
+    };
+    let jobs: Vec<_> = task.jobs.iter().map(|job| &job.state).collect();
+    format!(
+        "{} {:?}, rev {}, jobs {jobs:?}, last stumble {:?}",
+        task.id, task.status.state, task.rev, task.stumble
+    )
+}
+
+/// On a loaded machine the database may take longer than its client waits.
+async fn insist<T, F>(call: impl Fn() -> F) -> T
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
     let mut tries = 0;
     loop {
-        match store.tasks().find(key, SystemClock.now()).await {
-            Ok(found) => return found.map(|stored| stored.task),
-            // On a loaded machine the database may take longer than its client waits.
+        match call().await {
+            Ok(read) => return read,
             Err(_) if tries < 5 => tries += 1,
             Err(fault) => panic!("the database does not answer: {fault}"),
         }
     }
+}
+
+async fn task(store: &Store, key: &TaskKey) -> Option<Task> {
+    let tasks = &store.tasks();
+    let found = insist(|| tasks.find(key, SystemClock.now())).await;
+    found.map(|stored| stored.task)
 }
 
 /// Waits until no pointer to something due is left; gives what is left when the patience ends.
@@ -79,8 +94,8 @@ pub(crate) async fn until_nothing_is_due(store: &Store, patience: Duration) -> V
     loop {
         let mut left = Vec::new();
         for shard in 0..DUE_SHARDS {
-            let page = store.tasks().due(shard, someday, 100, None).await;
-            left.extend(page.expect("the database answers").items);
+            let tasks = &store.tasks();
+            left.extend(insist(|| tasks.due(shard, someday, 100, None)).await.items);
         }
         if left.is_empty() || Instant::now() > deadline {
             return left;
@@ -135,7 +150,8 @@ async fn all_of(store: &Store, tenant: &Tenant, agent: &AgentName, owner: &Owner
             cursor: cursor.as_deref(),
             now: SystemClock.now(),
         };
-        let page = store.tasks().query(query).await.expect("the database answers");
+        let tasks = &store.tasks();
+        let page = insist(|| tasks.query(query)).await;
         for task in page.tasks {
             found.extend(logged(store, Some(task)).await);
         }
@@ -152,9 +168,9 @@ async fn deliveries(store: &Store, tenant: &Tenant, agent: &AgentName) -> Vec<De
     loop {
         let page = PageRequest { limit: 100, cursor };
         let filter = DeliveryFilter::default();
-        let tasks = store.tasks();
-        let listed = tasks.deliveries(tenant, agent, filter, page, SystemClock.now());
-        let listed = listed.await.expect("the database answers");
+        let tasks = &store.tasks();
+        let listed =
+            insist(|| tasks.deliveries(tenant, agent, filter, page.clone(), SystemClock.now())).await;
         found.extend(listed.items);
         cursor = listed.next;
         if cursor.is_none() {
@@ -173,8 +189,8 @@ async fn events(store: &Store, key: &TaskKey) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     loop {
         let after = events.last().map_or(0, |event| event.seq);
-        let more = store.tasks().events(key, after, 500).await;
-        let more = more.expect("the database answers");
+        let tasks = &store.tasks();
+        let more = insist(|| tasks.events(key, after, 500)).await;
         if more.is_empty() {
             return events;
         }

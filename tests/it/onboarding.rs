@@ -72,11 +72,9 @@ impl Shell {
     fn run(&self, script: &str) -> Vec<Asked> {
         let asked = self.place.path().join("asked");
         let _none_before = std::fs::remove_file(&asked);
-        let path = std::env::var("PATH").unwrap();
-        let path = format!("{}:{path}", self.place.path().join("bin").display());
         let done = Command::new("sh")
-            .args(["-c", script])
-            .env("PATH", path)
+            .args(["-c", &format!("PATH=\"$STAND_INS:$PATH\"\n{script}")])
+            .env("STAND_INS", self.place.path().join("bin"))
             .env("ASKED", &asked)
             .env("KEY", self.keys().join("session-key"))
             .env("SWITCHYARD", binary::path())

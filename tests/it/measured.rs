@@ -19,9 +19,12 @@ use crate::scripted::Scripted;
 
 const PROMPT: &str = "Am I free on Friday in my calendar?";
 
-/// The measurements of the process: by metric and agent, how many and their sum.
+/// By metric and agent, how many measurements there were, and their sum.
+type Sums = BTreeMap<(String, String), (u64, u64)>;
+
+/// The measurements of the process.
 #[derive(Clone, Default)]
-struct Measurements(Arc<Mutex<BTreeMap<(String, String), (u64, u64)>>>);
+struct Measurements(Arc<Mutex<Sums>>);
 
 #[derive(Default)]
 struct Fields {

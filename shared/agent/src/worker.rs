@@ -115,7 +115,11 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
         key,
         holder,
         stop,
-        told: if over { stored.attempts.saturating_sub(1) } else { 0 },
+        told: if over {
+            stored.attempts.saturating_sub(1)
+        } else {
+            0
+        },
     };
     // The sweeper's wakes know no trace.
     if let Some(trace) = &stored.task.trace {

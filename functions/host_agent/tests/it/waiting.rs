@@ -120,7 +120,9 @@ async fn until_state(world: &World, peer: &Peer, id: domain::TaskId, wanted: Tas
     let born = world.clock.now().millis();
     let mut asked = Vec::new();
     for _ in 0..40 {
-        let due = world.due_at(id).await.expect("it is due some time");
+        let Some(due) = world.due_at(id).await else {
+            panic!("nothing is due any more; asked at {asked:?}")
+        };
         world.clock.advance(due.since(world.clock.now()));
         let before = peer.calls("GetTask").len();
         let state = world.wake(id).await.status.state;

@@ -119,7 +119,12 @@ fn host_task(faults: &mut Faults, one: &Asked, Logged { task, events }: &Logged)
         let result = task.artifacts.first().map(domain::Artifact::text);
         let right = result.is_some_and(|text| text.contains(one.city));
         if task.artifacts.len() != 1 || brought != 1 || !right {
-            let what = format!("{name}: {:?}, brought {brought} times", task.artifacts);
+            let said = task.status.message.as_ref().map(domain::Message::text);
+            let jobs: Vec<_> = task.jobs.iter().map(|job| (&job.state, job.fetches)).collect();
+            let what = format!(
+                "{name}: {:?}, brought {brought} times; it said {said:?}, its jobs are {jobs:?}",
+                task.artifacts
+            );
             faults.note("results that are not exactly one", what);
         }
     }

@@ -230,15 +230,19 @@ async fn later(
 ) -> Result<(), StoreError> {
     let key = &TaskKey::from(task);
     let (config, now, entropy) = (&claimed.config.id, agent.clock.now(), agent.entropy.as_ref());
-    let (wait, attempts) = match error {
+    // How long its wake waits, and since when it may be claimed.
+    let (wait, due, attempts) = match error {
         NotDelivered::Push(PushError::NotNow { until }) => {
             let wait = until.since(now) + schedule::share(SPREAD, entropy);
-            (Some(wait), claimed.attempts)
+            (Some(wait), Due::At(*until), claimed.attempts)
         }
-        NotDelivered::Push(PushError::Failed(CallError::Status(GONE))) => (None, claimed.attempts + 1),
+        NotDelivered::Push(PushError::Failed(CallError::Status(GONE))) => {
+            (None, Due::Never, claimed.attempts + 1)
+        }
         _ => {
             let wait = schedule::wait(agent.settings.push_schedule.waits(), claimed.attempts, entropy);
-            (wait, claimed.attempts + 1)
+            let due = wait.map_or(Due::Never, |wait| Due::At(now.after(wait)));
+            (wait, due, claimed.attempts + 1)
         }
     };
     let reason = error.to_string();
@@ -254,7 +258,6 @@ async fn later(
         };
         measure::count(metric, agent);
     }
-    let due = wait.map_or(Due::Never, |wait| Due::At(now.after(wait)));
     agent
         .store
         .tasks()

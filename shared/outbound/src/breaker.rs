@@ -21,8 +21,6 @@ const PATIENCE: u32 = 5;
 const REST: Duration = Duration::from_secs(30);
 /// The longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(600);
-/// When to come again where too many are on their way already.
-const CROWDED: Duration = Duration::from_secs(1);
 /// Most receivers that are remembered.
 const MAX_RECEIVERS: usize = 10_000;
 
@@ -45,7 +43,7 @@ impl Breaker {
     /// Whether a delivery may be tried now.
     ///
     /// # Errors
-    /// When to come again.
+    /// When to come again: now, that is as soon as one of them is back, where too many are on their way already.
     pub(crate) fn admit(
         self: &Arc<Self>,
         tenant: &Tenant,
@@ -68,7 +66,7 @@ impl Breaker {
             PATIENCE.. => 1,
         };
         if health.on_the_way >= room {
-            return Err(now.after(CROWDED));
+            return Err(now);
         }
         health.on_the_way += 1;
         Ok(Trial {
@@ -154,7 +152,7 @@ mod tests {
         assert_eq!(rests, [30, 60, 120, 240, 480, 600, 600, 600]);
         // One goes first; the others wait for how it ends.
         let first = breaker.admit(&acme(), &url, now).unwrap();
-        assert_eq!(breaker.admit(&acme(), &url, now).unwrap_err(), now.after(CROWDED));
+        assert_eq!(breaker.admit(&acme(), &url, now).unwrap_err(), now);
         first.ended(true, now);
         let all: Vec<_> = (0..AT_ONCE)
             .map(|_| breaker.admit(&acme(), &url, now).unwrap())

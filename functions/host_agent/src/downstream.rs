@@ -187,7 +187,7 @@ impl Host {
                     remote.text = found.status.text;
                 }
                 job.artifacts = found.artifacts;
-                job.fetches = 0;
+                (job.fetches, job.fetched) = (0, true);
                 Done::of(job)
             }
             Err(error) if error.is_retryable() => {
@@ -197,7 +197,7 @@ impl Host {
             }
             Err(error) => {
                 tracing::info!(task.id = %task.id, job = job.number, error = %error, "result not fetched");
-                job.fetches = 0;
+                (job.fetches, job.fetched) = (0, true);
                 Done::of(job)
             }
         }

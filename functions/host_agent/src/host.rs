@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::access::Access;
 use crate::one_agent::OneAgent;
-use crate::patience::awaits_result;
+use crate::patience::is_over;
 use crate::tools::Tools;
 use crate::{Directory, Parts, Patience, transcript};
 
@@ -188,8 +188,7 @@ impl Executor for Host {
             .filter(|number| !still.contains(number))
             .collect();
         self.advance(run, &fresh).await?;
-        let over = |job: &domain::Job| job.is_settled() && !awaits_result(job);
-        if run.task().jobs.iter().all(over) {
+        if run.task().jobs.iter().all(is_over) {
             return self.resume(run).await;
         }
         self.wait(run).await

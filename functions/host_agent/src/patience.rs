@@ -32,7 +32,7 @@ impl Default for Patience {
     }
 }
 
-/// True where a job is over and came without a result that its agent may have.
+/// True where a job is over and came without a result that its agent may have: it was not asked yet, or in vain.
 pub(crate) fn lacks_result(job: &Job) -> bool {
     let JobState::Settled {
         remote_task_id: Some(_),
@@ -41,25 +41,27 @@ pub(crate) fn lacks_result(job: &Job) -> bool {
     else {
         return false;
     };
-    let bare = job.artifacts.is_empty();
+    let bare = job.artifacts.is_empty() && !job.fetched;
     match remote.state {
         TaskState::Completed => bare,
         _ => bare && remote.text.is_none(),
     }
 }
 
-/// True where a job is over, and its result could not be fetched yet.
-pub(crate) fn awaits_result(job: &Job) -> bool {
-    job.fetches > 0 && lacks_result(job)
+/// True where nothing more is to come of a job. News that came while a look was at work may have settled one whose
+/// result nobody has asked for yet.
+pub(crate) fn is_over(job: &Job) -> bool {
+    job.is_settled() && !lacks_result(job)
 }
 
 impl Patience {
-    /// When a result that could not be fetched is asked for again: a second after the job was over, then after twice as
-    /// long, and so on.
-    fn next_fetch(job: &Job) -> Option<Timestamp> {
-        let failed = job.fetches.checked_sub(1)?;
+    /// When a result is asked for: at once, then a second after that failed, then after twice as long, and so on.
+    fn next_fetch(job: &Job) -> Timestamp {
+        let Some(failed) = job.fetches.checked_sub(1) else {
+            return job.updated_at;
+        };
         let wait = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(failed.min(20)));
-        Some(job.updated_at.after(wait.min(LONGEST)))
+        job.updated_at.after(wait.min(LONGEST))
     }
 
     /// When something is to be done about the job; `None` where only its agent or the user can move it.
@@ -80,7 +82,7 @@ impl Patience {
                     .saturating_mul(2_u32.saturating_pow(job.attempts.min(20)));
                 Some(job.updated_at.after(wait.min(LONGEST)))
             }
-            JobState::Settled { .. } => Self::next_fetch(job).filter(|_| awaits_result(job)),
+            JobState::Settled { .. } => lacks_result(job).then(|| Self::next_fetch(job)),
         }
     }
 
@@ -91,7 +93,7 @@ impl Patience {
 
     /// When a job of which nothing is heard makes the task `unknown`; `None` where it waits for the user.
     pub(crate) fn deadline(&self, task: &Task, job: &Job) -> Option<Timestamp> {
-        let waits = (job.is_settled() && !awaits_result(job))
+        let waits = is_over(job)
             || job.awaited_consent().is_some()
             || job.remote().is_some_and(|remote| remote.state.is_interrupted());
         let heard = job.updated_at.max(task.status.at);

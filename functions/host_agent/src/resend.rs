@@ -8,7 +8,7 @@ use outbound::{CallError, RemoteTask};
 use crate::downstream::Done;
 use crate::grants::Obstacle;
 use crate::host::Host;
-use crate::patience::awaits_result;
+use crate::patience::lacks_result;
 
 impl Host {
     /// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent. Gives what is to
@@ -27,7 +27,7 @@ impl Host {
             ..job
         }));
         // What could not be fetched is asked for anew, with all the patience there is.
-        let unfetched = run.task().jobs.iter().filter(|job| awaits_result(job));
+        let unfetched = run.task().jobs.iter().filter(|job| lacks_result(job));
         jobs.extend(unfetched.cloned().map(|job| Job {
             fetches: 0,
             updated_at: now,

@@ -8,6 +8,7 @@ use llm::{Called, Tool, ToolCall, ToolOutcome, ToolResult, Toolbox};
 use crate::conclude::listed;
 use crate::directory::{Chosen, Known};
 use crate::host::Host;
+use crate::patience::is_over;
 use crate::transcript;
 
 /// Most jobs of one task.
@@ -76,7 +77,7 @@ impl Toolbox for Tools<'_> {
         let fresh: Vec<u32> = prepared.map(|job| job.number).collect();
         self.host.advance(self.run, &fresh).await?;
         let jobs = self.run.task().jobs.get(first..).unwrap_or_default();
-        if !jobs.iter().all(Job::is_settled) {
+        if !jobs.iter().all(is_over) {
             return Ok(Called::Parked);
         }
         // They all finished in their answers; no webhook will come.

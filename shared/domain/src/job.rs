@@ -124,6 +124,9 @@ pub struct Job {
     /// How often its result could not be fetched since it is over; 0 again once it could.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fetches: u32,
+    /// True where its agent was asked for its result since it is over, and gave what there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -254,6 +257,7 @@ impl Job {
             sender_keys: Vec::new(),
             heard: Heard::default(),
             fetches: 0,
+            fetched: false,
         }
     }
 

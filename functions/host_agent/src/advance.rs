@@ -15,7 +15,7 @@ use crate::host::Host;
 use crate::patience::lacks_result;
 use crate::transcript;
 
-/// A send may settle a job whose result must then be fetched; more than this never follows from one look.
+/// A send may settle a job whose result must then be fetched. What news still ask for after that is for the next look.
 const PASSES: usize = 3;
 /// Beyond this the sweeper wakes the task; sooner, a delayed wake does.
 const SOON: Duration = Duration::from_secs(60);

@@ -225,23 +225,27 @@ impl Host {
         call: &SendCall,
         now: Timestamp,
     ) -> Result<Answer, Obstacle> {
+        match self.deliver_all(task, job, call, now).await {
+            Err(Obstacle::Call(CallError::Refused(cannot @ A2aError::ContentTypeNotSupported))) => {
+                match words_alone(call) {
+                    Some(call) => self.deliver_all(task, job, &call, now).await,
+                    None => Err(Obstacle::Call(CallError::Refused(cannot))),
+                }
+            }
+            answered => answered,
+        }
+    }
+
+    async fn deliver_all(
+        &self,
+        task: &Task,
+        job: &Job,
+        call: &SendCall,
+        now: Timestamp,
+    ) -> Result<Answer, Obstacle> {
         let (outbound, to, trace) = (&self.outbound, &job.endpoint, task.trace.as_ref());
         let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
-        let answered = self.with_token(task, job, now, send).await;
-        let cannot_read = matches!(
-            answered,
-            Err(Obstacle::Call(CallError::Refused(
-                A2aError::ContentTypeNotSupported
-            )))
-        );
-        match words_alone(call).filter(|_| cannot_read) {
-            Some(call) => {
-                let (outbound, to, call) = (&self.outbound, &job.endpoint, &call);
-                let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
-                self.with_token(task, job, now, send).await
-            }
-            None => answered,
-        }
+        self.with_token(task, job, now, send).await
     }
 
     async fn remote(&self, task: &Task, job: &Job, now: Timestamp) -> Result<RemoteTask, Obstacle> {
@@ -313,7 +317,6 @@ fn webhook_place(task: &Task, number: u32) -> String {
     format!("webhook/{}/{}/{}/{number}", task.tenant, task.agent, task.id)
 }
 
-/// What to tell the user of a call that failed for good; "it" is the agent, which is named beside it.
 /// The call without what the user attached, which is not for every agent that takes part. Nothing was made of it where
 /// it was refused, so that it is the same message still. `None` where it has nothing but words, or none.
 fn words_alone(call: &SendCall) -> Option<SendCall> {
@@ -325,6 +328,7 @@ fn words_alone(call: &SendCall) -> Option<SendCall> {
     ((1..all).contains(&call.message.parts.len())).then_some(call)
 }
 
+/// What to tell the user of a call that failed for good; "it" is the agent, which is named beside it.
 fn failure(error: &CallError) -> (TaskState, String) {
     let reason = match error {
         CallError::Refused(refused) => {

@@ -60,8 +60,7 @@ impl Patience {
         let Some(failed) = job.fetches.checked_sub(1) else {
             return job.updated_at;
         };
-        let wait = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(failed.min(20)));
-        job.updated_at.after(wait.min(LONGEST))
+        job.updated_at.after(growing(Duration::from_secs(1), failed))
     }
 
     /// When something is to be done about the job; `None` where only its agent or the user can move it.
@@ -76,12 +75,7 @@ impl Patience {
                 Some(job.updated_at.after(wait.copied().unwrap_or_default()))
             }
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
-            JobState::Linked { .. } => {
-                let wait = self
-                    .first_look
-                    .saturating_mul(2_u32.saturating_pow(job.attempts.min(20)));
-                Some(job.updated_at.after(wait.min(LONGEST)))
-            }
+            JobState::Linked { .. } => Some(job.updated_at.after(growing(self.first_look, job.attempts))),
             JobState::Settled { .. } => lacks_result(job).then(|| Self::next_fetch(job)),
         }
     }
@@ -110,5 +104,86 @@ impl Patience {
         });
         let next = times.min().unwrap_or_else(|| now.after(LONGEST));
         next.clamp(now.after(Duration::from_secs(1)), now.after(LONGEST))
+    }
+}
+
+/// The first wait, doubled with each try before, as far as that goes.
+fn growing(first: Duration, tries: u32) -> Duration {
+    first
+        .saturating_mul(2_u32.saturating_pow(tries.min(20)))
+        .min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        AgentId, AgentType, Artifact, Endpoint, Generation, MessageId, NewJob, Notification, Part,
+        RemoteTaskId, RemoteUpdate, SealedToken, Transport,
+    };
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(1_767_225_600_000 + seconds * 1_000)
+    }
+
+    /// A job that its agent's bare word settled at second 9.
+    fn settled(state: TaskState) -> Job {
+        let new = NewJob {
+            number: 0,
+            agent_type: AgentType::parse("weather").unwrap(),
+            agent_id: AgentId::derived("weather"),
+            agent_name: "Weather".into(),
+            endpoint: Endpoint {
+                url: "https://agents.example/x".parse().unwrap(),
+                generation: Generation::V1_0,
+                transport: Transport::JsonRpc,
+                tenant: None,
+            },
+            instruction: "Oslo".into(),
+            message_id: MessageId::derived("1"),
+            webhook: SealedToken {
+                hash: "h".into(),
+                sealed: "s".into(),
+            },
+        };
+        let mut job = Job::prepare(new, at(0));
+        let update = RemoteUpdate {
+            state,
+            text: None,
+            at: None,
+        };
+        let news = Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
+            update: Some(update),
+            artifacts: Vec::new(),
+            snapshot: false,
+        };
+        job.note(news, at(9));
+        job
+    }
+
+    #[test]
+    fn a_job_that_a_bare_word_settled_is_not_over_before_its_agent_was_asked_for_the_result() {
+        let patience = Patience::default();
+        for state in [TaskState::Completed, TaskState::Failed] {
+            let mut job = settled(state);
+            assert!(job.is_settled() && !is_over(&job), "{state:?}");
+            assert_eq!(patience.next(&job), Some(at(9)), "at once");
+            job.fetches = 3;
+            assert!(!is_over(&job));
+            assert_eq!(patience.next(&job), Some(at(13)), "later each time");
+            // There is nothing, or there is something: either way that is all.
+            let nothing = Job {
+                fetched: true,
+                ..job.clone()
+            };
+            job.artifacts
+                .push(Artifact::new("forecast", vec![Part::text("rain")]));
+            for job in [nothing, job] {
+                assert!(is_over(&job));
+                assert_eq!(patience.next(&job), None);
+            }
+        }
     }
 }

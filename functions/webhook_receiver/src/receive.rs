@@ -11,7 +11,7 @@ use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
-use domain::{Event, EventKind, ExposeSecret, Notification, RemoteTaskId, Task, Timestamp, TraceParent};
+use domain::{ExposeSecret, Notification, RemoteTaskId, Task, Timestamp, TraceParent};
 use edge::Source;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -132,7 +132,9 @@ async fn note(
     if committed == Committed::Yes {
         tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification taken");
         measure::moved(&revision);
-        if tells_clients(revision.events()) {
+        // The commit has marked the deliveries to the host's own clients due; without a wake they would go out with the
+        // sweeper's next look.
+        if revision.events().iter().any(|event| event.kind.is_public()) {
             wake_deliveries(receiver.wake.as_ref(), revision.task()).await;
         }
         if wake {
@@ -162,13 +164,6 @@ async fn stray(
     let wake = Wake::task(&key, task.trace.clone());
     wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
     Ok(Committed::Yes)
-}
-
-/// True where the host's own clients are to hear of it. The commit has marked their deliveries due; without a wake they
-/// would go out with the sweeper's next look.
-fn tells_clients(events: &[Event]) -> bool {
-    let tells = |kind: &EventKind| matches!(kind, EventKind::Status { .. } | EventKind::Artifact { .. });
-    events.iter().any(|event| tells(&event.kind))
 }
 
 /// The task and the job that a notification's token belongs to.

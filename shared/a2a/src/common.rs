@@ -1,6 +1,6 @@
 //! What both generations do alike.
 
-use domain::{Event, EventKind, Message, PushConfigId, SecretString, Task};
+use domain::{Message, PushConfigId, SecretString, Task};
 use url::Url;
 
 use crate::lenient::{Fault, filled};
@@ -11,11 +11,6 @@ pub(crate) fn recent(task: &Task, length: Option<u32>) -> &[Message] {
     let length = length.map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(usize::MAX));
     let from = task.history.len().saturating_sub(length);
     task.history.get(from..).unwrap_or_default()
-}
-
-/// True for what a stream shows.
-pub(crate) fn is_shown(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Status { .. } | EventKind::Artifact { .. })
 }
 
 /// A message as one of the task.

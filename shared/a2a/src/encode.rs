@@ -3,7 +3,7 @@
 use domain::{Artifact, Event, Generation, Message, Metadata, Task};
 use serde_json::{Map, Value, json};
 
-use crate::common::{is_shown, recent};
+use crate::common::recent;
 use crate::{Call, ListCall, SendCall, ShownPush, v0_3, v1_0};
 
 /// A task. `history_length`: `None` shows all messages, `Some(0)` none, `Some(n)` the last n.
@@ -138,7 +138,7 @@ pub fn deleted(generation: Generation) -> Value {
 /// The task comes without its messages: who wants to be told has sent them.
 #[must_use]
 pub fn push(task: &Task, events: &[Event], generation: Generation) -> Value {
-    let mut shown = events.iter().filter(|event| is_shown(event));
+    let mut shown = events.iter().filter(|event| event.kind.is_public());
     match (generation, shown.next(), shown.next()) {
         (Generation::V1_0, Some(only), None) => v1_0::event(task, only).unwrap_or_default(),
         _ => send_result(task, generation, Some(0)),

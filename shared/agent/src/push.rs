@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use auth::KeyError;
 use auth::webhook::SenderKeys;
-use domain::{Event, EventKind, MessageId, PushConfigId, SecretString, Task};
+use domain::{Event, MessageId, PushConfigId, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
 use store::{ClaimedPush, Due, PushConfig, Settled, StoreError, TaskKey};
 
@@ -92,15 +92,7 @@ pub(crate) async fn deliver(
                 .await?;
             return Ok(());
         };
-        let visible: Vec<Event> = owed
-            .into_iter()
-            .filter(|event| {
-                !matches!(
-                    event.kind,
-                    EventKind::Job { .. } | EventKind::Said { .. } | EventKind::Work { .. }
-                )
-            })
-            .collect();
+        let visible: Vec<Event> = owed.into_iter().filter(|event| event.kind.is_public()).collect();
         let Some(stored) = (if visible.is_empty() {
             None
         } else {

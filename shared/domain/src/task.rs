@@ -286,6 +286,12 @@ impl EventKind {
         Self::Status { state, message }
     }
 
+    /// True for what clients are told of; the rest is between the agent and its store.
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        matches!(self, Self::Status { .. } | Self::Artifact { .. })
+    }
+
     /// A whole artifact at once.
     #[must_use]
     pub fn artifact(artifact: Artifact) -> Self {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent::{Access, ExecuteError, Executor, Outcome, Run, Wake};
 use async_trait::async_trait;
 use axum::body::Body;
-use domain::{Artifact, EventKind, Message, MessageId, Part};
+use domain::{Artifact, Message, MessageId, Part};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -388,8 +388,6 @@ async fn what_others_record_meanwhile_is_in_the_stream_too() {
     // Nothing that is not for others' eyes was shown.
     let key = bench.key(&id);
     let events = bench.agent.store.tasks().events(&key, 0, 100).await.unwrap();
-    let shown = events
-        .iter()
-        .filter(|event| matches!(event.kind, EventKind::Status { .. } | EventKind::Artifact { .. }));
+    let shown = events.iter().filter(|event| event.kind.is_public());
     assert_eq!(shown.count(), frames(&told).len());
 }

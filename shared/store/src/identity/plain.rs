@@ -35,8 +35,7 @@ pub fn session_issuer_item(tenant: &Tenant, issuer: &SessionIssuer) -> Result<Va
     item(vouched::key(tenant), "the sessions' issuer", issuer)
 }
 
-fn item<T: Serialize>((pk, sk): Key, name: &'static str, value: &T) -> Result<Value, StoreError> {
-    let key = (pk, sk);
+fn item<T: Serialize>(key: Key, name: &'static str, value: &T) -> Result<Value, StoreError> {
     fits_key(name, &key)?;
     let body = document(name, value)?;
     Ok(json!({ "pk": { "S": key.0 }, "sk": { "S": key.1 }, "body": { "S": body } }))

@@ -143,8 +143,7 @@ impl Commit<'_> {
         let change = due_change(self.change(known, &cut, ends), key, due);
         writes.update(table, &key.task(), change)?;
         LogItem::write(&mut writes, table, key, events, expires_at)?;
-        let news = |kind: &EventKind| is_status(kind) || matches!(kind, EventKind::Artifact { .. });
-        if let Some(event) = events.iter().rev().find(|event| news(&event.kind)) {
+        if let Some(event) = events.iter().rev().find(|event| event.kind.is_public()) {
             for config in &known.push {
                 let change = news_change(key, event.seq, event.at, expires_at);
                 writes.update(table, &key.push(config), change)?;

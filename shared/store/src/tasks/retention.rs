@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Keeping, Task};
+use domain::{Keeping, Task, Timestamp};
 
 use super::item::{due_change, expiry, message_key};
 use super::{Due, TaskKey, Tasks};
@@ -28,8 +28,8 @@ pub(super) struct Ends {
     /// The revisions whose entries of the log are there already.
     revisions: Vec<u64>,
     small: bool,
-    /// What is due of it until its log has its end, where nothing else is.
-    due: Due,
+    /// When it is due until its log has its end, where nothing else is.
+    again: Timestamp,
     /// Unix seconds.
     pub(super) at: i64,
 }
@@ -45,7 +45,7 @@ impl Ends {
             message: message_key(&task.tenant, &task.agent, &task.owner, &keeping.message_id),
             revisions: keeping.revisions.clone(),
             small: is_short(&keeping.revisions) && size <= SMALL && keeping.pieces == 0,
-            due: Due::At(task.status.at.after(AGAIN)),
+            again: task.status.at.after(AGAIN),
             at: expiry(task.status.at.after(keeping.retention)),
         })
     }
@@ -58,7 +58,7 @@ impl Ends {
     /// What is due of the task with the write that finishes it.
     pub(super) fn due(&self, otherwise: Due) -> Due {
         match otherwise {
-            Due::Never if !self.small => self.due,
+            Due::Never if !self.small => Due::At(self.again),
             otherwise => otherwise,
         }
     }
@@ -103,13 +103,10 @@ impl Tasks<'_> {
     pub(super) async fn end_rest(&self, ends: &Ends, rev: u64) {
         let ended = async {
             self.try_end_rest(ends).await?;
-            let Due::At(due_at) = ends.due else {
-                return Ok(());
-            };
             let nothing_else = due_change(Change::new(), &ends.key, Due::Never)
                 .when("#rev = :rev AND #due_at = :due_at")
                 .value("rev", number(rev))
-                .value("due_at", text(due_at));
+                .value("due_at", text(ends.again));
             let place = ends.key.task();
             self.store.update(self.table(), &place, nothing_else).await?;
             Ok::<_, StoreError>(())

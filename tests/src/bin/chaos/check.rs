@@ -201,7 +201,7 @@ fn notifications(faults: &mut Faults, one: &Asked, found: &Logged, told: &[Notic
         .collect();
     let shown: Vec<u64> = events
         .iter()
-        .filter(|event| is_shown(event))
+        .filter(|event| event.kind.is_public())
         .map(|event| event.seq)
         .collect();
     // The first event is the answer to the send itself.
@@ -288,11 +288,6 @@ fn is_stumble(event: &Event) -> bool {
 
 fn is_artifact(event: &Event) -> bool {
     matches!(event.kind, EventKind::Artifact { .. })
-}
-
-/// True for what clients are told of.
-fn is_shown(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Artifact { .. } | EventKind::Status { .. })
 }
 
 fn wire(state: TaskState) -> String {

@@ -132,11 +132,7 @@ async fn note(
     if committed == Committed::Yes {
         tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification taken");
         measure::moved(&revision);
-        // The commit has marked the deliveries to the host's own clients due; without a wake they would go out with the
-        // sweeper's next look.
-        if revision.events().iter().any(|event| event.kind.is_public()) {
-            wake_deliveries(receiver.wake.as_ref(), revision.task()).await;
-        }
+        wake_deliveries(receiver.wake.as_ref(), &revision).await;
         if wake {
             let trace = task.trace.clone().or_else(|| trace.cloned());
             let wake = Wake::task(&TaskKey::from(task), trace);

@@ -101,6 +101,9 @@ pub struct Settings {
     pub retries: Vec<Duration>,
     /// Executions that end without a word (crashes) before the task fails as poisonous.
     pub max_attempts: u32,
+    /// Waits before those who work on parts of a task that is over are told once more. After the last one they are left
+    /// to end by themselves; what they still say is ignored.
+    pub tell_again: Vec<Duration>,
     /// When a delivery that failed is tried again, and when it is parked.
     pub push_schedule: PushSchedule,
 }
@@ -119,6 +122,7 @@ impl Default for Settings {
             retention: seconds(30 * 24 * 3600),
             retries: vec![seconds(1), seconds(5), seconds(30)],
             max_attempts: 10,
+            tell_again: [1, 5, 30, 300, 1_800, 7_200, 18_000].map(seconds).to_vec(),
             push_schedule: PushSchedule::default(),
         }
     }

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use auth::KeyError;
 use auth::webhook::SenderKeys;
-use domain::{Event, MessageId, PushConfigId, SecretString, Task};
+use domain::{Event, MessageId, PushConfigId, Revision, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
-use store::{ClaimedPush, Due, PushConfig, Settled, StoreError, TaskKey};
+use store::{ClaimedPush, Due, Owed, PushConfig, PushSettled, Settled, StoreError, TaskKey};
 
 use crate::{Agent, Wake, WakeDoor, measure, wake_or_log};
 
@@ -37,14 +37,18 @@ const SPREAD: Duration = Duration::from_millis(500);
 /// The status by which a receiver says that it wants no more (Standard Webhooks).
 const GONE: u16 = 410;
 
-/// Wakes the deliveries that a commit made due.
-pub(crate) async fn announce(agent: &Agent, task: &Task) {
-    wake_deliveries(agent.wake.as_ref(), task).await;
+/// Wakes the deliveries that the commit of this revision made due, if it has anything for clients.
+pub(crate) async fn announce(agent: &Agent, revision: &Revision) {
+    wake_deliveries(agent.wake.as_ref(), revision).await;
 }
 
-/// Wakes the deliveries that a commit made due. For whoever writes news into a task without being its agent: the commit
-/// alone leaves them to the sweeper.
-pub async fn wake_deliveries(door: &dyn WakeDoor, task: &Task) {
+/// Wakes the deliveries that the commit of this revision made due, if it has anything for clients. For whoever writes
+/// news into a task without being its agent: the commit alone leaves them to the sweeper.
+pub async fn wake_deliveries(door: &dyn WakeDoor, revision: &Revision) {
+    if !revision.events().iter().any(|event| event.kind.is_public()) {
+        return;
+    }
+    let task = revision.task();
     let key = TaskKey::from(task);
     for config in &task.push_configs {
         let wake = Wake::push(&key, config.clone(), task.trace.clone());
@@ -67,86 +71,49 @@ pub(crate) async fn deliver(
     let tasks = agent.store.tasks();
     for _ in 0..ROUNDS {
         let now = agent.clock.now();
-        let Some(claimed) = tasks
-            .claim_push(key, config, &holder, now, now.after(CLAIM))
-            .await?
-        else {
+        let claim = tasks.claim_push(key, config, &holder, now, now.after(CLAIM));
+        let Some(claimed) = claim.await? else {
             return Ok(());
         };
-        // The first event is the `submitted` that the client got as its answer.
-        let told = claimed.delivered.max(1);
-        let owed: Vec<Event> = tasks.events(key, told, 100).await?;
-        let Some(last) = owed.last().map(|event| event.seq) else {
-            tasks
-                .settle_push(
-                    key,
-                    config,
-                    &holder,
-                    Settled {
-                        delivered: told,
-                        attempts: 0,
-                        due: Due::Keep,
-                        last_error: None,
-                    },
-                )
-                .await?;
-            return Ok(());
-        };
-        let visible: Vec<Event> = owed.into_iter().filter(|event| event.kind.is_public()).collect();
-        let Some(stored) = (if visible.is_empty() {
-            None
-        } else {
-            tasks.find(key, now).await?
-        }) else {
-            tasks
-                .settle_push(
-                    key,
-                    config,
-                    &holder,
-                    Settled {
-                        delivered: last,
-                        attempts: 0,
-                        due: Due::Keep,
-                        last_error: None,
-                    },
-                )
-                .await?;
-            continue;
-        };
-        // The sweeper's wakes know no trace.
-        if let Some(trace) = &stored.task.trace {
-            tracing::Span::current().record("trace_id", trace.trace_id());
-        }
-        // A snapshot tells everything up to the task's own revision.
-        let told_now = if visible.len() > 1 {
-            stored.task.rev.max(last)
-        } else {
-            last
-        };
-        // The same with every resend, and without full stops, which set the parts of what is signed apart.
-        let id = MessageId::derived(&format!("push/{}/{config}/{told_now}", key.id));
-        match send(agent, &stored.task, &visible, key, &claimed.config, id).await {
-            Ok(()) => {
-                tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told_now, "push delivered");
-                measure::count("PushesDelivered", agent);
-                if !tasks
-                    .settle_push(
-                        key,
-                        config,
-                        &holder,
-                        Settled {
-                            delivered: told_now,
-                            attempts: 0,
-                            due: Due::Keep,
-                            last_error: None,
-                        },
-                    )
-                    .await?
-                {
-                    return Ok(());
+        let Owed { events, stored } = tasks.owed(key, claimed.delivered, now).await?;
+        let last = events.last().map_or(claimed.delivered, |event| event.seq);
+        let visible: Vec<Event> = events
+            .into_iter()
+            // The first event is the `submitted` that the client got as its answer.
+            .filter(|event| event.seq > 1 && event.kind.is_public())
+            .collect();
+        let delivered = match stored.filter(|_| !visible.is_empty()) {
+            None => last,
+            Some(stored) => {
+                // The sweeper's wakes know no trace.
+                if let Some(trace) = &stored.task.trace {
+                    tracing::Span::current().record("trace_id", trace.trace_id());
                 }
+                // A snapshot tells everything up to the task's own revision.
+                let told = if visible.len() > 1 {
+                    stored.task.rev.max(last)
+                } else {
+                    last
+                };
+                // The same with every resend, and without full stops, which set the parts of what is signed apart.
+                let id = MessageId::derived(&format!("push/{}/{config}/{told}", key.id));
+                if let Err(error) = send(agent, &stored.task, &visible, key, &claimed.config, id).await {
+                    return later(agent, &stored.task, &claimed, &holder, &error).await;
+                }
+                tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told, "push delivered");
+                measure::count("PushesDelivered", agent);
+                told
             }
-            Err(error) => return later(agent, &stored.task, &claimed, &holder, &error).await,
+        };
+        let settled = Settled {
+            delivered,
+            attempts: 0,
+            due: Due::Keep,
+            last_error: None,
+        };
+        match tasks.settle_push(key, config, &holder, settled).await? {
+            PushSettled::News if delivered > claimed.delivered => {}
+            PushSettled::News | PushSettled::Done | PushSettled::Lost => return Ok(()),
         }
     }
     wake_or_log(

@@ -213,8 +213,8 @@ impl Run {
             Committed::Yes => {
                 measure::moved(&revision);
                 tail::tell(revision.events());
+                push::announce(&self.agent, &revision).await;
                 self.task = revision.into_task();
-                push::announce(&self.agent, &self.task).await;
                 Ok(())
             }
         }

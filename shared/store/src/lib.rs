@@ -65,8 +65,8 @@ pub use schema::Tables;
 pub use sessions::{Added, Chat, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
     Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Delivery, DeliveryFilter, DeliveryState,
-    Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Pointer, PointsAt, PushConfig, PutPush,
-    Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
+    Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed, Pointer, PointsAt, PushConfig,
+    PushSettled, PutPush, Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
 };
 
 /// The door to every table. Cheap to clone.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::cloud::Cloud;
 use tests::template::Template;
 
@@ -37,8 +37,8 @@ const RUNS: u32 = 20;
 const WORLD: Duration = Duration::from_millis(300);
 /// Bytes that Lambda itself logs of an invocation: its start, its end and its report, as JSON.
 const LAMBDAS_LOG_BYTES: f64 = 700.0;
-/// Bytes that an orchestration leaves in the tables, measured by its written items, kept for the retention's month.
-const STORED_BYTES: f64 = 30_000.0;
+/// Bytes that DynamoDB bills beside each stored item, and beside each entry of an index.
+const ITEM_BYTES: f64 = 100.0;
 /// Hours, minutes of a month.
 const MINUTES: f64 = 43_800.0;
 /// Requests that Lambda's pollers make of an idle queue: five of them, each waiting 20 seconds.
@@ -124,6 +124,42 @@ fn difference(after: &Counted, before: &Counted, runs: f64) -> Counted {
     }
 }
 
+/// Bytes of the tables and their indexes as DynamoDB bills them.
+async fn stored(cloud: &Cloud) -> f64 {
+    let call = async |operation: &str, body: Value| -> Value {
+        let request = cloud
+            .gate
+            .http
+            .post(&cloud.gate.database)
+            .header("content-type", "application/x-amz-json-1.0")
+            .header("x-amz-target", format!("DynamoDB_20120810.{operation}"))
+            .header(
+                "authorization",
+                "AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+            )
+            .header("x-amz-date", "20260101T000000Z");
+        let answer = request.body(body.to_string()).send().await.expect("an answer");
+        answer.json().await.expect("JSON")
+    };
+    let billed = |told: &Value, size: &str| {
+        told[size].as_f64().expect("a size") + ITEM_BYTES * told["ItemCount"].as_f64().expect("a count")
+    };
+    let mut bytes = 0.0;
+    let tables = call("ListTables", json!({})).await;
+    for name in tables["TableNames"].as_array().expect("tables") {
+        let table = call("DescribeTable", json!({ "TableName": name })).await;
+        let table = &table["Table"];
+        let indexes = table["GlobalSecondaryIndexes"].as_array();
+        bytes += billed(table, "TableSizeBytes");
+        bytes += indexes
+            .into_iter()
+            .flatten()
+            .map(|index| billed(index, "IndexSizeBytes"))
+            .sum::<f64>();
+    }
+    bytes
+}
+
 async fn settled(cloud: &Cloud) {
     for _ in 0..200 {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -141,6 +177,7 @@ async fn main() {
     user.until(&warm.task_id(), &["completed"]).await;
     settled(&cloud).await;
     let (before, logged_before) = (counted(&cloud), cloud.logs().len());
+    let stored_before = stored(&cloud).await;
     for _ in 0..RUNS {
         // The turn's stream ends when the answer is there: nobody polls.
         let asked = user.ask("Will it rain in Oslo tomorrow?").await;
@@ -149,6 +186,7 @@ async fn main() {
     settled(&cloud).await;
     let (after, logs) = (counted(&cloud), cloud.logs());
     let written = (logs.len() - logged_before) as f64 / f64::from(RUNS);
+    let kept = (stored(&cloud).await - stored_before) / f64::from(RUNS);
     let mut each: BTreeMap<String, Counted> = after
         .iter()
         .map(|(name, after)| (name.clone(), difference(after, &before[name], f64::from(RUNS))))
@@ -162,7 +200,7 @@ async fn main() {
             used.gb_seconds += world * cloud.functions[name].memory() as f64 / 1024.0;
         }
     }
-    print(&each, written, metrics(&logs));
+    print(&each, written, kept, metrics(&logs));
 }
 
 /// The metrics of the functions' logs. Each name is paid for with each agent: that is the only dimension.
@@ -180,7 +218,7 @@ fn metrics(logs: &str) -> usize {
     each.collect::<std::collections::BTreeSet<String>>().len()
 }
 
-fn print(each: &BTreeMap<String, Counted>, written: f64, metrics: usize) {
+fn print(each: &BTreeMap<String, Counted>, written: f64, kept: f64, metrics: usize) {
     let mut all = Counted::default();
     println!("# What it costs\n");
     println!(
@@ -219,6 +257,11 @@ fn print(each: &BTreeMap<String, Counted>, written: f64, metrics: usize) {
         all += used;
     }
     row("**all**", &all);
+    println!(
+        "\nIt leaves {:.1} KB in the tables and their indexes, as DynamoDB bills them, and {:.1} KB in the functions' own logs.",
+        kept / 1e3,
+        written / 1e3
+    );
 
     let million = 1e6;
     // Each wake is sent, received and deleted; what is no wake came through an API.
@@ -231,7 +274,7 @@ fn print(each: &BTreeMap<String, Counted>, written: f64, metrics: usize) {
         ("DynamoDB reads", all.read_units * price::READ_UNIT),
         (
             "DynamoDB storage and backup, a month",
-            STORED_BYTES / 1e9 * price::STORED_GB_MONTH,
+            kept / 1e9 * price::STORED_GB_MONTH,
         ),
         ("SQS", all.sqs * 3.0 * price::SQS_REQUEST),
         (

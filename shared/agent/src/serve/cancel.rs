@@ -48,8 +48,8 @@ pub(crate) async fn cancel(
             Committed::Conflict => {}
             Committed::Yes => {
                 measure::moved(&revision);
+                push::announce(agent, &revision).await;
                 let task = revision.into_task();
-                push::announce(agent, &task).await;
                 // A worker that has the task sees its end and tells them; otherwise that is done here.
                 if let Err(error) = worker::execute_here(agent, &TaskKey::from(&task)).await {
                     tracing::warn!(task.id = %task.id, error = %error, "cancel did not reach everybody yet");

@@ -203,8 +203,8 @@ async fn follow_up(
             Committed::Conflict => {}
             Committed::Yes => {
                 measure::moved(&revision);
+                push::announce(agent, &revision).await;
                 let task = revision.into_task();
-                push::announce(agent, &task).await;
                 return Ok(task);
             }
         }

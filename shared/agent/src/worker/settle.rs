@@ -14,18 +14,6 @@ const LONGEST_DELAY: Duration = Duration::from_secs(900);
 /// What is parked for less is woken by the queue, and not only when the sweeper comes by.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Waits before those who work on parts of a task that is over are told once more. After the last one they are left
-/// to end by themselves; what they still say is ignored.
-const TELL_AGAIN: [Duration; 7] = [
-    Duration::from_secs(1),
-    Duration::from_secs(5),
-    Duration::from_secs(30),
-    Duration::from_secs(300),
-    Duration::from_secs(1_800),
-    Duration::from_secs(7_200),
-    Duration::from_secs(18_000),
-];
-
 impl Work<'_> {
     /// Writes an outcome and lets the lease go, in one write.
     pub(super) async fn settle(&self, run: &mut Run, outcome: Outcome) -> Result<Executed, ExecuteError> {
@@ -127,7 +115,7 @@ impl Work<'_> {
         let wait = match &told {
             Ok(()) => None,
             Err(error) => {
-                let wait = TELL_AGAIN.get(tried).copied();
+                let wait = self.agent.settings.tell_again.get(tried).copied();
                 tracing::warn!(
                     tenant.id = %self.key.tenant, task.id = %self.key.id, error = %error, given_up = wait.is_none(),
                     "the end of a task did not reach everybody who works on it"

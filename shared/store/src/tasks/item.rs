@@ -19,6 +19,7 @@ pub const DUE_SHARDS: u32 = 8;
 
 /// The sort key of the task itself.
 pub(super) const TASK: &str = "TASK";
+pub(super) const EVENT: &str = "EVENT#";
 pub(super) const PUSH: &str = "PUSH#";
 
 impl TaskKey {
@@ -33,7 +34,7 @@ impl TaskKey {
     /// An entry of the log, by the number of its last event. Numbers have twenty digits, so that their text sorts as
     /// they do.
     pub(crate) fn entry(&self, last: u64) -> Key {
-        (self.partition(), format!("EVENT#{last:020}"))
+        (self.partition(), format!("{EVENT}{last:020}"))
     }
 
     /// A piece of the task's body, counted from 1.

@@ -3,8 +3,8 @@
 use domain::{AgentName, ContextId, Event, Owner, Task, TaskState, Tenant, Timestamp};
 
 use super::create::LogItem;
-use super::item::{context_partition, due_shard, owner_partition, status_partition};
-use super::{Pointer, PointsAt, TaskKey, Tasks};
+use super::item::{EVENT, TASK, context_partition, due_shard, owner_partition, status_partition};
+use super::{Owed, Pointer, PointsAt, TaskKey, Tasks};
 use crate::change::text;
 use crate::codec::{Item, Key, decode, key_of, parse, text_of};
 use crate::dynamo::Query;
@@ -14,6 +14,9 @@ use crate::{Page, PageRequest, StoreError};
 
 /// Most tasks of one conversation that are listed.
 const CONTEXT_MOST: usize = 1000;
+
+/// Events of a long log that are looked at in one go.
+const MANY: u32 = 100;
 
 impl Tasks<'_> {
     /// The events after number `after`, oldest first and without a gap; fewer than `limit` also where they are large.
@@ -45,6 +48,44 @@ impl Tasks<'_> {
                 return Ok(events);
             }
         }
+    }
+
+    /// What has happened to the task after event `told`, and the task: they lie side by side, so that one query has both
+    /// where they are no more than a page.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn owed(&self, key: &TaskKey, told: u64, now: Timestamp) -> Result<Owed, StoreError> {
+        let (pk, first) = key.entry(told.saturating_add(1));
+        let query = Query {
+            table: self.table(),
+            condition: "#pk = :pk AND #sk BETWEEN :first AND :task",
+            values: vec![(":pk", text(pk)), (":first", text(first)), (":task", text(TASK))],
+            ..Query::default()
+        };
+        let (items, next) = self.store.query(query).await?;
+        if next.is_some() {
+            return Ok(Owed {
+                events: self.events(key, told, MANY).await?,
+                stored: self.find(key, now).await?,
+            });
+        }
+        let (mut entries, mut task) = (Vec::new(), None);
+        for item in items {
+            match text_of(&item, "sk") {
+                Some(TASK) => task = Some(item),
+                Some(sk) if sk.starts_with(EVENT) => entries.push(decode(self.table(), item)?),
+                _ => {}
+            }
+        }
+        let stored = match task {
+            Some(item) => self.whole(item, now).await?,
+            None => None,
+        };
+        Ok(Owed {
+            events: self.contiguous(&entries, told)?,
+            stored,
+        })
     }
 
     /// The events after `after` of these items as far as they follow each other: a reader may meet a writer halfway.

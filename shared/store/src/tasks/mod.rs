@@ -15,7 +15,7 @@ mod stray;
 
 use std::time::Duration;
 
-use domain::{AgentName, Generation, MessageId, PushConfigId, Task, TaskId, Tenant, Timestamp};
+use domain::{AgentName, Event, Generation, MessageId, PushConfigId, Task, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -200,6 +200,26 @@ pub struct Settled<'a> {
     pub due: Due,
     /// Why it failed, in words that may be shown.
     pub last_error: Option<&'a str>,
+}
+
+/// What became of the end of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PushSettled {
+    /// It is written down, and there is nothing more to do now.
+    Done,
+    /// It is written down, and due again: more has happened meanwhile than was delivered.
+    News,
+    /// The claim was lost: nothing is written.
+    Lost,
+}
+
+/// What a push configuration has not been told yet.
+#[derive(Debug)]
+pub struct Owed {
+    /// The events it was not told, oldest first and without a gap.
+    pub events: Vec<Event>,
+    /// The task as it is now; none where it has expired.
+    pub stored: Option<StoredTask>,
 }
 
 /// What became of the wish for a lease.

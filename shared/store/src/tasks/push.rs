@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::item::{
     NOT_OVER, deliveries_partition, due_change, expired_change, is_over, parked_partition, sorted_at,
 };
-use super::{ClaimedPush, Due, PushConfig, Settled, TaskKey, Tasks};
+use super::{ClaimedPush, Due, PushConfig, PushSettled, Settled, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{Key, decode, document, parse};
+use crate::codec::{decode, document, parse};
 use crate::dynamo::Written;
 
 /// Most bytes of a delivery's last error that are kept.
@@ -167,7 +167,7 @@ impl Tasks<'_> {
 
     /// Writes down how a claimed delivery went and gives the claim up. With [`Due::Keep`] it is due again only where
     /// there is news beyond what was delivered; with [`Due::Never`] it is parked until there is news or a replay.
-    /// False where the claim was lost: nothing is written then. A repeat whose first answer was lost is told true.
+    /// A repeat whose first answer was lost is told the same.
     ///
     /// # Errors
     /// What the database says.
@@ -177,7 +177,7 @@ impl Tasks<'_> {
         config: &PushConfigId,
         holder: &str,
         settled: Settled<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<PushSettled, StoreError> {
         let change = Change::new()
             .set("delivered", number(settled.delivered))
             .set("attempts", number(settled.attempts))
@@ -191,51 +191,41 @@ impl Tasks<'_> {
             }
             None => change.remove(&["last_error"]),
         };
-        let place = key.push(config);
-        match settled.due {
-            Due::Never => {
-                let parked = due_change(change, key, Due::Never)
-                    .set("status_pk", text(parked_partition(&key.tenant, &key.agent)));
-                Ok(self.try_settle(&place, holder, parked).await?.is_none())
-            }
-            Due::At(_) => Ok(self
-                .try_settle(&place, holder, due_change(change, key, settled.due))
-                .await?
-                .is_none()),
+        let (change, with_news) = match settled.due {
             Due::Keep => {
                 let nothing_new =
                     due_change(change.clone(), key, Due::Never).when("#latest_seq <= :delivered");
-                let Some(held) = self.try_settle(&place, holder, nothing_new).await? else {
-                    return Ok(true);
-                };
-                if !held {
-                    return Ok(false);
-                }
                 let news = change
                     .set_to("due_at", "if_not_exists(#news_at, #due_at)")
                     .when("#latest_seq > :delivered");
-                Ok(self.try_settle(&place, holder, news).await?.is_none())
+                (nothing_new, Some(news))
+            }
+            Due::Never => {
+                let parked = text(parked_partition(&key.tenant, &key.agent));
+                (due_change(change, key, Due::Never).set("status_pk", parked), None)
+            }
+            Due::At(_) => (due_change(change, key, settled.due), None),
+        };
+        let place = key.push(config);
+        let tries = std::iter::once((change, PushSettled::Done));
+        for (change, done) in tries.chain(with_news.map(|news| (news, PushSettled::News))) {
+            let known: PushItem = match self.store.update(self.table(), &place, change).await? {
+                Written::Done(_) => return Ok(done),
+                Written::Refused(None) => return Ok(PushSettled::Lost),
+                Written::Refused(Some(item)) => decode(self.table(), item)?,
+            };
+            if known.lease_holder.is_none() && known.settled_by.as_deref() == Some(holder) {
+                let has_news = settled.due == Due::Keep && known.latest_seq > known.delivered;
+                return Ok(if has_news {
+                    PushSettled::News
+                } else {
+                    PushSettled::Done
+                });
+            }
+            if !known.is_held(holder) {
+                break;
             }
         }
-    }
-
-    /// None where it is settled, also by an earlier try of the same; otherwise whether the claim still holds.
-    async fn try_settle(
-        &self,
-        place: &Key,
-        holder: &str,
-        change: Change,
-    ) -> Result<Option<bool>, StoreError> {
-        match self.store.update(self.table(), place, change).await? {
-            Written::Done(_) => Ok(None),
-            Written::Refused(None) => Ok(Some(false)),
-            Written::Refused(Some(item)) => {
-                let known: PushItem = decode(self.table(), item)?;
-                if known.lease_holder.is_none() && known.settled_by.as_deref() == Some(holder) {
-                    return Ok(None);
-                }
-                Ok(Some(known.is_held(holder)))
-            }
-        }
+        Ok(PushSettled::Lost)
     }
 }

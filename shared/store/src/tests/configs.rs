@@ -134,7 +134,8 @@ async fn parked_deliveries_are_listed_with_their_error_and_sent_again_by_hand() 
             due: Due::Never,
             last_error: Some(&"é".repeat(400)),
         };
-        assert!(tasks.settle_push(&key, &id("c"), "w", settled).await.unwrap());
+        let parked = tasks.settle_push(&key, &id("c"), "w", settled).await.unwrap();
+        assert_eq!(parked, crate::PushSettled::Done);
     };
     assert!(deliveries(&store, true).await.is_empty());
     park(1).await;

@@ -87,6 +87,37 @@ async fn a_large_task_and_its_log_come_back_as_they_were() {
     assert_eq!(pieces, 3);
 }
 
+/// Letters without a pattern: what is stored of them is hardly shorter than they are.
+fn noise(size: usize) -> String {
+    let mut state = 7_u32;
+    let letter = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b'0' + (state >> 26) as u8)
+    };
+    (0..size).map(letter).collect()
+}
+
+#[tokio::test]
+async fn what_is_owed_of_a_log_larger_than_a_page_comes_with_the_task_too() {
+    let (store, _database) = testing::start().await;
+    let tasks = store.tasks();
+    let task = task();
+    let key = created(&store, &task).await;
+    let mut revision = Revision::of(task);
+    for _ in 0..3 {
+        let artifact = Artifact::new("report".to_owned(), vec![Part::text(noise(600_000))]);
+        revision.record(EventKind::artifact(artifact), now()).unwrap();
+        let committed = tasks.commit(&revision, Due::Keep, LeaseAfter::Keep).await;
+        assert_eq!(committed.unwrap(), Committed::Yes);
+        revision = Revision::of(read(&store, revision.task()).await);
+    }
+    let owed = tasks.owed(&key, 1, now()).await.unwrap();
+    // As much as a page holds: what follows is for the next look.
+    assert_eq!(owed.events.first().unwrap().seq, 2);
+    assert_eq!(owed.events, tasks.events(&key, 1, 100).await.unwrap());
+    assert_eq!(&owed.stored.unwrap().task, revision.task());
+}
+
 #[tokio::test]
 async fn a_full_task_takes_no_more_but_can_be_ended() {
     let (store, _database) = testing::start().await;

@@ -1,7 +1,7 @@
 //! Deliveries: claimed by one, told in order, due again when there is news.
 
 use super::*;
-use crate::{ClaimedPush, DUE_SHARDS, PointsAt, Settled, testing};
+use crate::{ClaimedPush, DUE_SHARDS, PointsAt, PushSettled, Settled, counted, testing};
 
 fn settled(delivered: u64, attempts: u32, due: Due) -> Settled<'static> {
     Settled {
@@ -61,7 +61,7 @@ impl Fixture {
             .unwrap()
     }
 
-    async fn settle(&self, holder: &str, delivered: u64, attempts: u32, due: Due) -> bool {
+    async fn settle(&self, holder: &str, delivered: u64, attempts: u32, due: Due) -> PushSettled {
         let tasks = self.store.tasks();
         tasks
             .settle_push(&self.key, &self.id, holder, settled(delivered, attempts, due))
@@ -133,11 +133,34 @@ async fn a_delivery_is_one_workers_until_its_claim_ends() {
     // A worker that was lost is found by the sweeper, and its claim goes to another.
     assert_eq!(fixture.due(45).await, since);
     assert!(fixture.claim("two", 45).await.is_some());
-    assert!(!fixture.settle("one", 2, 0, Due::Keep).await);
-    assert!(!fixture.settle("one", 2, 0, Due::Never).await);
-    assert!(fixture.settle("two", 2, 0, Due::Keep).await);
+    for due in [Due::Keep, Due::Never, Due::At(later(50))] {
+        assert_eq!(fixture.settle("one", 2, 0, due).await, PushSettled::Lost);
+    }
+    assert_eq!(fixture.settle("two", 2, 0, Due::Keep).await, PushSettled::Done);
+    let again = fixture.settle("two", 2, 0, Due::Keep).await;
+    assert_eq!(again, PushSettled::Done, "its first answer was lost");
     assert_eq!(fixture.due(4000).await, None);
     assert_eq!(fixture.claim("three", 4000).await, None);
+}
+
+#[tokio::test]
+async fn what_is_owed_comes_with_the_task_in_one_read() {
+    let mut fixture = fixture().await;
+    fixture.news(1).await;
+    let tasks = fixture.store.tasks();
+    // What lies between the log and the task is not in the way.
+    let stray = domain::RemoteTaskId::parse("r").unwrap();
+    tasks
+        .report_stray(&fixture.key, 0, &stray, later(9), later(1))
+        .await
+        .unwrap();
+    let (owed, calls) = counted(tasks.owed(&fixture.key, 1, later(1))).await;
+    let owed = owed.unwrap();
+    let seen: Vec<u64> = owed.events.iter().map(|event| event.seq).collect();
+    assert_eq!((seen, calls.total()), (vec![2, 3], 1));
+    assert_eq!(owed.stored.unwrap().task.rev, fixture.task.rev);
+    let rest = tasks.owed(&fixture.key, 3, later(1)).await.unwrap();
+    assert!(rest.events.is_empty() && rest.stored.is_some());
 }
 
 #[tokio::test]
@@ -150,11 +173,13 @@ async fn news_during_a_delivery_makes_it_due_again() {
         None,
         "order per configuration: nobody overtakes"
     );
-    assert!(fixture.settle("one", 2, 0, Due::Keep).await);
+    for _ in ["lost", "arrived"] {
+        assert_eq!(fixture.settle("one", 2, 0, Due::Keep).await, PushSettled::News);
+    }
     assert_eq!(fixture.due(4000).await, Some(later(10)));
     let claimed = fixture.claim("two", 12).await.unwrap();
     assert_eq!(claimed.delivered, 2);
-    assert!(fixture.settle("two", 3, 0, Due::Keep).await);
+    assert_eq!(fixture.settle("two", 3, 0, Due::Keep).await, PushSettled::Done);
     assert_eq!(fixture.due(4000).await, None);
 }
 
@@ -162,13 +187,14 @@ async fn news_during_a_delivery_makes_it_due_again() {
 async fn a_failed_delivery_waits_for_its_time_whatever_the_news() {
     let mut fixture = fixture().await;
     fixture.claim("one", 0).await.unwrap();
-    assert!(fixture.settle("one", 1, 1, Due::At(later(300))).await);
+    let later_on = Due::At(later(300));
+    assert_eq!(fixture.settle("one", 1, 1, later_on).await, PushSettled::Done);
     fixture.news(5).await;
     assert_eq!(fixture.claim("one", 299).await, None);
     let claimed = fixture.claim("one", 300).await.unwrap();
     assert_eq!((claimed.delivered, claimed.attempts), (1, 1));
     // Parked after the last attempt, until there is news.
-    assert!(fixture.settle("one", 1, 2, Due::Never).await);
+    assert_eq!(fixture.settle("one", 1, 2, Due::Never).await, PushSettled::Done);
     assert_eq!(fixture.due(4000).await, None);
     fixture.news(400).await;
     assert_eq!(fixture.due(4000).await, Some(later(400)));
@@ -196,12 +222,8 @@ async fn what_is_unknown_or_expired_is_not_delivered() {
         .await
         .unwrap();
     assert_eq!(claimed, None);
-    assert!(
-        !tasks
-            .settle_push(&fixture.key, &unknown, "one", settled(2, 0, Due::Keep))
-            .await
-            .unwrap()
-    );
+    let unwritten = tasks.settle_push(&fixture.key, &unknown, "one", settled(2, 0, Due::Keep));
+    assert_eq!(unwritten.await.unwrap(), PushSettled::Lost);
     let foreign = TaskKey {
         tenant: tenant("globex"),
         ..fixture.key.clone()

@@ -155,6 +155,7 @@ fn tempo() -> Tempo {
     // Thirty of a hundred calls fail: retries go on until the run is judged, nothing is parked.
     tempo.agent.push_schedule = agent::PushSchedule::of(vec![Duration::from_millis(500); 60]);
     tempo.agent.retries = vec![Duration::from_millis(300); 60];
+    tempo.agent.tell_again = vec![Duration::from_millis(500); 60];
     // Kills count as attempts without a word; they are many here.
     tempo.agent.max_attempts = 100;
     tempo.patience.retries = vec![Duration::from_millis(500); 60];

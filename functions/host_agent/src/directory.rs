@@ -4,11 +4,12 @@
 //! tenant's card is never chosen, not even when it is the only one of its type and the registry handed it out.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
 use domain::{AgentId, AgentType, Endpoint, SecretString, Tag, Tenant, TraceParent, TypeScope};
 use llm::{AgentBrief, CardText, SkillText};
-use outbound::registry_client::{Found, FoundAgent, Registry};
+use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
 use url::Url;
 
@@ -20,6 +21,8 @@ pub enum Directory {
         client: Registry,
         /// Its URL, the audience of tokens for it.
         url: Url,
+        /// What it said last, which is asked for again only where it has changed.
+        last: Last,
     },
     /// Nowhere: one agent gets everything.
     Fixed {
@@ -28,6 +31,20 @@ pub enum Directory {
         /// Where its card lies.
         card: Url,
     },
+}
+
+/// The last answer of a registry, with its entity tag.
+#[derive(Default)]
+pub struct Last(Mutex<Option<(EntityTag, Arc<Known>)>>);
+
+impl Last {
+    fn known(&self) -> Option<(EntityTag, Arc<Known>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, etag: EntityTag, known: &Arc<Known>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((etag, Arc::clone(known)));
+    }
 }
 
 /// The agents that were found, with what each type is declared as.
@@ -60,6 +77,7 @@ impl Directory {
         Self::Registry {
             client: Registry::new(outbound, url.clone()),
             url,
+            last: Last::default(),
         }
     }
 
@@ -74,16 +92,28 @@ impl Directory {
         &self,
         token: impl FnOnce(&Url) -> Result<SecretString, E>,
         trace: Option<&TraceParent>,
-    ) -> Result<Result<Known, CallError>, E> {
+    ) -> Result<Result<Arc<Known>, CallError>, E> {
         Ok(match self {
-            Self::Registry { client, url } => {
-                let token = token(url)?;
-                client.agents(&[], &token, trace).await.map(Known::of)
+            Self::Registry { client, url, last } => {
+                let (token, known) = (token(url)?, last.known());
+                let etag = known.as_ref().map(|(etag, _)| etag);
+                let found = client.agents(&[], etag, &token, trace).await;
+                found.and_then(|found| match found {
+                    Some(mut found) => {
+                        let etag = found.etag.take();
+                        let found = Arc::new(Known::of(found));
+                        if let Some(etag) = etag {
+                            last.keep(etag, &found);
+                        }
+                        Ok(found)
+                    }
+                    None => known.map(|(_, known)| known).ok_or(CallError::Status(304)),
+                })
             }
             Self::Fixed { outbound, card } => outbound
                 .card(card)
                 .await
-                .map(|document| Known::fixed(card, document)),
+                .map(|document| Arc::new(Known::fixed(card, document))),
         })
     }
 }

@@ -127,7 +127,7 @@ impl Host {
         &self,
         run: &mut Run,
         prompt: Prompt,
-        known: Option<crate::directory::Known>,
+        known: Option<Arc<crate::directory::Known>>,
     ) -> Result<Outcome, ExecuteError> {
         let mut tools = Tools {
             host: self,

@@ -1,5 +1,7 @@
 //! The model's tools, on one task.
 
+use std::sync::Arc;
+
 use agent::{ExecuteError, Run};
 use async_trait::async_trait;
 use domain::{AgentType, EventKind, Job, MessageId, NewJob, Protection, TaskState, TraceParent};
@@ -18,7 +20,7 @@ pub(crate) struct Tools<'a> {
     pub(crate) host: &'a Host,
     pub(crate) run: &'a mut Run,
     /// Who there is; looked up when it is needed.
-    pub(crate) known: Option<Known>,
+    pub(crate) known: Option<Arc<Known>>,
 }
 
 /// One `send_message` of the model, with the agent it goes to.
@@ -152,7 +154,7 @@ impl Tools<'_> {
 
 impl Host {
     /// Finds the agents, with the host's own token.
-    pub(crate) async fn discover(&self, trace: Option<&TraceParent>) -> Result<Known, ExecuteError> {
+    pub(crate) async fn discover(&self, trace: Option<&TraceParent>) -> Result<Arc<Known>, ExecuteError> {
         let now = self.clock.now();
         let token = |url: &url::Url| self.access.registry(url.as_str(), now);
         let unusable =

@@ -1,11 +1,17 @@
 //! `GET /agents`: search by tags, all of them within one skill.
+//!
+//! The answer's entity tag (RFC 9110 §8.8.3) changes with everything that the caller may see: who asks again with
+//! `If-None-Match` is told `304` at the price of one look-up.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, State as Held};
+use axum::response::{IntoResponse as _, Response};
 use domain::{AgentId, Tag};
-use serde_json::{Value, json};
+use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, StatusCode};
+use serde_json::json;
 
 use crate::State;
 use crate::access::Reader;
@@ -23,11 +29,22 @@ pub(crate) async fn list(
     Reader(view): Reader,
     Held(state): Held<Arc<State>>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Value>, RouteError> {
+    headers: HeaderMap,
+) -> Result<Response, RouteError> {
     let search = Search::parse(query.as_deref().unwrap_or_default())?;
     let cards = state.store.registry();
+    let parts: Vec<_> = view.parts().collect();
+    // Before the agents: what changes meanwhile has a newer tag, so that an answer is never taken for newer than it is.
+    let tag = format!("\"{}\"", cards.edition(&parts).await?);
+    let tagged = [
+        (ETAG, tag.clone()),
+        (CACHE_CONTROL, "private, no-cache".to_owned()),
+    ];
+    if is_known(&headers, &tag) {
+        return Ok((StatusCode::NOT_MODIFIED, tagged).into_response());
+    }
     let mut found = Vec::new();
-    for part in view.parts() {
+    for part in parts {
         found.extend(match search.tags.first() {
             Some(tag) => cards.by_tag(part, tag).await?,
             None => cards.all(part).await?,
@@ -52,7 +69,16 @@ pub(crate) async fn list(
     if let (Some(next), Some(fields)) = (next, body.as_object_mut()) {
         fields.insert("nextCursor".to_owned(), json!(next));
     }
-    Ok(Json(body))
+    Ok((tagged, Json(body)).into_response())
+}
+
+/// True where the caller has the answer of this tag (RFC 9110 §13.1.2).
+fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let told = headers.get_all(IF_NONE_MATCH).iter();
+    told.filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|known| known.trim().trim_start_matches("W/"))
+        .any(|known| known == tag || known == "*")
 }
 
 struct Search {

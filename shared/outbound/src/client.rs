@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use domain::{Entropy, ExposeSecret, SecretString, TraceParent};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 use url::Url;
@@ -94,6 +94,8 @@ impl<'a> Ask<'a> {
 /// What came back, whatever its status.
 pub(crate) struct Answered {
     pub(crate) status: u16,
+    /// Its entity tag (RFC 9110 §8.8.3), quotes and all.
+    pub(crate) etag: Option<HeaderValue>,
     challenge: Option<String>,
     with_token: bool,
     pub(crate) body: Bytes,
@@ -176,6 +178,7 @@ impl Outbound {
         let challenge = [WWW_AUTHENTICATE.as_str(), REMAPPED_CHALLENGE]
             .iter()
             .find_map(|name| response.headers().get(*name)?.to_str().ok().map(str::to_owned));
+        let etag = response.headers().get(ETAG).cloned();
         tracing::debug!(host = ask.url.host_str(), status, "call answered");
         let body = match self.read(response).await {
             Ok(body) => body,
@@ -185,6 +188,7 @@ impl Outbound {
         };
         Ok(Answered {
             status,
+            etag,
             challenge,
             with_token,
             body,

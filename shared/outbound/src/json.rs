@@ -62,7 +62,8 @@ impl Outbound {
     }
 }
 
-fn read<T: DeserializeOwned>(answered: Answered) -> Result<T, CallError> {
+/// The JSON of an answer that is no refusal.
+pub(crate) fn read<T: DeserializeOwned>(answered: Answered) -> Result<T, CallError> {
     let answered = answered.success()?;
     let body: &[u8] = if answered.body.is_empty() {
         b"null"

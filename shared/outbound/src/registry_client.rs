@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use domain::{AgentId, AgentType, SecretString, Tag, Tenant, Timestamp, TraceParent, TypeScope};
+use http::HeaderValue;
+use http::header::IF_NONE_MATCH;
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use crate::{CallError, Outbound};
+use crate::client::Ask;
+use crate::{CallError, Outbound, json};
 
 /// The registry at its address.
 #[derive(Debug, Clone)]
@@ -27,7 +30,14 @@ pub struct Found {
     /// Where the next page begins, where there is one.
     #[serde(default, rename = "nextCursor")]
     next_cursor: Option<String>,
+    /// The answer's entity tag: by it the registry knows next time whether anything has changed.
+    #[serde(skip)]
+    pub etag: Option<EntityTag>,
 }
+
+/// What names one state of the registry, to its own judgement (RFC 9110 §8.8.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityTag(HeaderValue);
 
 /// Most pages that are read of one answer; a tenant sees far fewer agents than fit.
 const PAGES_MAX: usize = 20;
@@ -72,16 +82,18 @@ impl Registry {
         Self { outbound, url }
     }
 
-    /// Agents that have all the tags within one skill.
+    /// Agents that have all the tags within one skill; `None` where they are still those of the answer that had the
+    /// entity tag `known` (RFC 9110 §13.1.2).
     ///
     /// # Errors
     /// [`CallError`].
     pub async fn agents(
         &self,
         tags: &[Tag],
+        known: Option<&EntityTag>,
         token: &SecretString,
         trace: Option<&TraceParent>,
-    ) -> Result<Found, CallError> {
+    ) -> Result<Option<Found>, CallError> {
         let mut url = self.url.clone();
         match url.path_segments_mut() {
             Ok(mut segments) => {
@@ -93,7 +105,15 @@ impl Registry {
             url.query_pairs_mut()
                 .extend_pairs(tags.iter().map(|tag| ("tag", tag.to_string())));
         }
-        let mut found: Found = self.outbound.get_json(&url, Some(token), trace).await?;
+        let mut ask = Ask::get(&url, trace).bearer(Some(token))?;
+        ask.headers
+            .extend(known.map(|EntityTag(known)| (IF_NONE_MATCH, known.clone())));
+        let answered = self.outbound.exchange(ask).await?;
+        if known.is_some() && answered.status == 304 {
+            return Ok(None);
+        }
+        let etag = answered.etag.clone().map(EntityTag);
+        let mut found: Found = json::read(answered)?;
         for _ in 1..PAGES_MAX {
             let Some(cursor) = found.next_cursor.take() else {
                 break;
@@ -105,6 +125,7 @@ impl Registry {
             found.types.extend(page.types);
             found.next_cursor = page.next_cursor;
         }
-        Ok(found)
+        found.etag = etag;
+        Ok(Some(found))
     }
 }

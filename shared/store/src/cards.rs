@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
+use domain::{AgentId, AgentType, Entropy as _, SystemEntropy, Tag, Tenant, Timestamp, TypeScope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode, document, encode, inconsistent, key_of, parse};
-use crate::dynamo::{Query, Written};
+use crate::dynamo::Query;
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError};
 
@@ -141,6 +141,14 @@ struct UrlItem {
     agent: AgentId,
 }
 
+/// The mark of the last change of a part of the registry.
+#[derive(Serialize, Deserialize)]
+struct EditionItem {
+    pk: String,
+    sk: String,
+    edition: String,
+}
+
 /// Every declared type, one item each. The word cannot be a tenant's name.
 const TYPES: &str = "global#type";
 
@@ -165,10 +173,14 @@ impl Visibility<'_> {
         self.partition(&format!("tag#{tag}"))
     }
 
+    /// The mark that every change of this part renews.
+    fn edition(&self) -> Key {
+        (self.partition("edition"), "EDITION".to_owned())
+    }
+
     /// URLs may be longer than keys.
     fn url(&self, url: &Url) -> Key {
-        let hash = Sha256::digest(url.as_str());
-        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&Sha256::digest(url.as_str()));
         (self.partition(&format!("url#{hash}")), "URL".to_owned())
     }
 
@@ -195,9 +207,12 @@ impl Cards<'_> {
             scope,
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
-        match self.store.put(self.table(), encode(&item)?, absent).await? {
-            Written::Done(_) => return Ok(Declared::New),
-            Written::Refused(_) => {}
+        let mut writes = Writes::default();
+        writes.put(self.table(), encode(&item)?, absent)?;
+        self.renew(&mut writes, Visibility::Global)?;
+        match self.store.transact(writes).await? {
+            Transacted::Done => return Ok(Declared::New),
+            Transacted::Refused(_) => {}
         }
         match self.type_scope(name).await? {
             Some(known) if known == scope => Ok(Declared::Same),
@@ -282,6 +297,7 @@ impl Cards<'_> {
         for entry in &entries {
             writes.put(table, crate::codec::keyed(entry), Change::new())?;
         }
+        self.renew(&mut writes, visibility)?;
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Put::Yes),
             Transacted::Refused(refused) if refused.iter().any(|(index, _)| *index == 0) => {
@@ -342,6 +358,7 @@ impl Cards<'_> {
             for entry in visibility.entries(&agent) {
                 writes.delete(self.table(), &entry, Change::new())?;
             }
+            self.renew(&mut writes, visibility)?;
             if let Transacted::Done = self.store.transact(writes).await? {
                 return Ok(true);
             }
@@ -364,11 +381,40 @@ impl Cards<'_> {
         let change = Change::new()
             .set("health", text(document("the agent's health", &health)?))
             .when("attribute_exists(#pk)");
-        let written = self
-            .store
-            .update(self.table(), &visibility.agent(id), change)
-            .await?;
-        Ok(matches!(written, Written::Done(_)))
+        let mut writes = Writes::default();
+        writes.update(self.table(), &visibility.agent(id), change)?;
+        self.renew(&mut writes, visibility)?;
+        Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
+    }
+
+    /// Names what these parts of the registry hold together: as long as it is the same, so are their agents, how they
+    /// were found, and the types. One call, whatever there is. A name never comes again.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn edition(&self, parts: &[Visibility<'_>]) -> Result<String, StoreError> {
+        let keys: Vec<Key> = parts.iter().map(Visibility::edition).collect();
+        let mut found = self.store.items(self.table(), &keys).await?;
+        let mut all = Sha256::new();
+        for key in keys {
+            let item = found.remove(&key).map(|item| decode(self.table(), item));
+            let item: Option<EditionItem> = item.transpose()?;
+            // Nothing was ever changed where there is none.
+            let edition = item.map_or_else(String::new, |item| item.edition);
+            all.update(format!("{}/{edition}\n", key.0));
+        }
+        Ok(hex(&all.finalize()))
+    }
+
+    /// Marks the part as changed, with the writes that change it.
+    fn renew(&self, writes: &mut Writes, visibility: Visibility<'_>) -> Result<(), StoreError> {
+        let (pk, sk) = visibility.edition();
+        let edition = SystemEntropy.uuid().to_string();
+        writes.put(
+            self.table(),
+            encode(&EditionItem { pk, sk, edition })?,
+            Change::new(),
+        )
     }
 
     async fn stored(
@@ -428,6 +474,10 @@ impl Cards<'_> {
     fn table(&self) -> &str {
         &self.store.tables().registry
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The condition that an agent is still as it was read.

@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use serde_json::json;
+use tower::ServiceExt as _;
 
 use crate::fixture::{By, Registry, card};
 
@@ -234,6 +235,60 @@ async fn a_type_is_declared_once() {
         registry.get("/types", &tenant).await.body,
         json!({"types": {"weather": "global"}})
     );
+}
+
+#[tokio::test]
+async fn who_asks_again_is_told_only_of_changes() {
+    let registry = Registry::start().await;
+    let acme = registry.token(By::Acme, &["registry:read"]);
+    let ask = async |token: &str, known: Option<&str>| {
+        let mut request = http::Request::get("/agents").header("authorization", format!("Bearer {token}"));
+        if let Some(known) = known {
+            request = request.header("if-none-match", known);
+        }
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let asked = registry.router.clone().oneshot(request);
+        let (response, calls) = store::counted(asked).await;
+        let response = response.unwrap();
+        let tag = response
+            .headers()
+            .get("etag")
+            .map(|tag| tag.to_str().unwrap().to_owned());
+        (response.status(), tag, calls.total())
+    };
+    registry.declare("weather", "global").await;
+    let (status, tag, _) = ask(&acme, None).await;
+    let tag = tag.unwrap();
+    assert_eq!(status, StatusCode::OK);
+    let lists = [
+        tag.clone(),
+        format!("W/{tag}"),
+        format!("\"old\", {tag}"),
+        "*".to_owned(),
+    ];
+    for known in lists {
+        let again = ask(&acme, Some(&known)).await;
+        assert_eq!(again, (StatusCode::NOT_MODIFIED, Some(tag.clone()), 1), "{known}");
+    }
+    for rubbish in ["", "\"", ",,,", "\"old\"", &tag[1..]] {
+        assert_eq!(ask(&acme, Some(rubbish)).await.0, StatusCode::OK, "{rubbish}");
+    }
+    // What a token does not allow is not told by a tag either.
+    for foreign in ["", "rubbish"] {
+        assert_eq!(ask(foreign, Some(&tag)).await.0, StatusCode::UNAUTHORIZED);
+    }
+    let small = registry.token(By::Acme, &["tasks:read"]);
+    assert_eq!(ask(&small, Some(&tag)).await.0, StatusCode::FORBIDDEN);
+    let globex = registry.token(By::Globex, &["registry:read"]);
+    assert_eq!(ask(&globex, Some(&tag)).await.0, StatusCode::OK);
+    registry.declare("horizon", "tenant").await;
+    let (_, tag, _) = ask(&acme, Some(&tag)).await;
+    for (tenant, told) in [("globex", StatusCode::NOT_MODIFIED), ("acme", StatusCode::OK)] {
+        let tags = ["type:horizon", &format!("tenant_id:{tenant}")];
+        let at = format!("/{tenant}.json");
+        registry.admit(&at, &card("Horizon", &tags), Some(tenant)).await;
+        assert_eq!(ask(&acme, tag.as_deref()).await.0, told, "{tenant}");
+    }
 }
 
 #[tokio::test]

@@ -317,7 +317,8 @@ async fn the_registry_is_asked_for_tags() {
         Tag::parse("type:weather").unwrap(),
         Tag::parse("tenant_id:acme").unwrap(),
     ];
-    let found = registry.agents(&tags, &token(), Some(&trace())).await.unwrap();
+    let found = registry.agents(&tags, None, &token(), Some(&trace())).await;
+    let found = found.unwrap().unwrap();
     assert_eq!(found.agents[0].id.to_string(), id);
     assert_eq!(
         found.types[&AgentType::parse("horizon").unwrap()],
@@ -332,4 +333,28 @@ async fn the_registry_is_asked_for_tags() {
         header(&request, "authorization").as_deref(),
         Some("Bearer the-token")
     );
+}
+
+#[tokio::test]
+async fn the_registry_is_not_read_again_where_nothing_has_changed() {
+    let server = MockServer::start().await;
+    let same = Mock::given(method("GET")).and(wiremock::matchers::header("if-none-match", "\"one\""));
+    same.respond_with(ResponseTemplate::new(304)).mount(&server).await;
+    let first = ResponseTemplate::new(200).insert_header("etag", "\"one\"");
+    Mock::given(method("GET"))
+        .respond_with(first.set_body_json(json!({"agents": [], "types": {"weather": "global"}})))
+        .mount(&server)
+        .await;
+    let registry = outbound::registry_client::Registry::new(outbound(), server.uri().parse().unwrap());
+    let found = registry.agents(&[], None, &token(), None).await.unwrap().unwrap();
+    assert_eq!(found.types.len(), 1);
+    let etag = found.etag.unwrap();
+    let again = registry.agents(&[], Some(&etag), &token(), None).await;
+    assert!(again.unwrap().is_none());
+    // A registry that answers so without being asked is broken.
+    server.reset().await;
+    let odd = Mock::given(method("GET")).respond_with(ResponseTemplate::new(304));
+    odd.mount(&server).await;
+    let odd = registry.agents(&[], None, &token(), None).await;
+    assert!(matches!(odd, Err(outbound::CallError::Status(304))), "{odd:?}");
 }

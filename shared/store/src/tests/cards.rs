@@ -80,6 +80,50 @@ async fn an_agent_is_found_by_id_and_by_each_of_its_tags() {
 }
 
 #[tokio::test]
+async fn an_edition_changes_with_whatever_its_parts_hold_and_with_nothing_else() {
+    let (store, _database) = testing::start().await;
+    let cards = store.registry();
+    let (acme, globex) = (tenant("acme"), tenant("globex"));
+    let own = [Visibility::Tenant(&acme), Visibility::Global];
+    let (first, calls) = counted(cards.edition(&own)).await;
+    assert_eq!(calls.total(), 1);
+    let mut seen = vec![first.unwrap()];
+    let mut changed = async |expect: bool| {
+        let edition = cards.edition(&own).await.unwrap();
+        assert_eq!(!seen.contains(&edition), expect);
+        seen.push(edition);
+    };
+    changed(false).await;
+    let weather = AgentType::parse("weather").unwrap();
+    cards.declare_type(&weather, TypeScope::Global).await.unwrap();
+    changed(true).await;
+    cards.declare_type(&weather, TypeScope::Global).await.unwrap();
+    cards.declare_type(&weather, TypeScope::Tenant).await.unwrap();
+    changed(false).await;
+    let url = "https://horizon.example/card";
+    for tenant in [Some("acme"), None, Some("globex")] {
+        let agent = registered(tenant, url, &["type:horizon"]);
+        cards.put(&agent).await.unwrap();
+        changed(tenant != Some("globex")).await;
+        let health = Health {
+            ok: false,
+            ..agent.health.clone()
+        };
+        let part = agent.visibility();
+        assert!(cards.set_health(part, &agent.id, health.clone()).await.unwrap());
+        changed(tenant != Some("globex")).await;
+        assert!(cards.remove(part, &agent.id).await.unwrap());
+        changed(tenant != Some("globex")).await;
+        // What is not there is not changed, and what was there once does not come back under an old name.
+        assert!(!cards.set_health(part, &agent.id, health).await.unwrap());
+        assert!(!cards.remove(part, &agent.id).await.unwrap());
+        changed(false).await;
+    }
+    let foreign = [Visibility::Tenant(&globex), Visibility::Global];
+    assert!(!seen.contains(&cards.edition(&foreign).await.unwrap()));
+}
+
+#[tokio::test]
 async fn no_tenant_ever_sees_anothers_agent() {
     let (store, _database) = testing::start().await;
     let cards = store.registry();

@@ -22,7 +22,10 @@ pub async fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConf
     }
     if emulated {
         let fixed = Credentials::new("local", "local", None, None, "emulator");
-        config = config.credentials_provider(SharedCredentialsProvider::new(fixed));
+        config = config
+            .credentials_provider(SharedCredentialsProvider::new(fixed))
+            // The usual client loads the system's certificates first, which a plain endpoint has no use for.
+            .http_client(aws_smithy_http_client::Builder::new().build_http());
     }
     config.load().await
 }

@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::breaker::Breaker;
 use crate::guard::{self, Blocked, GuardedDns, Lookup, SystemDns};
+use crate::http_client::Http;
 use crate::{CallError, Policy, SetupError};
 
 /// What API Gateway makes of `WWW-Authenticate`.
@@ -22,7 +23,7 @@ const EXPIRY_WORDS: [&str; 2] = ["invalid_token", "token has expired"];
 /// The way out. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
 pub struct Outbound {
-    http: reqwest::Client,
+    http: Arc<Http>,
     pub(crate) policy: Policy,
     pub(crate) breaker: Arc<Breaker>,
     entropy: Arc<dyn Entropy>,
@@ -105,7 +106,7 @@ impl Outbound {
     /// Opens the way out.
     ///
     /// # Errors
-    /// [`SetupError`] where TLS cannot be set up.
+    /// [`SetupError`] where no thread can be started.
     pub fn new(policy: Policy, entropy: Arc<dyn Entropy>) -> Result<Self, SetupError> {
         Self::with_dns(policy, entropy, Arc::new(SystemDns))
     }
@@ -119,18 +120,12 @@ impl Outbound {
         entropy: Arc<dyn Entropy>,
         dns: Arc<dyn Lookup>,
     ) -> Result<Self, SetupError> {
-        #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
-        let http = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .referer(false)
-            .tcp_nodelay(true)
-            .timeout(policy.timeout)
-            .connect_timeout(policy.connect_timeout)
-            .pool_idle_timeout(policy.idle_timeout)
-            .user_agent(concat!("switchyard/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(GuardedDns::shared(policy.allow_loopback, dns))
-            .build()
+        let http = Arc::new(Http::new(policy, GuardedDns::shared(policy.allow_loopback, dns)));
+        let early = Arc::clone(&http);
+        std::thread::Builder::new()
+            .name("outbound".to_owned())
+            // What goes wrong here is told to whoever calls out.
+            .spawn(move || drop(early.client()))
             .map_err(SetupError)?;
         Ok(Self {
             http,
@@ -163,8 +158,9 @@ impl Outbound {
             ask.headers.insert("traceparent", hop);
         }
         let with_token = ask.headers.contains_key(AUTHORIZATION);
-        let mut request = self
-            .http
+        let client = self.http.client();
+        let mut request = client
+            .map_err(|source| CallError::Unreachable { source })?
             .request(ask.method, ask.url.clone())
             .headers(ask.headers);
         if let Some(body) = ask.body {

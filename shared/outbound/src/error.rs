@@ -62,4 +62,4 @@ impl CallError {
 /// Why the way out cannot be opened at all.
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client cannot be set up")]
-pub struct SetupError(#[source] pub(crate) reqwest::Error);
+pub struct SetupError(#[source] pub(crate) std::io::Error);

@@ -29,6 +29,7 @@ mod card;
 mod client;
 mod error;
 mod guard;
+mod http_client;
 mod json;
 mod keys;
 mod policy;

@@ -5,7 +5,7 @@
 //! Fails where a program is too heavy or starts too slowly. With names of functions as arguments it looks at these alone.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,9 @@ const WARM: usize = 200;
 const ZIP: (u64, u64) = (5_000_000, 8_000_000);
 /// How much longer than an empty function ours may take until they ask for their first event.
 const INIT: f64 = 1.5;
+
+/// The name of the function that does nothing.
+const EMPTY: &str = "(empty)";
 
 /// What each function is asked: something that reaches its tables, where that needs no token.
 const ASKED: [(&str, &str); 10] = [
@@ -51,11 +54,8 @@ struct Row {
 async fn main() {
     let cloud = Cloud::start(&["acme"]).await;
     let place = tempfile::tempdir().expect("a folder");
-    let mut rows = Vec::new();
-    if let Some(empty) = empty() {
-        let event = read("host_agent", "card");
-        rows.push(measure("(empty)", &empty, BTreeMap::new(), &event, place.path()).await);
-    }
+    let event = read("host_agent", "card");
+    let mut rows = vec![measure(EMPTY, &program("empty"), BTreeMap::new(), &event, place.path()).await];
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     for (package, event) in ASKED {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == package) {
@@ -81,16 +81,6 @@ async fn main() {
         eprintln!("{fault}");
     }
     std::process::exit(i32::from(!faults.is_empty()));
-}
-
-/// The function that does nothing; `cargo lambda build --example empty` makes it.
-fn empty() -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "a test may look at its environment")]
-    let path = match std::env::var_os("SWITCHYARD_FUNCTIONS") {
-        Some(folder) => PathBuf::from(folder).join("empty/bootstrap"),
-        None => program("registry").parent()?.join("examples/empty"),
-    };
-    path.exists().then_some(path)
 }
 
 fn read(function: &str, event: &str) -> Value {
@@ -186,7 +176,7 @@ fn print(rows: &[Row]) {
 }
 
 fn faults(rows: &[Row]) -> Vec<String> {
-    let empty = rows.iter().find(|row| row.name == "(empty)").map(|row| row.init);
+    let empty = rows.iter().find(|row| row.name == EMPTY).map(|row| row.init);
     let mut faults = Vec::new();
     for row in rows {
         let most = if row.name == "host_agent" { ZIP.1 } else { ZIP.0 };

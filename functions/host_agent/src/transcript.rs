@@ -41,14 +41,9 @@ pub(crate) fn of_work(task: &Task) -> Vec<Turn> {
 impl Host {
     /// What was said and done earlier in the task's conversation.
     pub(crate) async fn earlier(&self, task: &Task, now: Timestamp) -> Result<Vec<Turn>, ExecuteError> {
-        let tasks = self.store.tasks();
-        let known = tasks
-            .by_context(&task.tenant, &task.agent, &task.owner, &task.context_id, now)
-            .await?;
-        let mut before: Vec<&Task> = known.iter().filter(|known| known.id != task.id).collect();
-        before.drain(..before.len().saturating_sub(EARLIER_MAX));
+        let before = self.store.tasks().beside(task, EARLIER_MAX, now).await?;
         let mut turns = Vec::new();
-        for task in before {
+        for task in &before {
             turns.push(Turn::User(asked(task)));
             if !task.jobs.is_empty() {
                 turns.push(Turn::Calls(task.jobs.iter().map(call).collect()));

@@ -9,13 +9,12 @@ use std::time::Duration;
 use dynoxide::{Database as Engine, ImportOptions};
 use store::{Store, Tables};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::sync::{oneshot, watch};
 use url::Url;
 
 use crate::{StartError, queue};
 
-/// How long a request may take to end when the database stops.
+/// How long requests may take to end when the database stops; then they are broken off.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// What the names of the tables begin with.
@@ -32,8 +31,8 @@ pub(crate) struct Database {
 /// A database in this process.
 struct Own {
     engine: Engine,
-    serving: JoinHandle<()>,
     stop: watch::Sender<bool>,
+    ended: oneshot::Receiver<()>,
 }
 
 impl Database {
@@ -45,27 +44,27 @@ impl Database {
         };
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await
+            .and_then(TcpListener::into_std)
             .map_err(StartError::part("database"))?;
         let address = listener.local_addr().map_err(StartError::part("database"))?;
         let url = Url::parse(&format!("http://{address}/")).map_err(StartError::part("database"))?;
-        let (stop, mut stopped) = watch::channel(false);
+        let (stop, stopped) = watch::channel(false);
+        let (ending, ended) = oneshot::channel();
         let served = engine.clone();
-        let serving = tokio::spawn(async move {
-            let stopped = async move { queue::stopped(&mut stopped).await };
-            if let Err(reason) = dynoxide::server::serve_with_shutdown(listener, served, stopped).await {
-                tracing::error!(reason, "the database ended");
-            }
-        });
+        std::thread::Builder::new()
+            .name("database".to_owned())
+            .spawn(move || {
+                serve(listener, served, stopped);
+                // Whoever started it may be gone.
+                let _ = ending.send(());
+            })
+            .map_err(StartError::part("database"))?;
         let aws = edge::aws::sdk_config(Some(&url), None).await;
         let store = Store::new(&aws, Tables::prefixed(TABLE_PREFIX));
         let database = Self {
             url,
             store,
-            own: Some(Own {
-                engine,
-                serving,
-                stop,
-            }),
+            own: Some(Own { engine, stop, ended }),
         };
         if let Err(fault) = database.store.create_tables().await {
             return Err(match file {
@@ -115,16 +114,41 @@ impl Database {
 
     /// Stops: idle connections are closed, requests that run may end.
     pub(crate) async fn stop(self) {
-        let Some(Own {
-            mut serving, stop, ..
-        }) = self.own
-        else {
-            return;
-        };
-        let _gone = stop.send(true);
-        if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
-            serving.abort();
+        if let Some(Own { stop, ended, .. }) = self.own {
+            let _gone = stop.send(true);
+            let _gone = ended.await;
         }
+    }
+}
+
+/// Answers requests until it is told to stop. In a thread of its own: the engine answers one request after the other and
+/// waits for its file meanwhile, and would have all threads of the system wait with it.
+fn serve(listener: std::net::TcpListener, engine: Engine, mut stop: watch::Receiver<bool>) {
+    let mut stopped = stop.clone();
+    let serving = async {
+        let listener = TcpListener::from_std(listener).map_err(|fault| fault.to_string())?;
+        let stopped = async move { queue::stopped(&mut stopped).await };
+        dynoxide::server::serve_with_shutdown(listener, engine, stopped).await
+    };
+    let too_late = async {
+        queue::stopped(&mut stop).await;
+        tokio::time::sleep(DRAIN).await;
+        Ok(())
+    };
+    let served = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|fault| fault.to_string())
+        .and_then(|runtime| {
+            runtime.block_on(async {
+                tokio::select! {
+                    served = serving => served,
+                    late = too_late => late,
+                }
+            })
+        });
+    if let Err(reason) = served {
+        tracing::error!(reason, "the database ended");
     }
 }
 

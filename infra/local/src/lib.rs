@@ -49,3 +49,7 @@ pub use meter::{Meter, Metered};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use probe::Signer;
 pub use system::System;
+
+/// A whole system in one process, its database with it, allocates all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

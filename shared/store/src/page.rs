@@ -72,7 +72,7 @@ impl Listing<'_> {
     /// The newest keys, over as many pages as that takes.
     pub(crate) async fn newest(&self, store: &Store, most: usize) -> Result<Vec<Key>, StoreError> {
         let mut page = PageRequest {
-            limit: 100,
+            limit: u32::try_from(most).unwrap_or(u32::MAX),
             cursor: None,
         };
         let mut keys = Vec::new();

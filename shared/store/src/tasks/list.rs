@@ -138,6 +138,24 @@ impl Tasks<'_> {
         Ok(tasks)
     }
 
+    /// The other tasks of this task's conversation, newest last, at most the newest `most`. No more is read than that.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn beside(&self, task: &Task, most: usize, now: Timestamp) -> Result<Vec<Task>, StoreError> {
+        let partition = context_partition(&task.tenant, &task.agent, &task.owner, &task.context_id);
+        let own = TaskKey::from(task).task();
+        let mut keys = self
+            .listing(BY_CONTEXT, &partition)
+            .newest(self.store, most.saturating_add(1))
+            .await?;
+        keys.retain(|key| *key != own);
+        keys.truncate(most);
+        let mut tasks = self.fetch(keys, now).await?;
+        tasks.reverse();
+        Ok(tasks)
+    }
+
     /// An owner's tasks, newest status first.
     ///
     /// # Errors

@@ -175,3 +175,33 @@ async fn a_cursor_of_another_listing_or_rubbish_is_refused_before_any_call() {
         assert!(matches!(refused, Err(StoreError::BadCursor)));
     }
 }
+
+#[tokio::test]
+async fn beside_a_task_are_the_newest_others_of_its_conversation() {
+    let (store, _database) = testing::start().await;
+    let tasks = store.tasks();
+    let mut made = Vec::new();
+    for at in 0..5 {
+        made.push(task_of("acme", "weather", "user-1", later(at)));
+        created(&store, &made[made.len() - 1]).await;
+    }
+    for foreign in [
+        task_of("acme", "weather", "user-2", later(9)),
+        task_of("globex", "weather", "user-1", later(9)),
+    ] {
+        created(&store, &foreign).await;
+    }
+    let beside = async |task: &Task, most| {
+        let (found, calls) = counted(tasks.beside(task, most, now())).await;
+        let ids: Vec<TaskId> = found.unwrap().iter().map(|task| task.id).collect();
+        (ids, calls.total())
+    };
+    let ids: Vec<TaskId> = made.iter().map(|task| task.id).collect();
+    assert_eq!(beside(&made[4], 2).await, (vec![ids[2], ids[3]], 2));
+    assert_eq!(beside(&made[0], 2).await, (vec![ids[3], ids[4]], 2));
+    assert_eq!(beside(&made[3], 9).await.0, [ids[0], ids[1], ids[2], ids[4]]);
+    // Nothing is read for a conversation that has just begun.
+    let alone = task_of("acme", "weather", "user-3", now());
+    created(&store, &alone).await;
+    assert_eq!(beside(&alone, 9).await, (Vec::new(), 1));
+}

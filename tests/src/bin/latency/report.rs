@@ -29,18 +29,25 @@ pub(crate) fn print(arguments: &Arguments, runs: &[(String, Run)]) -> bool {
         );
     }
     println!("\nWhat each task asked of DynamoDB:\n");
-    println!("| tasks | calls | of requests | of wakes | of streams | read units | write units |");
-    println!("|---|---:|---:|---:|---:|---:|---:|");
+    println!(
+        "| tasks | calls | of requests | of wakes | of streams | read units | write units | by operation |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---|");
     for (name, run) in runs {
-        let asked = run.asked;
+        let asked = &run.asked;
+        let operations = asked.operations.iter();
+        let operations: Vec<String> = operations
+            .map(|(operation, count)| format!("{operation} {count:.1}"))
+            .collect();
         println!(
-            "| {name} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            "| {name} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} |",
             asked.requests + asked.wakes + asked.streams,
             asked.requests,
             asked.wakes,
             asked.streams,
             asked.read_units,
-            asked.write_units
+            asked.write_units,
+            operations.join(", ")
         );
     }
     println!(

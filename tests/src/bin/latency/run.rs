@@ -1,5 +1,6 @@
 //! One run: a load for a while, and what came of it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -58,11 +59,13 @@ pub(crate) struct Run {
 }
 
 /// What each task asked of the database.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub(crate) requests: f64,
     pub(crate) wakes: f64,
     pub(crate) streams: f64,
+    /// All of it, by operation.
+    pub(crate) operations: BTreeMap<String, f64>,
     pub(crate) read_units: f64,
     pub(crate) write_units: f64,
 }
@@ -260,7 +263,17 @@ impl<'a> Ground<'a> {
 impl Asked {
     fn between(before: &Metered, after: &Metered, tasks: usize) -> Self {
         let each = |pick: fn(&Metered) -> f64| (pick(after) - pick(before)) / tasks.max(1) as f64;
+        let mut operations = BTreeMap::new();
+        for (metered, sign) in [(after, 1.0), (before, -1.0)] {
+            for part in [&metered.requests, &metered.wakes, &metered.streams] {
+                for (operation, count) in &part.by_operation {
+                    *operations.entry(operation.clone()).or_default() +=
+                        sign * *count as f64 / tasks.max(1) as f64;
+                }
+            }
+        }
         Self {
+            operations,
             requests: each(|metered| metered.requests.total() as f64),
             wakes: each(|metered| metered.wakes.total() as f64),
             streams: each(|metered| metered.streams.total() as f64),

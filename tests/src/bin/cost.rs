@@ -69,14 +69,20 @@ impl std::ops::AddAssign<&Counted> for Counted {
     }
 }
 
-/// Which build of the functions ran: milliseconds of debug builds are several times too many.
-fn programs() -> &'static str {
+/// Which builds ran: milliseconds of debug builds are several times too many.
+fn programs() -> String {
     let release = tests::runtime_api::program("registry").ends_with("bootstrap");
-    if release {
+    let functions = if release {
         "release builds"
     } else {
         "debug builds, so that Lambda's time is overstated"
-    }
+    };
+    let database = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    format!("The functions were {functions}; the embedded DynamoDB was a {database} build.")
 }
 
 /// What each function of the deployment has used so far, both tenants' stacks alike.
@@ -231,7 +237,7 @@ fn print(each: &BTreeMap<String, Counted>, written: f64, kept: f64, metrics: usi
     println!(
         "dollars, x86_64, without free tiers. Nothing here was measured on AWS: its milliseconds will differ, its requests will not.\n"
     );
-    println!("The programs were {}.\n", programs());
+    println!("{}\n", programs());
     println!("## One orchestration\n");
     println!(
         "A prompt in the chat, delegated to the weather agent, answered in the same turn; every sandbox warm; {} ms more for",

@@ -19,8 +19,11 @@ const STARTS: usize = 7;
 const WARM: usize = 200;
 /// Most bytes of a zip file, and of the host's.
 const ZIP: (u64, u64) = (5_000_000, 8_000_000);
-/// How much longer than an empty function ours may take until they ask for their first event.
+/// How many times as long as an empty function ours are to take until they ask for their first event. What misses this is
+/// told; what takes [`INIT_MORE`] longer is a fault.
 const INIT: f64 = 1.5;
+/// How much longer than an empty function ours may take. Loading the certificates or measuring the clock's jitter takes more.
+const INIT_MORE: Duration = Duration::from_millis(15);
 
 /// The name of the function that does nothing.
 const EMPTY: &str = "(empty)";
@@ -76,6 +79,7 @@ async fn main() {
         rows.push(measure(package, &program(package), environment, &event, place.path()).await);
     }
     print(&rows);
+    missed(&rows);
     let faults = faults(&rows);
     for fault in &faults {
         eprintln!("{fault}");
@@ -175,6 +179,22 @@ fn print(rows: &[Row]) {
     }
 }
 
+/// Tells how many times as long as an empty function each of ours takes to start, where that is too long.
+fn missed(rows: &[Row]) {
+    let Some(empty) = rows.iter().find(|row| row.name == EMPTY) else {
+        return;
+    };
+    for row in rows {
+        let times = row.init.as_secs_f64() / empty.init.as_secs_f64();
+        if times > INIT {
+            println!(
+                "{} takes {times:.1} times as long to start as an empty function; {INIT} is the aim",
+                row.name
+            );
+        }
+    }
+}
+
 fn faults(rows: &[Row]) -> Vec<String> {
     let empty = rows.iter().find(|row| row.name == EMPTY).map(|row| row.init);
     let mut faults = Vec::new();
@@ -186,9 +206,7 @@ fn faults(rows: &[Row]) -> Vec<String> {
                 row.name, row.zip
             ));
         }
-        if let Some(empty) =
-            empty.filter(|_| row.init.as_secs_f64() > INIT * empty.unwrap_or_default().as_secs_f64())
-        {
+        if empty.is_some_and(|empty| row.init > empty + INIT_MORE) {
             faults.push(format!(
                 "{}: {:?} to its first request for an event, an empty function {empty:?}",
                 row.name, row.init

@@ -87,7 +87,7 @@ impl Control {
         for own in owned(&current.endpoints, &current.secrets) {
             set_up(&ground, &own).await?;
         }
-        let outbound = functions::outbound(ground.entropy.clone())?;
+        let outbound = functions::outbound(ground.entropy.clone(), ground.tempo.rest)?;
         let control = Self {
             ground,
             outbound,

@@ -1,6 +1,7 @@
 //! Every function of the system, built from the same parts that its `main.rs` builds it from on AWS.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::{Agent, WakeDoor};
 use auth::{Algorithm, Issuer, JwksCache, KeyPlace, Profile, Sealer, TenantRule, TrustedIssuer, Verifier};
@@ -234,11 +235,12 @@ impl Own<'_> {
     }
 }
 
-/// The way out of every function here.
-pub(crate) fn outbound(entropy: Arc<dyn Entropy>) -> Result<Outbound, StartError> {
+/// The way out of every function here; `rest` is what receivers that do not answer are left in peace for.
+pub(crate) fn outbound(entropy: Arc<dyn Entropy>, rest: Duration) -> Result<Outbound, StartError> {
     // Everything here is at a loopback address; deployed functions never call one.
     let policy = Policy {
         allow_loopback: true,
+        rest,
         ..Policy::default()
     };
     Outbound::new(policy, entropy).map_err(StartError::part("HTTP client"))

@@ -45,6 +45,8 @@ pub struct Tempo {
     pub agent: agent::Settings,
     /// How long hosts wait for other agents.
     pub patience: host_agent::Patience,
+    /// The first rest of a push receiver that does not answer.
+    pub rest: Duration,
 }
 
 impl Default for Tempo {
@@ -61,6 +63,7 @@ impl Default for Tempo {
                 ..agent::Settings::default()
             },
             patience: host_agent::Patience::default(),
+            rest: Duration::from_secs(5),
         }
     }
 }

@@ -17,16 +17,16 @@ const AT_ONCE: u32 = 16;
 const AT_ONCE_DOUBTFUL: u32 = 2;
 /// Deliveries in a row without an answer, after which the receiver is left in peace.
 const PATIENCE: u32 = 5;
-/// The first rest; each further one is twice as long.
-const REST: Duration = Duration::from_secs(30);
-/// The longest rest.
-const LONGEST_REST: Duration = Duration::from_secs(600);
+/// The longest rest, in first ones; each is twice as long as the one before.
+const LONGEST_REST: u32 = 20;
 /// Most receivers that are remembered.
 const MAX_RECEIVERS: usize = 10_000;
 
 /// Who rests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Breaker {
+    /// The first rest.
+    rest: Duration,
     receivers: Mutex<HashMap<Receiver, Health>>,
 }
 
@@ -40,6 +40,13 @@ struct Health {
 }
 
 impl Breaker {
+    pub(crate) fn new(rest: Duration) -> Self {
+        Self {
+            rest,
+            receivers: Mutex::default(),
+        }
+    }
+
     /// Whether a delivery may be tried now.
     ///
     /// # Errors
@@ -98,10 +105,14 @@ impl Trial {
             (health.unanswered, health.rests_until) = (0, None);
             return;
         }
+        // Those that were on their way when the rest began have met the same silence: it is no longer for them.
+        if health.rests_until.is_some_and(|until| until > now) {
+            return;
+        }
         health.unanswered = health.unanswered.saturating_add(1);
         if let Some(rests) = health.unanswered.checked_sub(PATIENCE) {
-            let rest = REST.saturating_mul(1 << rests.min(8)).min(LONGEST_REST);
-            health.rests_until = Some(now.after(rest));
+            let times = 2_u32.saturating_pow(rests).min(LONGEST_REST);
+            health.rests_until = Some(now.after(self.breaker.rest.saturating_mul(times)));
         }
     }
 }
@@ -132,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_never_answers_rests_longer_and_longer() {
-        let breaker = Arc::new(Breaker::default());
+        let breaker = Arc::new(Breaker::new(Duration::from_secs(30)));
         let url = Url::parse("https://dead.example/hook").unwrap();
         let (mut now, mut rests) = (at(0), Vec::new());
         for _ in 0..12 {
@@ -163,8 +174,25 @@ mod tests {
     }
 
     #[test]
+    fn many_that_meet_one_silence_make_one_rest() {
+        let breaker = Arc::new(Breaker::new(Duration::from_secs(30)));
+        let url = Url::parse("https://restarts.example/hook").unwrap();
+        let crowd: Vec<_> = (0..AT_ONCE)
+            .map(|_| breaker.admit(&acme(), &url, at(0)).unwrap())
+            .collect();
+        for (late, trial) in (0..).zip(crowd) {
+            trial.ended(false, at(10 + late / 8));
+        }
+        assert_eq!(breaker.admit(&acme(), &url, at(11)).unwrap_err(), at(40));
+        // It is back: one answer, and everybody is let in again.
+        breaker.admit(&acme(), &url, at(40)).unwrap().ended(true, at(40));
+        let all = (0..AT_ONCE).map(|_| breaker.admit(&acme(), &url, at(40)));
+        assert!(all.collect::<Vec<_>>().iter().all(Result::is_ok));
+    }
+
+    #[test]
     fn a_doubtful_receiver_gets_few_workers_and_no_other_is_touched() {
-        let breaker = Arc::new(Breaker::default());
+        let breaker = Arc::new(Breaker::new(Duration::from_secs(30)));
         let url = |text: &str| Url::parse(text).unwrap();
         let slow = url("https://slow.example/a");
         breaker.admit(&acme(), &slow, at(0)).unwrap().ended(false, at(0));

@@ -130,7 +130,7 @@ impl Outbound {
         Ok(Self {
             http,
             policy,
-            breaker: Arc::default(),
+            breaker: Arc::new(Breaker::new(policy.rest)),
             entropy,
         })
     }

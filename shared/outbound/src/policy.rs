@@ -11,6 +11,9 @@ pub struct Policy {
     pub timeout: Duration,
     /// How long the receiver of a push notification may take: A2A speaks of 10 to 30 seconds.
     pub push_timeout: Duration,
+    /// How long a receiver of push notifications that does not answer is left in peace; each further rest is twice as
+    /// long, up to twenty times this.
+    pub rest: Duration,
     /// How long a connection may take to open.
     pub connect_timeout: Duration,
     /// How long an unused connection is kept. Short: a frozen sandbox wakes to dead ones.
@@ -25,6 +28,7 @@ impl Default for Policy {
             allow_loopback: false,
             timeout: Duration::from_secs(20),
             push_timeout: Duration::from_secs(10),
+            rest: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(20),
             max_body: 1024 * 1024,

@@ -154,6 +154,8 @@ fn tempo() -> Tempo {
     tempo.agent.born_due = Duration::from_secs(2);
     // Thirty of a hundred calls fail: retries go on until the run is judged, nothing is parked.
     tempo.agent.push_schedule = agent::PushSchedule::of(vec![Duration::from_millis(500); 60]);
+    // Of so many lost calls some make a receiver look dead; its rest must not outlast the run.
+    tempo.rest = Duration::from_millis(500);
     tempo.agent.retries = vec![Duration::from_millis(300); 60];
     tempo.agent.tell_again = vec![Duration::from_millis(500); 60];
     // Kills count as attempts without a word; they are many here.

@@ -17,8 +17,9 @@ use crate::Meter;
 
 /// Most wakes that wait to be taken from the channel.
 const CAPACITY: usize = 10_000;
-/// Most tasks of one agent that are worked on at once.
-const AT_ONCE: usize = 32;
+/// Most tasks of one agent that are worked on at once. No fewer than deliveries: all of them wait for the database most of
+/// the time, and where it is busy they get their turns by their number.
+const AT_ONCE: usize = 128;
 /// Most deliveries of one agent on their way at once. They wait for others most of the time: the many that a receiver
 /// may hold until it is known to be dead leave room for the rest, and none takes the place of work.
 const DELIVERIES_AT_ONCE: usize = 128;
@@ -456,25 +457,26 @@ mod tests {
         let (_stop, stopped) = watch::channel(false);
         let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
         let running = tokio::spawn(queue.run(crew(workers), None, stopped));
-        for _ in 0..100 {
+        let many = 3 * AT_ONCE;
+        for _ in 0..many {
             door.wake(&wake("acme", "weather"), Duration::ZERO).await.unwrap();
         }
-        until(&weather.calls, 100).await;
+        until(&weather.calls, many).await;
         assert_eq!(weather.most.load(Ordering::SeqCst), AT_ONCE);
 
         let same = wake("acme", "weather");
         for _ in 0..100 {
             door.wake(&same, Duration::ZERO).await.unwrap();
         }
-        until(&weather.calls, 101).await;
+        until(&weather.calls, many + 1).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(
             weather.calls.load(Ordering::SeqCst),
-            101,
+            many + 1,
             "waiting once is enough"
         );
         door.wake(&same, Duration::ZERO).await.unwrap();
-        until(&weather.calls, 102).await;
+        until(&weather.calls, many + 2).await;
         running.abort();
     }
 }

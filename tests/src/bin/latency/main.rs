@@ -4,7 +4,8 @@
 //! cargo run -p tests --release --bin latency
 //! ```
 //!
-//! The whole local system, over real HTTP, with its database in a file. Tasks arrive by a schedule, whether those before
+//! The whole local system, over real HTTP. Its database is in memory, for how long this machine's disk takes is nothing that
+//! DynamoDB or we have to do with; `--file` keeps it in a file. Tasks arrive by a schedule, whether those before
 //! them are done or not, and every latency counts from when something was to happen: what comes late because the system
 //! is behind is late. Each task goes to the tenant's host, which finds a specialist in the registry and hands it on; the
 //! specialist (of this program, so that the system under load is the system alone) reports half of its work and then the
@@ -61,6 +62,9 @@ struct Arguments {
     /// One of so many tasks is followed by a page.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     followed: u32,
+    /// Keep the database in a file: the disk's pauses are in the times then.
+    #[arg(long)]
+    file: bool,
     /// Leave the run with a dead receiver out.
     #[arg(long)]
     no_dead: bool,
@@ -90,7 +94,10 @@ async fn measured(arguments: &Arguments, starts: &Starts, wanted: usize, dead: b
     let folder = tempfile::tempdir().expect("a folder");
     let meter = Meter::default();
     let options = Options {
-        data: Data::Folder(folder.path().to_owned()),
+        data: match arguments.file {
+            true => Data::Folder(folder.path().to_owned()),
+            false => Data::Memory,
+        },
         meter: Some(meter.clone()),
         ..Options::default()
     };

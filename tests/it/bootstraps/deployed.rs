@@ -65,6 +65,30 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     (
         "HorizonAgentFunction",
         "OwnTasks",
+        "dynamodb:GetItem",
+        "A2A clients get and cancel tasks",
+    ),
+    (
+        "WeatherAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:GetItem",
+        "A2A clients get and cancel tasks",
+    ),
+    (
+        "ReportAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:GetItem",
+        "A2A clients get and cancel tasks",
+    ),
+    (
+        "HostAgentFunction",
+        "OwnTasks",
+        "dynamodb:BatchGetItem",
+        "a conversation has earlier tasks",
+    ),
+    (
+        "HorizonAgentFunction",
+        "OwnTasks",
         "dynamodb:BatchGetItem",
         "A2A clients list tasks",
     ),

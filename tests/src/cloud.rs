@@ -308,21 +308,8 @@ impl Cloud {
     }
 
     async fn put_item(&self, table: &str, item: &Value) {
-        let sent = crate::user::http()
-            .post(&self.gate.database)
-            .header("x-amz-target", "DynamoDB_20120810.PutItem")
-            .header("content-type", "application/x-amz-json-1.0")
-            .header(
-                "authorization",
-                "AWS4-HMAC-SHA256 Credential=local/20260101/eu-north-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
-            )
-            .header("x-amz-date", "20260101T000000Z")
-            .body(json!({ "TableName": table, "Item": item }).to_string())
-            .send()
-            .await
-            .expect("an answer");
-        let (status, text) = (sent.status(), sent.text().await.unwrap_or_default());
-        assert!(status.is_success(), "{status}: {text}");
+        let body = json!({ "TableName": table, "Item": item });
+        crate::dynamodb::call(&self.gate.database, "PutItem", &body).await;
     }
 
     async fn register(&self, kind: &str, url: &str, tenant: Option<&str>) {

@@ -4,6 +4,7 @@
 pub mod binary;
 pub mod browser;
 pub mod cloud;
+pub mod dynamodb;
 pub mod oauth;
 pub mod peers;
 pub mod policy;

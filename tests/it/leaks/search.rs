@@ -138,23 +138,7 @@ impl std::io::Write for Log {
 
 /// Every item of every table, as DynamoDB's API gives it. Only tests read tables whole.
 pub(super) async fn stored(dynamodb: &str) -> Vec<Value> {
-    let http = ::tests::user::http();
-    let call = async |operation: &str, body: Value| -> Value {
-        let request = http
-            .post(dynamodb)
-            .header("content-type", "application/x-amz-json-1.0")
-            .header("x-amz-target", format!("DynamoDB_20120810.{operation}"))
-            .header(
-                "authorization",
-                "AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
-            )
-            .header("x-amz-date", "20260101T000000Z");
-        let answer = request.body(body.to_string()).send().await.expect("an answer");
-        let status = answer.status();
-        let told: Value = answer.json().await.expect("JSON");
-        assert!(status.is_success(), "{operation}: {told}");
-        told
-    };
+    let call = async |operation: &str, body: Value| ::tests::dynamodb::call(dynamodb, operation, &body).await;
     let tables = call("ListTables", json!({})).await;
     let mut found = Vec::new();
     for table in tables["TableNames"].as_array().expect("tables") {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::cloud::Cloud;
+use tests::dynamodb;
 use tests::template::Template;
 
 /// List prices in dollars, us-east-1, without free tiers and volume discounts. Looked up in November 2026 in what others
@@ -132,21 +133,8 @@ fn difference(after: &Counted, before: &Counted, runs: f64) -> Counted {
 
 /// Bytes of the tables and their indexes as DynamoDB bills them.
 async fn stored(cloud: &Cloud) -> f64 {
-    let call = async |operation: &str, body: Value| -> Value {
-        let request = cloud
-            .gate
-            .http
-            .post(&cloud.gate.database)
-            .header("content-type", "application/x-amz-json-1.0")
-            .header("x-amz-target", format!("DynamoDB_20120810.{operation}"))
-            .header(
-                "authorization",
-                "AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
-            )
-            .header("x-amz-date", "20260101T000000Z");
-        let answer = request.body(body.to_string()).send().await.expect("an answer");
-        answer.json().await.expect("JSON")
-    };
+    let call =
+        async |operation: &str, body: Value| dynamodb::call(&cloud.gate.database, operation, &body).await;
     let billed = |told: &Value, size: &str| {
         told[size].as_f64().expect("a size") + ITEM_BYTES * told["ItemCount"].as_f64().expect("a count")
     };

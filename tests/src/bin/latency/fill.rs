@@ -77,17 +77,7 @@ async fn query(system: &System, partition: &str) -> Vec<Value> {
         "KeyConditionExpression": "pk = :pk",
         "ExpressionAttributeValues": { ":pk": { "S": partition } },
     });
-    let call = tests::user::http()
-        .post(system.endpoints().dynamodb.clone())
-        .header("content-type", "application/x-amz-json-1.0")
-        .header("x-amz-target", "DynamoDB_20120810.Query")
-        .header(
-            "authorization",
-            "AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
-        )
-        .header("x-amz-date", "20260101T000000Z");
-    let answer = call.body(body.to_string()).send().await.expect("an answer");
-    let found: Value = answer.json().await.expect("JSON");
+    let found = tests::dynamodb::call(system.endpoints().dynamodb.as_str(), "Query", &body).await;
     found["Items"]
         .as_array()
         .cloned()

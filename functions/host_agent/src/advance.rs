@@ -12,7 +12,7 @@ use store::{StoreError, TaskKey};
 
 use crate::downstream::Done;
 use crate::host::Host;
-use crate::patience::lacks_result;
+use crate::patience::{is_over, lacks_result};
 use crate::transcript;
 
 /// A send may settle a job whose result must then be fetched. What news still ask for after that is for the next look.
@@ -29,7 +29,8 @@ enum Act {
 }
 
 impl Host {
-    /// Does what can be done about the task's jobs now. The `fresh` ones have certainly not been sent yet; of others a
+    /// Does what can be done about the task's jobs now; where nothing is left to do then, the task is parked with what
+    /// came of it. The `fresh` ones have certainly not been sent yet; of others a
     /// process may have ended between their send and its acknowledgement.
     pub(crate) async fn advance(&self, run: &mut Run, fresh: &[u32]) -> Result<(), ExecuteError> {
         for _ in 0..PASSES {
@@ -104,11 +105,21 @@ impl Host {
             kinds.push(self.status(&after_answer(&before, said.is_none())));
         }
         let moved = !kinds.is_empty();
-        self.record(run, kinds, heard).await?;
+        self.record(run, kinds, heard, again.is_none()).await?;
         match again {
             Some(reason) => Err(ExecuteError::Retry(reason)),
-            None => Ok(moved),
+            None => Ok(moved && run.parked().is_none()),
         }
+    }
+
+    /// Until when the task can rest, where another look at it now would do nothing and say nothing.
+    fn rests(&self, task: &Task, now: Timestamp) -> Option<Timestamp> {
+        let idle = |job: &Job| job.awaited_consent().is_none() && self.act(job, false, now).is_none();
+        let waits = transcript::pending_answer(task).is_none()
+            && task.jobs.iter().all(idle)
+            && !task.jobs.iter().all(is_over)
+            && self.waiting_for(task, now).is_none();
+        waits.then(|| self.patience.wake_at(task, now))
     }
 
     fn act(&self, job: &Job, asked_again: bool, now: Timestamp) -> Option<Act> {
@@ -185,9 +196,11 @@ impl Host {
         run: &mut Run,
         kinds: Vec<EventKind>,
         heard: Vec<(u32, Notification)>,
+        may_rest: bool,
     ) -> Result<(), ExecuteError> {
         let now = run.now();
-        let recorded = match run.record(kinds.clone()).await {
+        let rests = |task: &Task| self.rests(task, now).filter(|_| may_rest);
+        let recorded = match run.record_and_park(kinds.clone(), rests).await {
             Err(ExecuteError::Store(StoreError::TooLarge { .. })) => {
                 run.record(kinds.into_iter().map(|kind| without_bulk(kind, now)).collect())
                     .await

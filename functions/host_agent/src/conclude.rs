@@ -20,6 +20,9 @@ const AFTERTHOUGHT: Duration = Duration::from_secs(3);
 impl Host {
     /// Nothing can be done now: says what the task waits for, and until when.
     pub(crate) async fn wait(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        if let Some(until) = run.parked() {
+            return Ok(Outcome::Parked { until });
+        }
         let now = run.now();
         if let Some((job, awaited)) = transcript::unconsented(run.task()) {
             if !self.asks_for(run.task(), awaited) {
@@ -46,7 +49,7 @@ impl Host {
     }
 
     /// The status that a waiting task should have, where it has another.
-    fn waiting_for(&self, task: &Task, now: domain::Timestamp) -> Option<(TaskState, String)> {
+    pub(crate) fn waiting_for(&self, task: &Task, now: domain::Timestamp) -> Option<(TaskState, String)> {
         let shown = task.status.message.as_ref().map(Message::text);
         if let Some(job) = transcript::asking(task) {
             let remote = job.remote()?;

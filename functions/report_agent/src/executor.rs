@@ -57,7 +57,7 @@ impl Executor for ReportExecutor {
         let status = doing.map(|doing| EventKind::status(TaskState::Working, Some(doing)));
         let reached = Run::checkpoint_event(&Reached { step, until })?;
         let kinds = written.into_iter().chain(status).chain([reached]).collect();
-        run.record(kinds).await?;
+        run.record_and_park(kinds, |_| (!last).then_some(until)).await?;
         Ok(if last {
             done(&plan)
         } else {

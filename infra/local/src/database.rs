@@ -3,6 +3,9 @@
 //! It keeps the real time whatever clock the system runs on: it has no clock to hand over for a file, and nothing
 //! here depends on its time (expiry is checked in code).
 
+mod front;
+mod tokens;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,6 +19,9 @@ use crate::{StartError, queue};
 
 /// How long requests may take to end when the database stops; then they are broken off.
 const DRAIN: Duration = Duration::from_secs(2);
+
+/// Threads that read requests and write answers while one of them is in the engine, which takes them one by one.
+const FRONT: usize = 2;
 
 /// What the names of the tables begin with.
 pub(crate) const TABLE_PREFIX: &str = "switchyard-";
@@ -121,21 +127,24 @@ impl Database {
     }
 }
 
-/// Answers requests until it is told to stop. In a thread of its own: the engine answers one request after the other and
+/// Answers requests until it is told to stop. In threads of its own: the engine answers one request after the other and
 /// waits for its file meanwhile, and would have all threads of the system wait with it.
 fn serve(listener: std::net::TcpListener, engine: Engine, mut stop: watch::Receiver<bool>) {
     let mut stopped = stop.clone();
     let serving = async {
         let listener = TcpListener::from_std(listener).map_err(|fault| fault.to_string())?;
         let stopped = async move { queue::stopped(&mut stopped).await };
-        dynoxide::server::serve_with_shutdown(listener, engine, stopped).await
+        let serving = axum::serve(listener, front::router(engine)).with_graceful_shutdown(stopped);
+        serving.await.map_err(|fault| fault.to_string())
     };
     let too_late = async {
         queue::stopped(&mut stop).await;
         tokio::time::sleep(DRAIN).await;
         Ok(())
     };
-    let served = tokio::runtime::Builder::new_current_thread()
+    let served = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(FRONT)
+        .thread_name("database")
         .enable_all()
         .build()
         .map_err(|fault| fault.to_string())

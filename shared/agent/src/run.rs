@@ -27,6 +27,10 @@ pub struct Run {
     task: Task,
     attempt: u32,
     holds: Holds,
+    /// Who holds the task's lease for this execution; none where it is no worker's.
+    holder: Option<String>,
+    /// Until when the task rests, once the lease is given up.
+    parked: Option<Timestamp>,
 }
 
 /// While it is there the execution is not stopped for a cancel, nor, for a little, at the end of its time.
@@ -59,6 +63,16 @@ impl Run {
             task,
             attempt,
             holds,
+            holder: None,
+            parked: None,
+        }
+    }
+
+    /// The same, of a worker who holds the task's lease.
+    pub(crate) fn held_by(self, holder: &str) -> Self {
+        Self {
+            holder: Some(holder.to_owned()),
+            ..self
         }
     }
 
@@ -169,6 +183,38 @@ impl Run {
         self.write(kinds, Due::Keep, LeaseAfter::Keep).await
     }
 
+    /// As [`Run::record`]; and where `rest` says until when the task, as it is with these events, may rest, the same
+    /// write gives its lease up. That ends the execution: it should return [`Outcome::Parked`] with [`Run::parked`],
+    /// and whatever else it returns is taken for that.
+    ///
+    /// # Errors
+    /// As [`Run::record`].
+    ///
+    /// [`Outcome::Parked`]: crate::Outcome::Parked
+    pub async fn record_and_park(
+        &mut self,
+        kinds: Vec<EventKind>,
+        rest: impl FnOnce(&Task) -> Option<Timestamp>,
+    ) -> Result<(), ExecuteError> {
+        let revision = self.revised(kinds)?;
+        let until = rest(revision.task()).filter(|_| !revision.is_empty());
+        match (self.holder.clone(), until) {
+            (Some(holder), Some(until)) => {
+                let release = LeaseAfter::Release { holder: &holder };
+                self.commit(revision, Due::At(until), release).await?;
+                self.parked = Some(until);
+                Ok(())
+            }
+            _ => self.commit(revision, Due::Keep, LeaseAfter::Keep).await,
+        }
+    }
+
+    /// Until when the task rests, where [`Run::record_and_park`] has given its lease up.
+    #[must_use]
+    pub fn parked(&self) -> Option<Timestamp> {
+        self.parked
+    }
+
     /// Writes news down that are true however the task changed meanwhile: `news` is asked what they mean for the task
     /// as it is now, again and again until that is stored. Nothing is written where it has nothing to say.
     ///
@@ -200,11 +246,26 @@ impl Run {
         due: Due,
         lease: LeaseAfter<'_>,
     ) -> Result<(), ExecuteError> {
+        let revision = self.revised(kinds)?;
+        self.commit(revision, due, lease).await
+    }
+
+    /// The task with these events.
+    fn revised(&self, kinds: Vec<EventKind>) -> Result<Revision, ExecuteError> {
         let now = self.now();
         let mut revision = Revision::of(self.task.clone());
         for kind in kinds {
             revision.record(kind, now)?;
         }
+        Ok(revision)
+    }
+
+    async fn commit(
+        &mut self,
+        revision: Revision,
+        due: Due,
+        lease: LeaseAfter<'_>,
+    ) -> Result<(), ExecuteError> {
         if revision.is_empty() {
             return Ok(());
         }

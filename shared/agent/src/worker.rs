@@ -131,7 +131,7 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
         (1, _) => {}
         _ => measure::count(measure::RESUMED, agent),
     }
-    let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts);
+    let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts).held_by(&work.holder);
     for _ in 0..STALE_ROUNDS {
         match work.round(&mut run, begun).await {
             Ok(executed) => return Ok(executed),
@@ -157,7 +157,11 @@ impl Work<'_> {
         if run.attempt() > self.agent.settings.max_attempts {
             return self.settle(run, Outcome::Failed(poison(run.task()))).await;
         }
-        let settled = match self.execute(run).await {
+        let executed = self.execute(run).await;
+        if let Some(until) = run.parked() {
+            return Ok(self.parked(run, until).await);
+        }
+        let settled = match executed {
             Ok(outcome) => self.settle(run, outcome).await,
             Err(Stopped::Error(ExecuteError::Retry(reason))) => self.retry(run, reason).await,
             Err(Stopped::Error(error)) => Err(error),

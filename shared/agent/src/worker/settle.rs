@@ -58,12 +58,17 @@ impl Work<'_> {
         if !self.release(run, Due::At(until), Attempts::Reset).await? {
             return Err(ExecuteError::Stale);
         }
+        Ok(self.parked(run, until).await)
+    }
+
+    /// The task rests, and the lease is given up.
+    pub(super) async fn parked(&self, run: &Run, until: Timestamp) -> Executed {
         // The sweeper would, but not as soon.
         let wait = until.since(run.now());
         if wait < SOON {
             self.wake(run, wait).await;
         }
-        Ok(Executed::Waits(Box::new(run.task().clone())))
+        Executed::Waits(Box::new(run.task().clone()))
     }
 
     /// Notes the failure and tries again later, or fails the task when the attempts are used up.

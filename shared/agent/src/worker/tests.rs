@@ -231,6 +231,38 @@ async fn a_task_that_crashes_again_and_again_is_given_up_with_its_last_error() {
     );
 }
 
+/// Parks with what it says, in one write; and what goes wrong afterwards is too late.
+struct Rests;
+
+/// How long that is.
+const REST: Duration = Duration::from_secs(30);
+
+#[async_trait]
+impl Executor for Rests {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let until = run.now().after(REST);
+        let status = EventKind::status(TaskState::Working, Some(run.message("I wait.")));
+        let rest = |task: &Task| (task.status.state == TaskState::Working).then_some(until);
+        run.record_and_park(vec![status], rest).await?;
+        assert_eq!(run.parked(), Some(until));
+        Err(ExecuteError::Retry("too late".into()))
+    }
+}
+
+#[tokio::test]
+async fn what_an_execution_says_last_and_the_end_of_its_lease_are_one_write() {
+    let bench = bench(Rests).await;
+    let worked = execute_here(&bench.agent, &bench.key);
+    let (worked, calls) = store::counted(worked).await;
+    assert!(matches!(worked.unwrap(), Executed::Waits(_)));
+    assert_eq!(calls.total(), 2, "the lease, and the rest: {calls:?}");
+    let stored = bench.stored().await;
+    assert_eq!(bench.status().await, (TaskState::Working, "I wait.".into()));
+    assert_eq!((stored.task.rev, stored.attempts, &stored.lease), (2, 0, &None));
+    assert_eq!(stored.due_at, Some(bench.clock.now().after(REST)));
+    assert_eq!(bench.woken(), [REST]);
+}
+
 /// Counts to five, a step each execution can go on from, and hangs after every second.
 struct Counts;
 

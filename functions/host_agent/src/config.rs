@@ -183,7 +183,7 @@ impl Config {
             Some(name) => providers(name, &secrets.value(name).await?)?,
             None => Providers::new(),
         };
-        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         let policy = Policy {
             allow_loopback: self.allow_loopback,
             ..Policy::default()

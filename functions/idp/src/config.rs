@@ -60,7 +60,7 @@ impl Config {
         let platform = &self.platform;
         let secrets = Secrets::new(platform.secrets.clone(), clock.clone());
         let keys = KeySet::from_secret(&secrets.value(&self.keys).await?)?;
-        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         Ok(State {
             url: self.url.clone(),
             store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),

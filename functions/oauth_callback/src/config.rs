@@ -87,7 +87,7 @@ impl Config {
             held(&self.sealing_keys, &secrets.value(&self.sealing_keys).await?)?;
         let keys = keys.into_iter().map(|(name, key)| (name, key.into()));
         let providers: Providers = held(&self.providers, &secrets.value(&self.providers).await?)?;
-        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         let policy = Policy {
             allow_loopback: self.allow_loopback,
             ..Policy::default()

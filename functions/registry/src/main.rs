@@ -16,7 +16,7 @@ async fn main() -> Result<(), edge::Error> {
     edge::telemetry::init(&config.platform.log_filter);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let platform = config.platform;
-    let aws = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+    let aws = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
     let policy = Policy {
         allow_loopback: config.allow_loopback,
         ..Policy::default()

@@ -18,7 +18,7 @@ async fn main() -> Result<(), edge::Error> {
         entropy: Arc::new(SystemEntropy),
         function: "task_sweeper",
     };
-    let store = edge::aws::store(&platform).await;
+    let store = edge::aws::store(&platform);
     let wake = Arc::new(SqsDoor::new(platform.queues));
     edge::serve(Function {
         router: router(front),

@@ -44,7 +44,7 @@ impl Config {
     /// None in practice: the host's name is a good one.
     pub async fn state(&self) -> Result<State, InvalidId> {
         let platform = &self.platform;
-        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         Ok(State {
             tenant: self.tenant.clone(),
             host: AgentName::parse("host")?,

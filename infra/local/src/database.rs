@@ -65,7 +65,7 @@ impl Database {
                 let _ = ending.send(());
             })
             .map_err(StartError::part("database"))?;
-        let aws = edge::aws::sdk_config(Some(&url), None).await;
+        let aws = edge::aws::sdk_config(Some(&url), None);
         let store = Store::new(&aws, Tables::prefixed(TABLE_PREFIX));
         let database = Self {
             url,

@@ -80,7 +80,7 @@ impl AgentConfig {
         let platform = self.platform;
         let secrets = Secrets::new(platform.secrets.clone(), clock.clone());
         let keys = sealing_keys(&secrets.value(&self.sealing_keys).await?)?;
-        let sdk = crate::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref()).await;
+        let sdk = crate::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         let policy = Policy {
             allow_loopback: self.allow_loopback,
             ..Policy::default()

@@ -35,7 +35,8 @@
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
 //! | `LOG_FILTER` | all | which log lines are written, such as `info,store=debug` | `info` |
-//! | `AWS_REGION` | all | set by Lambda | the AWS SDK's own search |
+//! | `AWS_REGION` | all | set by Lambda | none; required by AWS itself, not by an emulator |
+//! | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` | all | set by Lambda; credentials are looked for nowhere else | as above |
 //! | `AWS_ENDPOINT_URL_DYNAMODB` | all | another DynamoDB; over plain `http` it is taken for an emulator | AWS |
 //! | `AWS_ENDPOINT_URL_SECRETS_MANAGER` | all | another Secrets Manager, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |

@@ -63,7 +63,10 @@ impl WakeDoor for SqsDoor {
         let client = self
             .client
             .get_or_init(|| async {
-                Client::new(&aws::sdk_config(queues.endpoint.as_ref(), queues.region.as_deref()).await)
+                Client::new(&aws::sdk_config(
+                    queues.endpoint.as_ref(),
+                    queues.region.as_deref(),
+                ))
             })
             .await;
         client

@@ -111,7 +111,7 @@ impl Secrets {
             .client
             .get_or_init(|| async {
                 let place = &self.place;
-                Client::new(&aws::sdk_config(place.endpoint.as_ref(), place.region.as_deref()).await)
+                Client::new(&aws::sdk_config(place.endpoint.as_ref(), place.region.as_deref()))
             })
             .await;
         let missing = || SecretsError::Missing { id: id.to_owned() };

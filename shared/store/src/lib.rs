@@ -97,7 +97,7 @@ fn timeouts(patience: u32) -> TimeoutConfig {
 impl Store {
     /// A store over the account, region and endpoint of `config`. Opens nothing yet.
     #[must_use]
-    pub fn new(config: &aws_config::SdkConfig, tables: Tables) -> Self {
+    pub fn new(config: &aws_types::SdkConfig, tables: Tables) -> Self {
         // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
         let plain = config
             .endpoint_url()
@@ -106,7 +106,7 @@ impl Store {
         Self::over(config, tables, http)
     }
 
-    fn over(config: &aws_config::SdkConfig, tables: Tables, http: Option<SharedHttpClient>) -> Self {
+    fn over(config: &aws_types::SdkConfig, tables: Tables, http: Option<SharedHttpClient>) -> Self {
         let retries = RetryConfig::standard()
             .with_max_attempts(4)
             .with_initial_backoff(Duration::from_millis(50))

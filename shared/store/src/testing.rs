@@ -4,8 +4,7 @@ mod faults;
 
 use std::path::Path;
 
-use aws_config::{BehaviorVersion, Region};
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
 
 use crate::{Store, Tables};
 
@@ -39,8 +38,8 @@ impl Database {
 
     /// What a store needs to get here.
     #[must_use]
-    pub fn config(&self) -> aws_config::SdkConfig {
-        aws_config::SdkConfig::builder()
+    pub fn config(&self) -> aws_types::SdkConfig {
+        aws_types::SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static("eu-central-1"))
             .credentials_provider(SharedCredentialsProvider::new(Credentials::new(

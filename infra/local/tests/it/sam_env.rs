@@ -121,7 +121,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     registry::Config::read(env("RegistryFunction")).unwrap();
 
     let sweeper = task_sweeper::Config::read(env("TaskSweeperFunction")).unwrap();
-    let store = edge::aws::store(&sweeper.platform).await;
+    let store = edge::aws::store(&sweeper.platform);
     let door: Arc<dyn WakeDoor> = Arc::new(edge::queue::SqsDoor::new(sweeper.platform.queues.clone()));
     assert_eq!(
         task_sweeper::sweep(&store, &*door, &SystemClock).await,

@@ -139,7 +139,7 @@ impl Store {
     /// A store over a plain HTTP endpoint whose client meets faults, and the counts of them.
     #[must_use]
     pub fn new_with_faults(
-        config: &aws_config::SdkConfig,
+        config: &aws_types::SdkConfig,
         tables: Tables,
         faults: Faults,
     ) -> (Self, Injector) {

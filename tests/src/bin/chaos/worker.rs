@@ -170,7 +170,7 @@ pub(crate) async fn work(arguments: WorkerArguments) {
     let counts = Counts::default();
     tracing_subscriber::registry().with(counts.clone()).init();
     let place = arguments.place;
-    let aws = edge::aws::sdk_config(Some(&place.dynamodb), None).await;
+    let aws = edge::aws::sdk_config(Some(&place.dynamodb), None);
     let tables = Tables::prefixed("switchyard-");
     let (store, injector) = Store::new_with_faults(&aws, tables, arguments.faults);
     let options = Options {

@@ -8,13 +8,15 @@ use edge::config::Env;
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    let router = chat_api::router(config.state().await?);
-    let http = config.platform.http.clone();
-    edge::serve(Function {
-        router,
-        queue: None,
-        schedule: None,
-        http,
+    edge::serve(async move {
+        let router = chat_api::router(config.state().await?);
+        let http = config.platform.http.clone();
+        Ok(Function {
+            router,
+            queue: None,
+            schedule: None,
+            http,
+        })
     })
     .await
 }

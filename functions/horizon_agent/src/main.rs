@@ -10,13 +10,15 @@ use horizon_agent::{Config, Worker, build, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.agent.platform.log_filter);
-    let http = config.agent.platform.http.clone();
-    let agent = build(config.state().await?)?;
-    edge::serve(Function {
-        router: router(&agent),
-        queue: Some(Arc::new(Worker(agent))),
-        schedule: None,
-        http,
+    edge::serve(async move {
+        let http = config.agent.platform.http.clone();
+        let agent = build(config.state().await?)?;
+        Ok(Function {
+            router: router(&agent),
+            queue: Some(Arc::new(Worker(agent))),
+            schedule: None,
+            http,
+        })
     })
     .await
 }

@@ -12,14 +12,16 @@ use host_agent::{Args, Config, build, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process(), Args::parse())?;
     edge::telemetry::init(&config.platform.log_filter);
-    let http = config.platform.http.clone();
-    let state = build(config.parts().await?)?;
-    let queue = Wakes(Arc::clone(&state.agent));
-    edge::serve(Function {
-        router: router(state),
-        queue: Some(Arc::new(queue)),
-        schedule: None,
-        http,
+    edge::serve(async move {
+        let http = config.platform.http.clone();
+        let state = build(config.parts().await?)?;
+        let queue = Wakes(Arc::clone(&state.agent));
+        Ok(Function {
+            router: router(state),
+            queue: Some(Arc::new(queue)),
+            schedule: None,
+            http,
+        })
     })
     .await
 }

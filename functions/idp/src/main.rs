@@ -8,11 +8,13 @@ use idp::{Config, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    edge::serve(Function {
-        router: router(config.state().await?),
-        queue: None,
-        schedule: None,
-        http: config.platform.http,
+    edge::serve(async move {
+        Ok(Function {
+            router: router(config.state().await?),
+            queue: None,
+            schedule: None,
+            http: config.platform.http,
+        })
     })
     .await
 }

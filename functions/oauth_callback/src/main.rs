@@ -8,13 +8,15 @@ use oauth_callback::Config;
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    let router = oauth_callback::router(config.state().await?);
-    let http = config.platform.http.clone();
-    edge::serve(Function {
-        router,
-        queue: None,
-        schedule: None,
-        http,
+    edge::serve(async move {
+        let router = oauth_callback::router(config.state().await?);
+        let http = config.platform.http.clone();
+        Ok(Function {
+            router,
+            queue: None,
+            schedule: None,
+            http,
+        })
     })
     .await
 }

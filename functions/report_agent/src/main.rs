@@ -11,13 +11,15 @@ use report_agent::{Config, build, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.agent.platform.log_filter);
-    let http = config.agent.platform.http.clone();
-    let agent = build(config.agent.parts().await?, config.step)?;
-    edge::serve(Function {
-        router: router(&agent),
-        queue: Some(Arc::new(Wakes(agent))),
-        schedule: None,
-        http,
+    edge::serve(async move {
+        let http = config.agent.platform.http.clone();
+        let agent = build(config.agent.parts().await?, config.step)?;
+        Ok(Function {
+            router: router(&agent),
+            queue: Some(Arc::new(Wakes(agent))),
+            schedule: None,
+            http,
+        })
     })
     .await
 }

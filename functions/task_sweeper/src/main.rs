@@ -12,19 +12,21 @@ use task_sweeper::{Config, State, Sweeper, router};
 async fn main() -> Result<(), edge::Error> {
     let Config { platform } = Config::read(Env::process())?;
     edge::telemetry::init(&platform.log_filter);
-    let clock = Arc::new(SystemClock);
-    let front = Front {
-        clock: clock.clone(),
-        entropy: Arc::new(SystemEntropy),
-        function: "task_sweeper",
-    };
-    let store = edge::aws::store(&platform);
-    let wake = Arc::new(SqsDoor::new(platform.queues));
-    edge::serve(Function {
-        router: router(front),
-        queue: None,
-        schedule: Some(Arc::new(Sweeper(State { store, wake, clock }))),
-        http: platform.http,
+    edge::serve(async move {
+        let clock = Arc::new(SystemClock);
+        let front = Front {
+            clock: clock.clone(),
+            entropy: Arc::new(SystemEntropy),
+            function: "task_sweeper",
+        };
+        let store = edge::aws::store(&platform);
+        let wake = Arc::new(SqsDoor::new(platform.queues));
+        Ok(Function {
+            router: router(front),
+            queue: None,
+            schedule: Some(Arc::new(Sweeper(State { store, wake, clock }))),
+            http: platform.http,
+        })
     })
     .await
 }

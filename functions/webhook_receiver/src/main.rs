@@ -8,13 +8,15 @@ use webhook_receiver::Config;
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    let router = webhook_receiver::router(config.state().await?);
-    let http = config.platform.http.clone();
-    edge::serve(Function {
-        router,
-        queue: None,
-        schedule: None,
-        http,
+    edge::serve(async move {
+        let router = webhook_receiver::router(config.state().await?);
+        let http = config.platform.http.clone();
+        Ok(Function {
+            router,
+            queue: None,
+            schedule: None,
+            http,
+        })
     })
     .await
 }

@@ -11,6 +11,7 @@ use domain::{Clock as _, SystemClock, Timestamp};
 use lambda_http::request::LambdaRequest;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
+use tokio::sync::watch;
 use tower::ServiceExt as _;
 
 use crate::Error;
@@ -71,17 +72,57 @@ pub trait ScheduleHandler: Send + Sync {
 #[error("the scheduled run failed")]
 pub struct ScheduleError(#[source] pub Box<dyn StdError + Send + Sync>);
 
-/// Serves the function's events until the Lambda runtime ends the process.
+/// Serves the function's events until the Lambda runtime ends the process. `build` makes the function.
+///
+/// A sandbox that starts on demand has an event waiting: it is asked for at once, and comes while the function is built.
+/// One that is kept ready (provisioned concurrency) may be frozen from the moment it asks, and is built before.
 ///
 /// # Errors
-/// When the runtime API cannot be reached.
-pub async fn serve(function: Function) -> Result<(), Error> {
-    let function = Arc::new(function);
-    lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
-        let function = Arc::clone(&function);
-        async move { answer(&function, event).await }
-    }))
-    .await
+/// What `build` says, or when the runtime API cannot be reached. The process should end then: Lambda starts another.
+pub async fn serve(
+    build: impl Future<Output = Result<Function, Error>> + Send + 'static,
+) -> Result<(), Error> {
+    let (done, function) = watch::channel(None);
+    // On another thread, so that asking for the event does not wait for it.
+    let building = tokio::spawn(async move {
+        let built = build.await?;
+        done.send_replace(Some(Arc::new(built)));
+        Ok::<(), Error>(())
+    });
+    let serving = lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
+        let mut function = function.clone();
+        async move {
+            let function = match function.wait_for(Option::is_some).await {
+                Ok(built) => built.clone(),
+                Err(_ended) => None,
+            };
+            match function {
+                Some(function) => answer(&function, event).await,
+                // It could not be built, and the process ends.
+                None => std::future::pending().await,
+            }
+        }
+    }));
+    if is_kept_ready() {
+        building.await??;
+        return serving.await;
+    }
+    tokio::pin!(serving);
+    tokio::select! {
+        biased;
+        ended = &mut serving => return ended,
+        built = building => built??,
+    }
+    serving.await
+}
+
+/// True where Lambda makes the sandbox before there is an event for it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no setting: how Lambda says what kind of start this is"
+)]
+fn is_kept_ready() -> bool {
+    std::env::var("AWS_LAMBDA_INITIALIZATION_TYPE").is_ok_and(|kind| kind != "on-demand")
 }
 
 /// Answers one event. [`serve`] calls it for each; tests call it with `events/<function>/*.json`.

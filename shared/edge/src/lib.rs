@@ -19,7 +19,10 @@
 //!
 //! let front = Front { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), function: "hello" };
 //! let router = axum::Router::new().route("/", axum::routing::get(async || "hello"));
-//! edge::serve(Function { router: edge::front(router, front), queue: None, schedule: None, http: platform.http }).await
+//! edge::serve(async move {
+//!     Ok(Function { router: edge::front(router, front), queue: None, schedule: None, http: platform.http })
+//! })
+//! .await
 //! # }
 //! ```
 

@@ -1,6 +1,7 @@
 //! What Lambda does to a sandbox, and what becomes of the functions then.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -30,6 +31,49 @@ async fn count(sandbox: &Sandbox) -> String {
         Reply::Answer(answer) => answer["body"].as_str().expect("text").to_owned(),
         other => panic!("{other:?}\n{}", sandbox.log()),
     }
+}
+
+/// A sandbox whose function takes this long to be built, and when it asked for its first event.
+async fn built_in(takes: Duration, more: &[(&str, &str)], logs: &Path) -> (Sandbox, Duration) {
+    let mut spec = spec("buffered");
+    let takes = ("BUILD_TAKES", takes.as_millis().to_string());
+    let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
+    for (name, value) in more.chain([takes]) {
+        spec.environment.insert(name.to_owned(), value);
+    }
+    let sandbox = Sandbox::start(&spec, logs).await;
+    let asked = sandbox.ready().await;
+    (sandbox, asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_starts_on_demand_asks_for_the_event_while_the_function_is_built() {
+    const TAKES: Duration = Duration::from_secs(3);
+    let logs = tempfile::tempdir().unwrap();
+    for kind in [None, Some(("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"))] {
+        let (sandbox, asked) = built_in(TAKES, kind.as_slice(), logs.path()).await;
+        assert!(asked < TAKES, "{asked:?}");
+        let started = Instant::now();
+        assert_eq!(count(&sandbox).await, "0", "it waits for the function");
+        assert!(started.elapsed() + asked >= TAKES);
+        assert_eq!(count(&sandbox).await, "1", "which is built once");
+    }
+    // Kept ready, it may be frozen as soon as it asks.
+    let kept = ("AWS_LAMBDA_INITIALIZATION_TYPE", "provisioned-concurrency");
+    let (sandbox, asked) = built_in(TAKES, &[kept], logs.path()).await;
+    assert!(asked >= TAKES, "{asked:?}");
+    assert_eq!(count(&sandbox).await, "0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_that_cannot_be_built_ends_its_process_and_says_why() {
+    let logs = tempfile::tempdir().unwrap();
+    let takes = Duration::from_secs(1);
+    let (sandbox, _) = built_in(takes, &[("BUILD_FAILS", "true")], logs.path()).await;
+    let reply = sandbox.invoke(get("POST", "/count")).await;
+    assert!(matches!(reply, Reply::Ended), "{reply:?}");
+    let log = sandbox.log();
+    assert!(log.contains("it cannot be built, as it was asked to"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

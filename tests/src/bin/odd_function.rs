@@ -16,6 +16,9 @@ use futures_util::stream;
 async fn main() -> Result<(), edge::Error> {
     let mut env = Env::process();
     let platform = Platform::read(&mut env)?;
+    // Milliseconds that it takes to be built, and whether that fails then.
+    let takes = Duration::from_millis(env.or("BUILD_TAKES", 0)?);
+    let fails: bool = env.or("BUILD_FAILS", false)?;
     edge::telemetry::init(&platform.log_filter);
     let counter = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let router = Router::new()
@@ -36,11 +39,17 @@ async fn main() -> Result<(), edge::Error> {
         entropy: Arc::new(SystemEntropy),
         function: "odd_function",
     };
-    edge::serve(Function {
-        router: edge::front(router, front),
-        queue: None,
-        schedule: None,
-        http: platform.http,
+    edge::serve(async move {
+        tokio::time::sleep(takes).await;
+        if fails {
+            return Err("it cannot be built, as it was asked to".into());
+        }
+        Ok(Function {
+            router: edge::front(router, front),
+            queue: None,
+            schedule: None,
+            http: platform.http,
+        })
     })
     .await
 }

@@ -41,11 +41,16 @@ pub fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConfig {
     reason = "no setting: what Lambda gives a process for AWS's own clients, which read it themselves elsewhere"
 )]
 fn of_lambda() -> Option<Credentials> {
-    let value = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let (Some(id), Some(key)) = (value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY")) else {
+    let found = credentials(|name| std::env::var(name).ok());
+    if found.is_none() {
         tracing::error!("AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set; AWS will refuse everything");
-        return None;
-    };
+    }
+    found
+}
+
+fn credentials(environment: impl Fn(&str) -> Option<String>) -> Option<Credentials> {
+    let value = |name| environment(name).filter(|value| !value.is_empty());
+    let (id, key) = (value("AWS_ACCESS_KEY_ID")?, value("AWS_SECRET_ACCESS_KEY")?);
     Some(Credentials::new(
         id,
         key,
@@ -60,4 +65,52 @@ fn of_lambda() -> Option<Credentials> {
 pub fn store(platform: &Platform) -> Store {
     let config = sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
     Store::new(&config, Tables::prefixed(&platform.table_prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_whole_or_none() {
+        let of = |known: &'static [(&str, &str)]| {
+            credentials(move |name| {
+                let found = known.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(of(&[]).is_none());
+        assert!(of(&[("AWS_ACCESS_KEY_ID", "AKIA"), ("AWS_SECRET_ACCESS_KEY", "")]).is_none());
+        let found = of(&[
+            ("AWS_ACCESS_KEY_ID", "AKIA"),
+            ("AWS_SECRET_ACCESS_KEY", "k"),
+            ("AWS_SESSION_TOKEN", "t"),
+        ])
+        .unwrap();
+        assert_eq!(
+            (
+                found.access_key_id(),
+                found.secret_access_key(),
+                found.session_token()
+            ),
+            ("AKIA", "k", Some("t"))
+        );
+    }
+
+    #[test]
+    fn an_emulator_gets_credentials_that_mean_nothing_and_a_region() {
+        let emulator = Url::parse("http://127.0.0.1:8000").unwrap();
+        let config = sdk_config(Some(&emulator), None);
+        assert_eq!(config.region().map(Region::as_ref), Some(SOMEWHERE));
+        assert!(config.credentials_provider().is_some());
+        let other = Url::parse("https://dynamodb.example").unwrap();
+        let config = sdk_config(Some(&other), Some("eu-west-1"));
+        assert_eq!(config.endpoint_url(), Some("https://dynamodb.example/"));
+        assert_eq!(config.region().map(Region::as_ref), Some("eu-west-1"));
+        assert_eq!(
+            sdk_config(None, None).region(),
+            None,
+            "AWS's own is never guessed"
+        );
+    }
 }

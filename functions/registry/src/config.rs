@@ -1,8 +1,15 @@
 //! The registry's settings.
 
-use auth::Issuer;
+use std::sync::Arc;
+
+use auth::{Issuer, JwksCache, Verifier};
+use domain::{Entropy, SystemClock, SystemEntropy};
 use edge::config::{ConfigError, Env, Platform};
+use outbound::{FetchedKeys, Outbound, Policy};
+use store::{Store, Tables};
 use url::Url;
+
+use crate::State;
 
 /// What the registry reads from its environment, once.
 pub struct Config {
@@ -33,6 +40,29 @@ impl Config {
             url: url?,
             issuers: issuers?,
             allow_loopback: allow_loopback?,
+        })
+    }
+
+    /// Builds what the registry works with.
+    ///
+    /// # Errors
+    /// Where TLS cannot be set up, or the key of an issuer is none.
+    pub fn state(&self) -> Result<State, edge::Error> {
+        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+        let platform = &self.platform;
+        let aws = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
+        let policy = Policy {
+            allow_loopback: self.allow_loopback,
+            ..Policy::default()
+        };
+        let outbound = Outbound::new(policy, entropy.clone())?;
+        let keys = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
+        Ok(State {
+            store: Store::new(&aws, Tables::prefixed(&platform.table_prefix)),
+            outbound,
+            verifier: Verifier::with_issuers(self.url.to_string(), self.issuers.clone(), &keys)?,
+            clock: Arc::new(SystemClock),
+            entropy,
         })
     }
 }

@@ -42,7 +42,7 @@ impl Config {
     ///
     /// # Errors
     /// None in practice: the host's name is a good one.
-    pub async fn state(&self) -> Result<State, InvalidId> {
+    pub fn state(&self) -> Result<State, InvalidId> {
         let platform = &self.platform;
         let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         Ok(State {

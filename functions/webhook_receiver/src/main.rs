@@ -9,7 +9,7 @@ async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
     edge::serve(async move {
-        let router = webhook_receiver::router(config.state().await?);
+        let router = webhook_receiver::router(config.state()?);
         let http = config.platform.http.clone();
         Ok(Function {
             router,

@@ -36,10 +36,12 @@
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
 //! | `LOG_FILTER` | all | which log lines are written, such as `info,store=debug` | `info` |
 //! | `AWS_REGION` | all | set by Lambda | none; required by AWS itself, not by an emulator |
-//! | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` | all | set by Lambda; credentials are looked for nowhere else | as above |
 //! | `AWS_ENDPOINT_URL_DYNAMODB` | all | another DynamoDB; over plain `http` it is taken for an emulator | AWS |
 //! | `AWS_ENDPOINT_URL_SECRETS_MANAGER` | all | another Secrets Manager, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |
+//!
+//! No settings, but Lambda's own words, are the credentials (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+//! `AWS_SESSION_TOKEN`: [`crate::aws`]) and the kind of start (`AWS_LAMBDA_INITIALIZATION_TYPE`: [`crate::serve`]).
 //!
 //! # Example
 //! ```

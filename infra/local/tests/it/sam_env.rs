@@ -111,7 +111,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     assert_eq!(ask(&callback, unknown, None).await, StatusCode::NOT_FOUND);
 
     let receiver = webhook_receiver::Config::read(env("WebhookReceiverFunction")).unwrap();
-    let receiver = webhook_receiver::router(receiver.state().await.unwrap());
+    let receiver = webhook_receiver::router(receiver.state().unwrap());
     let post = Request::post("/api/webhook/tasks").body(Body::empty()).unwrap();
     assert_eq!(
         receiver.oneshot(post).await.unwrap().status(),

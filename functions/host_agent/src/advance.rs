@@ -30,8 +30,8 @@ enum Act {
 
 impl Host {
     /// Does what can be done about the task's jobs now; where nothing is left to do then, the task is parked with what
-    /// came of it. The `fresh` ones have certainly not been sent yet; of others a
-    /// process may have ended between their send and its acknowledgement.
+    /// came of it. The `fresh` ones have certainly not been sent yet; of others a process may have ended between their send
+    /// and its acknowledgement.
     pub(crate) async fn advance(&self, run: &mut Run, fresh: &[u32]) -> Result<(), ExecuteError> {
         for _ in 0..PASSES {
             if !self.pass(run, fresh).await? {

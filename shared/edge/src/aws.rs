@@ -113,4 +113,20 @@ mod tests {
             "AWS's own is never guessed"
         );
     }
+
+    #[tokio::test]
+    async fn a_client_of_aws_itself_speaks_tls() {
+        // Nobody listens there: what matters is that it comes as far as the network.
+        let closed = Url::parse("https://127.0.0.1:1").unwrap();
+        let config = sdk_config(Some(&closed), Some("eu-west-1")).to_builder();
+        let own = Credentials::new("AKIA", "k", None, None, "test");
+        let config = config
+            .credentials_provider(SharedCredentialsProvider::new(own))
+            .build();
+        let asked = aws_sdk_sqs::Client::new(&config).list_queues().send().await;
+        let aws_sdk_sqs::error::SdkError::DispatchFailure(failure) = asked.unwrap_err() else {
+            panic!("another error than of the network");
+        };
+        assert!(failure.is_io(), "{failure:?}");
+    }
 }

@@ -256,8 +256,7 @@ fn job_states(events: &[Event], number: u32) -> Value {
 #[cfg(test)]
 mod tests {
     use domain::{
-        AgentId, AgentName, AgentType, ContextId, Endpoint, Generation, MessageId, NewJob, NewTask, Owner,
-        SealedToken, TaskId, Tenant, Transport,
+        AgentName, ContextId, Endpoint, MessageId, NewJob, NewTask, Owner, SealedToken, TaskId, Tenant,
     };
 
     use super::*;
@@ -275,27 +274,19 @@ mod tests {
         };
         let mut task = Task::create(new, now);
         let mut events = vec![task.first_event()];
-        let job = Job::prepare(
-            NewJob {
-                number: 0,
-                agent_type: AgentType::parse("weather").unwrap(),
-                agent_id: AgentId::from_bytes([1; 16]),
-                agent_name: "Weather".into(),
-                endpoint: Endpoint {
-                    url: url::Url::parse("https://agents.example/secret-slug").unwrap(),
-                    generation: Generation::V1_0,
-                    transport: Transport::JsonRpc,
-                    tenant: None,
-                },
-                instruction: "Oslo".into(),
-                message_id: MessageId::parse("inner-message").unwrap(),
-                webhook: SealedToken {
-                    hash: "the-hash".into(),
-                    sealed: "the-seal".into(),
-                },
+        let new = NewJob {
+            endpoint: Endpoint {
+                url: "https://agents.example/secret-slug".parse().unwrap(),
+                ..domain::testing::new_job().endpoint
             },
-            now,
-        );
+            message_id: MessageId::parse("inner-message").unwrap(),
+            webhook: SealedToken {
+                hash: "the-hash".into(),
+                sealed: "the-seal".into(),
+            },
+            ..domain::testing::new_job()
+        };
+        let job = Job::prepare(new, now);
         for kind in [
             EventKind::Job { job: Box::new(job) },
             EventKind::artifact(Artifact::new("a", vec![Part::data(json!({"rain": true}))])),

@@ -116,10 +116,7 @@ fn growing(first: Duration, tries: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use domain::{
-        AgentId, AgentType, Artifact, Endpoint, Generation, MessageId, NewJob, Notification, Part,
-        RemoteTaskId, RemoteUpdate, SealedToken, Transport,
-    };
+    use domain::{Artifact, Notification, Part, RemoteTaskId, RemoteUpdate};
 
     use super::*;
 
@@ -129,25 +126,7 @@ mod tests {
 
     /// A job that its agent's bare word settled at second 9.
     fn settled(state: TaskState) -> Job {
-        let new = NewJob {
-            number: 0,
-            agent_type: AgentType::parse("weather").unwrap(),
-            agent_id: AgentId::derived("weather"),
-            agent_name: "Weather".into(),
-            endpoint: Endpoint {
-                url: "https://agents.example/x".parse().unwrap(),
-                generation: Generation::V1_0,
-                transport: Transport::JsonRpc,
-                tenant: None,
-            },
-            instruction: "Oslo".into(),
-            message_id: MessageId::derived("1"),
-            webhook: SealedToken {
-                hash: "h".into(),
-                sealed: "s".into(),
-            },
-        };
-        let mut job = Job::prepare(new, at(0));
+        let mut job = domain::testing::job(at(0));
         let update = RemoteUpdate {
             state,
             text: None,

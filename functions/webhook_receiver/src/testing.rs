@@ -1,29 +1,19 @@
 //! Tasks and jobs for tests.
 
 use domain::{
-    AgentId, AgentName, AgentType, ContextId, Endpoint, Generation, Job, Message, MessageId, NewJob, NewTask,
-    Owner, Part, SealedToken, Task, TaskId, Tenant, Timestamp, Transport,
+    AgentName, ContextId, Job, Message, MessageId, NewJob, NewTask, Owner, Part, SealedToken, Task, TaskId,
+    Tenant, Timestamp,
 };
 
 /// A job that was stored before its message left, with the hash of this webhook token.
 pub(crate) fn prepared_job(number: u32, token: &str) -> Job {
     let new = NewJob {
         number,
-        agent_type: AgentType::parse("weather").unwrap(),
-        agent_id: AgentId::from_bytes([1; 16]),
-        agent_name: "Weather".into(),
-        endpoint: Endpoint {
-            url: "https://agents.example/x".parse().unwrap(),
-            generation: Generation::V1_0,
-            transport: Transport::JsonRpc,
-            tenant: None,
-        },
-        instruction: "Oslo".into(),
-        message_id: MessageId::derived("1"),
         webhook: SealedToken {
             hash: auth::token::hash(token),
             sealed: "s".into(),
         },
+        ..domain::testing::new_job()
     };
     Job::prepare(new, Timestamp::from_millis(0))
 }

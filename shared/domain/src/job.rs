@@ -404,27 +404,7 @@ mod tests {
     use crate::Part;
 
     fn job() -> Job {
-        Job::prepare(
-            NewJob {
-                number: 0,
-                agent_type: AgentType::parse("weather").unwrap(),
-                agent_id: AgentId::from_bytes([1; 16]),
-                agent_name: "Weather".into(),
-                endpoint: Endpoint {
-                    url: Url::parse("https://agents.example/x").unwrap(),
-                    generation: Generation::V1_0,
-                    transport: Transport::JsonRpc,
-                    tenant: None,
-                },
-                instruction: "Oslo".into(),
-                message_id: MessageId::derived("1"),
-                webhook: SealedToken {
-                    hash: "h".into(),
-                    sealed: "s".into(),
-                },
-            },
-            Timestamp::from_millis(0),
-        )
+        crate::testing::job(Timestamp::from_millis(0))
     }
 
     fn news(id: &str, state: TaskState, at: i64) -> Notification {

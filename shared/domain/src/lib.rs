@@ -35,6 +35,8 @@ mod job;
 mod message;
 mod tag;
 mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 
 pub use caller::{Caller, Scope, Scopes, TraceParent};

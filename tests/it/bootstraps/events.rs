@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use domain::{
-    AgentId, AgentName, AgentType, Clock as _, ContextId, Endpoint, Generation, Job, Message, MessageId,
-    NewJob, NewTask, Owner, Part, SealedToken, SystemClock, Task, TaskId, Tenant, Transport,
+    AgentName, Clock as _, ContextId, Job, Message, MessageId, NewJob, NewTask, Owner, Part, SealedToken,
+    SystemClock, Task, TaskId, Tenant,
 };
 use serde_json::Value;
 use store::{Consent, ConsentStatus, Created, NewRecord};
@@ -212,22 +212,11 @@ async fn prepare(cloud: &Cloud) {
 fn job() -> Job {
     let token = read("webhook_receiver", "notification_token")["headers"]["x-a2a-notification-token"].clone();
     let new = NewJob {
-        number: 0,
-        agent_type: AgentType::parse("weather").unwrap(),
-        agent_id: AgentId::from_bytes([1; 16]),
-        agent_name: "Weather".into(),
-        endpoint: Endpoint {
-            url: "https://agents.example/x".parse().unwrap(),
-            generation: Generation::V1_0,
-            transport: Transport::JsonRpc,
-            tenant: None,
-        },
-        instruction: "Oslo".into(),
-        message_id: MessageId::derived("1"),
         webhook: SealedToken {
             hash: auth::token::hash(token.as_str().unwrap()),
             sealed: "s".into(),
         },
+        ..domain::testing::new_job()
     };
     Job::prepare(new, SystemClock.now())
 }

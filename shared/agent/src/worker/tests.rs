@@ -8,9 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use auth::{Sealer, Verifier};
 use domain::{
-    AgentName, AgentType, Artifact, Clock as _, ContextId, Endpoint, EventKind, Generation, Job, ManualClock,
-    Message, NewJob, NewTask, Owner, Part, SealedToken, SystemEntropy, TaskId, TaskState, Tenant, Timestamp,
-    Transport,
+    AgentName, Artifact, Clock as _, ContextId, EventKind, ManualClock, Message, NewTask, Owner, Part,
+    SystemEntropy, TaskId, TaskState, Tenant, Timestamp,
 };
 use outbound::{Outbound, Policy};
 use store::NewRecord;
@@ -457,36 +456,12 @@ impl Executor for Says {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         if run.task().jobs.is_empty() {
             run.record(vec![EventKind::Job {
-                job: Box::new(job(run.now())),
+                job: Box::new(domain::testing::job(run.now())),
             }])
             .await?;
         }
         Ok(self.0.clone())
     }
-}
-
-fn job(now: Timestamp) -> Job {
-    Job::prepare(
-        NewJob {
-            number: 0,
-            agent_type: AgentType::parse("weather").unwrap(),
-            agent_id: domain::AgentId::from_bytes([1; 16]),
-            agent_name: "Weather".into(),
-            endpoint: Endpoint {
-                url: "https://agents.example/x".parse().unwrap(),
-                generation: Generation::V1_0,
-                transport: Transport::JsonRpc,
-                tenant: None,
-            },
-            instruction: "Oslo".into(),
-            message_id: MessageId::derived("1"),
-            webhook: SealedToken {
-                hash: "h".into(),
-                sealed: "s".into(),
-            },
-        },
-        now,
-    )
 }
 
 #[tokio::test]

@@ -1,9 +1,8 @@
 //! Each rule is shown a history that breaks it, and must say so; and a good one, about which nobody may complain.
 
 use domain::{
-    AgentId, AgentName, AgentType, Artifact, ContextId, Endpoint, Generation, Job, Message, NewJob, NewTask,
-    Notification, Owner, Part, PushConfigId, RemoteTaskId, RemoteUpdate, SealedToken, TaskId, Tenant,
-    Timestamp, Transport,
+    AgentName, Artifact, ContextId, Job, Message, NewJob, NewTask, Notification, Owner, Part, PushConfigId,
+    RemoteTaskId, RemoteUpdate, TaskId, Tenant, Timestamp,
 };
 use serde_json::json;
 use store::{Delivery, TaskKey};
@@ -18,22 +17,8 @@ fn at(millis: i64) -> Timestamp {
 
 fn job(message: &str) -> Job {
     let new = NewJob {
-        number: 0,
-        agent_type: AgentType::parse("weather").unwrap(),
-        agent_id: AgentId::from_bytes([1; 16]),
-        agent_name: "Weather".into(),
-        endpoint: Endpoint {
-            url: "https://agents.example/x".parse().unwrap(),
-            generation: Generation::V1_0,
-            transport: Transport::JsonRpc,
-            tenant: None,
-        },
-        instruction: "Oslo".into(),
         message_id: MessageId::derived(message),
-        webhook: SealedToken {
-            hash: "h".into(),
-            sealed: "s".into(),
-        },
+        ..domain::testing::new_job()
     };
     Job::prepare(new, at(2))
 }

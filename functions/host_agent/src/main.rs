@@ -8,7 +8,7 @@ use edge::config::Env;
 use edge::queue::Wakes;
 use host_agent::{Args, Config, build, router};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process(), Args::parse())?;
     edge::telemetry::init(&config.platform.log_filter);
@@ -16,12 +16,7 @@ async fn main() -> Result<(), edge::Error> {
         let http = config.platform.http.clone();
         let state = build(config.parts().await?)?;
         let queue = Wakes(Arc::clone(&state.agent));
-        Ok(Function {
-            router: router(state),
-            queue: Some(Arc::new(queue)),
-            schedule: None,
-            http,
-        })
+        Ok(Function::new(router(state), http).with_queue(queue))
     })
     .await
 }

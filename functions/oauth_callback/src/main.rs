@@ -4,19 +4,13 @@ use edge::Function;
 use edge::config::Env;
 use oauth_callback::Config;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
     edge::serve(async move {
         let router = oauth_callback::router(config.state().await?);
-        let http = config.platform.http.clone();
-        Ok(Function {
-            router,
-            queue: None,
-            schedule: None,
-            http,
-        })
+        Ok(Function::new(router, config.platform.http))
     })
     .await
 }

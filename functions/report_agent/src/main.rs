@@ -1,25 +1,18 @@
 //! The report agent as a Lambda function: HTTP and its own queue.
 
-use std::sync::Arc;
-
 use edge::Function;
 use edge::config::Env;
 use edge::queue::Wakes;
 use report_agent::{Config, build, router};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.agent.platform.log_filter);
     edge::serve(async move {
         let http = config.agent.platform.http.clone();
         let agent = build(config.agent.parts().await?, config.step)?;
-        Ok(Function {
-            router: router(&agent),
-            queue: Some(Arc::new(Wakes(agent))),
-            schedule: None,
-            http,
-        })
+        Ok(Function::new(router(&agent), http).with_queue(Wakes(agent)))
     })
     .await
 }

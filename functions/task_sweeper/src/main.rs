@@ -8,7 +8,7 @@ use edge::queue::SqsDoor;
 use edge::{Front, Function};
 use task_sweeper::{Config, State, Sweeper, router};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let Config { platform } = Config::read(Env::process())?;
     edge::telemetry::init(&platform.log_filter);
@@ -21,12 +21,7 @@ async fn main() -> Result<(), edge::Error> {
         };
         let store = edge::aws::store(&platform);
         let wake = Arc::new(SqsDoor::new(platform.queues));
-        Ok(Function {
-            router: router(front),
-            queue: None,
-            schedule: Some(Arc::new(Sweeper(State { store, wake, clock }))),
-            http: platform.http,
-        })
+        Ok(Function::new(router(front), platform.http).with_schedule(Sweeper(State { store, wake, clock })))
     })
     .await
 }

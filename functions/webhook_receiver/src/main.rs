@@ -4,19 +4,13 @@ use edge::Function;
 use edge::config::Env;
 use webhook_receiver::Config;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
     edge::serve(async move {
         let router = webhook_receiver::router(config.state()?);
-        let http = config.platform.http.clone();
-        Ok(Function {
-            router,
-            queue: None,
-            schedule: None,
-            http,
-        })
+        Ok(Function::new(router, config.platform.http))
     })
     .await
 }

@@ -25,14 +25,37 @@ use crate::request;
 /// What a function is made of. A part that is `None` refuses its events with [`EventError::NotServed`].
 #[derive(Clone)]
 pub struct Function {
-    /// Answers HTTP events; already behind [`crate::front()`].
-    pub router: Router,
-    /// Handles the messages of the function's queue.
-    pub queue: Option<Arc<dyn QueueHandler>>,
-    /// Runs on a schedule.
-    pub schedule: Option<Arc<dyn ScheduleHandler>>,
-    /// How HTTP events are read and answered.
-    pub http: Http,
+    router: Router,
+    queue: Option<Arc<dyn QueueHandler>>,
+    schedule: Option<Arc<dyn ScheduleHandler>>,
+    http: Http,
+}
+
+impl Function {
+    /// A function of HTTP events alone; `router` is already behind [`crate::front()`].
+    #[must_use]
+    pub fn new(router: Router, http: Http) -> Self {
+        Self {
+            router,
+            queue: None,
+            schedule: None,
+            http,
+        }
+    }
+
+    /// The same, with its queue.
+    #[must_use]
+    pub fn with_queue(self, handler: impl QueueHandler + 'static) -> Self {
+        let queue = Some(Arc::new(handler) as Arc<dyn QueueHandler>);
+        Self { queue, ..self }
+    }
+
+    /// The same, with its schedule.
+    #[must_use]
+    pub fn with_schedule(self, handler: impl ScheduleHandler + 'static) -> Self {
+        let schedule = Some(Arc::new(handler) as Arc<dyn ScheduleHandler>);
+        Self { schedule, ..self }
+    }
 }
 
 /// Handles the messages of a queue, at least once each, in any order.
@@ -72,21 +95,32 @@ pub trait ScheduleHandler: Send + Sync {
 #[error("the scheduled run failed")]
 pub struct ScheduleError(#[source] pub Box<dyn StdError + Send + Sync>);
 
+/// Turns of the runtime that the build leaves to the Lambda runtime's client before it begins: to connect, to agree and to
+/// send the request takes four.
+const TURNS: u8 = 8;
+
 /// Serves the function's events until the Lambda runtime ends the process. `build` makes the function.
 ///
-/// A sandbox that starts on demand has an event waiting: it is asked for at once, and comes while the function is built.
-/// One that is kept ready (provisioned concurrency) may be frozen from the moment it asks, and is built before.
+/// A sandbox that starts on demand has an event waiting: it is asked for first, and comes while the function is built. One
+/// that is kept ready (provisioned concurrency) may be frozen from the moment it asks, and is built before.
+///
+/// Meant for a runtime of one thread: a sandbox has one event at a time, and seldom more than one processor to itself, so
+/// that a second thread only costs its start.
 ///
 /// # Errors
 /// What `build` says, or when the runtime API cannot be reached. The process should end then: Lambda starts another.
 pub async fn serve(
     build: impl Future<Output = Result<Function, Error>> + Send + 'static,
 ) -> Result<(), Error> {
+    let kept_ready = is_kept_ready();
     let (done, function) = watch::channel(None);
-    // On another thread, so that asking for the event does not wait for it.
     let building = tokio::spawn(async move {
-        let built = build.await?;
-        done.send_replace(Some(Arc::new(built)));
+        if !kept_ready {
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+        }
+        done.send_replace(Some(Arc::new(build.await?)));
         Ok::<(), Error>(())
     });
     let serving = lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
@@ -103,7 +137,7 @@ pub async fn serve(
             }
         }
     }));
-    if is_kept_ready() {
+    if kept_ready {
         building.await??;
         return serving.await;
     }

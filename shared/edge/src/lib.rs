@@ -10,20 +10,21 @@
 //! use domain::{SystemClock, SystemEntropy};
 //! use edge::{Front, Function, config::{Env, Platform}};
 //!
-//! # async fn main_of_a_function() -> Result<(), edge::Error> {
-//! let mut env = Env::process();
-//! let platform = Platform::read(&mut env);
-//! env.finish()?;
-//! let platform = platform?;
-//! edge::telemetry::init(&platform.log_filter);
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), edge::Error> {
+//!     let mut env = Env::process();
+//!     let platform = Platform::read(&mut env);
+//!     env.finish()?;
+//!     let platform = platform?;
+//!     edge::telemetry::init(&platform.log_filter);
 //!
-//! let front = Front { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), function: "hello" };
-//! let router = axum::Router::new().route("/", axum::routing::get(async || "hello"));
-//! edge::serve(async move {
-//!     Ok(Function { router: edge::front(router, front), queue: None, schedule: None, http: platform.http })
-//! })
-//! .await
-//! # }
+//!     let front = Front { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), function: "hello" };
+//!     let router = axum::Router::new().route("/", axum::routing::get(async || "hello"));
+//!     edge::serve(async move {
+//!         Ok(Function::new(edge::front(router, front), platform.http))
+//!     })
+//!     .await
+//! }
 //! ```
 
 pub mod agent_parts;

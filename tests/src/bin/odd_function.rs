@@ -12,7 +12,7 @@ use edge::config::{Env, Platform};
 use edge::{Front, Function};
 use futures_util::stream;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let mut env = Env::process();
     let platform = Platform::read(&mut env)?;
@@ -44,12 +44,7 @@ async fn main() -> Result<(), edge::Error> {
         if fails {
             return Err("it cannot be built, as it was asked to".into());
         }
-        Ok(Function {
-            router: edge::front(router, front),
-            queue: None,
-            schedule: None,
-            http: platform.http,
-        })
+        Ok(Function::new(edge::front(router, front), platform.http))
     })
     .await
 }

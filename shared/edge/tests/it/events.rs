@@ -65,8 +65,8 @@ async fn chunks() -> axum::body::Body {
     axum::body::Body::from_stream(stream::iter(parts))
 }
 
-#[derive(Default)]
-struct Queue(Mutex<Vec<String>>);
+#[derive(Clone, Default)]
+struct Queue(Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
 impl QueueHandler for Queue {
@@ -95,7 +95,8 @@ impl ScheduleHandler for Schedule {
     }
 }
 
-fn function(answers: Answers, base: &str) -> Function {
+/// Without a queue, without a schedule.
+fn bare(answers: Answers, base: &str) -> Function {
     let router = Router::new()
         .route("/agents", get(tags))
         .route("/binary", get(async || [0xff_u8, 0x00].as_slice()))
@@ -106,19 +107,21 @@ fn function(answers: Answers, base: &str) -> Function {
             get(async || -> &'static str { panic!("a secret of the handler") }),
         )
         .fallback(any(echo));
-    Function {
-        router: fronted(router),
-        queue: Some(Arc::new(Queue::default())),
-        schedule: Some(Arc::new(Schedule)),
-        http: Http {
-            answers,
-            base_path: if base.is_empty() {
-                <_>::default()
-            } else {
-                base.parse().unwrap()
-            },
+    let http = Http {
+        answers,
+        base_path: if base.is_empty() {
+            <_>::default()
+        } else {
+            base.parse().unwrap()
         },
-    }
+    };
+    Function::new(fronted(router), http)
+}
+
+fn function(answers: Answers, base: &str) -> Function {
+    bare(answers, base)
+        .with_queue(Queue::default())
+        .with_schedule(Schedule)
 }
 
 fn event(payload: Value) -> LambdaEvent<Value> {
@@ -378,11 +381,8 @@ async fn a_batch_is_answered_buffered_even_where_http_streams() {
 async fn a_batch_whose_failures_could_not_be_named_is_refused_before_any_work() {
     let mut batch = sample("host_agent/wakes.json");
     batch["Records"][1].as_object_mut().unwrap().remove("messageId");
-    let queue = Arc::new(Queue::default());
-    let function = Function {
-        queue: Some(Arc::<Queue>::clone(&queue)),
-        ..function(Answers::Buffered, "")
-    };
+    let queue = Queue::default();
+    let function = bare(Answers::Buffered, "").with_queue(queue.clone());
     let refused = answer(&function, event(batch)).await.err().unwrap();
     assert_eq!(refused.code(), "Edge.MalformedEvent");
     assert!(queue.0.lock().unwrap().is_empty());
@@ -397,11 +397,7 @@ async fn a_schedule_answers_with_its_report() {
 
 #[tokio::test]
 async fn an_event_without_a_part_for_it_is_refused_by_name() {
-    let function = Function {
-        queue: None,
-        schedule: None,
-        ..function(Answers::Buffered, "")
-    };
+    let function = bare(Answers::Buffered, "");
     for name in ["host_agent/wakes.json", "task_sweeper/schedule.json"] {
         let refused = answer(&function, event(sample(name))).await.err().unwrap();
         assert!(

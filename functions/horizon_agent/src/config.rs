@@ -1,11 +1,12 @@
 //! The function's settings.
 
+use std::sync::Arc;
+
+use agent::Agent;
 use domain::Tenant;
-use edge::agent_parts::{AgentConfig, AgentError};
+use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
 use url::Url;
-
-use crate::State;
 
 /// The function's settings, read once.
 #[derive(Clone)]
@@ -16,17 +17,6 @@ pub struct Config {
     pub idp: Url,
     /// What every agent has.
     pub agent: AgentConfig,
-}
-
-/// Why the function cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// What every agent has cannot be built.
-    #[error(transparent)]
-    Agent(#[from] AgentError),
-    /// The tenant has no address below `IDP_URL`.
-    #[error("the address of the tenant's authorization server")]
-    Address(#[from] url::ParseError),
 }
 
 impl Config {
@@ -46,26 +36,14 @@ impl Config {
         })
     }
 
-    /// Builds what the function works with.
+    /// Builds the agent.
     ///
     /// # Errors
-    /// [`StartError`] says what is missing.
-    pub async fn state(self) -> Result<State, StartError> {
-        let parts = self.agent.parts().await?;
+    /// What is missing: keys, the way out, an address for the tenant below `IDP_URL`.
+    pub async fn build(self) -> Result<Arc<Agent>, edge::Error> {
         let base = self.idp.as_str().trim_end_matches('/');
-        Ok(State {
-            issuer: Url::parse(&format!("{base}/{}", self.tenant))?,
-            tenant: self.tenant,
-            url: parts.url,
-            store: parts.store,
-            wake: parts.wake,
-            verifier: parts.verifier,
-            sealer: parts.sealer,
-            outbound: parts.outbound,
-            clock: parts.clock,
-            entropy: parts.entropy,
-            settings: parts.settings,
-        })
+        let issuer = Url::parse(&format!("{base}/{}", self.tenant))?;
+        Ok(crate::build(self.agent.parts().await?, self.tenant, &issuer)?)
     }
 }
 

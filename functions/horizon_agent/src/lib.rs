@@ -14,97 +14,31 @@ mod question;
 
 use std::sync::Arc;
 
-use agent::{Access, Agent, Settings, Wake, WakeDoor, WorkError};
-use async_trait::async_trait;
-use auth::{Sealer, Verifier};
+use agent::{Access, Agent};
 use axum::Router;
-use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
-use edge::{Front, QueueError, QueueHandler};
-use outbound::Outbound;
-use store::Store;
+use domain::{AgentName, InvalidId, Tenant};
+use edge::agent_parts::{self, AgentParts};
 use url::Url;
 
-pub use config::{Config, StartError};
+pub use config::Config;
 pub use executor::HorizonExecutor;
 
 /// The agent's name in keys and on queues.
 pub const NAME: &str = "horizon";
 
-/// What the function works with.
-pub struct State {
-    /// The agent's own URL, where its card says it is called.
-    pub url: Url,
-    /// The tenant it is deployed for.
-    pub tenant: Tenant,
-    /// The tenant's authorization server, whose endpoints lie below it.
-    pub issuer: Url,
-    /// The tables.
-    pub store: Store,
-    /// The queues.
-    pub wake: Arc<dyn WakeDoor>,
-    /// Whose tokens are good here; its audience is the agent's URL.
-    pub verifier: Verifier,
-    /// Seals what clients entrust to it.
-    pub sealer: Arc<Sealer>,
-    /// The way out, to webhooks.
-    pub outbound: Outbound,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Chance.
-    pub entropy: Arc<dyn Entropy>,
-    /// Times and bounds.
-    pub settings: Settings,
-}
-
-/// Builds the agent: its router and its worker share it.
+/// Builds the agent of this tenant, for whoever has signed in at `issuer`, the tenant's authorization server, below which its
+/// endpoints lie. The agent's router and its worker share it.
 ///
 /// # Errors
 /// Never, as long as [`NAME`] is an agent's name.
-pub fn build(state: State) -> Result<Arc<Agent>, InvalidId> {
-    Ok(Arc::new(Agent {
-        name: AgentName::parse(NAME)?,
-        card: card::card(state.url, &state.tenant, &state.issuer),
-        own_tenant: Some(state.tenant),
-        access: Access::Secured,
-        executor: Arc::new(HorizonExecutor::new(state.store.clone())),
-        store: state.store,
-        wake: state.wake,
-        verifier: state.verifier,
-        sealer: state.sealer,
-        outbound: state.outbound,
-        clock: state.clock,
-        entropy: state.entropy,
-        settings: state.settings,
-    }))
+pub fn build(parts: AgentParts, tenant: Tenant, issuer: &Url) -> Result<Arc<Agent>, InvalidId> {
+    let card = card::card(parts.url.clone(), &tenant, issuer);
+    let executor = Arc::new(HorizonExecutor::new(parts.store.clone()));
+    let name = AgentName::parse(NAME)?;
+    Ok(parts.agent((name, card), (Access::Secured, Some(tenant)), executor))
 }
 
 /// The whole function over HTTP, paths relative to the agent's URL.
 pub fn router(agent: &Arc<Agent>) -> Router {
-    let front = Front {
-        clock: agent.clock.clone(),
-        entropy: agent.entropy.clone(),
-        function: "horizon_agent",
-    };
-    edge::front(agent::router(agent.clone()), front)
-}
-
-/// Works on one wake of the agent's queue.
-///
-/// # Errors
-/// As [`agent::handle`]: the wake should come again.
-pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
-    agent::handle(agent, wake).await
-}
-
-/// The agent's side of its queue.
-pub struct Worker(pub Arc<Agent>);
-
-#[async_trait]
-impl QueueHandler for Worker {
-    async fn handle(&self, body: &str) -> Result<(), QueueError> {
-        let wake = Wake::parse(body).map_err(|error| QueueError::Unreadable(error.to_string()))?;
-        handle(&self.0, &wake)
-            .await
-            .map_err(|error| QueueError::Failed(Box::new(error)))
-    }
+    agent_parts::router(agent, "horizon_agent")
 }

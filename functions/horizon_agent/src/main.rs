@@ -2,7 +2,8 @@
 
 use edge::Function;
 use edge::config::Env;
-use horizon_agent::{Config, Worker, build, router};
+use edge::queue::Wakes;
+use horizon_agent::{Config, router};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
@@ -10,8 +11,8 @@ async fn main() -> Result<(), edge::Error> {
     edge::telemetry::init(&config.agent.platform.log_filter);
     edge::serve(async move {
         let http = config.agent.platform.http.clone();
-        let agent = build(config.state().await?)?;
-        Ok(Function::new(router(&agent), http).with_queue(Worker(agent)))
+        let agent = config.build().await?;
+        Ok(Function::new(router(&agent), http).with_queue(Wakes(agent)))
     })
     .await
 }

@@ -1,7 +1,9 @@
 //! The function's settings.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use agent::Agent;
 use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
 
@@ -30,5 +32,13 @@ impl Config {
             step: step?,
             agent: agent?,
         })
+    }
+
+    /// Builds the agent.
+    ///
+    /// # Errors
+    /// What is missing: keys, the way out.
+    pub async fn build(self) -> Result<Arc<Agent>, edge::Error> {
+        Ok(crate::build(self.agent.parts().await?, self.step)?)
     }
 }

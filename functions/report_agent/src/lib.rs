@@ -17,8 +17,7 @@ use std::time::Duration;
 use agent::{Access, Agent};
 use axum::Router;
 use domain::{AgentName, InvalidId};
-use edge::agent_parts::AgentParts;
-use edge::{Front, front};
+use edge::agent_parts::{self, AgentParts};
 
 pub use config::{Config, STEP};
 pub use executor::ReportExecutor;
@@ -38,10 +37,5 @@ pub fn build(parts: AgentParts, step: Duration) -> Result<Arc<Agent>, InvalidId>
 
 /// The whole function over HTTP, paths relative to the agent's URL.
 pub fn router(agent: &Arc<Agent>) -> Router {
-    let dress = Front {
-        clock: agent.clock.clone(),
-        entropy: agent.entropy.clone(),
-        function: "report_agent",
-    };
-    front(agent::router(agent.clone()), dress)
+    agent_parts::router(agent, "report_agent")
 }

@@ -3,7 +3,7 @@
 use edge::Function;
 use edge::config::Env;
 use edge::queue::Wakes;
-use report_agent::{Config, build, router};
+use report_agent::{Config, router};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
@@ -11,7 +11,7 @@ async fn main() -> Result<(), edge::Error> {
     edge::telemetry::init(&config.agent.platform.log_filter);
     edge::serve(async move {
         let http = config.agent.platform.http.clone();
-        let agent = build(config.agent.parts().await?, config.step)?;
+        let agent = config.build().await?;
         Ok(Function::new(router(&agent), http).with_queue(Wakes(agent)))
     })
     .await

@@ -1,11 +1,12 @@
 //! The function's settings.
 
-use edge::agent_parts::{AgentConfig, AgentError};
+use std::sync::Arc;
+
+use agent::Agent;
+use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
 use outbound::open_meteo::Bases;
 use url::Url;
-
-use crate::State;
 
 /// The function's settings, read once.
 #[derive(Clone)]
@@ -16,17 +17,6 @@ pub struct Config {
     pub forecast: Option<Url>,
     /// What every agent has.
     pub agent: AgentConfig,
-}
-
-/// Why the function cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// What every agent has cannot be built.
-    #[error(transparent)]
-    Agent(#[from] AgentError),
-    /// A constant address is none.
-    #[error("an address")]
-    Address(#[from] url::ParseError),
 }
 
 impl Config {
@@ -46,28 +36,17 @@ impl Config {
         })
     }
 
-    /// Builds what the function works with.
+    /// Builds the agent.
     ///
     /// # Errors
-    /// [`StartError`] says what is missing.
-    pub async fn state(self) -> Result<State, StartError> {
-        let parts = self.agent.parts().await?;
+    /// What is missing: keys, the way out.
+    pub async fn build(self) -> Result<Arc<Agent>, edge::Error> {
         let live = Bases::live()?;
-        Ok(State {
-            url: parts.url,
-            open_meteo: Bases {
-                geocoding: self.geocoding.unwrap_or(live.geocoding),
-                forecast: self.forecast.unwrap_or(live.forecast),
-            },
-            store: parts.store,
-            wake: parts.wake,
-            verifier: parts.verifier,
-            sealer: parts.sealer,
-            outbound: parts.outbound,
-            clock: parts.clock,
-            entropy: parts.entropy,
-            settings: parts.settings,
-        })
+        let open_meteo = Bases {
+            geocoding: self.geocoding.unwrap_or(live.geocoding),
+            forecast: self.forecast.unwrap_or(live.forecast),
+        };
+        Ok(crate::build(self.agent.parts().await?, open_meteo)?)
     }
 }
 

@@ -78,34 +78,28 @@ impl Shared {
         })
     }
 
-    pub(crate) fn weather(&self, url: &Url, open_meteo: Bases) -> Result<Arc<Agent>, StartError> {
-        let state = weather_agent::State {
+    /// What every agent works with, at its own address.
+    fn parts(&self, url: &Url, verifier: Verifier) -> AgentParts {
+        AgentParts {
             url: url.clone(),
-            open_meteo,
             store: self.store.clone(),
             wake: self.wake.clone(),
-            verifier: self.verifier(url)?,
+            verifier,
             sealer: self.sealer.clone(),
             outbound: self.outbound.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             settings: self.tempo.agent.clone(),
-        };
-        weather_agent::build(state).map_err(StartError::part("weather agent"))
+        }
+    }
+
+    pub(crate) fn weather(&self, url: &Url, open_meteo: Bases) -> Result<Arc<Agent>, StartError> {
+        let parts = self.parts(url, self.verifier(url)?);
+        weather_agent::build(parts, open_meteo).map_err(StartError::part("weather agent"))
     }
 
     pub(crate) fn report(&self, url: &Url) -> Result<Arc<Agent>, StartError> {
-        let parts = AgentParts {
-            url: url.clone(),
-            store: self.store.clone(),
-            wake: self.wake.clone(),
-            verifier: self.verifier(url)?,
-            sealer: self.sealer.clone(),
-            outbound: self.outbound.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            settings: self.tempo.agent.clone(),
-        };
+        let parts = self.parts(url, self.verifier(url)?);
         report_agent::build(parts, report_agent::STEP).map_err(StartError::part("report agent"))
     }
 
@@ -117,23 +111,12 @@ impl Shared {
         (idp, secrets): (&Url, &Secrets),
     ) -> Result<Arc<Agent>, StartError> {
         let part = "Horizon agent";
-        let issuer = idp::issuer(idp, own.name);
+        let issuer = Url::parse(&idp::issuer(idp, own.name)).map_err(StartError::part(part))?;
         let trusted = idp_issuer(idp, KeyPlace::Static(secrets.idp.set().public_jwks()));
-        let verifier = Verifier::with_issuers(plain(url), vec![trusted], &JwksCache::offline());
-        let state = horizon_agent::State {
-            url: url.clone(),
-            tenant: own.name.clone(),
-            issuer: Url::parse(&issuer).map_err(StartError::part(part))?,
-            store: self.store.clone(),
-            wake: self.wake.clone(),
-            verifier: verifier.map_err(StartError::part(part))?,
-            sealer: self.sealer.clone(),
-            outbound: self.outbound.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            settings: self.tempo.agent.clone(),
-        };
-        horizon_agent::build(state).map_err(StartError::part(part))
+        let verifier = Verifier::with_issuers(plain(url), vec![trusted], &JwksCache::offline())
+            .map_err(StartError::part(part))?;
+        horizon_agent::build(self.parts(url, verifier), own.name.clone(), &issuer)
+            .map_err(StartError::part(part))
     }
 
     pub(crate) fn host_agent(

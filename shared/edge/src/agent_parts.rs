@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use agent::{Access, Agent, Executor, PushSchedule, Settings, WakeDoor};
 use auth::{Issuer, JwksCache, KeyError, Sealer, Verifier};
+use axum::Router;
 use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
 use outbound::{FetchedKeys, Outbound, Policy, SetupError};
 use store::{Store, Tables};
 use url::Url;
 
+use crate::Front;
 use crate::config::{ConfigError, Env, Platform};
 use crate::queue::SqsDoor;
 use crate::secrets::{Secrets, SecretsError};
@@ -151,6 +153,16 @@ impl AgentParts {
             settings: self.settings,
         })
     }
+}
+
+/// An agent's whole function over HTTP, paths relative to the agent's URL; `function` names it in its log lines.
+pub fn router(agent: &Arc<Agent>, function: &'static str) -> Router {
+    let front = Front {
+        clock: agent.clock.clone(),
+        entropy: agent.entropy.clone(),
+        function,
+    };
+    crate::front(agent::router(agent.clone()), front)
 }
 
 fn sealing_keys(secret: &SecretString) -> Result<Vec<(String, SecretString)>, AgentError> {

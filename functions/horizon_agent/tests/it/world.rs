@@ -10,6 +10,7 @@ use auth::{AccessToken, Issuer, JwksCache, KeySource, NoKeys, Sealer, SigningKey
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use domain::{ExposeSecret, ManualClock, Owner, SystemEntropy, Tenant, Timestamp};
+use edge::agent_parts::AgentParts;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus};
@@ -107,10 +108,8 @@ pub(crate) async fn world() -> World {
         allow_loopback: true,
         ..Policy::default()
     };
-    let agent = horizon_agent::build(horizon_agent::State {
+    let parts = AgentParts {
         url: URL.parse().unwrap(),
-        tenant: acme(),
-        issuer: ACME.parse().unwrap(),
         store,
         wake: door.clone(),
         verifier: Verifier::with_issuers(URL.into(), issuers, &cache).unwrap(),
@@ -119,8 +118,8 @@ pub(crate) async fn world() -> World {
         clock: clock.clone(),
         entropy,
         settings: Settings::default(),
-    })
-    .unwrap();
+    };
+    let agent = horizon_agent::build(parts, acme(), &ACME.parse().unwrap()).unwrap();
     World {
         agent,
         clock,
@@ -280,7 +279,7 @@ impl World {
             let Some(wake) = self.door.0.lock().unwrap().pop_front() else {
                 break;
             };
-            horizon_agent::handle(&self.agent, &wake).await.unwrap();
+            agent::handle(&self.agent, &wake).await.unwrap();
         }
         let read = self
             .rpc(Some(&authorization), "GetTask", json!({ "id": id }))

@@ -10,6 +10,7 @@ use auth::{Sealer, Verifier};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use domain::{ManualClock, SystemEntropy};
+use edge::agent_parts::AgentParts;
 use outbound::open_meteo::Bases;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -45,9 +46,8 @@ pub(crate) async fn world_with(verifier: Verifier) -> World {
     let (store, database) = store::testing::start().await;
     let door = Arc::new(Door::default());
     let entropy = Arc::new(SystemEntropy);
-    let agent = weather_agent::build(weather_agent::State {
+    let parts = AgentParts {
         url: URL.parse().unwrap(),
-        open_meteo: Bases::both(bench.base),
         store,
         wake: door.clone(),
         verifier,
@@ -56,8 +56,8 @@ pub(crate) async fn world_with(verifier: Verifier) -> World {
         clock: bench.clock.clone(),
         entropy,
         settings: Settings::default(),
-    })
-    .unwrap();
+    };
+    let agent = weather_agent::build(parts, Bases::both(bench.base)).unwrap();
     World {
         agent,
         clock: bench.clock,
@@ -107,7 +107,7 @@ impl World {
             let Some(wake) = self.door.0.lock().unwrap().pop_front() else {
                 return;
             };
-            weather_agent::handle(&self.agent, &wake).await.unwrap();
+            agent::handle(&self.agent, &wake).await.unwrap();
         }
     }
 

@@ -81,7 +81,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     assert_eq!(ask(&host, NO_TASK, None).await, StatusCode::UNAUTHORIZED);
 
     let horizon = horizon_agent::Config::read(env("HorizonAgentFunction")).unwrap();
-    let horizon = horizon_agent::router(&horizon_agent::build(horizon.state().await.unwrap()).unwrap());
+    let horizon = horizon_agent::router(&horizon.build().await.unwrap());
     let of_idp = idp_token(horizon_url, "tasks orders:read");
     assert_eq!(
         ask(&horizon, NO_TASK, of_idp.as_deref()).await,
@@ -89,7 +89,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     );
 
     let weather = weather_agent::Config::read(env("WeatherAgentFunction")).unwrap();
-    let weather = weather_agent::router(&weather_agent::build(weather.state().await.unwrap()).unwrap());
+    let weather = weather_agent::router(&weather.build().await.unwrap());
     let url = environments["WeatherAgentFunction"]["AGENT_URL"].as_str();
     assert_eq!(
         ask(&weather, NO_TASK, Some(&token(url))).await,

@@ -13,11 +13,9 @@ use serde_json::Value;
 use tests::cloud::Cloud;
 use tests::runtime_api::{Reply, Sandbox, Spec, program};
 
-/// How many sandboxes are started of each function; the fastest start counts, as the others waited for something else.
-/// They are started in rounds over all functions, so that a slow moment of the machine is everybody's.
-const ROUNDS: usize = 6;
-/// Starts in a row.
-const STARTS: usize = 5;
+/// How many sandboxes are started of each function, each right after one of the empty function, so that a slow moment of the
+/// machine is both's; the one in the middle counts.
+const STARTS: usize = 31;
 /// Events that a warm sandbox gets.
 const WARM: usize = 200;
 /// Most bytes of a zip file, and of the host's.
@@ -43,22 +41,30 @@ struct Row {
     name: String,
     binary: u64,
     zip: u64,
+    /// To the first request for an event.
     init: Duration,
+    /// The same of the empty function, beside it.
+    empty: Duration,
     first: Duration,
     p50: Duration,
     p99: Duration,
     memory_kib: u64,
 }
 
-/// A function with what it is asked, and its fastest times yet.
-struct Measured {
-    spec: Spec,
-    event: Value,
-    init: Duration,
-    first: Duration,
+impl Row {
+    /// How many times as long as the empty function it takes to ask for its first event.
+    fn times(&self) -> f64 {
+        self.init.as_secs_f64() / self.empty.as_secs_f64()
+    }
 }
 
-impl Measured {
+/// A function with what it is asked.
+struct Asked {
+    spec: Spec,
+    event: Value,
+}
+
+impl Asked {
     fn new(name: &str, environment: BTreeMap<String, String>, event: Value) -> Self {
         let spec = Spec {
             name: name.to_owned(),
@@ -67,12 +73,11 @@ impl Measured {
             timeout: Duration::from_secs(30),
             memory: 256,
         };
-        Self {
-            spec,
-            event,
-            init: Duration::MAX,
-            first: Duration::MAX,
-        }
+        Self { spec, event }
+    }
+
+    fn empty() -> Self {
+        Self::new("(empty)", BTreeMap::new(), read("host_agent", "card"))
     }
 }
 
@@ -80,11 +85,7 @@ impl Measured {
 async fn main() {
     let cloud = Cloud::start(&["acme"]).await;
     let place = tempfile::tempdir().expect("a folder");
-    let mut functions = vec![Measured::new(
-        "(empty)",
-        BTreeMap::new(),
-        read("host_agent", "card"),
-    )];
+    let mut functions = vec![Asked::empty()];
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     for (package, event) in ASKED {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == package) {
@@ -101,20 +102,14 @@ async fn main() {
         let mut environment = cloud.environments[full.expect("a function")].clone();
         environment.remove("BASE_PATH");
         environment.insert("ANSWERS".to_owned(), "buffered".to_owned());
-        functions.push(Measured::new(package, environment, read(package, event)));
-    }
-    for _ in 0..ROUNDS {
-        for function in &mut functions {
-            start(function, place.path()).await;
-        }
+        functions.push(Asked::new(package, environment, read(package, event)));
     }
     let mut rows = Vec::new();
     for function in functions {
         rows.push(measure(function, place.path()).await);
     }
-    let least = rows.first().expect("the empty function").init;
-    print(&rows, least);
-    let faults = faults(&rows, least);
+    print(&rows);
+    let faults = faults(&rows);
     for fault in &faults {
         eprintln!("{fault}");
     }
@@ -127,25 +122,31 @@ fn read(function: &str, event: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Starts sandboxes, and keeps the fastest times.
-async fn start(function: &mut Measured, place: &Path) {
-    for _ in 0..STARTS {
-        let sandbox = Sandbox::start(&function.spec, place).await;
-        function.init = function.init.min(sandbox.ready().await);
-        let asked = Instant::now();
-        answered(&function.spec.name, &sandbox, &function.event).await;
-        function.first = function.first.min(asked.elapsed());
-    }
+/// Starts a sandbox: how long it took to its first request for an event, and to answer that.
+async fn start(Asked { spec, event }: &Asked, place: &Path) -> (Duration, Duration) {
+    let sandbox = Sandbox::start(spec, place).await;
+    let init = sandbox.ready().await;
+    let asked = Instant::now();
+    answered(&spec.name, &sandbox, event).await;
+    (init, asked.elapsed())
 }
 
-/// Asks a warm sandbox again and again.
-async fn measure(function: Measured, place: &Path) -> Row {
-    let Measured {
-        spec,
-        event,
-        init,
-        first,
-    } = function;
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Starts sandboxes, and asks a warm one again and again.
+async fn measure(function: Asked, place: &Path) -> Row {
+    let nothing = Asked::empty();
+    let (mut empty, mut init, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        empty.push(start(&nothing, place).await.0);
+        let (asks, answers) = start(&function, place).await;
+        init.push(asks);
+        first.push(answers);
+    }
+    let Asked { spec, event } = function;
     let sandbox = Sandbox::start(&spec, place).await;
     sandbox.ready().await;
     answered(&spec.name, &sandbox, &event).await;
@@ -161,8 +162,9 @@ async fn measure(function: Measured, place: &Path) -> Row {
         binary: std::fs::metadata(&spec.binary).expect("a file").len(),
         zip: zipped(&spec.binary, place),
         name: spec.name,
-        init,
-        first,
+        init: middle(init),
+        empty: middle(empty),
+        first: middle(first),
         p50: warm[WARM / 2],
         p99: warm[WARM * 99 / 100],
         memory_kib: sandbox.peak_kib(),
@@ -189,7 +191,7 @@ fn zipped(binary: &Path, place: &Path) -> u64 {
     std::fs::metadata(&zip).expect("a file").len()
 }
 
-fn print(rows: &[Row], empty: Duration) {
+fn print(rows: &[Row]) {
     println!(
         "| function | binary (MB) | zip (MB) | init (ms, times the empty one) | first answer (ms) | warm p50 (ms) | warm p99 (ms) | memory (MB) |"
     );
@@ -202,7 +204,7 @@ fn print(rows: &[Row], empty: Duration) {
             row.binary as f64 / 1e6,
             row.zip as f64 / 1e6,
             row.init.as_secs_f64() * 1e3,
-            row.init.as_secs_f64() / empty.as_secs_f64(),
+            row.times(),
             ms(row.first),
             ms(row.p50),
             ms(row.p99),
@@ -211,7 +213,7 @@ fn print(rows: &[Row], empty: Duration) {
     }
 }
 
-fn faults(rows: &[Row], empty: Duration) -> Vec<String> {
+fn faults(rows: &[Row]) -> Vec<String> {
     let mut faults = Vec::new();
     for row in rows {
         let most = if row.name == "host_agent" { ZIP.1 } else { ZIP.0 };
@@ -221,10 +223,10 @@ fn faults(rows: &[Row], empty: Duration) -> Vec<String> {
                 row.name, row.zip
             ));
         }
-        if row.init > empty.mul_f64(INIT) {
+        if row.times() > INIT {
             faults.push(format!(
-                "{}: {:?} to its first request for an event, an empty function {empty:?}; {INIT} times that is the most",
-                row.name, row.init
+                "{}: {:?} to its first request for an event, an empty function {:?}; {INIT} times that is the most",
+                row.name, row.init, row.empty
             ));
         }
     }

@@ -52,7 +52,7 @@ async fn who_starts_on_demand_asks_for_the_event_while_the_function_is_built() {
     let logs = tempfile::tempdir().unwrap();
     for kind in [None, Some(("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"))] {
         let (sandbox, asked) = built_in(TAKES, kind.as_slice(), logs.path()).await;
-        assert!(asked < TAKES, "{asked:?}");
+        assert!(asked < TAKES / 2, "it asks before it computes: {asked:?}");
         let started = Instant::now();
         assert_eq!(count(&sandbox).await, "0", "it waits for the function");
         assert!(started.elapsed() + asked >= TAKES);

@@ -16,7 +16,7 @@ use futures_util::stream;
 async fn main() -> Result<(), edge::Error> {
     let mut env = Env::process();
     let platform = Platform::read(&mut env)?;
-    // Milliseconds that it takes to be built, and whether that fails then.
+    // Milliseconds that it takes to be built, half of them computing, and whether that fails then.
     let takes = Duration::from_millis(env.or("BUILD_TAKES", 0)?);
     let fails: bool = env.or("BUILD_FAILS", false)?;
     edge::telemetry::init(&platform.log_filter);
@@ -40,7 +40,8 @@ async fn main() -> Result<(), edge::Error> {
         function: "odd_function",
     };
     edge::serve(async move {
-        tokio::time::sleep(takes).await;
+        std::thread::sleep(takes / 2);
+        tokio::time::sleep(takes / 2).await;
         if fails {
             return Err("it cannot be built, as it was asked to".into());
         }

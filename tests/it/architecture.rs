@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cargo_metadata::{MetadataCommand, Package};
+use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The rungs of `shared/`. A new room needs a line here, and a sentence in ARCHITECTURE.md that no other room's covers.
 const SHARED: [(&str, u8); 8] = [
@@ -19,6 +19,9 @@ const SHARED: [(&str, u8); 8] = [
     ("edge", 4),
 ];
 
+/// Rooms beside the ladder, and what they may use: any room may name them for its tests.
+const BESIDE: [(&str, &[&str]); 1] = [("shared/store_testing", &["domain", "store"])];
+
 /// Most lines of a function's `main.rs`.
 const MAIN_LINES: usize = 40;
 
@@ -27,8 +30,10 @@ struct Room {
     name: String,
     /// Below the workspace root: `shared/store`.
     folder: String,
-    /// The rooms it depends on, for its tests included.
+    /// The rooms it is built from.
     uses: Vec<String>,
+    /// The rooms that its tests use beside those.
+    tests_use: Vec<String>,
 }
 
 impl Room {
@@ -40,16 +45,25 @@ impl Room {
             .unwrap()
             .strip_prefix(root)
             .unwrap();
-        let uses = package
-            .dependencies
-            .iter()
-            .filter(|used| used.path.is_some())
-            .map(|used| used.name.to_string());
+        let named = |for_tests: bool| {
+            let rooms = package.dependencies.iter().filter(|used| used.path.is_some());
+            rooms
+                .filter(|used| (used.kind == DependencyKind::Development) == for_tests)
+                .map(|used| used.name.to_string())
+                .collect()
+        };
         Self {
             name: package.name.to_string(),
             folder: folder.to_str().unwrap().to_owned(),
-            uses: uses.collect(),
+            uses: named(false),
+            tests_use: named(true),
         }
+    }
+
+    /// What it may use where it stands beside the ladder.
+    fn beside(&self) -> Option<&'static [&'static str]> {
+        let found = BESIDE.iter().find(|(folder, _)| *folder == self.folder);
+        found.map(|(_, uses)| *uses)
     }
 
     /// `None` where the room has no place in the tree; `tests` stands above everything.
@@ -92,11 +106,21 @@ fn broken_rungs(rooms: &[Room]) -> Vec<String> {
     let by_name: BTreeMap<&str, &Room> = rooms.iter().map(|room| (room.name.as_str(), room)).collect();
     let mut broken = Vec::new();
     for room in rooms {
-        let Room { name, folder, uses } = room;
+        let Room { name, folder, .. } = room;
         if Path::new(folder).file_name().and_then(|last| last.to_str()) != Some(name) {
             broken.push(format!(
                 "the package {name} lies in {folder}: folder and package have the same name"
             ));
+        }
+        if let Some(allowed) = room.beside() {
+            let all = room.uses.iter().chain(&room.tests_use);
+            let ours = all.filter(|used| by_name.contains_key(used.as_str()));
+            for used in ours.filter(|used| !allowed.contains(&used.as_str())) {
+                broken.push(format!(
+                    "{name} uses {used}: beside the ladder it may use {allowed:?}"
+                ));
+            }
+            continue;
         }
         let Some(rung) = room.rung() else {
             broken.push(format!(
@@ -104,10 +128,17 @@ fn broken_rungs(rooms: &[Room]) -> Vec<String> {
             ));
             continue;
         };
-        for used in uses {
+        let named = room.uses.iter().map(|used| (used, false));
+        for (used, for_tests) in named.chain(room.tests_use.iter().map(|used| (used, true))) {
             let Some(used_room) = by_name.get(used.as_str()) else {
                 continue;
             };
+            if used_room.beside().is_some() {
+                if !for_tests && rung != u8::MAX {
+                    broken.push(format!("{name} is built from {used}, which is for tests"));
+                }
+                continue;
+            }
             let Some(used_rung) = used_room.rung() else {
                 continue;
             };
@@ -261,6 +292,11 @@ fn the_ladder_test_can_fail() {
         name: folder.rsplit('/').next().unwrap().to_owned(),
         folder: folder.to_owned(),
         uses: uses.iter().map(|name| (*name).to_owned()).collect(),
+        tests_use: Vec::new(),
+    };
+    let tested_with = |room: Room, tests_use: &[&str]| Room {
+        tests_use: tests_use.iter().map(|name| (*name).to_owned()).collect(),
+        ..room
     };
     let check = |rooms: &[Room], expect: &str| {
         let broken = broken_rungs(rooms);
@@ -271,7 +307,8 @@ fn the_ladder_test_can_fail() {
     };
     let good = [
         room("shared/domain", &[]),
-        room("shared/store", &["domain", "serde"]),
+        tested_with(room("shared/store", &["domain", "serde"]), &["store_testing"]),
+        room("shared/store_testing", &["store", "domain", "serde"]),
         room("functions/registry", &["store"]),
         room("infra/local", &["registry"]),
         room("tests", &["local", "domain"]),
@@ -293,6 +330,19 @@ fn the_ladder_test_can_fail() {
         &[room("shared/store", &["tests"]), room("tests", &[])],
         "only lower rungs",
     );
+    check(
+        &[
+            room("shared/store", &["store_testing"]),
+            room("shared/store_testing", &[]),
+        ],
+        "is for tests",
+    );
+    check(
+        &[room("shared/store_testing", &["auth"]), room("shared/auth", &[])],
+        "beside the ladder",
+    );
+    let tested = tested_with(room("shared/auth", &[]), &["store"]);
+    check(&[tested, room("shared/store", &[])], "only lower rungs");
     check(&[room("shared/attic", &[])], "has no rung");
     check(
         &[Room {

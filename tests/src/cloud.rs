@@ -56,7 +56,7 @@ pub struct Cloud {
     sessions: BTreeMap<String, SigningKey>,
     logs: tempfile::TempDir,
     parts: Vec<tokio::task::JoinHandle<()>>,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
     _weather: Local,
 }
 
@@ -64,7 +64,7 @@ impl Cloud {
     /// Deploys the platform and these tenants, and onboards them: identities, orders, registered agents.
     pub async fn start(tenants: &[&str]) -> Self {
         let logs = tempfile::tempdir().expect("a folder");
-        let (_, database) = store::testing::start().await;
+        let (_, database) = store_testing::start().await;
         let store = Store::new(
             &database.config(),
             Tables::prefixed(&format!("switchyard-{STAGE}-")),

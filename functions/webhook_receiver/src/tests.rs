@@ -16,8 +16,8 @@ use domain::{
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use store::testing::Database;
 use store::{Committed, Due, LeaseAfter, NewRecord, PointsAt, Store, StoredTask, TaskKey};
+use store_testing::Database;
 use tower::ServiceExt;
 
 use crate::testing::{prepared_job, task_with};
@@ -57,7 +57,7 @@ impl World {
     }
 
     async fn with(broken: bool, served: &str) -> Self {
-        let (store, database) = store::testing::start().await;
+        let (store, database) = store_testing::start().await;
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(60_000)));
         let queue = Arc::new(Queue {
             wakes: Mutex::default(),

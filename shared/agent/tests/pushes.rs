@@ -67,11 +67,11 @@ struct World {
     queue: mpsc::UnboundedReceiver<Wake>,
     clock: Arc<ManualClock>,
     key: SigningKey,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 async fn world(push_timeout: Duration) -> World {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (key, _) = SigningKey::generate().unwrap();
     let issuers = ["acme", "globex"].map(|tenant| TrustedIssuer {
         issuer: format!("http://127.0.0.1:9/t/{tenant}"),

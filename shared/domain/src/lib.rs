@@ -35,7 +35,6 @@ mod job;
 mod message;
 mod tag;
 mod task;
-#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;
 

@@ -37,16 +37,11 @@ mod record;
 pub mod schema;
 mod sessions;
 mod tasks;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
-#[cfg(test)]
-mod tests;
 mod transact;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -95,18 +90,9 @@ fn timeouts(patience: u32) -> TimeoutConfig {
 }
 
 impl Store {
-    /// A store over the account, region and endpoint of `config`. Opens nothing yet.
+    /// A store over the account, region, endpoint and HTTP client of `config`. Opens nothing yet.
     #[must_use]
     pub fn new(config: &aws_types::SdkConfig, tables: Tables) -> Self {
-        // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
-        let plain = config
-            .endpoint_url()
-            .is_some_and(|url| url.starts_with("http://"));
-        let http = plain.then(|| aws_smithy_http_client::Builder::new().build_http());
-        Self::over(config, tables, http)
-    }
-
-    fn over(config: &aws_types::SdkConfig, tables: Tables, http: Option<SharedHttpClient>) -> Self {
         let retries = RetryConfig::standard()
             .with_max_attempts(4)
             .with_initial_backoff(Duration::from_millis(50))
@@ -115,7 +101,13 @@ impl Store {
             .timeout_config(timeouts(1))
             .retry_config(retries)
             .interceptor(count::CountCalls);
-        builder.set_http_client(http.or_else(|| config.http_client()));
+        // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
+        let plain = config
+            .endpoint_url()
+            .is_some_and(|url| url.starts_with("http://"));
+        if plain && config.http_client().is_none() {
+            builder.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
+        }
         let client = aws_sdk_dynamodb::Client::from_conf(builder.build());
         Self {
             inner: Arc::new(Inner {

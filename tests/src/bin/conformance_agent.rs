@@ -96,9 +96,9 @@ async fn main() {
     let (store, _database) = match &arguments.data {
         Some(folder) => {
             std::fs::create_dir_all(folder).expect("the folder can be made");
-            store::testing::start_on(&folder.join("agent.sqlite")).await
+            store_testing::start_on(&folder.join("agent.sqlite")).await
         }
-        None => store::testing::start().await,
+        None => store_testing::start().await,
     };
     let (door, wakes) = mpsc::unbounded_channel();
     let (key, _) = SigningKey::generate().expect("a key");

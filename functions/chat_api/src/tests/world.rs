@@ -21,7 +21,7 @@ use outbound::oauth::{OAuthClient, Provider, Providers};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::Store;
-use store::testing::Database;
+use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
 
@@ -92,7 +92,7 @@ impl Executor for Script {
 
 impl World {
     pub(super) async fn new() -> Self {
-        let (store, database) = store::testing::start().await;
+        let (store, database) = store_testing::start().await;
         let tenant = Tenant::parse("acme").unwrap();
         let base: Url = "http://127.0.0.1:3000/t/acme".parse().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));

@@ -54,7 +54,7 @@ pub(crate) struct World {
     pub(crate) key: SigningKey,
     pub(crate) published: Arc<Published>,
     door: Arc<Door>,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 pub(crate) struct Answer {
@@ -86,7 +86,7 @@ pub(crate) fn acme() -> Tenant {
 }
 
 pub(crate) async fn world() -> World {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (key, _) = SigningKey::generate().unwrap();
     let published = Arc::new(Published {
         document: Mutex::new(Some(json!({ "keys": [key.public_jwk()] }))),

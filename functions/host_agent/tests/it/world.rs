@@ -157,7 +157,7 @@ pub(crate) struct World {
     pub(crate) sealer: Arc<Sealer>,
     agents: Arc<Mutex<Value>>,
     key: Arc<SigningKey>,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 struct Listing(Arc<Mutex<Value>>);
@@ -176,7 +176,7 @@ impl Respond for Listing {
 
 /// A world with a change to what its host is built of.
 pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> World {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let server = MockServer::start().await;
     let agents = Arc::new(Mutex::new(json!({"agents": [], "types": {}})));
     Mock::given(path("/registry/agents"))

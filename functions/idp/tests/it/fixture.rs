@@ -14,8 +14,8 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Method, Request, StatusCode};
 use idp::{Keyring, NewClient, Settings, State};
 use serde_json::Value;
-use store::testing::Database;
 use store::{Store, User};
+use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
 
@@ -118,7 +118,7 @@ impl Idp {
     }
 
     pub(crate) async fn start_with(algorithm: Algorithm) -> Self {
-        let (store, database) = store::testing::start().await;
+        let (store, database) = store_testing::start().await;
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(START)));
         let (set, kept) = KeySet::generate(algorithm).unwrap();
         let keys = Keyring::new(set);

@@ -21,10 +21,10 @@ use http_body_util::BodyExt;
 use outbound::oauth::{OAuthClient, Provider};
 use outbound::{Outbound, Policy};
 use serde_json::json;
-use store::testing::Database;
 use store::{
     Consent, ConsentStatus, Due, GrantKey, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey,
 };
+use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
 use wiremock::matchers::{method, path};
@@ -187,7 +187,7 @@ impl World {
     }
 
     pub(super) async fn with(queue: Queue) -> Self {
-        let (store, database) = store::testing::start().await;
+        let (store, database) = store_testing::start().await;
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(60_000)));
         let queue = Arc::new(queue);
         let idp = MockServer::start().await;

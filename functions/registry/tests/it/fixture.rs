@@ -11,7 +11,7 @@ use http::{Method, Request, StatusCode};
 use outbound::{Outbound, Policy};
 use registry::State;
 use serde_json::{Value, json};
-use store::testing::Database;
+use store_testing::Database;
 use tower::ServiceExt;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -43,7 +43,7 @@ pub(crate) struct Answer {
 
 impl Registry {
     pub(crate) async fn start() -> Self {
-        let (store, database) = store::testing::start().await;
+        let (store, database) = store_testing::start().await;
         let keys = [0; 3].map(|_| SigningKey::generate().unwrap().0);
         let tenants = [None, Some("acme"), Some("globex")];
         let issuers = keys.iter().zip(tenants).map(|(key, tenant)| TrustedIssuer {

@@ -49,12 +49,12 @@ struct World {
     sealer: Arc<Sealer>,
     /// Signs acme's tokens.
     key: SigningKey,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 impl World {
     async fn new() -> Self {
-        let (store, database) = store::testing::start().await;
+        let (store, database) = store_testing::start().await;
         let sealer = Sealer::new(vec![("k".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
         Self {
             store,

@@ -127,7 +127,7 @@ fn sample(name: &str) -> Value {
 
 #[tokio::test]
 async fn a_scheduled_event_wakes_a_due_task_through_sqs() {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = create(
         &store,
         Wanted {

@@ -58,7 +58,7 @@ fn due(agent: &'static str, number: u8) -> Wanted {
 
 #[tokio::test]
 async fn what_is_due_is_woken_in_every_shard_and_the_rest_is_not() {
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let clock = ManualClock::new(start());
     for number in 0..16 {
         create(&store, due("host", number)).await;
@@ -101,7 +101,7 @@ async fn what_is_due_is_woken_in_every_shard_and_the_rest_is_not() {
 
 #[tokio::test]
 async fn a_task_that_somebody_works_on_is_left_alone_until_the_lease_ends() {
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let clock = ManualClock::new(start());
     let task = create(&store, due("host", 1)).await;
     let until = start().after(Duration::from_secs(30));
@@ -120,7 +120,7 @@ async fn a_task_that_somebody_works_on_is_left_alone_until_the_lease_ends() {
 
 #[tokio::test]
 async fn a_delivery_is_woken_as_such() {
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let config = PushConfigId::parse("hook-1").unwrap();
     create_with_delivery(&store, due("host", 3), &config).await;
     let queue = Queue::default();
@@ -141,7 +141,7 @@ async fn a_delivery_is_woken_as_such() {
 
 #[tokio::test]
 async fn a_queue_that_is_away_keeps_nobody_else_waiting() {
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     for number in 0..4 {
         create(&store, due("host", number)).await;
         create(&store, due("weather", number + 8)).await;
@@ -163,7 +163,7 @@ async fn a_queue_that_is_away_keeps_nobody_else_waiting() {
 
 #[tokio::test]
 async fn a_sweep_costs_one_query_a_shard_and_writes_nothing() {
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     create(&store, due("host", 5)).await;
     let (_, calls) = counted(sweep(&store, &Queue::default(), &ManualClock::new(start()))).await;
     assert_eq!(calls.by_operation, [("Query".to_owned(), 8)].into());
@@ -172,7 +172,7 @@ async fn a_sweep_costs_one_query_a_shard_and_writes_nothing() {
 #[tokio::test]
 async fn a_crowd_is_drained_in_one_sweep_and_a_short_one_leaves_the_rest_for_the_next() {
     const MANY: u32 = 520;
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let clock = ManualClock::new(start());
     for number in 0..MANY {
         // All of them fall into one shard, and make two pages of it.
@@ -208,7 +208,7 @@ async fn a_crowd_is_drained_in_one_sweep_and_a_short_one_leaves_the_rest_for_the
 
 #[tokio::test]
 async fn an_unreadable_database_fails_the_invocation() {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let state = State {
         store,
         wake: Arc::new(Queue::default()),

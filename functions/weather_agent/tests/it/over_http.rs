@@ -34,7 +34,7 @@ pub(crate) struct World {
     agent: Arc<Agent>,
     pub(crate) clock: Arc<ManualClock>,
     door: Arc<Door>,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 async fn world() -> World {
@@ -43,7 +43,7 @@ async fn world() -> World {
 
 pub(crate) async fn world_with(verifier: Verifier) -> World {
     let bench = Bench::new().await;
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let door = Arc::new(Door::default());
     let entropy = Arc::new(SystemEntropy);
     let parts = AgentParts {

@@ -33,12 +33,12 @@ struct Bench {
     door: Arc<Door>,
     clock: Arc<ManualClock>,
     key: TaskKey,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 /// An agent with one task that was acknowledged.
 async fn bench(executor: impl Executor + 'static) -> Bench {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let entropy = Arc::new(SystemEntropy);
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let door = Arc::new(Door::default());

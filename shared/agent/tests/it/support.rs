@@ -74,7 +74,7 @@ pub(crate) struct Bench {
     pub(crate) executor: Arc<Scripted>,
     pub(crate) clock: Arc<ManualClock>,
     key: SigningKey,
-    _database: store::testing::Database,
+    _database: store_testing::Database,
 }
 
 pub(crate) fn done() -> Outcome {
@@ -85,7 +85,7 @@ pub(crate) fn done() -> Outcome {
 }
 
 pub(crate) async fn bench(access: Access, script: Script) -> Bench {
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (key, _) = SigningKey::generate().unwrap();
     let issuer = TrustedIssuer {
         issuer: ISSUER.into(),

@@ -177,7 +177,7 @@ async fn one_line_a_request_with_the_pattern_not_the_path() {
 
 #[tokio::test]
 async fn the_line_counts_the_requests_to_the_database() {
-    let (store, _database) = store::testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let look = async move || {
         store
             .registry()

@@ -291,3 +291,36 @@ pub(super) fn expired_change(now: Timestamp) -> Change {
         .when("#expires_at <= :now_s")
         .value("now_s", number(now.seconds()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_of_different_things_differ_and_are_read_back(
+            one in ("[a-z][a-z0-9-]{1,5}", "[a-z][a-z0-9_-]{1,5}", any::<[u8; 16]>(), "[!-~]{1,12}", "[!-\"$-~]{1,8}"),
+            two in ("[a-z][a-z0-9-]{1,5}", "[a-z][a-z0-9_-]{1,5}", any::<[u8; 16]>(), "[!-~]{1,12}", "[!-\"$-~]{1,8}"),
+        ) {
+            let parse = |(tenant_name, agent_name, id, foreign, owner_name): &(String, String, [u8; 16], String, String)| {
+                let tenant = Tenant::parse(tenant_name).unwrap_or_else(|_| Tenant::public());
+                let key = TaskKey { tenant, agent: AgentName::parse(agent_name).unwrap(), id: TaskId::from_bytes(*id) };
+                (key, PushConfigId::parse(foreign).unwrap(), Owner::parse(owner_name).unwrap(), MessageId::parse(foreign).unwrap())
+            };
+            let (one, two) = (parse(&one), parse(&two));
+            let message = |(key, _, owner, message): &(TaskKey, PushConfigId, Owner, MessageId)| {
+                message_key(&key.tenant, &key.agent, owner, message)
+            };
+            prop_assert_eq!(one.0 == two.0, one.0.task() == two.0.task());
+            let alike = (&one.0.tenant, &one.0.agent, &one.2, &one.3) == (&two.0.tenant, &two.0.agent, &two.2, &two.3);
+            prop_assert_eq!(alike, message(&one) == message(&two));
+            for (key, config, _, _) in [one, two] {
+                prop_assert_eq!(TaskKey::of(&key.task()), Some((key.clone(), None)));
+                prop_assert_eq!(TaskKey::of(&key.push(&config)), Some((key.clone(), Some(config))));
+                prop_assert_eq!(TaskKey::of(&key.entry(7)), None);
+            }
+        }
+    }
+}

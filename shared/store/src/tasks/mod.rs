@@ -24,10 +24,6 @@ use crate::Store;
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use item::DUE_SHARDS;
 pub(crate) use item::expiry;
-#[cfg(test)]
-pub(crate) use item::message_key;
-#[cfg(test)]
-pub(crate) use pieces::{INLINE, MOST};
 pub use query::{TaskPage, TaskQuery};
 
 /// Most push configurations of one task.

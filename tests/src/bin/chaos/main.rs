@@ -121,7 +121,7 @@ fn count(number: u64) -> usize {
 async fn run(arguments: Arguments) -> ExitCode {
     let began = Instant::now();
     let folder = tempfile::tempdir().expect("a folder");
-    let (store, database) = store::testing::start().await;
+    let (store, database) = store_testing::start().await;
     let tally = Arc::new(Tally::default());
     let plan = Plan::new(arguments.seed, arguments.lost, arguments.calm);
     let proxy = Proxy::start(plan, tally.clone()).await;

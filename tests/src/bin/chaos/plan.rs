@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use store::testing::Faults;
+use store_testing::Faults;
 
 /// How far a worker's clock may be off, in milliseconds.
 const SKEW: u64 = 2_000;

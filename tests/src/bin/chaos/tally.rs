@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use store::testing::Injected;
+use store_testing::Injected;
 
 /// Every kind of fault that a run without `--calm` must have had; a kind that never came was not survived.
 pub(crate) mod kinds {

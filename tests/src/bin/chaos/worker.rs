@@ -10,8 +10,8 @@ use clap::Args;
 use domain::{Clock, SystemClock, SystemEntropy, Timestamp};
 use local::{Joined, Options, System, Tempo};
 use serde::{Deserialize, Serialize};
-use store::testing::{Faults, Injected};
-use store::{Store, Tables};
+use store::Tables;
+use store_testing::{Faults, Injected};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use url::Url;
@@ -172,7 +172,7 @@ pub(crate) async fn work(arguments: WorkerArguments) {
     let place = arguments.place;
     let aws = edge::aws::sdk_config(Some(&place.dynamodb), None);
     let tables = Tables::prefixed("switchyard-");
-    let (store, injector) = Store::new_with_faults(&aws, tables, arguments.faults);
+    let (store, injector) = store_testing::faulty_store(aws, tables, arguments.faults);
     let options = Options {
         port: arguments.port,
         joined: Some(Joined {

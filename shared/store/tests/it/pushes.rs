@@ -1,7 +1,7 @@
 //! Deliveries: claimed by one, told in order, due again when there is news.
 
-use super::*;
-use crate::{ClaimedPush, DUE_SHARDS, PointsAt, PushSettled, Settled, counted, testing};
+use crate::*;
+use store::{ClaimedPush, DUE_SHARDS, PointsAt, PushSettled, Settled, counted};
 
 fn settled(delivered: u64, attempts: u32, due: Due) -> Settled<'static> {
     Settled {
@@ -14,7 +14,7 @@ fn settled(delivered: u64, attempts: u32, due: Due) -> Settled<'static> {
 
 struct Fixture {
     store: Store,
-    _database: testing::Database,
+    _database: store_testing::Database,
     key: TaskKey,
     task: Task,
     id: PushConfigId,
@@ -28,7 +28,7 @@ async fn fixture() -> Fixture {
 }
 
 async fn fresh() -> Fixture {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let config = push_config("c#1");
     let mut task = task();
     task.push_configs = vec![config.id.clone()];
@@ -243,13 +243,13 @@ async fn what_is_unknown_or_expired_is_not_delivered() {
 
 #[tokio::test]
 async fn a_configuration_that_is_gone_is_noticed_and_nothing_is_committed() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut task = task();
     task.push_configs = vec![PushConfigId::parse("gone").unwrap()];
     let key = created(&store, &task).await;
     let revision = revised(&task, TaskState::Working, now());
     let refused = store.tasks().commit(&revision, Due::Keep, LeaseAfter::Keep).await;
-    assert!(matches!(refused, Err(crate::StoreError::Inconsistent { .. })));
+    assert!(matches!(refused, Err(store::StoreError::Inconsistent { .. })));
     assert_eq!(
         store.tasks().find(&key, now()).await.unwrap().unwrap().task.rev,
         1

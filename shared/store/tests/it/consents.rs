@@ -1,8 +1,8 @@
 //! Requests for consent: their state is good once, and nobody overwrites what another has just written.
 
-use super::faults::{Fault, faulty};
-use super::*;
-use crate::{Consent, ConsentStatus, counted, testing};
+use crate::faults::{Fault, faulty};
+use crate::*;
+use store::{Consent, ConsentStatus, counted};
 
 fn consent(id: &str) -> Consent {
     Consent {
@@ -28,8 +28,8 @@ fn consent(id: &str) -> Consent {
     }
 }
 
-async fn with_consent() -> (Store, testing::Database) {
-    let (store, database) = testing::start().await;
+async fn with_consent() -> (Store, store_testing::Database) {
+    let (store, database) = store_testing::start().await;
     let (acme, request) = (tenant("acme"), consent("c"));
     assert!(store.grants().put_consent_request(&acme, &request).await.unwrap());
     (store, database)
@@ -203,7 +203,7 @@ async fn of_concurrent_changes_one_is_written() {
 
 #[tokio::test]
 async fn who_stored_changed_or_used_up_a_request_knows_it_when_the_answer_was_lost() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let unlucky = || faulty(&database, vec![Fault::Lost]).0;
     let acme = tenant("acme");
     let request = consent("c");

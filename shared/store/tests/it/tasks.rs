@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use super::*;
-use crate::change::{Change, text};
-use crate::tasks::MOST;
-use crate::{PageRequest, StoreError, counted, testing};
+use crate::*;
+use store::{PageRequest, StoreError, counted};
 
 fn whole_page() -> PageRequest {
     PageRequest {
@@ -19,7 +16,7 @@ fn whole_page() -> PageRequest {
 
 #[tokio::test]
 async fn a_task_lies_in_the_table_as_it_was_given() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     let found = store.tasks().find(&key, now()).await.unwrap().unwrap();
@@ -35,13 +32,13 @@ async fn a_task_lies_in_the_table_as_it_was_given() {
 
 #[tokio::test]
 async fn each_operation_is_one_call() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (task, tasks) = (task(), store.tasks());
     let key = TaskKey::from(&task);
     let (_, create) = counted(created(&store, &task)).await;
     let (_, find) = counted(tasks.find(&key, now())).await;
     let (leased, lease) = counted(tasks.lease(&key, "w", now(), later(30))).await;
-    let crate::Leased::Taken(leased) = leased.unwrap() else {
+    let store::Leased::Taken(leased) = leased.unwrap() else {
         panic!("not leased")
     };
     let (_, beat) = counted(tasks.heartbeat(&key, "w", later(40))).await;
@@ -69,7 +66,7 @@ async fn each_operation_is_one_call() {
 
 #[tokio::test]
 async fn a_repeated_message_finds_its_first_task_as_it_is_now() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = task();
     assert_eq!(create_as(&store, &first, "m#1", "hash").await, Created::New);
     let worked = step(&store, first.clone(), TaskState::Working, now()).await;
@@ -93,7 +90,7 @@ async fn a_repeated_message_finds_its_first_task_as_it_is_now() {
 
 #[tokio::test]
 async fn of_concurrent_creates_of_one_message_one_makes_the_task() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut racers = JoinSet::new();
     for _ in 0..16 {
         let store = store.clone();
@@ -120,7 +117,7 @@ async fn of_concurrent_creates_of_one_message_one_makes_the_task() {
 #[tokio::test]
 async fn a_burst_of_sends_waits_its_turn_and_loses_nothing() {
     const EACH: usize = 150;
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut senders = JoinSet::new();
     for name in ["acme", "globex"] {
         for _ in 0..EACH {
@@ -147,7 +144,7 @@ async fn a_burst_of_sends_waits_its_turn_and_loses_nothing() {
 
 #[tokio::test]
 async fn what_has_expired_does_not_exist_and_frees_its_message_id() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = task();
     let tasks = store.tasks();
     assert_eq!(create_as(&store, &first, "m", "hash").await, Created::New);
@@ -198,7 +195,7 @@ async fn what_has_expired_does_not_exist_and_frees_its_message_id() {
 
 #[tokio::test]
 async fn of_two_commits_on_one_revision_the_second_is_a_conflict_and_leaves_no_trace() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     let tasks = store.tasks();
@@ -223,7 +220,7 @@ async fn of_two_commits_on_one_revision_the_second_is_a_conflict_and_leaves_no_t
 
 #[tokio::test]
 async fn a_commit_to_a_task_that_is_not_there_is_a_conflict() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let revision = revised(&task(), TaskState::Working, now());
     let committed = store
         .tasks()
@@ -243,7 +240,7 @@ async fn a_commit_to_a_task_that_is_not_there_is_a_conflict() {
 
 #[tokio::test]
 async fn concurrent_writers_who_reload_lose_nothing() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let key = Arc::new(created(&store, &task()).await);
     let mut writers = JoinSet::new();
     for number in 0..12 {
@@ -279,7 +276,7 @@ async fn concurrent_writers_who_reload_lose_nothing() {
 
 #[tokio::test]
 async fn the_log_is_read_from_any_number_on() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut task = task();
     let key = created(&store, &task).await;
     for round in 0..11 {
@@ -298,7 +295,7 @@ async fn the_log_is_read_from_any_number_on() {
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_and_nothing_of_it_is_written() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = store.tasks();
     let small = task();
     let mut large = task();
@@ -330,7 +327,7 @@ async fn what_is_too_large_is_refused_and_nothing_of_it_is_written() {
 
 #[tokio::test]
 async fn a_commit_without_events_makes_no_entry_and_the_task_can_still_end() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = store.tasks();
     let task = task();
     let key = created(&store, &task).await;
@@ -345,7 +342,7 @@ async fn a_commit_without_events_makes_no_entry_and_the_task_can_still_end() {
 
 #[tokio::test]
 async fn however_many_events_one_write_has_they_are_one_entry_of_the_log() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = store.tasks();
     let task = task();
     let key = created(&store, &task).await;
@@ -378,7 +375,7 @@ async fn however_many_events_one_write_has_they_are_one_entry_of_the_log() {
 
 #[tokio::test]
 async fn one_tenants_key_never_finds_anothers_task() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     let tasks = store.tasks();
@@ -400,78 +397,52 @@ async fn one_tenants_key_never_finds_anothers_task() {
         assert!(tasks.events(&other, 0, 10).await.unwrap().is_empty());
         assert_eq!(
             tasks.lease(&other, "w", now(), later(30)).await.unwrap(),
-            crate::Leased::Missing
+            store::Leased::Missing
         );
         assert_eq!(
             tasks.heartbeat(&other, "w", later(30)).await.unwrap(),
-            crate::Beat::Lost
+            store::Beat::Lost
         );
     }
 }
 
 #[tokio::test]
 async fn an_item_that_says_something_else_than_its_key_is_inconsistent() {
-    let (store, _database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
-    let table = &store.tables().tasks;
+    let table = database.tables().tasks;
+    let mut item = database.items(&table, &place(&key).0).remove(1);
+    assert_eq!(item["sk"]["S"], "TASK");
     let stranger = serde_json::to_string(&task_of("globex", "weather", "user-1", now())).unwrap();
     let ahead = serde_json::to_string(revised(&task, TaskState::Working, now()).task()).unwrap();
     for body in ["", "{", "null", "{\"id\":7}", &stranger, &ahead] {
-        let change = Change::new().set("body", text(body));
-        store.update(table, &key.task(), change).await.unwrap();
+        item["body"] = json!({ "S": body });
+        database.put(&table, &item);
         let error = store.tasks().find(&key, now()).await.unwrap_err();
         assert!(matches!(&error, StoreError::Inconsistent { key, .. } if key.contains(&task.id.to_string())));
         assert!(!format!("{error}").contains("Oslo"));
     }
-    store
-        .update(table, &key.task(), Change::new().remove(&["body"]))
-        .await
-        .unwrap();
+    item.as_object_mut().unwrap().remove("body").unwrap();
+    database.put(&table, &item);
     let error = store.tasks().find(&key, now()).await.unwrap_err();
     assert!(matches!(error, StoreError::Inconsistent { .. }));
 }
 
 #[tokio::test]
 async fn the_tables_are_created_once_and_an_older_schema_is_refused() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     store.create_tables().await.unwrap();
     assert!(store.tasks().find(&key, now()).await.unwrap().is_some());
     // A table of today's name with yesterday's indexes.
-    let tables = crate::Tables {
-        tasks: store.tables().registry.clone(),
-        ..crate::Tables::prefixed("older-")
+    let tables = store::Tables {
+        tasks: database.tables().registry,
+        ..store::Tables::prefixed("older-")
     };
-    let error = crate::Store::new(&database.config(), tables)
+    let error = store::Store::new(&database.config(), tables)
         .create_tables()
         .await
         .unwrap_err();
     assert!(matches!(error, StoreError::Inconsistent { .. }));
-}
-
-proptest! {
-    #[test]
-    fn keys_of_different_things_differ_and_are_read_back(
-        one in ("[a-z][a-z0-9-]{1,5}", "[a-z][a-z0-9_-]{1,5}", any::<[u8; 16]>(), "[!-~]{1,12}", "[!-\"$-~]{1,8}"),
-        two in ("[a-z][a-z0-9-]{1,5}", "[a-z][a-z0-9_-]{1,5}", any::<[u8; 16]>(), "[!-~]{1,12}", "[!-\"$-~]{1,8}"),
-    ) {
-        let parse = |(tenant_name, agent_name, id, foreign, owner_name): &(String, String, [u8; 16], String, String)| {
-            let tenant = Tenant::parse(tenant_name).unwrap_or_else(|_| Tenant::public());
-            let key = TaskKey { tenant, agent: agent(agent_name), id: TaskId::from_bytes(*id) };
-            (key, PushConfigId::parse(foreign).unwrap(), owner(owner_name), message_id(foreign))
-        };
-        let (one, two) = (parse(&one), parse(&two));
-        let message = |(key, _, owner, message): &(TaskKey, PushConfigId, Owner, MessageId)| {
-            crate::tasks::message_key(&key.tenant, &key.agent, owner, message)
-        };
-        prop_assert_eq!(one.0 == two.0, one.0.task() == two.0.task());
-        let alike = (&one.0.tenant, &one.0.agent, &one.2, &one.3) == (&two.0.tenant, &two.0.agent, &two.2, &two.3);
-        prop_assert_eq!(alike, message(&one) == message(&two));
-        for (key, config, _, _) in [one, two] {
-            prop_assert_eq!(TaskKey::of(&key.task()), Some((key.clone(), None)));
-            prop_assert_eq!(TaskKey::of(&key.push(&config)), Some((key.clone(), Some(config))));
-            prop_assert_eq!(TaskKey::of(&key.entry(7)), None);
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use domain::RemoteTaskId;
 
-use super::*;
-use crate::{Attempts, Leased, testing};
+use crate::*;
+use store::{Attempts, Leased};
 
 fn remote(id: &str) -> RemoteTaskId {
     RemoteTaskId::parse(id).unwrap()
@@ -16,7 +16,7 @@ async fn due_at(store: &Store, key: &TaskKey) -> Option<Timestamp> {
 
 #[tokio::test]
 async fn a_stray_is_remembered_for_its_job_alone() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let tasks = store.tasks();
     assert_eq!(tasks.stray(&key, 0).await.unwrap(), None);
@@ -33,7 +33,7 @@ async fn a_stray_is_remembered_for_its_job_alone() {
 
 #[tokio::test]
 async fn a_report_makes_the_task_due_unless_somebody_works_on_it() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let tasks = store.tasks();
     let taken = tasks.lease(&key, "one", later(0), later(30)).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_report_makes_the_task_due_unless_somebody_works_on_it() {
 
 #[tokio::test]
 async fn nothing_is_reported_of_a_task_that_is_not_there() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let key = TaskKey::from(&task());
     let reported = store
         .tasks()

@@ -3,10 +3,8 @@
 use domain::{AgentId, AgentType, Tag, TypeScope};
 use serde_json::json;
 
-use super::*;
-use crate::{
-    CardSignature, Declared, Health, Put, RegisteredAgent, StoreError, Visibility, counted, testing,
-};
+use crate::*;
+use store::{CardSignature, Declared, Health, Put, RegisteredAgent, StoreError, Visibility, counted};
 
 fn tag(text: &str) -> Tag {
     Tag::parse(text).unwrap()
@@ -34,7 +32,7 @@ fn registered(tenant_name: Option<&str>, url: &str, tags: &[&str]) -> Registered
 
 #[tokio::test]
 async fn a_type_is_declared_once() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let weather = AgentType::parse("weather").unwrap();
     assert_eq!(cards.type_scope(&weather).await.unwrap(), None);
@@ -56,7 +54,7 @@ async fn a_type_is_declared_once() {
 
 #[tokio::test]
 async fn an_agent_is_found_by_id_and_by_each_of_its_tags() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let agent = registered(None, "https://a.example/card", &["type:weather", "unit:metric"]);
     assert_eq!(cards.put(&agent).await.unwrap(), Put::Yes);
@@ -81,7 +79,7 @@ async fn an_agent_is_found_by_id_and_by_each_of_its_tags() {
 
 #[tokio::test]
 async fn an_edition_changes_with_whatever_its_parts_hold_and_with_nothing_else() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let (acme, globex) = (tenant("acme"), tenant("globex"));
     let own = [Visibility::Tenant(&acme), Visibility::Global];
@@ -125,7 +123,7 @@ async fn an_edition_changes_with_whatever_its_parts_hold_and_with_nothing_else()
 
 #[tokio::test]
 async fn no_tenant_ever_sees_anothers_agent() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let (acme, globex) = (tenant("acme"), tenant("globex"));
     // The same URL, the same tags: each tenant has its own, and neither is told of the other's.
@@ -151,7 +149,7 @@ async fn no_tenant_ever_sees_anothers_agent() {
 
 #[tokio::test]
 async fn a_replaced_agent_leaves_no_tag_and_no_url_behind() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let before = registered(None, "https://a.example/card", &["type:weather", "unit:metric"]);
     cards.put(&before).await.unwrap();
@@ -192,7 +190,7 @@ async fn a_replaced_agent_leaves_no_tag_and_no_url_behind() {
 
 #[tokio::test]
 async fn a_removed_agent_is_gone_everywhere() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let agent = registered(None, "https://a.example/card", &["type:weather"]);
     cards.put(&agent).await.unwrap();
@@ -213,7 +211,7 @@ async fn a_removed_agent_is_gone_everywhere() {
 
 #[tokio::test]
 async fn health_is_written_without_touching_the_card() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let mut agent = registered(None, "https://a.example/card", &["type:weather"]);
     cards.put(&agent).await.unwrap();
@@ -245,7 +243,7 @@ async fn health_is_written_without_touching_the_card() {
 
 #[tokio::test]
 async fn of_concurrent_registrations_of_one_url_one_wins() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut racers = tokio::task::JoinSet::new();
     for _ in 0..12 {
         let store = store.clone();
@@ -268,7 +266,7 @@ async fn of_concurrent_registrations_of_one_url_one_wins() {
 
 #[tokio::test]
 async fn more_than_a_hundred_agents_are_all_found() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     for number in 0..130 {
         let agent = registered(None, &format!("https://a.example/{number}"), &["type:weather"]);
         store.registry().put(&agent).await.unwrap();
@@ -284,7 +282,7 @@ async fn more_than_a_hundred_agents_are_all_found() {
 
 #[tokio::test]
 async fn a_card_that_does_not_fit_is_refused_whole() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let mut large = registered(None, "https://a.example/card", &["type:weather"]);
     large.card = json!("x".repeat(400_000));

@@ -1,11 +1,11 @@
 //! Signed-in browsers, and the brake on guessing passwords.
 
-use super::*;
-use crate::{LOCKED_FOR, Login, MOST_FAILURES, Throttle, counted, testing};
+use crate::*;
+use store::{LOCKED_FOR, Login, MOST_FAILURES, Throttle, counted};
 
 #[tokio::test]
 async fn a_login_is_found_until_it_ends_or_is_deleted() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (identity, acme, globex) = (store.identity(), tenant("acme"), tenant("globex"));
     let login = Login {
         subject: owner("user-1"),
@@ -32,7 +32,7 @@ async fn fail(store: &Store, at: Timestamp) -> Throttle {
 
 #[tokio::test]
 async fn failures_lock_a_name_for_a_while() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (identity, acme) = (store.identity(), tenant("acme"));
     for failures in 1..MOST_FAILURES {
         let (throttle, calls) = counted(fail(&store, now())).await;
@@ -71,7 +71,7 @@ async fn failures_lock_a_name_for_a_while() {
 
 #[tokio::test]
 async fn failures_of_long_ago_count_no_more() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     for _ in 0..MOST_FAILURES {
         fail(&store, now()).await;
     }
@@ -88,7 +88,7 @@ async fn failures_of_long_ago_count_no_more() {
 
 #[tokio::test]
 async fn a_burst_of_guesses_gets_no_more_than_the_free_ones() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut guesses = tokio::task::JoinSet::new();
     for _ in 0..30 {
         let store = store.clone();
@@ -100,7 +100,7 @@ async fn a_burst_of_guesses_gets_no_more_than_the_free_ones() {
 
 #[tokio::test]
 async fn a_name_of_any_length_can_fail() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (identity, acme, name) = (store.identity(), tenant("acme"), "x".repeat(100_000));
     let throttle = identity.count_failure(&acme, &name, now()).await.unwrap();
     assert_eq!(throttle.failures, 1);

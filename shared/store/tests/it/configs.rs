@@ -1,7 +1,7 @@
 //! Push configurations that come and go, and the deliveries that somebody looks after.
 
-use super::*;
-use crate::{Delivery, DeliveryFilter, DeliveryState, MAX_PUSH_CONFIGS, PutPush, Settled, counted, testing};
+use crate::*;
+use store::{Delivery, DeliveryFilter, DeliveryState, MAX_PUSH_CONFIGS, PutPush, Settled, counted};
 
 fn id(name: &str) -> PushConfigId {
     PushConfigId::parse(name).unwrap()
@@ -36,7 +36,7 @@ async fn deliveries(store: &Store, parked_only: bool) -> Vec<Delivery> {
 
 #[tokio::test]
 async fn configurations_come_and_go() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = task();
     let key = created(&store, &first).await;
     let tasks = store.tasks();
@@ -71,7 +71,7 @@ async fn configurations_come_and_go() {
 
 #[tokio::test]
 async fn a_commit_tells_configurations_that_came_after_it_was_decided() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = task();
     let key = created(&store, &first).await;
     put(&store, &key, "old", 1).await;
@@ -92,7 +92,7 @@ async fn a_commit_tells_configurations_that_came_after_it_was_decided() {
 
 #[tokio::test]
 async fn what_happened_before_a_configuration_was_stored_is_owed() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = task();
     let key = created(&store, &first).await;
     step(&store, read(&store, &first).await, TaskState::Working, now()).await;
@@ -109,7 +109,7 @@ async fn what_happened_before_a_configuration_was_stored_is_owed() {
 
 #[tokio::test]
 async fn parked_deliveries_are_listed_with_their_error_and_sent_again_by_hand() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = task();
     let key = created(&store, &first).await;
     put(&store, &key, "c", 1).await;
@@ -135,7 +135,7 @@ async fn parked_deliveries_are_listed_with_their_error_and_sent_again_by_hand() 
             last_error: Some(&"é".repeat(400)),
         };
         let parked = tasks.settle_push(&key, &id("c"), "w", settled).await.unwrap();
-        assert_eq!(parked, crate::PushSettled::Done);
+        assert_eq!(parked, store::PushSettled::Done);
     };
     assert!(deliveries(&store, true).await.is_empty());
     park(1).await;
@@ -177,19 +177,17 @@ async fn parked_deliveries_are_listed_with_their_error_and_sent_again_by_hand() 
 
 #[tokio::test]
 async fn a_due_entry_that_nobody_can_read_keeps_nobody_waiting() {
-    use crate::change::{Change, text};
-    let (store, _database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let keys = [created(&store, &task()).await, created(&store, &task()).await];
     let odd = ("acme#weather#odd#1".to_owned(), "TASK".to_owned());
-    for shard in 0..crate::DUE_SHARDS {
-        let change = Change::new()
-            .set("due_shard", text(format!("due#{shard}")))
-            .set("due_at", text(now()));
-        let place = (format!("{}{shard}", odd.0), odd.1.clone());
-        store.update(&store.tables().tasks, &place, change).await.unwrap();
+    for shard in 0..store::DUE_SHARDS {
+        let mut item = keyed((format!("{}{shard}", odd.0), odd.1.clone()));
+        item["due_shard"] = json!({ "S": format!("due#{shard}") });
+        item["due_at"] = json!({ "S": now().to_string() });
+        database.put(&database.tables().tasks, &item);
     }
     let mut found = Vec::new();
-    for shard in 0..crate::DUE_SHARDS {
+    for shard in 0..store::DUE_SHARDS {
         // One a page: the odd one is first, and there is a cursor behind it.
         let mut cursor = None;
         loop {

@@ -1,10 +1,10 @@
 //! The identity provider's own: what is good once, and what is nobody else's.
 
-use super::faults::{Fault, faulty};
-use super::*;
-use crate::{
+use crate::faults::{Fault, faulty};
+use crate::*;
+use store::{
     Client, Code, Family, Redeemed, Rotated, SessionIssuer, User, client_item, counted, session_issuer_item,
-    testing, user_item,
+    user_item,
 };
 
 fn code() -> Code {
@@ -36,8 +36,8 @@ fn family(id: &str) -> Family {
     }
 }
 
-async fn with_code(tenant_name: &str) -> (Store, testing::Database) {
-    let (store, database) = testing::start().await;
+async fn with_code(tenant_name: &str) -> (Store, store_testing::Database) {
+    let (store, database) = store_testing::start().await;
     store
         .identity()
         .put_code(&tenant(tenant_name), "hash", &code())
@@ -46,8 +46,8 @@ async fn with_code(tenant_name: &str) -> (Store, testing::Database) {
     (store, database)
 }
 
-async fn with_family(tenant_name: &str) -> (Store, testing::Database) {
-    let (store, database) = testing::start().await;
+async fn with_family(tenant_name: &str) -> (Store, store_testing::Database) {
+    let (store, database) = store_testing::start().await;
     let tenant = tenant(tenant_name);
     assert!(store.identity().put_family(&tenant, &family("f")).await.unwrap());
     (store, database)
@@ -79,7 +79,7 @@ fn replayed(family_id: &str) -> Redeemed {
 
 #[tokio::test]
 async fn users_and_clients_are_found_by_tenant_and_name() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (identity, acme, globex) = (store.identity(), tenant("acme"), tenant("globex"));
     let ada = User {
         username: "ada".into(),
@@ -118,7 +118,7 @@ async fn users_and_clients_are_found_by_tenant_and_name() {
 
 #[tokio::test]
 async fn a_consent_is_of_one_user_client_and_resource() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (identity, acme) = (store.identity(), tenant("acme"));
     let scopes = ["openid".to_owned(), "orders:read".to_owned()];
     let user = owner("user-1");
@@ -292,7 +292,7 @@ async fn a_family_ends_and_is_no_other_tenants() {
 
 #[tokio::test]
 async fn a_revocation_finds_the_family_that_is_only_just_about_to_be_stored() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (identity, acme) = (store.identity(), tenant("acme"));
     identity.revoke_family(&acme, "f", now()).await.unwrap();
     assert_eq!(identity.find_family(&acme, "f", now()).await.unwrap(), None);
@@ -309,7 +309,7 @@ async fn a_revocation_finds_the_family_that_is_only_just_about_to_be_stored() {
 
 #[tokio::test]
 async fn a_family_stored_twice_by_a_lost_answer_is_stored_once() {
-    let (_store, database) = testing::start().await;
+    let (_store, database) = store_testing::start().await;
     let (unlucky, _) = faulty(&database, vec![Fault::Lost]);
     let put = unlucky.identity().put_family(&tenant("acme"), &family("f")).await;
     assert!(put.unwrap());
@@ -317,7 +317,7 @@ async fn a_family_stored_twice_by_a_lost_answer_is_stored_once() {
 
 #[tokio::test]
 async fn items_put_by_hand_are_read_as_ours() {
-    let (store, _database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (identity, acme) = (store.identity(), tenant("acme"));
     let ada = User {
         username: "ada".into(),
@@ -344,12 +344,7 @@ async fn items_put_by_hand_are_read_as_ours() {
         user_item(&acme, &ada).unwrap(),
         session_issuer_item(&acme, &sessions).unwrap(),
     ] {
-        let item = item.as_object().unwrap().iter().map(|(name, value)| {
-            let text = value["S"].as_str().unwrap().to_owned();
-            (name.clone(), aws_sdk_dynamodb::types::AttributeValue::S(text))
-        });
-        let put = store.client().put_item().table_name(&store.tables().identity);
-        put.set_item(Some(item.collect())).send().await.unwrap();
+        database.put(&database.tables().identity, &item);
     }
     assert_eq!(identity.find_client(&acme, "host").await.unwrap(), Some(host));
     assert_eq!(identity.find_user(&acme, "ada").await.unwrap(), Some(ada));

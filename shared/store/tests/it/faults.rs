@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -12,12 +13,12 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 
-use super::*;
-use crate::{StoreError, Tables, counted, testing};
+use crate::*;
+use store::{StoreError, Tables, counted};
 
 /// What happens to a request instead of, or after, its being answered.
 #[derive(Debug, Clone)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// This status and body come back; the database never hears of it.
     Answer(u16, String),
     /// The database does it, and the answer is lost.
@@ -29,7 +30,7 @@ pub(super) enum Fault {
 /// Faults for the first requests; later ones go through.
 #[derive(Debug, Clone)]
 struct Faulty {
-    inner: aws_sdk_dynamodb::config::SharedHttpClient,
+    inner: SharedHttpClient,
     faults: Arc<Mutex<Vec<Fault>>>,
     requests: Arc<AtomicUsize>,
 }
@@ -74,7 +75,10 @@ impl HttpConnector for Connector {
     }
 }
 
-pub(super) fn faulty(database: &testing::Database, mut faults: Vec<Fault>) -> (Store, Arc<AtomicUsize>) {
+pub(crate) fn faulty(
+    database: &store_testing::Database,
+    mut faults: Vec<Fault>,
+) -> (Store, Arc<AtomicUsize>) {
     faults.reverse();
     let client = Faulty {
         inner: aws_smithy_http_client::Builder::new().build_http(),
@@ -82,11 +86,8 @@ pub(super) fn faulty(database: &testing::Database, mut faults: Vec<Fault>) -> (S
         requests: Arc::default(),
     };
     let requests = Arc::clone(&client.requests);
-    let http = aws_sdk_dynamodb::config::SharedHttpClient::new(client);
-    (
-        Store::over(&database.config(), Tables::prefixed("switchyard-"), Some(http)),
-        requests,
-    )
+    let config = database.config().into_builder().http_client(client).build();
+    (Store::new(&config, database.tables()), requests)
 }
 
 fn error(code: &str) -> Fault {
@@ -97,11 +98,8 @@ fn error(code: &str) -> Fault {
 }
 
 fn canceled(codes: &[&str]) -> Fault {
-    let reasons: Vec<_> = codes
-        .iter()
-        .map(|code| serde_json::json!({ "Code": code }))
-        .collect();
-    let body = serde_json::json!({
+    let reasons: Vec<_> = codes.iter().map(|code| json!({ "Code": code })).collect();
+    let body = json!({
         "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
         "CancellationReasons": reasons,
     });
@@ -110,7 +108,7 @@ fn canceled(codes: &[&str]) -> Fault {
 
 #[tokio::test]
 async fn a_rival_transaction_is_waited_for() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     let conflict = || canceled(&["TransactionConflict", "None"]);
@@ -127,7 +125,7 @@ async fn a_rival_transaction_is_waited_for() {
 
 #[tokio::test]
 async fn a_rival_that_never_ends_is_load_and_no_conflict() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = task();
     created(&store, &task).await;
     let (faulty, requests) = faulty(&database, vec![canceled(&["TransactionConflict"]); 100]);
@@ -142,7 +140,7 @@ async fn a_rival_that_never_ends_is_load_and_no_conflict() {
 
 #[tokio::test]
 async fn a_condition_that_fails_beside_a_rival_is_a_conflict_at_once() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = task();
     created(&store, &task).await;
     let (faulty, requests) = faulty(
@@ -163,17 +161,17 @@ async fn a_condition_that_fails_beside_a_rival_is_a_conflict_at_once() {
 
 #[tokio::test]
 async fn a_single_write_waits_for_a_transaction_too() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let (faulty, _) = faulty(&database, vec![error("TransactionConflictException")]);
     let (leased, calls) = counted(faulty.tasks().lease(&key, "w", now(), later(30))).await;
-    assert!(matches!(leased.unwrap(), crate::Leased::Taken(_)));
+    assert!(matches!(leased.unwrap(), store::Leased::Taken(_)));
     assert_eq!(calls.by_operation["UpdateItem"], 2);
 }
 
 #[tokio::test]
 async fn load_is_waited_out_and_then_said() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let busy = || error("ProvisionedThroughputExceededException");
     let (once, _) = faulty(&database, vec![busy(), error("ThrottlingException")]);
@@ -191,7 +189,7 @@ async fn load_is_waited_out_and_then_said() {
 
 #[tokio::test]
 async fn a_commit_whose_answer_was_lost_is_done_once_and_said_to_be_done() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     let (faulty, requests) = faulty(&database, vec![Fault::Lost]);
@@ -207,32 +205,37 @@ async fn a_commit_whose_answer_was_lost_is_done_once_and_said_to_be_done() {
 
 #[tokio::test]
 async fn a_create_whose_answer_was_lost_is_new() {
-    let (_, database) = testing::start().await;
+    let (_, database) = store_testing::start().await;
     let (faulty, _) = faulty(&database, vec![Fault::Lost]);
     assert_eq!(create_as(&faulty, &task(), "m", "hash").await, Created::New);
 }
 
 #[tokio::test]
 async fn unread_keys_are_asked_for_again() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let key = created(&store, &task()).await;
-    let (pk, sk) = key.task();
-    let nothing = serde_json::json!({
+    let nothing = json!({
         "Responses": {},
-        "UnprocessedKeys": { "switchyard-tasks": { "Keys": [{ "pk": { "S": pk }, "sk": { "S": sk } }], "ConsistentRead": true } },
+        "UnprocessedKeys": { "switchyard-tasks": { "Keys": [keyed(place(&key))], "ConsistentRead": true } },
     });
     let nothing = || Fault::Answer(200, nothing.to_string());
-    let (slow, _) = faulty(&database, vec![nothing()]);
-    let found = slow.items("switchyard-tasks", &[key.task()]).await.unwrap();
-    assert_eq!(found.len(), 1);
-    let (stuck, _) = faulty(&database, vec![nothing(); 100]);
-    let failed = stuck.items("switchyard-tasks", &[key.task()]).await;
+    let page = || PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    // The index is asked first, which goes well.
+    let (slow, requests) = faulty(&database, vec![Fault::Fine, nothing()]);
+    let found = of_user(&slow, "user-1", page()).await.unwrap();
+    assert_eq!(found.items.len(), 1);
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+    let (stuck, _) = faulty(&database, [vec![Fault::Fine], vec![nothing(); 100]].concat());
+    let failed = of_user(&stuck, "user-1", page()).await;
     assert!(matches!(failed, Err(StoreError::Throttled { .. })));
 }
 
 #[tokio::test]
 async fn a_database_that_is_not_there_is_unavailable() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let refused = Tables {
         tasks: "nowhere".into(),
@@ -257,7 +260,7 @@ async fn a_database_that_is_not_there_is_unavailable() {
 
 #[tokio::test]
 async fn an_index_that_lags_behind_shows_nothing_that_is_no_longer_so() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     step(&store, task, TaskState::Completed, now()).await;
@@ -265,10 +268,8 @@ async fn an_index_that_lags_behind_shows_nothing_that_is_no_longer_so() {
         id: TaskId::random(&SystemEntropy),
         ..key.clone()
     };
-    let items: Vec<_> = [key.task(), gone.task()]
-        .map(|(pk, sk)| serde_json::json!({ "pk": { "S": pk }, "sk": { "S": sk } }))
-        .into();
-    let old = serde_json::json!({ "Count": 2, "ScannedCount": 2, "Items": items }).to_string();
+    let items = [key, gone].map(|key| keyed(place(&key)));
+    let old = json!({ "Count": 2, "ScannedCount": 2, "Items": items }).to_string();
     let (lagging, _) = faulty(&database, vec![Fault::Answer(200, old)]);
     let (acme, weather) = (tenant("acme"), agent("weather"));
     let page = PageRequest {

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -18,10 +18,10 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
+use aws_types::SdkConfig;
 use serde_json::{Value, json};
+use store::{Store, Tables};
 use tokio::time::Instant;
-
-use crate::{Store, Tables};
 
 /// How often what goes wrong. All shares are of a thousand requests of the kind; nothing goes wrong by default.
 ///
@@ -135,27 +135,21 @@ impl Injector {
     }
 }
 
-impl Store {
-    /// A store over a plain HTTP endpoint whose client meets faults, and the counts of them.
-    #[must_use]
-    pub fn new_with_faults(
-        config: &aws_types::SdkConfig,
-        tables: Tables,
-        faults: Faults,
-    ) -> (Self, Injector) {
-        let state = Arc::new(State {
-            faults,
-            requests: AtomicU64::new(0),
-            injected: Mutex::default(),
-            past: Mutex::default(),
-        });
-        let client = Faulty {
-            inner: aws_smithy_http_client::Builder::new().build_http(),
-            state: Arc::clone(&state),
-        };
-        let http = SharedHttpClient::new(client);
-        (Self::over(config, tables, Some(http)), Injector(state))
-    }
+/// A store over a plain HTTP endpoint whose client meets faults, and the counts of them.
+#[must_use]
+pub fn faulty_store(config: SdkConfig, tables: Tables, faults: Faults) -> (Store, Injector) {
+    let state = Arc::new(State {
+        faults,
+        requests: AtomicU64::new(0),
+        injected: Mutex::default(),
+        past: Mutex::default(),
+    });
+    let client = Faulty {
+        inner: aws_smithy_http_client::Builder::new().build_http(),
+        state: Arc::clone(&state),
+    };
+    let config = config.into_builder().http_client(client).build();
+    (Store::new(&config, tables), Injector(state))
 }
 
 #[derive(Debug)]

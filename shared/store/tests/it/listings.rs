@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::*;
-use crate::{Page, PageRequest, StoreError, counted, testing};
+use crate::*;
+use store::{Page, PageRequest, StoreError, counted};
 
 const MANY: usize = 230;
 
@@ -30,7 +30,7 @@ fn page(limit: u32, cursor: Option<&str>) -> PageRequest {
 
 #[tokio::test]
 async fn many_tasks_are_paged_newest_first_without_loss_or_repeat() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let ids = many(&store).await;
     created(&store, &task_of("acme", "weather", "user-2", now())).await;
     created(&store, &task_of("globex", "weather", "user-1", now())).await;
@@ -59,7 +59,7 @@ async fn many_tasks_are_paged_newest_first_without_loss_or_repeat() {
 
 #[tokio::test]
 async fn a_new_status_moves_a_task_up_and_to_its_state() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let old = task();
     created(&store, &old).await;
     let young = task_of("acme", "weather", "user-1", later(1));
@@ -90,7 +90,7 @@ async fn a_new_status_moves_a_task_up_and_to_its_state() {
 
 #[tokio::test]
 async fn a_conversation_is_its_owners_alone() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     created(&store, &task()).await;
     let context = ContextId::parse("trip").unwrap();
     for (tenant_name, agent_name, user) in [
@@ -116,7 +116,7 @@ async fn a_conversation_is_its_owners_alone() {
 
 #[tokio::test]
 async fn a_cursor_of_another_listing_or_rubbish_is_refused_before_any_call() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     for name in ["acme", "globex"] {
         for round in 0..3 {
             for user in ["user-1", "user-2"] {
@@ -178,7 +178,7 @@ async fn a_cursor_of_another_listing_or_rubbish_is_refused_before_any_call() {
 
 #[tokio::test]
 async fn beside_a_task_are_the_newest_others_of_its_conversation() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = store.tasks();
     let mut made = Vec::new();
     for at in 0..5 {

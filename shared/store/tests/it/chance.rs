@@ -5,9 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use super::*;
-use crate::testing::{Faults, Injected};
-use crate::{Attempts, Beat, Leased, PutPush, TaskQuery, testing};
+use crate::*;
+use store::{Attempts, Beat, Leased, PutPush, TaskQuery};
+use store_testing::{Database, Faults, Injected};
 
 #[test]
 fn faults_travel_as_text() {
@@ -21,7 +21,7 @@ fn faults_travel_as_text() {
 
 /// What ten look-ups and ten commits meet.
 async fn meets(faults: Faults) -> Injected {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (faulty, injector) = database.faulty_store(faults);
     let mut task = task();
     let key = created(&store, &task).await;
@@ -64,7 +64,7 @@ async fn each_fault_is_injected_counted_and_follows_from_the_seed() {
 
 #[tokio::test]
 async fn an_index_lags_and_catches_up() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (faulty, injector) = database.faulty_store(Faults {
         lagging: 1000,
         lag_ms: 300,
@@ -114,7 +114,7 @@ macro_rules! until_answered {
 
 #[tokio::test]
 async fn whoever_did_it_is_told_so_also_when_the_answer_was_lost() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (mut lost, mut told) = (0, 0);
     for seed in 0..25 {
         let (faulty, injector) = database.faulty_store(lossy(seed));
@@ -164,7 +164,7 @@ async fn whoever_did_it_is_told_so_also_when_the_answer_was_lost() {
 
 #[tokio::test]
 async fn a_delivery_is_claimed_and_settled_once_also_when_answers_are_lost() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let mut told = 0;
     for seed in 100..120 {
         let (faulty, _) = database.faulty_store(lossy(seed));
@@ -177,14 +177,14 @@ async fn a_delivery_is_claimed_and_settled_once_also_when_answers_are_lost() {
         let claimed = until_answered!(tasks.claim_push(&key, &config.id, "w", now(), later(45)));
         let Some(claimed) = claimed else { continue };
         assert_eq!(claimed.expect("it is due").delivered, 1);
-        let settled = crate::Settled {
+        let settled = store::Settled {
             delivered: 2,
             attempts: 0,
             due: Due::Keep,
             last_error: None,
         };
         let done = until_answered!(tasks.settle_push(&key, &config.id, "w", settled));
-        assert!(matches!(done, None | Some(crate::PushSettled::Done)), "{done:?}");
+        assert!(matches!(done, None | Some(store::PushSettled::Done)), "{done:?}");
         told += usize::from(done.is_some());
     }
     assert!(told > 5, "{told}");
@@ -250,7 +250,7 @@ async fn take(store: &Store, key: &TaskKey, holder: &str, step: Step) -> Result<
 }
 
 /// The log is gapless, replays to the task, and what hangs on the task agrees with it.
-async fn is_legal(store: &Store, first: Task, key: &TaskKey) {
+async fn is_legal(store: &Store, database: &Database, first: Task, key: &TaskKey) {
     let tasks = store.tasks();
     let stored = tasks.find(key, now()).await.unwrap().unwrap();
     let log = tasks.events(key, 0, 1000).await.unwrap();
@@ -275,8 +275,8 @@ async fn is_legal(store: &Store, first: Task, key: &TaskKey) {
     assert_eq!(replayed, stored.task);
     let ended = stored.task.status.state.is_terminal();
     assert_eq!(ended, stored.expires_at.is_some());
-    for item in super::retention::all_of(store, key).await {
-        let end = item.get("expires_at").map(|end| end.as_n().unwrap().clone());
+    for item in crate::retention::all_of(store, database, key).await {
+        let end = crate::retention::end(&item);
         let expected = stored.expires_at.map(|end| end.seconds().to_string());
         assert_eq!(end, expected, "{item:?}");
     }
@@ -291,7 +291,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let (store, database) = testing::start().await;
+            let (store, database) = store_testing::start().await;
             let first = task();
             let key = Arc::new(created(&store, &first).await);
             let mut all = JoinSet::new();
@@ -311,14 +311,14 @@ proptest! {
             while let Some(done) = all.join_next().await {
                 done.unwrap();
             }
-            is_legal(&store, first, &key).await;
+            is_legal(&store, &database, first, &key).await;
         });
     }
 }
 
 #[tokio::test]
 async fn a_listing_over_a_lagging_index_tells_nothing_untrue() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let (faulty, injector) = database.faulty_store(Faults {
         lagging: 1000,
         lag_ms: 60_000,

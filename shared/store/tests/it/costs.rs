@@ -3,8 +3,8 @@
 
 use domain::Artifact;
 
-use super::*;
-use crate::{Attempts, Leased, measured, testing};
+use crate::*;
+use store::{Attempts, Leased, measured};
 
 /// Units of the work, and its output.
 async fn units<T>(work: impl Future<Output = T>) -> (T, f64) {
@@ -23,7 +23,7 @@ async fn commit(store: &Store, revision: &Revision, due: Due, lease: LeaseAfter<
 
 #[tokio::test]
 async fn the_life_of_a_task_costs_no_more_than_it_did() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = store.tasks();
     let (task, config) = (task(), push_config("c"));
     let key = TaskKey::from(&task);
@@ -72,7 +72,7 @@ async fn the_life_of_a_task_costs_no_more_than_it_did() {
         .unwrap();
     let release = LeaseAfter::Release { holder: "w" };
     let (_, finish) = units(commit(&store, &revision, Due::Never, release)).await;
-    let settled = crate::Settled {
+    let settled = store::Settled {
         delivered: 4,
         attempts: 0,
         due: Due::Keep,
@@ -92,7 +92,7 @@ async fn the_life_of_a_task_costs_no_more_than_it_did() {
 
 #[tokio::test]
 async fn a_lease_that_is_kept_and_given_up_costs_by_the_packed_task() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut task = task();
     // Ten kilobytes of JSON lie in less than three.
     task.history = vec![message(&json_like(10_000))];

@@ -3,8 +3,8 @@
 use domain::ChatId;
 use serde_json::{Value, json};
 
-use super::*;
-use crate::{Added, Chat, Opened, PageRequest, StoreError, StoredMessage, counted, testing};
+use crate::*;
+use store::{Added, Chat, Opened, PageRequest, StoreError, StoredMessage, counted};
 
 fn chat(id: &str) -> ChatId {
     ChatId::parse(id).unwrap()
@@ -46,7 +46,7 @@ async fn chats(store: &Store, tenant_name: &str, user: &str) -> Vec<Chat> {
 
 #[tokio::test]
 async fn a_session_is_found_by_its_tenant_and_token_until_it_ends() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let sessions = store.sessions();
     let (acme, globex) = (tenant("acme"), tenant("globex"));
     sessions
@@ -82,7 +82,7 @@ async fn a_session_is_found_by_its_tenant_and_token_until_it_ends() {
 
 #[tokio::test]
 async fn a_chat_is_opened_once_and_is_its_owners() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let Opened::Chat(first) = open(&store, "acme", "user-1", "c", 0).await else {
         panic!("not opened")
     };
@@ -114,7 +114,7 @@ async fn a_chat_is_opened_once_and_is_its_owners() {
 
 #[tokio::test]
 async fn messages_are_added_once_and_read_in_order() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     open(&store, "acme", "user-1", "c", 0).await;
     let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
     let question = said("z", 5, json!({ "role": "user" }));
@@ -167,7 +167,7 @@ async fn messages_are_added_once_and_read_in_order() {
 
 #[tokio::test]
 async fn of_concurrent_adds_of_one_message_one_is_new() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     open(&store, "acme", "user-1", "c", 0).await;
     let mut adders = tokio::task::JoinSet::new();
     for _ in 0..12 {
@@ -197,7 +197,7 @@ async fn of_concurrent_adds_of_one_message_one_is_new() {
 
 #[tokio::test]
 async fn chats_are_listed_by_their_newest_message() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     for at in 0..10 {
         open(&store, "acme", "user-1", &format!("c{at}"), at).await;
     }
@@ -223,7 +223,7 @@ async fn chats_are_listed_by_their_newest_message() {
 
 #[tokio::test]
 async fn a_long_chat_is_read_whole() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     open(&store, "acme", "user-1", "c", 0).await;
     let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
     for round in 0..12 {

@@ -1,8 +1,8 @@
 //! Grants: one refreshes, the others see it.
 
-use super::faults::{Fault, faulty};
-use super::*;
-use crate::{Claim, GrantKey, StoredGrant, counted, testing};
+use crate::faults::{Fault, faulty};
+use crate::*;
+use store::{Claim, GrantKey, StoredGrant, counted};
 
 const RESOURCE: &str = "https://horizon.example/";
 
@@ -66,7 +66,7 @@ async fn replace(store: &Store, seen: u64, sealed: &str, at: u64) -> bool {
 
 #[tokio::test]
 async fn a_grant_is_one_owners_for_one_resource() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let grants = store.grants();
     let (stored, calls) = counted(put(&store, &ada(), "one", 0)).await;
     assert_eq!(calls.total(), 1);
@@ -105,7 +105,7 @@ async fn a_grant_is_one_owners_for_one_resource() {
 
 #[tokio::test]
 async fn a_listing_of_grants_is_bounded_and_one_owners() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (grants, place, scopes) = (store.grants(), ada(), scopes(&[]));
     for number in 0..103 {
         let resource = format!("https://agent-{number}.example/");
@@ -123,7 +123,7 @@ async fn a_listing_of_grants_is_bounded_and_one_owners() {
 
 #[tokio::test]
 async fn another_consent_replaces_the_grant_under_a_refresh() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let first = put(&store, &ada(), "one", 0).await;
     assert_eq!(claim(&store, first.version, 1).await, Claim::Yes);
     let second = put(&store, &ada(), "two", 2).await;
@@ -137,7 +137,7 @@ async fn another_consent_replaces_the_grant_under_a_refresh() {
 
 #[tokio::test]
 async fn a_refresh_is_one_callers_at_a_time() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let seen = put(&store, &ada(), "one", 0).await.version;
     let (first, calls) = counted(claim(&store, seen, 1)).await;
     assert_eq!((first, calls.total()), (Claim::Yes, 1));
@@ -159,7 +159,7 @@ async fn a_refresh_is_one_callers_at_a_time() {
 
 #[tokio::test]
 async fn of_concurrent_claims_one_refreshes() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let seen = put(&store, &ada(), "one", 0).await.version;
     let mut callers = tokio::task::JoinSet::new();
     for _ in 0..12 {
@@ -177,7 +177,7 @@ async fn of_concurrent_claims_one_refreshes() {
 
 #[tokio::test]
 async fn a_removed_grant_is_gone_and_its_versions_never_return() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (grants, place) = (store.grants(), ada());
     let first = put(&store, &place, "one", 0).await;
     assert_eq!(
@@ -198,7 +198,7 @@ async fn a_removed_grant_is_gone_and_its_versions_never_return() {
 
 #[tokio::test]
 async fn a_refused_refresh_drops_only_the_grant_it_was_of() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (grants, place) = (store.grants(), ada());
     let first = put(&store, &place, "one", 0).await.version;
     let second = put(&store, &place, "two", 1).await.version;
@@ -211,7 +211,7 @@ async fn a_refused_refresh_drops_only_the_grant_it_was_of() {
 
 #[tokio::test]
 async fn a_replacement_whose_answer_was_lost_knows_its_own_work() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let seen = put(&store, &ada(), "one", 0).await.version;
     let (unlucky, _) = faulty(&database, vec![Fault::Lost]);
     assert!(replace(&unlucky, seen, "two", 1).await);
@@ -221,7 +221,7 @@ async fn a_replacement_whose_answer_was_lost_knows_its_own_work() {
 
 #[tokio::test]
 async fn a_claim_and_a_removal_whose_answers_were_lost_know_their_own_work() {
-    let (store, database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let known = put(&store, &ada(), "one", 0).await;
     let unlucky = || faulty(&database, vec![Fault::Lost]).0;
     assert_eq!(claim(&unlucky(), known.version, 1).await, Claim::Yes);
@@ -236,7 +236,7 @@ async fn a_claim_and_a_removal_whose_answers_were_lost_know_their_own_work() {
 
 #[tokio::test]
 async fn a_giant_grant_is_refused() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (place, giant) = (ada(), "x".repeat(400_000));
     let refused = store.grants().put_grant(place.key(), &[], &giant, now()).await;
     assert!(matches!(refused, Err(StoreError::TooLarge { .. })));

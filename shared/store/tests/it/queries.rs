@@ -1,7 +1,7 @@
 //! What callers ask of their own tasks.
 
-use super::*;
-use crate::{TaskPage, TaskQuery, counted, measured, testing};
+use crate::*;
+use store::{TaskPage, TaskQuery, counted, measured};
 
 struct Asker {
     tenant: Tenant,
@@ -83,7 +83,7 @@ async fn fifty(store: &Store) -> Vec<Task> {
 
 #[tokio::test]
 async fn filters_order_pages_and_totals_are_right_together() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = fifty(&store).await;
     created(&store, &task_of("acme", "weather", "user-2", now())).await;
     created(&store, &task_of("globex", "weather", "user-1", now())).await;
@@ -124,7 +124,7 @@ async fn filters_order_pages_and_totals_are_right_together() {
 
 #[tokio::test]
 async fn a_page_costs_the_same_however_many_tasks_others_have() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     for round in 0..30 {
         created(&store, &task_of("acme", "weather", "user-1", later(round))).await;
     }
@@ -150,7 +150,7 @@ async fn a_page_costs_the_same_however_many_tasks_others_have() {
 
 #[tokio::test]
 async fn a_cursor_is_good_for_its_own_caller_and_filter_only() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     fifty(&store).await;
     let me = asker("acme", "user-1");
     let mine = TaskQuery { limit: 5, ..me.all() };
@@ -194,7 +194,7 @@ async fn a_cursor_is_good_for_its_own_caller_and_filter_only() {
 
 #[tokio::test]
 async fn a_task_that_moves_while_somebody_pages_is_not_shown_twice_behind() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = fifty(&store).await;
     let me = asker("acme", "user-1");
     let mine = TaskQuery {

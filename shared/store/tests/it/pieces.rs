@@ -3,9 +3,8 @@
 use domain::Artifact;
 use tokio::task::JoinSet;
 
-use super::*;
-use crate::tasks::{INLINE, MOST};
-use crate::{Leased, counted, testing};
+use crate::*;
+use store::{Leased, counted};
 
 fn chunk(size: usize, append: bool) -> EventKind {
     EventKind::Artifact {
@@ -15,6 +14,9 @@ fn chunk(size: usize, append: bool) -> EventKind {
         last_chunk: !append,
     }
 }
+
+/// Longest body that lies in one item, in bytes.
+const INLINE: usize = 128 * 1024;
 
 async fn grow(store: &Store, task: Task, size: usize, append: bool) -> Result<Task, StoreError> {
     let mut revision = Revision::of(task);
@@ -27,7 +29,7 @@ async fn grow(store: &Store, task: Task, size: usize, append: bool) -> Result<Ta
 
 #[tokio::test]
 async fn a_task_just_small_enough_is_one_item_and_one_call() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut large = task();
     large.history = vec![message(&"x".repeat(INLINE - 2000))];
     let key = created(&store, &large).await;
@@ -37,7 +39,7 @@ async fn a_task_just_small_enough_is_one_item_and_one_call() {
 
 #[tokio::test]
 async fn a_large_task_and_its_log_come_back_as_they_were() {
-    let (store, _database) = testing::start().await;
+    let (store, database) = store_testing::start().await;
     let tasks = store.tasks();
     let mut large = task();
     large.history = vec![message(&"ä".repeat(400_000))];
@@ -78,11 +80,11 @@ async fn a_large_task_and_its_log_come_back_as_they_were() {
     task = grow(&store, task, 3, false).await.unwrap();
     assert_eq!(read(&store, &task).await, task);
     step(&store, task, TaskState::Completed, now()).await;
-    let items = super::retention::all_of(&store, &key).await;
-    assert!(items.iter().all(|item| item.contains_key("expires_at")));
+    let items = crate::retention::all_of(&store, &database, &key).await;
+    assert!(items.iter().all(|item| item.get("expires_at").is_some()));
     let pieces = items
         .iter()
-        .filter(|item| item["sk"].as_s().unwrap().starts_with("TASK#"))
+        .filter(|item| item["sk"]["S"].as_str().unwrap().starts_with("TASK#"))
         .count();
     assert_eq!(pieces, 3);
 }
@@ -99,7 +101,7 @@ fn noise(size: usize) -> String {
 
 #[tokio::test]
 async fn what_is_owed_of_a_log_larger_than_a_page_comes_with_the_task_too() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let tasks = store.tasks();
     let task = task();
     let key = created(&store, &task).await;
@@ -120,7 +122,7 @@ async fn what_is_owed_of_a_log_larger_than_a_page_comes_with_the_task_too() {
 
 #[tokio::test]
 async fn a_full_task_takes_no_more_but_can_be_ended() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut full = task();
     full.history = vec![message(&"x".repeat(MOST - 1000))];
     let key = created(&store, &full).await;
@@ -146,7 +148,7 @@ async fn a_full_task_takes_no_more_but_can_be_ended() {
 #[tokio::test]
 async fn readers_of_a_large_task_never_see_two_writes_mixed() {
     const ROUNDS: usize = 8;
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut large = task();
     // Two pieces, and what changes is in the second: its length tells the revision.
     large.history = vec![message(&"x".repeat(360_000))];

@@ -1,7 +1,7 @@
 //! Orders.
 
-use super::*;
-use crate::{Order, OrderItem, OrderStatus, counted, testing};
+use crate::*;
+use store::{Order, OrderItem, OrderStatus, counted};
 
 fn order(id: &str, what: &str) -> Order {
     Order {
@@ -20,7 +20,7 @@ fn order(id: &str, what: &str) -> Order {
 
 #[tokio::test]
 async fn an_order_is_its_tenants() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (orders, acme, globex) = (store.orders(), tenant("acme"), tenant("globex"));
     orders.put_order(&acme, &order("1001", "lamp")).await.unwrap();
     orders.put_order(&globex, &order("1001", "chair")).await.unwrap();
@@ -44,7 +44,7 @@ async fn an_order_is_its_tenants() {
 
 #[tokio::test]
 async fn a_number_that_cannot_be_is_no_order() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (orders, acme) = (store.orders(), tenant("acme"));
     for id in ["", "#", "1001#x", &"9".repeat(5000)] {
         assert_eq!(orders.find_order(&acme, id).await.unwrap(), None);
@@ -55,7 +55,7 @@ async fn a_number_that_cannot_be_is_no_order() {
 
 #[tokio::test]
 async fn a_list_of_orders_is_bounded_and_of_one_tenant() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let (orders, acme) = (store.orders(), tenant("acme"));
     for id in 1001..1006 {
         orders

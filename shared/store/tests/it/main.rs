@@ -1,5 +1,12 @@
 //! The suite of the store: on a database in the same process, with faults injected into the client.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
 mod cards;
 mod chance;
 mod configs;
@@ -27,9 +34,13 @@ use domain::{
     Revision, SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
 };
 
-use crate::{
+use serde_json::{Value, json};
+use store::{
     Committed, Created, Due, LeaseAfter, NewRecord, Page, PageRequest, PushConfig, Store, StoreError, TaskKey,
 };
+
+/// Longest body of a task, in bytes.
+const MOST: usize = 3_000_000;
 
 /// The suite's present.
 fn now() -> Timestamp {
@@ -119,6 +130,17 @@ async fn created(store: &Store, task: &Task) -> TaskKey {
 async fn read(store: &Store, task: &Task) -> Task {
     let found = store.tasks().find(&TaskKey::from(task), now()).await.unwrap();
     found.unwrap().task
+}
+
+/// Where the task lies in the table.
+fn place(key: &TaskKey) -> (String, String) {
+    let TaskKey { tenant, agent, id } = key;
+    (format!("{tenant}#{agent}#task#{id}"), "TASK".to_owned())
+}
+
+/// A key in DynamoDB's JSON.
+fn keyed((pk, sk): (String, String)) -> Value {
+    json!({ "pk": { "S": pk }, "sk": { "S": sk } })
 }
 
 /// A revision of the task by one status.

@@ -1,7 +1,7 @@
 //! The lease, and what is due.
 
-use super::*;
-use crate::{Attempts, Beat, DUE_SHARDS, Leased, PointsAt, StoredTask, counted, testing};
+use crate::*;
+use store::{Attempts, Beat, DUE_SHARDS, Leased, PointsAt, StoredTask, counted};
 
 async fn leased(store: &Store, key: &TaskKey, holder: &str, at: u64) -> Option<StoredTask> {
     match store
@@ -37,7 +37,7 @@ async fn due(store: &Store, at: u64) -> Vec<(TaskKey, PointsAt, Timestamp)> {
 
 #[tokio::test]
 async fn a_lease_is_one_workers_until_it_ends() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let taken = leased(&store, &key, "one", 0).await.unwrap();
     let lease = taken.lease.unwrap();
@@ -71,7 +71,7 @@ async fn a_lease_is_one_workers_until_it_ends() {
 
 #[tokio::test]
 async fn a_heartbeat_prolongs_the_lease_and_leaves_the_revision_alone() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     leased(&store, &key, "one", 0).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_heartbeat_prolongs_the_lease_and_leaves_the_revision_alone() {
 
 #[tokio::test]
 async fn only_one_of_many_gets_the_lease() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let key = created(&store, &task()).await;
     let mut workers = tokio::task::JoinSet::new();
     for worker in 0..16 {
@@ -100,7 +100,7 @@ async fn only_one_of_many_gets_the_lease() {
 
 #[tokio::test]
 async fn a_release_fails_where_the_task_changed_unseen() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     leased(&store, &key, "one", 0).await.unwrap();
@@ -139,7 +139,7 @@ async fn a_release_fails_where_the_task_changed_unseen() {
 
 #[tokio::test]
 async fn a_commit_that_releases_needs_the_lease() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     let tasks = store.tasks();
@@ -165,7 +165,7 @@ async fn a_commit_that_releases_needs_the_lease() {
 
 #[tokio::test]
 async fn nobody_leases_what_is_not_there_or_has_expired() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let absent = TaskKey::from(&task());
     assert_eq!(
         store.tasks().lease(&absent, "w", now(), later(30)).await.unwrap(),
@@ -193,7 +193,7 @@ async fn nobody_leases_what_is_not_there_or_has_expired() {
 
 #[tokio::test]
 async fn tasks_are_born_due_and_what_is_due_moves_with_the_lease() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let task = task();
     let key = created(&store, &task).await;
     assert!(due(&store, 4).await.is_empty());
@@ -230,7 +230,7 @@ async fn tasks_are_born_due_and_what_is_due_moves_with_the_lease() {
 
 #[tokio::test]
 async fn shards_share_the_due_tasks_of_all_tenants_longest_overdue_first() {
-    let (store, _database) = testing::start().await;
+    let (store, _database) = store_testing::start().await;
     let mut expected = Vec::new();
     for round in 0..40 {
         let name = if round % 2 == 0 { "acme" } else { "globex" };

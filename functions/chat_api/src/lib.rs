@@ -6,18 +6,6 @@
 //!
 //! Paths are relative to the tenant's base. What is not the session's own does not exist (404); a request that changes
 //! something carries JSON and comes from here.
-//!
-//! | route | |
-//! |---|---|
-//! | `GET /` | the chat page |
-//! | `POST /api/chat` | a message of the user; answered by a UI message stream (AI SDK 5 to 7) |
-//! | `GET /api/chat/{id}/stream` | the running answer once more; 204 where none runs |
-//! | `POST /api/chat/{id}/stop` | calls the chat's unfinished task off |
-//! | `GET /api/chats`, `GET /api/chats/{id}/messages` | the history |
-//! | `GET /api/tasks?contextId=`, `GET /api/tasks/{id}` | tasks, from the store; `?refresh=true` asks the agents first |
-//! | `GET /api/tasks/{id}/events` | the task's log as server-sent events |
-//! | `POST /api/tasks/{id}/{cancel,start,retry}` | |
-//! | `GET /api/connections`, `DELETE /api/connections/{provider}` | where the user is connected; ends it |
 
 mod act;
 mod chat;
@@ -47,8 +35,8 @@ mod view;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{delete, get, post};
 use edge::Front;
+use routes::{Route, Routes};
 
 pub use config::Config;
 pub use state::{Settings, State};
@@ -60,23 +48,59 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "chat_api",
     };
-    let routes = Router::new()
-        .route("/", get(page::page))
-        .route("/app.js", get(page::script))
-        .route("/app.css", get(page::style))
-        .route("/api/chat", post(chat::chat))
-        .route("/api/chat/{id}/stream", get(resume::resume))
-        .route("/api/chat/{id}/stop", post(stop::stop))
-        .route("/api/chats", get(chats::chats))
-        .route("/api/chats/{id}/messages", get(messages::messages))
-        .route("/api/tasks", get(tasks::tasks))
-        .route("/api/tasks/{id}", get(task::task))
-        .route("/api/tasks/{id}/events", get(events::events))
-        .route("/api/tasks/{id}/{action}", post(act::act))
-        .route("/api/connections", get(connections::connections))
-        .route("/api/connections/{provider}", delete(connections::disconnect))
-        .with_state(Arc::new(state::Room::new(state)));
-    edge::front(routes, front)
+    edge::front(served().with_state(Arc::new(state::Room::new(state))), front)
+}
+
+/// What the function serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Arc<state::Room>> {
+    let connection = "/api/connections/{provider}";
+    Routes::new()
+        .get("/", "the chat page", page::page)
+        .get("/app.js", "the page's script", page::script)
+        .get("/app.css", "the page's style", page::style)
+        .post(
+            "/api/chat",
+            "takes a message of the user, and streams the answer",
+            chat::chat,
+        )
+        .get(
+            "/api/chat/{id}/stream",
+            "streams the running answer once more",
+            resume::resume,
+        )
+        .post(
+            "/api/chat/{id}/stop",
+            "cancels the chat's unfinished task",
+            stop::stop,
+        )
+        .get(
+            "/api/chats",
+            "lists the session's chats, newest first",
+            chats::chats,
+        )
+        .get(
+            "/api/chats/{id}/messages",
+            "shows a chat's messages",
+            messages::messages,
+        )
+        .get("/api/tasks", "lists the session's tasks", tasks::tasks)
+        .get("/api/tasks/{id}", "shows a task with its history", task::task)
+        .get("/api/tasks/{id}/events", "streams a task's log", events::events)
+        .post(
+            "/api/tasks/{id}/{action}",
+            "cancels, starts or retries a task",
+            act::act,
+        )
+        .get(
+            "/api/connections",
+            "lists where the user is connected",
+            connections::connections,
+        )
+        .delete(connection, "ends a connection", connections::disconnect)
 }
 
 #[cfg(test)]

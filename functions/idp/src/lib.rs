@@ -2,17 +2,6 @@
 //! and as much of OpenID Connect as signing in needs. One function serves every tenant; each has an issuer of its own,
 //! `{IDP_URL}/{tenant}`, and nothing of one is good at another.
 //!
-//! | route, below the function's URL | |
-//! |---|---|
-//! | `GET`, `POST /{tenant}/authorize` | the pages to sign in and to agree; answers with a code (PKCE S256 only, `iss`) |
-//! | `POST /{tenant}/token`, `/{tenant}/generate-token` | `authorization_code`, `refresh_token`, `client_credentials` |
-//! | `POST /{tenant}/revoke` | ends a refresh token and all that follow from the same consent (RFC 7009) |
-//! | `POST /{tenant}/introspect` | what a token stands for, to clients with a secret (RFC 7662) |
-//! | `GET`, `POST /{tenant}/userinfo` | whom a token with `openid` speaks of |
-//! | `GET /{tenant}/jwks.json` | the public keys, the next one among them |
-//! | `GET /{tenant}/sessions.json` | who issues the tenant's own sessions, and its public keys |
-//! | `GET /{tenant}/.well-known/openid-configuration`, `/{tenant}/.well-known/oauth-authorization-server` and both as `/.well-known/…/{tenant}` | metadata (RFC 8414, OIDC Discovery) |
-//!
 //! A tenant is here once it has a client named `host`; [`provision()`] sets one up. What a redirect answers is decided in
 //! two steps: until client and redirect URI are known to belong together, errors are shown on a page; from then on they
 //! go to the client.
@@ -48,8 +37,8 @@ mod userinfo;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
 use edge::{Front, front};
+use routes::{Route, Routes};
 
 pub use config::{Config, StartError};
 pub use keys::Keyring;
@@ -65,25 +54,75 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "idp",
     };
-    let routes = Router::new()
-        .route("/{tenant}/authorize", get(authorize::show).post(authorize::step))
-        .route("/{tenant}/token", post(token::issue))
-        .route("/{tenant}/generate-token", post(token::issue))
-        .route("/{tenant}/revoke", post(revoke::revoke))
-        .route("/{tenant}/introspect", post(introspect::answer))
-        .route("/{tenant}/userinfo", get(userinfo::show).post(userinfo::show))
-        .route("/{tenant}/jwks.json", get(jwks::show))
-        .route("/{tenant}/sessions.json", get(jwks::sessions))
-        .route("/{tenant}/.well-known/openid-configuration", get(metadata::show))
-        .route(
-            "/{tenant}/.well-known/oauth-authorization-server",
-            get(metadata::show),
+    front(served().with_state(Arc::new(state::Room::new(state))), dress)
+}
+
+/// What the function serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Arc<state::Room>> {
+    let (authorize, userinfo) = ("/{tenant}/authorize", "/{tenant}/userinfo");
+    // Below the issuer, where OpenID Connect Discovery has them, and where RFC 8414 puts them for issuers with a path.
+    let metadata = [
+        "/{tenant}/.well-known/openid-configuration",
+        "/{tenant}/.well-known/oauth-authorization-server",
+        "/.well-known/openid-configuration/{tenant}",
+        "/.well-known/oauth-authorization-server/{tenant}",
+    ];
+    let routes = Routes::new()
+        .get(
+            authorize,
+            "the pages to sign in and to agree (PKCE S256 only)",
+            authorize::show,
         )
-        .route("/.well-known/openid-configuration/{tenant}", get(metadata::show))
-        .route(
-            "/.well-known/oauth-authorization-server/{tenant}",
-            get(metadata::show),
+        .post(
+            authorize,
+            "a step of signing in; ends with a code and `iss`",
+            authorize::step,
         )
-        .with_state(Arc::new(state::Room::new(state)));
-    front(routes, dress)
+        .post(
+            "/{tenant}/token",
+            "issues tokens for a code, a refresh token or a client",
+            token::issue,
+        )
+        .post(
+            "/{tenant}/generate-token",
+            "issues tokens, under another name",
+            token::issue,
+        )
+        .post(
+            "/{tenant}/revoke",
+            "ends a refresh token and what follows from it (RFC 7009)",
+            revoke::revoke,
+        )
+        .post(
+            "/{tenant}/introspect",
+            "what a token stands for, to clients with a secret (RFC 7662)",
+            introspect::answer,
+        )
+        .get(
+            userinfo,
+            "the user whom a token with `openid` is about",
+            userinfo::show,
+        )
+        .post(
+            userinfo,
+            "the user whom a token with `openid` is about",
+            userinfo::show,
+        )
+        .get(
+            "/{tenant}/jwks.json",
+            "the public keys, the next one among them",
+            jwks::show,
+        )
+        .get(
+            "/{tenant}/sessions.json",
+            "the issuer of the tenant's own sessions, and its keys",
+            jwks::sessions,
+        );
+    metadata.into_iter().fold(routes, |routes, path| {
+        routes.get(path, "metadata (RFC 8414, OIDC Discovery)", metadata::show)
+    })
 }

@@ -1,10 +1,5 @@
 //! Leads a user to a provider's consent and takes the provider's answer, for one tenant.
 //!
-//! | route | |
-//! |---|---|
-//! | `GET /connect/{id}` | follows a request for consent: to the provider, with PKCE and a state that is good once |
-//! | `GET /callback` | the provider's answer: the grant is stored sealed, and the task that waits is woken |
-//!
 //! A link grants nothing to whoever holds it. In the browser with the starter's own session the grant is the starter's
 //! at once; in any other (a terminal's user has no session in one) the page shows a short code, and nothing is granted
 //! before the starter types it in the chat. The answer must come back to the browser that left, with the state it left
@@ -30,11 +25,11 @@ use std::time::Duration;
 use agent::WakeDoor;
 use auth::Sealer;
 use axum::Router;
-use axum::routing::get;
 use domain::{Clock, Entropy, Tenant};
 use edge::Front;
 use outbound::Outbound;
 use outbound::oauth::Providers;
+use routes::{Route, Routes};
 use store::Store;
 use url::Url;
 
@@ -75,12 +70,27 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "oauth_callback",
     };
-    let routes = Router::new()
-        .route("/connect/page.css", get(page::style))
-        .route("/connect/{id}", get(connect::connect))
-        .route("/callback", get(callback::callback))
-        .with_state(Arc::new(state));
-    edge::front(routes, front)
+    edge::front(served().with_state(Arc::new(state)), front)
+}
+
+/// What the function serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Arc<State>> {
+    Routes::new()
+        .get("/connect/page.css", "the pages' style", page::style)
+        .get(
+            "/connect/{id}",
+            "follows a request for consent: to the provider, with PKCE and a state that is good once",
+            connect::connect,
+        )
+        .get(
+            "/callback",
+            "takes the provider's answer: the grant is stored sealed, and the task that waits is woken",
+            callback::callback,
+        )
 }
 
 #[cfg(test)]

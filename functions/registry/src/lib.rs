@@ -10,15 +10,8 @@
 //! **Who sees what.** A tenant's token sees global agents and its own tenant's; every other agent does not exist
 //! for it, on every route. The platform's token names the tenant it asks for with `?tenant=`.
 //!
-//! | route | scope | |
-//! |---|---|---|
-//! | `GET /agents?tag=k:v&tag=…` | `registry:read` | agents with one skill that has all the tags; pages with `limit`, `cursor` |
-//! | `POST /agents` | `registry:write` (own tenant) or `registry:admin` | `{"cardUrl", "tags"?, "tenant"?}` |
-//! | `GET /agents/{id}` | `registry:read` | |
-//! | `DELETE /agents/{id}` | `registry:write` (own tenant) or `registry:admin` | |
-//! | `POST /agents/{id}/check` | `registry:write` (own tenant) or `registry:admin` | fetches the card again, records health |
-//! | `GET /types` | `registry:read` | |
-//! | `PUT /types/{name}` | `registry:admin` | `{"scope": "global" or "tenant"}`, once and for all |
+//! Looking wants the scope `registry:read`; changing a tenant's own entries `registry:write`; global agents and types
+//! `registry:admin`, in a token of the platform.
 //!
 //! Not here: who talks to the agents (the hosts do), and any list of types in code.
 
@@ -40,10 +33,10 @@ use std::sync::Arc;
 
 use auth::Verifier;
 use axum::Router;
-use axum::routing::{get, post, put};
 use domain::{Clock, Entropy};
 use edge::{Front, front};
 use outbound::Outbound;
+use routes::{Route, Routes};
 use store::Store;
 
 pub use config::Config;
@@ -69,12 +62,34 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "registry",
     };
-    let routes = Router::new()
-        .route("/agents", get(list_agents::list).post(register_agent::register))
-        .route("/agents/{id}", get(find_agent::find).delete(remove_agent::remove))
-        .route("/agents/{id}/check", post(check_agent::check))
-        .route("/types", get(list_types::list))
-        .route("/types/{name}", put(declare_type::declare))
-        .with_state(Arc::new(state));
-    front(routes, dress)
+    front(served().with_state(Arc::new(state)), dress)
+}
+
+/// What the registry serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Arc<State>> {
+    let (agents, agent) = ("/agents", "/agents/{id}");
+    Routes::new()
+        .get(
+            agents,
+            "finds agents with one skill that has all the tags",
+            list_agents::list,
+        )
+        .post(agents, "registers an agent by its card", register_agent::register)
+        .get(agent, "shows an agent", find_agent::find)
+        .delete(agent, "takes an agent out of the registry", remove_agent::remove)
+        .post(
+            "/agents/{id}/check",
+            "fetches an agent's card again, and records its health",
+            check_agent::check,
+        )
+        .get("/types", "lists the types of agents", list_types::list)
+        .put(
+            "/types/{name}",
+            "declares a type's scope, once and for all",
+            declare_type::declare,
+        )
 }

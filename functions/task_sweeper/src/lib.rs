@@ -14,6 +14,7 @@ use agent::WakeDoor;
 use axum::Router;
 use domain::Clock;
 use edge::{Front, ScheduleError, ScheduleHandler};
+use routes::Routes;
 use serde_json::Value;
 use store::Store;
 
@@ -36,7 +37,7 @@ pub struct Sweeper(pub State);
 
 /// The sweeper has no endpoint; whoever asks for one is told so in typed form.
 pub fn router(front: Front) -> Router {
-    edge::front(Router::new(), front)
+    edge::front(Routes::new(), front)
 }
 
 /// A shard of the due index could not be read.

@@ -21,9 +21,9 @@ use std::time::Duration;
 
 use agent::WakeDoor;
 use axum::Router;
-use axum::routing::post;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use edge::Front;
+use routes::{Route, Routes};
 use store::Store;
 
 use crate::source::Sources;
@@ -68,13 +68,24 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "webhook_receiver",
     };
-    let routes = Router::new()
-        .route("/api/webhook/tasks", post(receive::receive))
-        .with_state(Arc::new(Shared {
-            receiver: state,
-            sources: Sources::default(),
-        }));
-    edge::front(routes, front)
+    let shared = Shared {
+        receiver: state,
+        sources: Sources::default(),
+    };
+    edge::front(served().with_state(Arc::new(shared)), front)
+}
+
+/// What the function serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Arc<Shared>> {
+    Routes::new().post(
+        "/api/webhook/tasks",
+        "takes a push notification of a downstream agent",
+        receive::receive,
+    )
 }
 
 #[cfg(test)]

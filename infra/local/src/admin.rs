@@ -16,12 +16,13 @@ use auth::{Refusal, Verifier};
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{FromRequestParts, Path, State};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::{any, delete, get, post};
+use axum::routing::{any, get};
 use axum::{Json, Router};
 use domain::Tenant;
 use edge::Front;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
+use routes::Routes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
@@ -73,11 +74,16 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         entropy: control.ground.entropy.clone(),
         function: "admin",
     };
-    let changes = Router::new()
-        .route("/tenants", get(list).post(add))
-        .route("/tenants/{name}", delete(remove))
-        .route("/keys/rotate", post(rotate))
-        .route("/environments/{name}", get(environments))
+    let changes = Routes::new()
+        .get("/tenants", "lists the tenants", list)
+        .post("/tenants", "adds a tenant", add)
+        .delete("/tenants/{name}", "takes a tenant away", remove)
+        .post("/keys/rotate", "rotates keys", rotate)
+        .get(
+            "/environments/{name}",
+            "what functions outside of this process need set",
+            environments,
+        )
         .with_state(Arc::new(Admin {
             control: Arc::clone(control),
             verifier,

@@ -7,10 +7,10 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use edge::config::BasePath;
 use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, header};
+use routes::{Route, Routes};
 use tower::ServiceExt;
 
 use crate::StartError;
@@ -59,15 +59,21 @@ impl Served {
 
     /// The gateway's router over whatever is served at the moment.
     pub(crate) fn router(&self) -> Router {
-        Router::new()
-            .route("/healthz", get(async || "ok\n"))
-            .fallback(dispatch)
-            .with_state(self.clone())
+        served().into_router().fallback(dispatch).with_state(self.clone())
     }
 
     fn now(&self) -> Arc<Vec<Mount>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// What the gateway itself serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Served> {
+    Routes::new().get("/healthz", "whether the system is up", async || "ok\n")
 }
 
 /// Documents whose place may be at the root too, with the path of what they speak of behind their name: RFC 8414 §3.1

@@ -45,6 +45,7 @@ mod system;
 
 pub use endpoints::{DemoUser, Endpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
+pub use gateway::routes;
 pub use meter::{Meter, Metered};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use probe::Signer;

@@ -165,6 +165,7 @@ impl World {
         }
         let request = request.body(Body::from(body.to_string())).unwrap();
         let response = agent::router(Arc::clone(&self.agent))
+            .into_router()
             .oneshot(request)
             .await
             .unwrap();

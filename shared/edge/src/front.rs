@@ -15,6 +15,7 @@ use axum::response::Response;
 use domain::{Clock, Entropy, TraceParent};
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, StatusCode};
+use routes::Routes;
 use store::counted;
 use tracing::Instrument as _;
 
@@ -41,9 +42,10 @@ pub struct Front {
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
 
-/// Puts the front before a function's router. The result keeps its own 404 and 405 also where it is nested.
-pub fn front(router: Router, front: Front) -> Router {
-    let guarded = router
+/// Puts the front before a function's routes. The result keeps its own 404 and 405 also where it is nested.
+pub fn front(routes: Routes, front: Front) -> Router {
+    let guarded = routes
+        .into_router()
         // The bound is the front's own; the framework's would be a second one.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(front, pass));

@@ -19,9 +19,9 @@
 //!     edge::telemetry::init(&platform.log_filter);
 //!
 //!     let front = Front { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), function: "hello" };
-//!     let router = axum::Router::new().route("/", axum::routing::get(async || "hello"));
+//!     let routes = routes::Routes::new().get("/", "says hello", async || "hello");
 //!     edge::serve(async move {
-//!         Ok(Function::new(edge::front(router, front), platform.http))
+//!         Ok(Function::new(edge::front(routes, front), platform.http))
 //!     })
 //!     .await
 //! }

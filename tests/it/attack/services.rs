@@ -1,4 +1,5 @@
-//! Rows of the registry (bearer tokens), the chat (session cookies) and the webhook receiver (tokens of jobs).
+//! Rows of the gateway (public), the registry (bearer tokens), the chat (session cookies) and the webhook receiver
+//! (tokens of jobs).
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ const PLATFORMS: &str =
     "types are the platform's: every tenant's token is refused, which is the cell of the small scope";
 const SEEN: &str = "types are the same for every tenant, and none is asked for";
 const PUBLIC: &str = "the page is public; what it shows comes from the routes below /api";
+const NOBODYS: &str = "it is the same for everybody, and tells of nobody";
 const GUEST: &str = "whoever has no session is a new guest, with a chat of their own";
 const RANDOM: &str = "a session is a random value in this tenant's table: nobody else issues one";
 const HERE: &str = "a session is good at the one function that has its cookie";
@@ -25,6 +27,7 @@ const NO_SCOPE: &str = "a notification's token allows one thing: to tell of its 
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
+    rows.extend(gateway());
     rows.extend(chat());
     rows.push(webhook());
     rows.extend(registry());
@@ -35,6 +38,9 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
     match row.function {
         "registry" => ask_registry(world, row, attack).await,
         "chat_api" => ask_chat(world, row, attack).await,
+        "gateway" => {
+            vec![told(world.request(row.method, &format!("{}{}", world.at("/gateway"), row.route))).await]
+        }
         _ => ask_webhook(world, attack).await,
     }
 }
@@ -60,6 +66,19 @@ fn registry() -> impl Iterator<Item = Row> {
         row("DELETE", "/agents/{id}", Is(404), 204),
     ]
     .into_iter()
+}
+
+fn gateway() -> impl Iterator<Item = Row> {
+    let public = |route| Row {
+        function: "gateway",
+        at: "gateway",
+        method: "GET",
+        route,
+        operation: "",
+        cells: [Na(NOBODYS); 8],
+        good: Is(200),
+    };
+    ["/healthz"].into_iter().map(public)
 }
 
 async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {

@@ -117,7 +117,9 @@ impl World {
     async fn ask(&self, row: &Row, attack: Option<Attack>) -> Vec<Told> {
         match row.function {
             "agent" => agents::ask(self, row, attack).await,
-            "registry" | "chat_api" | "webhook_receiver" => services::ask(self, row, attack).await,
+            "registry" | "chat_api" | "webhook_receiver" | "gateway" => {
+                services::ask(self, row, attack).await
+            }
             _ => identity::ask(self, row, attack).await,
         }
     }

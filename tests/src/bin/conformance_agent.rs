@@ -106,7 +106,7 @@ async fn main() {
     let agent = Arc::new(kit_agent(card(&url, &arguments), store, Door(door), &key));
     tokio::spawn(work(Arc::clone(&agent), wakes));
     let front = Arc::new(Front {
-        agent: agent::router(agent),
+        agent: agent::router(agent).into_router(),
         key,
         url: url.clone(),
         cards: HeaderValue::from_str(&arguments.cards).expect("a version"),

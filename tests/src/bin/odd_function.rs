@@ -4,13 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use axum::routing::{get, post};
 use domain::{SystemClock, SystemEntropy};
 use edge::config::{Env, Platform};
 use edge::{Front, Function};
 use futures_util::stream;
+use routes::Routes;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
@@ -21,19 +20,16 @@ async fn main() -> Result<(), edge::Error> {
     let fails: bool = env.or("BUILD_FAILS", false)?;
     edge::telemetry::init(&platform.log_filter);
     let counter = Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let router = Router::new()
-        .route("/panic", get(panics))
-        .route("/slow", get(slow))
-        .route("/chunks", get(chunks))
-        .route("/breaks", get(breaks))
-        .route(
-            "/count",
-            post(async move || {
-                counter
-                    .fetch_add(1, std::sync::atomic::Ordering::SeqCst)
-                    .to_string()
-            }),
-        );
+    let routes = Routes::new()
+        .get("/panic", "panics", panics)
+        .get("/slow", "takes its time", slow)
+        .get("/chunks", "streams with pauses", chunks)
+        .get("/breaks", "breaks off in a stream", breaks)
+        .post("/count", "counts its calls", async move || {
+            counter
+                .fetch_add(1, std::sync::atomic::Ordering::SeqCst)
+                .to_string()
+        });
     let front = Front {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
@@ -45,7 +41,7 @@ async fn main() -> Result<(), edge::Error> {
         if fails {
             return Err("it cannot be built, as it was asked to".into());
         }
-        Ok(Function::new(edge::front(router, front), platform.http))
+        Ok(Function::new(edge::front(routes, front), platform.http))
     })
     .await
 }

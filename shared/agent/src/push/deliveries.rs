@@ -5,14 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::{FromRequestParts, Json, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use domain::{PushConfigId, TaskId, Tenant};
+use routes::Routes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::{Delivery, DeliveryFilter, DeliveryState, PageRequest, StoreError, TaskKey};
@@ -24,10 +23,14 @@ use crate::{Agent, DELIVERIES_SCOPE, Wake, wake_or_log};
 const PAGE: u32 = 50;
 
 /// The routes, relative to the agent's URL.
-pub(crate) fn routes() -> Router<Arc<Agent>> {
-    Router::new()
-        .route("/deliveries", get(list))
-        .route("/deliveries/replay", post(replay))
+pub(crate) fn routes() -> Routes<Arc<Agent>> {
+    Routes::new()
+        .get(
+            "/deliveries",
+            "lists what clients are owed, and why it failed",
+            list,
+        )
+        .post("/deliveries/replay", "tries one delivery again", replay)
 }
 
 /// Somebody who looks after a tenant's deliveries.

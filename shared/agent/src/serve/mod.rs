@@ -20,25 +20,47 @@ mod terms;
 use std::sync::Arc;
 
 use a2a::Generation;
-use axum::routing::{get, post};
-use axum::{Extension, Router};
+use routes::{Route, Routes};
 
 use crate::Agent;
 
 /// The agent's routes, relative to its URL: the card and the metadata of the resource, JSON-RPC at `/` and `/jsonrpc`,
 /// REST of 1.0 at `/message:send`, `/tasks/{id}` and so on, the same below `/{tenant}`, and REST of 0.3 below `/v1`.
-pub fn router(agent: Arc<Agent>) -> Router {
-    let card = get(card::public).layer(Extension(Arc::new(card::Published::of(&agent))));
-    Router::new()
-        .route("/.well-known/agent-card.json", card.clone())
-        .route("/.well-known/agent.json", card)
-        .route(resource::RESOURCE_METADATA, get(resource::resource_metadata))
-        .route(card::JWKS, get(card::jwks))
+pub fn router(agent: Arc<Agent>) -> Routes {
+    let published = Arc::new(card::Published::of(&agent));
+    documents()
+        .with_extension(published)
+        .merge(operations())
+        .with_state(agent)
+}
+
+/// What every agent serves, as a list.
+pub fn routes() -> Vec<Route> {
+    documents().merge(operations()).listed().to_vec()
+}
+
+fn documents() -> Routes<Arc<Agent>> {
+    Routes::new()
+        .get("/.well-known/agent-card.json", "the agent's card", card::public)
+        .get(
+            "/.well-known/agent.json",
+            "the card where 0.3 looks for it",
+            card::public,
+        )
+}
+
+fn operations() -> Routes<Arc<Agent>> {
+    Routes::new()
+        .get(
+            resource::RESOURCE_METADATA,
+            "who issues tokens for the agent (RFC 9728)",
+            resource::resource_metadata,
+        )
+        .get(card::JWKS, "the agent's public keys", card::jwks)
         .merge(crate::push::deliveries::routes())
-        .route("/", post(jsonrpc::endpoint))
-        .route("/jsonrpc", post(jsonrpc::endpoint))
+        .post("/", "a JSON-RPC call", jsonrpc::endpoint)
+        .post("/jsonrpc", "a JSON-RPC call", jsonrpc::endpoint)
         .merge(rest::routes(Generation::V1_0))
         .nest("/v1", rest::routes(Generation::V0_3))
         .nest("/{tenant}", rest::routes(Generation::V1_0))
-        .with_state(agent)
 }

@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use a2a::{A2aError, Call, Generation, rest};
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use routes::Routes;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,26 +22,35 @@ use super::{find, headers, refresh, retry};
 use crate::Agent;
 
 /// The routes of a generation.
-pub(crate) fn routes(generation: Generation) -> Router<Arc<Agent>> {
+pub(crate) fn routes(generation: Generation) -> Routes<Arc<Agent>> {
     let card = match generation {
         Generation::V1_0 => "/extendedAgentCard",
         Generation::V0_3 => "/card",
     };
-    Router::new()
-        .route("/message:send", post(send))
-        .route("/message:stream", post(stream))
-        .route("/tasks", get(list))
-        .route("/tasks/{id}", get(look).post(act))
-        .route(
-            "/tasks/{id}/pushNotificationConfigs",
-            get(list_push).post(create_push),
+    let (pushes, push) = (
+        "/tasks/{id}/pushNotificationConfigs",
+        "/tasks/{id}/pushNotificationConfigs/{config}",
+    );
+    Routes::new()
+        .post("/message:send", "sends a message", send)
+        .post(
+            "/message:stream",
+            "sends a message, and streams what follows",
+            stream,
         )
-        .route(
-            "/tasks/{id}/pushNotificationConfigs/{config}",
-            get(get_push).delete(delete_push),
+        .get("/tasks", "the caller's tasks", list)
+        .get("/tasks/{id}", "a task; `{id}:subscribe` follows it", look)
+        .post(
+            "/tasks/{id}",
+            "`{id}:cancel`, `:subscribe`, `:refresh`, `:retry`",
+            act,
         )
-        .route(card, get(extended_card))
-        .layer(axum::Extension(Below(generation)))
+        .get(pushes, "a task's push configurations", list_push)
+        .post(pushes, "adds a push configuration", create_push)
+        .get(push, "a push configuration", get_push)
+        .delete(push, "removes a push configuration", delete_push)
+        .get(card, "the card for callers who show who they are", extended_card)
+        .with_extension(Below(generation))
 }
 
 /// The generation whose routes these are.

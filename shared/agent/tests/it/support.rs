@@ -180,6 +180,7 @@ impl Bench {
         }
         let request = request.body(Body::from(body.to_string())).unwrap();
         let response = agent::router(Arc::clone(&self.agent))
+            .into_router()
             .oneshot(request)
             .await
             .unwrap();
@@ -212,6 +213,7 @@ impl Bench {
         };
         let request = request.body(Body::from(body.to_owned())).unwrap();
         agent::router(Arc::clone(&self.agent))
+            .into_router()
             .oneshot(request)
             .await
             .unwrap()

@@ -4,20 +4,20 @@ use std::io::{Read as _, Write as _};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::routing::post;
 use edge::BODY_LIMIT;
 use futures_util::stream;
 use http::Request;
 use http::header::{CONTENT_LENGTH, EXPECT};
+use routes::Routes;
 use serde_json::Value;
 
 use crate::support::{ask, fronted, json};
 
 fn router() -> Router {
     fronted(
-        Router::new()
-            .route("/length", post(async |body: Bytes| body.len().to_string()))
-            .route("/blind", post(async || "did not look")),
+        Routes::new()
+            .post("/length", "", async |body: Bytes| body.len().to_string())
+            .post("/blind", "", async || "did not look"),
     )
 }
 

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use axum::Json;
 use axum::extract::{Query, Request};
 use axum::http::header::SET_COOKIE;
 use axum::response::{AppendHeaders, IntoResponse};
-use axum::routing::{any, get};
-use axum::{Json, Router};
 use edge::config::{Answers, Http};
 use edge::{Answer, EventError, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler, answer};
 use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use lambda_runtime::{Context, FunctionResponse, LambdaEvent};
+use routes::Routes;
 use serde_json::{Value, json};
 
 use crate::support::{Log, fronted};
@@ -97,16 +97,16 @@ impl ScheduleHandler for Schedule {
 
 /// Without a queue, without a schedule.
 fn bare(answers: Answers, base: &str) -> Function {
-    let router = Router::new()
-        .route("/agents", get(tags))
-        .route("/binary", get(async || [0xff_u8, 0x00].as_slice()))
-        .route("/stream", get(chunks))
-        .route("/only-get", get(async || "got"))
-        .route(
-            "/broken",
-            get(async || -> &'static str { panic!("a secret of the handler") }),
-        )
-        .fallback(any(echo));
+    let routes = Routes::new()
+        .get("/agents", "", tags)
+        .get("/binary", "", async || [0xff_u8, 0x00].as_slice())
+        .get("/stream", "", chunks)
+        .get("/only-get", "", async || "got")
+        .get("/broken", "", async || -> &'static str {
+            panic!("a secret of the handler")
+        })
+        .any("/", "", echo)
+        .any("/{*rest}", "", echo);
     let http = Http {
         answers,
         base_path: if base.is_empty() {
@@ -115,7 +115,7 @@ fn bare(answers: Answers, base: &str) -> Function {
             base.parse().unwrap()
         },
     };
-    Function::new(fronted(router), http)
+    Function::new(fronted(routes), http)
 }
 
 fn function(answers: Answers, base: &str) -> Function {

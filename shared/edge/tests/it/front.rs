@@ -4,11 +4,11 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::response::Html;
-use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use domain::TraceParent;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
+use routes::Routes;
 use serde_json::{Value, json};
 
 use crate::support::{Log, ask, fronted, json};
@@ -16,29 +16,23 @@ use crate::support::{Log, ask, fronted, json};
 fn router() -> Router {
     let unauthorized = async || (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")]);
     fronted(
-        Router::new()
-            .route("/number/{n}", get(async |Path(n): Path<u8>| n.to_string()))
-            .route("/json", post(async |Json(value): Json<Value>| Json(value)))
-            .route(
-                "/own",
-                get(async || (StatusCode::CONFLICT, Json(json!({ "jsonrpc": "2.0" })))),
-            )
-            .route("/page", get(async || (StatusCode::NOT_FOUND, Html("<p>gone"))))
-            .route("/closed", get(unauthorized))
-            .route(
-                "/leak",
-                get(async || (StatusCode::BAD_GATEWAY, "table switchyard-tasks is away")),
-            )
-            .route(
-                "/trace",
-                get(async |Extension(trace): Extension<TraceParent>| trace.to_string()),
-            )
-            .route(
-                "/tenant",
-                get(async || {
-                    tracing::Span::current().record("tenant.id", "acme");
-                }),
-            ),
+        Routes::new()
+            .get("/number/{n}", "", async |Path(n): Path<u8>| n.to_string())
+            .post("/json", "", async |Json(value): Json<Value>| Json(value))
+            .get("/own", "", async || {
+                (StatusCode::CONFLICT, Json(json!({ "jsonrpc": "2.0" })))
+            })
+            .get("/page", "", async || (StatusCode::NOT_FOUND, Html("<p>gone")))
+            .get("/closed", "", unauthorized)
+            .get("/leak", "", async || {
+                (StatusCode::BAD_GATEWAY, "table switchyard-tasks is away")
+            })
+            .get("/trace", "", async |Extension(trace): Extension<TraceParent>| {
+                trace.to_string()
+            })
+            .get("/tenant", "", async || {
+                tracing::Span::current().record("tenant.id", "acme");
+            }),
     )
 }
 
@@ -188,7 +182,7 @@ async fn the_line_counts_the_requests_to_the_database() {
     };
     let (log, _guard) = Log::start();
     let response = ask(
-        &fronted(Router::new().route("/types", get(look))),
+        &fronted(Routes::new().get("/types", "", look)),
         request("GET", "/types"),
     )
     .await;

@@ -9,6 +9,7 @@ use domain::{Entropy, ManualClock, Timestamp};
 use edge::Front;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
+use routes::Routes;
 use serde_json::Value;
 use tower::ServiceExt as _;
 use tracing::subscriber::DefaultGuard;
@@ -23,10 +24,10 @@ impl Entropy for Sevens {
     }
 }
 
-pub(crate) fn fronted(router: Router) -> Router {
+pub(crate) fn fronted(routes: Routes) -> Router {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     edge::front(
-        router,
+        routes,
         Front {
             clock,
             entropy: Arc::new(Sevens),

@@ -20,8 +20,28 @@ const SHARED: [(&str, u8); 9] = [
     ("edge", 4),
 ];
 
-/// Rooms beside the ladder, and what they may use: any room may name them for its tests.
-const BESIDE: [(&str, &[&str]); 1] = [("shared/store_testing", &["domain", "store"])];
+/// A room beside the ladder: any room may name it for its tests.
+#[derive(Debug)]
+struct Beside {
+    folder: &'static str,
+    /// The rooms it may use.
+    uses: &'static [&'static str],
+    /// The rooms that may be built from it.
+    built_into: &'static [&'static str],
+}
+
+const BESIDE: [Beside; 2] = [
+    Beside {
+        folder: "shared/store_testing",
+        uses: &["domain", "store", "workspace_features"],
+        built_into: &["tests"],
+    },
+    Beside {
+        folder: "tests/workspace_features",
+        uses: &[],
+        built_into: &["local"],
+    },
+];
 
 /// Most lines of a function's `main.rs`.
 const MAIN_LINES: usize = 40;
@@ -61,10 +81,8 @@ impl Room {
         }
     }
 
-    /// What it may use where it stands beside the ladder.
-    fn beside(&self) -> Option<&'static [&'static str]> {
-        let found = BESIDE.iter().find(|(folder, _)| *folder == self.folder);
-        found.map(|(_, uses)| *uses)
+    fn beside(&self) -> Option<&'static Beside> {
+        BESIDE.iter().find(|room| room.folder == self.folder)
     }
 
     /// `None` where the room has no place in the tree; `tests` stands above everything.
@@ -113,7 +131,7 @@ fn broken_rungs(rooms: &[Room]) -> Vec<String> {
                 "the package {name} lies in {folder}: folder and package have the same name"
             ));
         }
-        if let Some(allowed) = room.beside() {
+        if let Some(Beside { uses: allowed, .. }) = room.beside() {
             let all = room.uses.iter().chain(&room.tests_use);
             let ours = all.filter(|used| by_name.contains_key(used.as_str()));
             for used in ours.filter(|used| !allowed.contains(&used.as_str())) {
@@ -134,8 +152,8 @@ fn broken_rungs(rooms: &[Room]) -> Vec<String> {
             let Some(used_room) = by_name.get(used.as_str()) else {
                 continue;
             };
-            if used_room.beside().is_some() {
-                if !for_tests && rung != u8::MAX {
+            if let Some(beside) = used_room.beside() {
+                if !for_tests && !beside.built_into.contains(&name.as_str()) {
                     broken.push(format!("{name} is built from {used}, which is for tests"));
                 }
                 continue;

@@ -14,8 +14,11 @@ use serde_json::{Value, json};
 use tests::browser::Browser;
 use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use tests::{Answer, Local, User};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 use url::Url;
 
 use search::{Log, Secrets};
@@ -476,11 +479,13 @@ async fn leaked(run: &Run, log: &Log, folder: &std::path::Path) -> Vec<String> {
 async fn no_secret_is_logged_told_shown_in_an_address_or_stored() {
     let log = Log::default();
     let writer = log.clone();
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt::layer()
         .json()
-        .with_env_filter(EnvFilter::new(FILTER))
         .with_span_events(FmtSpan::FULL)
-        .with_writer(move || writer.clone())
+        .with_writer(move || writer.clone());
+    let filter: Targets = FILTER.parse().expect("a list of targets");
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
         .init();
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = Run::start(folder.path()).await;

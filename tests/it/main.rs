@@ -9,6 +9,7 @@ mod calendar;
 mod chaos;
 mod consent;
 mod consents_at_once;
+mod features;
 mod foreign;
 mod interop;
 mod isolation;

@@ -35,6 +35,10 @@ use http::{HeaderValue, Uri, header};
 use outbound::{Outbound, Policy};
 use tokio::sync::mpsc;
 use tower::ServiceExt;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Serves an agent that acts as the conformance kits want.
 #[derive(Parser)]
@@ -84,9 +88,16 @@ const BODY_LIMIT: usize = 1_048_576;
 
 #[tokio::main]
 async fn main() {
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
+    // As `RUST_LOG` says, or what failed.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what one who looks for a fault asks for"
+    )]
+    let wanted = std::env::var("RUST_LOG").unwrap_or_else(|_| "error".to_owned());
+    let filter: Targets = wanted.parse().expect("RUST_LOG is a list such as agent=debug");
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
         .init();
     let arguments = Arguments::parse();
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", arguments.port))

@@ -1,0 +1,3 @@
+//! Nothing: without a build script cargo looks past `[build-dependencies]`.
+
+fn main() {}

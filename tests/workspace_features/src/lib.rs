@@ -1,0 +1,1 @@
+//! Nothing: its manifest lists the features that other people's crates are built with.

@@ -4,6 +4,8 @@
 //! here depends on its time (expiry is checked in code).
 
 mod front;
+#[cfg(test)]
+mod growth;
 mod tokens;
 
 use std::path::Path;
@@ -22,6 +24,10 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 /// Threads that read requests and write answers while one of them is in the engine, which takes them one by one.
 const FRONT: usize = 2;
+
+/// A new database in memory, of at most 1 GiB. Not `:memory:`: there SQLite keeps every page in its page cache and looks
+/// through all of them at most commits, so that a write costs more the more is stored (see `growth`).
+const MEMORY: &str = "file:switchyard?vfs=memdb";
 
 /// What the names of the tables begin with.
 pub(crate) const TABLE_PREFIX: &str = "switchyard-";
@@ -46,7 +52,7 @@ impl Database {
     pub(crate) async fn start(file: Option<&Path>) -> Result<Self, StartError> {
         let engine = match file {
             Some(file) => open(file)?,
-            None => Engine::memory().map_err(StartError::part("database"))?,
+            None => Engine::new(MEMORY).map_err(StartError::part("database"))?,
         };
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await

@@ -8,9 +8,9 @@ use edge::config::Env;
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    edge::serve(async move {
+    lambda::serve(config.platform.http.clone(), async move {
         let router = chat_api::router(config.state().await?);
-        Ok(Function::new(router, config.platform.http))
+        Ok(Function::new(router))
     })
     .await
 }

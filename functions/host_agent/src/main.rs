@@ -12,11 +12,11 @@ use host_agent::{Args, Config, build, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process(), Args::parse())?;
     edge::telemetry::init(&config.platform.log_filter);
-    edge::serve(async move {
-        let http = config.platform.http.clone();
+    let http = config.platform.http.clone();
+    lambda::serve(http, async move {
         let state = build(config.parts().await?)?;
         let queue = Wakes(Arc::clone(&state.agent));
-        Ok(Function::new(router(state), http).with_queue(queue))
+        Ok(Function::new(router(state)).with_queue(queue))
     })
     .await
 }

@@ -8,9 +8,9 @@ use oauth_callback::Config;
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    edge::serve(async move {
+    lambda::serve(config.platform.http.clone(), async move {
         let router = oauth_callback::router(config.state().await?);
-        Ok(Function::new(router, config.platform.http))
+        Ok(Function::new(router))
     })
     .await
 }

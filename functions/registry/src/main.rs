@@ -8,5 +8,8 @@ use registry::{Config, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    edge::serve(async move { Ok(Function::new(router(config.state()?), config.platform.http)) }).await
+    lambda::serve(config.platform.http.clone(), async move {
+        Ok(Function::new(router(config.state()?)))
+    })
+    .await
 }

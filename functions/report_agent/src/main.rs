@@ -9,10 +9,10 @@ use report_agent::{Config, router};
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.agent.platform.log_filter);
-    edge::serve(async move {
-        let http = config.agent.platform.http.clone();
+    let http = config.agent.platform.http.clone();
+    lambda::serve(http, async move {
         let agent = config.build().await?;
-        Ok(Function::new(router(&agent), http).with_queue(Wakes(agent)))
+        Ok(Function::new(router(&agent)).with_queue(Wakes(agent)))
     })
     .await
 }

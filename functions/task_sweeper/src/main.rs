@@ -12,7 +12,7 @@ use task_sweeper::{Config, State, Sweeper, router};
 async fn main() -> Result<(), edge::Error> {
     let Config { platform } = Config::read(Env::process())?;
     edge::telemetry::init(&platform.log_filter);
-    edge::serve(async move {
+    lambda::serve(platform.http.clone(), async move {
         let clock = Arc::new(SystemClock);
         let front = Front {
             clock: clock.clone(),
@@ -21,7 +21,7 @@ async fn main() -> Result<(), edge::Error> {
         };
         let store = edge::aws::store(&platform);
         let wake = Arc::new(SqsDoor::new(platform.queues));
-        Ok(Function::new(router(front), platform.http).with_schedule(Sweeper(State { store, wake, clock })))
+        Ok(Function::new(router(front)).with_schedule(Sweeper(State { store, wake, clock })))
     })
     .await
 }

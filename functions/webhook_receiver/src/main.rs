@@ -8,9 +8,9 @@ use webhook_receiver::Config;
 async fn main() -> Result<(), edge::Error> {
     let config = Config::read(Env::process())?;
     edge::telemetry::init(&config.platform.log_filter);
-    edge::serve(async move {
+    lambda::serve(config.platform.http.clone(), async move {
         let router = webhook_receiver::router(config.state()?);
-        Ok(Function::new(router, config.platform.http))
+        Ok(Function::new(router))
     })
     .await
 }

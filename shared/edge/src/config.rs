@@ -41,7 +41,7 @@
 //! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |
 //!
 //! No settings, but Lambda's own words, are the credentials (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-//! `AWS_SESSION_TOKEN`: [`crate::aws`]) and the kind of start (`AWS_LAMBDA_INITIALIZATION_TYPE`: [`crate::serve`]).
+//! `AWS_SESSION_TOKEN`: [`crate::aws`]) and the kind of start (`AWS_LAMBDA_INITIALIZATION_TYPE`: the room `lambda`).
 //!
 //! # Example
 //! ```

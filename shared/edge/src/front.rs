@@ -23,7 +23,7 @@ mod body;
 mod refusal;
 
 pub use body::BODY_LIMIT;
-pub(crate) use refusal::not_found;
+pub use refusal::not_found;
 
 const REQUEST_ID: &str = "x-request-id";
 
@@ -38,9 +38,13 @@ pub struct Front {
     pub function: &'static str,
 }
 
-/// The request id that the Lambda runtime gave. One that a client sent is not believed.
+/// The request id that the Lambda runtime gave: an extension of the request. One that a client sent is not believed.
 #[derive(Debug, Clone)]
-pub(crate) struct RequestId(pub(crate) String);
+pub struct RequestId(pub String);
+
+/// Who called, as the gateway saw it: an extension of the request. No header says it, since a client writes those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source(pub std::net::IpAddr);
 
 /// Puts the front before a function's routes. The result keeps its own 404 and 405 also where it is nested.
 pub fn front(routes: Routes, front: Front) -> Router {

@@ -1,45 +1,31 @@
-//! One Lambda entry for every kind of event: API Gateway (REST and HTTP API), SQS batches, EventBridge schedules.
+//! What a function is, whoever starts it: Lambda's entry, the local system, a test.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
-use std::time::Duration;
 
-use agent::Stop;
 use async_trait::async_trait;
 use axum::Router;
-use domain::{Clock as _, SystemClock, Timestamp};
-use lambda_http::request::LambdaRequest;
-use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
-use tokio::sync::watch;
-use tower::ServiceExt as _;
 
-use crate::Error;
-use crate::answer::{self, Answer};
-use crate::batch;
-use crate::config::{Answers, Http};
-use crate::event::{self, Event, EventError, RestQuery};
-use crate::front::{self, RequestId};
-use crate::request;
-
-/// What a function is made of. A part that is `None` refuses its events with [`EventError::NotServed`].
+/// What a function is made of. Events for a part that is `None` are refused.
 #[derive(Clone)]
 pub struct Function {
-    router: Router,
-    queue: Option<Arc<dyn QueueHandler>>,
-    schedule: Option<Arc<dyn ScheduleHandler>>,
-    http: Http,
+    /// Answers HTTP; it is behind [`crate::front()`].
+    pub router: Router,
+    /// Handles the messages of its queue.
+    pub queue: Option<Arc<dyn QueueHandler>>,
+    /// Runs on its schedule.
+    pub schedule: Option<Arc<dyn ScheduleHandler>>,
 }
 
 impl Function {
     /// A function of HTTP events alone; `router` is already behind [`crate::front()`].
     #[must_use]
-    pub fn new(router: Router, http: Http) -> Self {
+    pub fn new(router: Router) -> Self {
         Self {
             router,
             queue: None,
             schedule: None,
-            http,
         }
     }
 
@@ -94,136 +80,3 @@ pub trait ScheduleHandler: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduled run failed")]
 pub struct ScheduleError(#[source] pub Box<dyn StdError + Send + Sync>);
-
-/// Turns of the runtime that the build leaves to the Lambda runtime's client before it begins: to connect, to agree and to
-/// send the request takes four.
-const TURNS: u8 = 8;
-
-/// Serves the function's events until the Lambda runtime ends the process. `build` makes the function.
-///
-/// A sandbox that starts on demand has an event waiting: it is asked for first, and comes while the function is built. One
-/// that is kept ready (provisioned concurrency) may be frozen from the moment it asks, and is built before.
-///
-/// Meant for a runtime of one thread: a sandbox has one event at a time, and seldom more than one processor to itself, so
-/// that a second thread only costs its start.
-///
-/// # Errors
-/// What `build` says, or when the runtime API cannot be reached. The process should end then: Lambda starts another.
-pub async fn serve(
-    build: impl Future<Output = Result<Function, Error>> + Send + 'static,
-) -> Result<(), Error> {
-    let kept_ready = is_kept_ready();
-    let (done, function) = watch::channel(None);
-    let building = tokio::spawn(async move {
-        if !kept_ready {
-            for _ in 0..TURNS {
-                tokio::task::yield_now().await;
-            }
-        }
-        done.send_replace(Some(Arc::new(build.await?)));
-        Ok::<(), Error>(())
-    });
-    let serving = lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
-        let mut function = function.clone();
-        async move {
-            let function = match function.wait_for(Option::is_some).await {
-                Ok(built) => built.clone(),
-                Err(_ended) => None,
-            };
-            match function {
-                Some(function) => answer(&function, event).await,
-                // It could not be built, and the process ends.
-                None => std::future::pending().await,
-            }
-        }
-    }));
-    if kept_ready {
-        building.await??;
-        return serving.await;
-    }
-    tokio::pin!(serving);
-    tokio::select! {
-        biased;
-        ended = &mut serving => return ended,
-        built = building => built??,
-    }
-    serving.await
-}
-
-/// True where Lambda makes the sandbox before there is an event for it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "no setting: how Lambda says what kind of start this is"
-)]
-fn is_kept_ready() -> bool {
-    std::env::var("AWS_LAMBDA_INITIALIZATION_TYPE").is_ok_and(|kind| kind != "on-demand")
-}
-
-/// Answers one event. [`serve`] calls it for each; tests call it with `events/<function>/*.json`.
-///
-/// # Errors
-/// [`EventError`] for an event that is none of the known kinds, or that this function does not serve.
-pub async fn answer(function: &Function, event: LambdaEvent<Value>) -> Result<Answer, EventError> {
-    let (payload, context) = event.into_parts();
-    let done = before(context.deadline)
-        .scope(served(function, payload, context.request_id))
-        .await;
-    done.inspect_err(|error| {
-        tracing::error!(
-            code = error.code(),
-            error = error as &dyn StdError,
-            "event not served"
-        )
-    })
-}
-
-/// Work ends in good order this long before Lambda would end it, or after three quarters of a shorter time.
-const RESERVE: Duration = Duration::from_secs(6);
-
-/// When the work of an invocation has to stop; `deadline` is Lambda's, in milliseconds since the Unix epoch.
-fn before(deadline: u64) -> Stop {
-    if deadline == 0 {
-        return Stop::default();
-    }
-    let deadline = Timestamp::from_millis(i64::try_from(deadline).unwrap_or(i64::MAX));
-    let left = deadline.since(SystemClock.now());
-    Stop::after(left.saturating_sub(RESERVE.min(left / 4)))
-}
-
-async fn served(function: &Function, payload: Value, request_id: String) -> Result<Answer, EventError> {
-    match event::recognise(payload) {
-        Ok(Event::Http(request, query)) => http(function, *request, query, request_id).await,
-        Ok(Event::Batch(batch)) => match &function.queue {
-            Some(queue) => batch::handle(queue.as_ref(), batch)
-                .await
-                .map(Answer::BufferedResponse),
-            None => Err(EventError::NotServed { kind: "SQS" }),
-        },
-        Ok(Event::Schedule) => match &function.schedule {
-            Some(schedule) => Ok(Answer::BufferedResponse(schedule.run().await?)),
-            None => Err(EventError::NotServed { kind: "schedule" }),
-        },
-        Err(error) => Err(error),
-    }
-}
-
-async fn http(
-    function: &Function,
-    event: LambdaRequest,
-    query: RestQuery,
-    request_id: String,
-) -> Result<Answer, EventError> {
-    let (form, response) = match request::read(event, query, &function.http.base_path)? {
-        (form, None) => (form, front::not_found()),
-        (form, Some(mut request)) => {
-            request.extensions_mut().insert(RequestId(request_id));
-            // A router cannot fail; the error type has no value.
-            let Ok(response) = function.router.clone().oneshot(request).await;
-            (form, response)
-        }
-    };
-    match function.http.answers {
-        Answers::Buffered => answer::buffered(response, form).await,
-        Answers::Streaming => Ok(answer::streaming(response)),
-    }
-}

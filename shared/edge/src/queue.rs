@@ -14,7 +14,7 @@ use tracing::field::display;
 use url::Url;
 
 use crate::aws;
-use crate::function::{QueueError, QueueHandler};
+use crate::{QueueError, QueueHandler};
 
 /// The longest delay SQS knows. Whoever wants to wake later is woken early, or by the sweeper.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(900);

@@ -35,13 +35,13 @@ async fn main() -> Result<(), edge::Error> {
         entropy: Arc::new(SystemEntropy),
         function: "odd_function",
     };
-    edge::serve(async move {
+    lambda::serve(platform.http, async move {
         std::thread::sleep(takes / 2);
         tokio::time::sleep(takes / 2).await;
         if fails {
             return Err("it cannot be built, as it was asked to".into());
         }
-        Ok(Function::new(edge::front(routes, front), platform.http))
+        Ok(Function::new(edge::front(routes, front)))
     })
     .await
 }

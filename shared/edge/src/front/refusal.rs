@@ -11,7 +11,8 @@ use serde_json::json;
 const MESSAGE_LIMIT: usize = 1_024;
 
 /// A path that no function serves.
-pub(crate) fn not_found() -> Response {
+#[must_use]
+pub fn not_found() -> Response {
     of(StatusCode::NOT_FOUND, None, "")
 }
 

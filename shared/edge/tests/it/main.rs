@@ -1,10 +1,7 @@
-//! The edge from outside: events in, answers out; the front before a router; secrets and wakes against a server on
-//! loopback that speaks AWS's words.
+//! The edge from outside: the front before a router; secrets and wakes against a server on loopback that speaks AWS's words.
 
 #[cfg(test)]
 mod bodies;
-#[cfg(test)]
-mod events;
 #[cfg(test)]
 mod front;
 #[cfg(test)]

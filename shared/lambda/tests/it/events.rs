@@ -8,15 +8,39 @@ use axum::Json;
 use axum::extract::{Query, Request};
 use axum::http::header::SET_COOKIE;
 use axum::response::{AppendHeaders, IntoResponse};
+use domain::{SystemClock, SystemEntropy};
 use edge::config::{Answers, Http};
-use edge::{Answer, EventError, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler, answer};
+use edge::{Front, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
 use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
+use lambda::{Answer, EventError};
 use lambda_runtime::{Context, FunctionResponse, LambdaEvent};
 use routes::Routes;
 use serde_json::{Value, json};
 
-use crate::support::{Log, fronted};
+use crate::log::Log;
+
+/// A function with how its HTTP events are answered.
+struct Deployed {
+    function: Function,
+    http: Http,
+}
+
+impl Deployed {
+    fn with_queue(self, queue: Queue) -> Self {
+        let function = self.function.with_queue(queue);
+        Self { function, ..self }
+    }
+
+    fn with_schedule(self, schedule: Schedule) -> Self {
+        let function = self.function.with_schedule(schedule);
+        Self { function, ..self }
+    }
+}
+
+async fn answer(deployed: &Deployed, event: LambdaEvent<Value>) -> Result<Answer, EventError> {
+    lambda::answer(&deployed.function, &deployed.http, event).await
+}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events")
@@ -96,7 +120,7 @@ impl ScheduleHandler for Schedule {
 }
 
 /// Without a queue, without a schedule.
-fn bare(answers: Answers, base: &str) -> Function {
+fn bare(answers: Answers, base: &str) -> Deployed {
     let routes = Routes::new()
         .get("/agents", "", tags)
         .get("/binary", "", async || [0xff_u8, 0x00].as_slice())
@@ -115,10 +139,16 @@ fn bare(answers: Answers, base: &str) -> Function {
             base.parse().unwrap()
         },
     };
-    Function::new(fronted(routes), http)
+    let front = Front {
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+        function: "probe",
+    };
+    let function = Function::new(edge::front(routes, front));
+    Deployed { function, http }
 }
 
-fn function(answers: Answers, base: &str) -> Function {
+fn function(answers: Answers, base: &str) -> Deployed {
     bare(answers, base)
         .with_queue(Queue::default())
         .with_schedule(Schedule)
@@ -130,7 +160,7 @@ fn event(payload: Value) -> LambdaEvent<Value> {
     LambdaEvent::new(payload, context)
 }
 
-async fn buffered_with(function: &Function, payload: Value) -> Value {
+async fn buffered_with(function: &Deployed, payload: Value) -> Value {
     match answer(function, event(payload)).await.unwrap() {
         FunctionResponse::BufferedResponse(document) => document,
         FunctionResponse::StreamingResponse(_) => panic!("a stream where a document was asked for"),

@@ -8,13 +8,14 @@ use std::fmt::Write as _;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use edge::Source;
+use edge::config::BasePath;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
 use lambda_http::aws_lambda_events::apigw::{ApiGatewayProxyRequest, ApiGatewayV2httpRequest};
 use lambda_http::request::LambdaRequest;
 use url::form_urlencoded;
 
-use crate::config::BasePath;
 use crate::event::{EventError, RestQuery};
 
 /// The form that the answer to a request must have.
@@ -25,10 +26,6 @@ pub(crate) enum Form {
     /// HTTP API or function URL, payload version 2.
     HttpApi,
 }
-
-/// Who called, as the gateway saw it: an extension of the request. No header says it, since a client writes those.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source(pub std::net::IpAddr);
 
 /// The request with what the gateway says of its source.
 fn from_source((form, request): Read, source: Option<&str>) -> Read {

@@ -4,13 +4,13 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
+use edge::{QueueError, QueueHandler};
 use futures_util::future::{FutureExt as _, join_all};
 use serde_json::{Value, json};
 use store::counted;
 use tracing::Instrument as _;
 
 use crate::event::EventError;
-use crate::function::{QueueError, QueueHandler};
 
 /// Handles the messages side by side and names those to repeat (`ReportBatchItemFailures`).
 pub(crate) async fn handle(queue: &dyn QueueHandler, batch: SqsEvent) -> Result<Value, EventError> {

@@ -44,7 +44,7 @@ pub enum EventError {
     Answer(#[source] axum::Error),
     /// The scheduled run failed.
     #[error("the scheduled run failed")]
-    Schedule(#[from] crate::ScheduleError),
+    Schedule(#[from] edge::ScheduleError),
 }
 
 impl EventError {

@@ -1,5 +1,5 @@
 //! A short run of the chaos program: killed, frozen and cut-off workers over one store. The long runs are started by
-//! hand: `cargo run -p tests --release --bin chaos -- --seed N --tasks 2000`.
+//! hand: `cargo run -p tools --release --bin chaos -- --seed N --tasks 2000`.
 
 use std::process::{Command, Output, Stdio};
 
@@ -10,8 +10,7 @@ const TASKS: &str = "24";
 const LIMIT: &str = "150";
 
 fn chaos(arguments: &[&str]) -> Output {
-    // `tests/run` builds it, and `cargo nextest run -p tests` too.
-    Command::new(env!("CARGO_BIN_EXE_chaos"))
+    Command::new(tests::binary::path("chaos"))
         .args(arguments)
         .stdin(Stdio::null())
         .output()

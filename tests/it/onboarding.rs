@@ -77,7 +77,7 @@ impl Shell {
             .env("STAND_INS", self.place.path().join("bin"))
             .env("ASKED", &asked)
             .env("KEY", self.keys().join("session-key"))
-            .env("SWITCHYARD", binary::path())
+            .env("SWITCHYARD", binary::path("switchyard"))
             .current_dir(self.place.path())
             .output()
             .unwrap();

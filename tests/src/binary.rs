@@ -6,18 +6,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The path of the built command. `tests/run` builds it before the tests.
+/// The path of a program of this build. `tests/run` builds it before the tests.
+///
+/// # Panics
+/// Where it is missing.
 #[must_use]
-pub fn path() -> PathBuf {
+pub fn path(name: &str) -> PathBuf {
     let mut path = std::env::current_exe().expect("a test is a file");
     path.pop();
     if path.ends_with("deps") {
         path.pop();
     }
-    let path = path.join("switchyard");
+    let path = path.join(name);
     assert!(
         path.exists(),
-        "{} is missing: `cargo build` makes it",
+        "{} is missing: `tests/run programs` makes it",
         path.display()
     );
     path
@@ -26,7 +29,7 @@ pub fn path() -> PathBuf {
 /// Runs the command to its end.
 #[must_use]
 pub fn run(arguments: &[&str]) -> Output {
-    Command::new(path())
+    Command::new(path("switchyard"))
         .args(arguments)
         .stdin(Stdio::null())
         .output()
@@ -49,7 +52,7 @@ impl Up {
         let file = data.join("endpoints.json");
         let _ = std::fs::remove_file(&file);
         let began = Instant::now();
-        let mut process = Command::new(path())
+        let mut process = Command::new(path("switchyard"))
             .args(["up", "--port", &port.to_string(), "--data"])
             .arg(data)
             .stdin(Stdio::null())

@@ -503,18 +503,11 @@ pub fn program(package: &str) -> PathBuf {
     let given = std::env::var_os("SWITCHYARD_FUNCTIONS").map(PathBuf::from);
     let path = match given {
         Some(folder) => folder.join(package).join("bootstrap"),
-        None => {
-            let mut own = std::env::current_exe().expect("a test is a file");
-            own.pop();
-            if own.ends_with("deps") {
-                own.pop();
-            }
-            own.join(package)
-        }
+        None => return crate::binary::path(package),
     };
     assert!(
         path.exists(),
-        "{} is missing: `cargo build --workspace --bins` makes it",
+        "{} is missing: `tests/run lambda` makes it",
         path.display()
     );
     path

@@ -13,7 +13,7 @@ use crate::functions::{Own, Shared};
 use crate::gateway::Gateway;
 use crate::queue::{AgentWork, Workers};
 use crate::secrets::{Secrets, Wanted};
-use crate::{Endpoints, Live, StartError, TenantEndpoints, identity, sandbox};
+use crate::{Endpoints, Live, StartError, TenantEndpoints, identity};
 
 /// The names that agents have in keys.
 pub(crate) struct Names {

@@ -39,7 +39,6 @@ mod probe;
 mod queue;
 mod registration;
 mod sam_env;
-pub mod sandbox;
 mod secrets;
 mod system;
 

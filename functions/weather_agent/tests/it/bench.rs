@@ -54,7 +54,7 @@ impl Bench {
         let clock = Arc::new(ManualClock::new(Timestamp::parse(now).unwrap()));
         let router = Router::new().nest(
             "/sandbox/open-meteo",
-            crate::sandbox::open_meteo::open_meteo(clock.clone()),
+            sandbox::open_meteo::open_meteo(clock.clone()),
         );
         Self::over(serve(router).await, clock)
     }

@@ -7,10 +7,6 @@
     reason = "tests fail by panicking"
 )]
 
-/// The sandbox is part of the local system, which is built on this crate; so it is taken in as a module here.
-#[path = "../../../../infra/local/src/sandbox/mod.rs"]
-pub mod sandbox;
-
 mod bench;
 mod broken;
 mod over_http;

@@ -3,7 +3,7 @@
 //! prices do the rest.
 //!
 //! ```sh
-//! SWITCHYARD_FUNCTIONS=target/aws/lambda cargo run -p tests --bin cost > docs/cost.md
+//! SWITCHYARD_FUNCTIONS=target/aws/lambda cargo run -p tools --bin cost > docs/cost.md
 //! ```
 
 use std::collections::BTreeMap;
@@ -216,7 +216,7 @@ fn print(each: &BTreeMap<String, Counted>, written: f64, kept: f64, metrics: usi
     let mut all = Counted::default();
     println!("# What it costs\n");
     println!(
-        "Computed by `cargo run -p tests --bin cost` from requests, capacity units and milliseconds that are counted while the"
+        "Computed by `cargo run -p tools --bin cost` from requests, capacity units and milliseconds that are counted while the"
     );
     println!(
         "deployed functions run against the embedded DynamoDB; do not edit. List prices of us-east-1, {}, in",

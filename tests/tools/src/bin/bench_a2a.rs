@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! cargo build --release --manifest-path tests/peers/rust_sdk_agent/Cargo.toml
-//! cargo build --release -p tests --bin conformance_agent
-//! cargo run --release -p tests --bin bench_a2a
+//! cargo build --release -p tools --bin conformance_agent
+//! cargo run --release -p tools --bin bench_a2a
 //! ```
 //!
 //! Ours persists every task, event and idempotency record through the DynamoDB SDK into the embedded engine's SQLite

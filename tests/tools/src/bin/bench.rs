@@ -1,6 +1,6 @@
 //! The first figures: non-blocking send and get through the host, webhook, with DynamoDB calls counted.
 //!
-//! `cargo run -p tests --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
+//! `cargo run -p tools --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
 //! it costs to check a token. Times are of this
 //! machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
 //! loopback HTTP, signed tokens, the SDK's client against the embedded engine with its SQLite file.

@@ -4,19 +4,23 @@ use std::time::Duration;
 
 /// Times of one kind.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Times(Vec<Duration>);
+pub struct Times(Vec<Duration>);
 
 impl Times {
-    pub(crate) fn add(&mut self, time: Duration) {
+    /// Adds a time.
+    pub fn add(&mut self, time: Duration) {
         self.0.push(time);
     }
 
-    pub(crate) fn count(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
     /// The time that this share of them does not exceed (nearest rank); zero where there are none.
-    pub(crate) fn within(&self, share: f64) -> Duration {
+    #[must_use]
+    pub fn within(&self, share: f64) -> Duration {
         let mut times = self.0.clone();
         times.sort_unstable();
         let rank = (times.len() as f64 * share).ceil() as usize;
@@ -31,7 +35,8 @@ impl FromIterator<Duration> for Times {
 }
 
 /// Milliseconds, as they are printed.
-pub(crate) fn millis(time: Duration) -> String {
+#[must_use]
+pub fn millis(time: Duration) -> String {
     format!("{:.0}", time.as_secs_f64() * 1e3)
 }
 

@@ -13,12 +13,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::TENANT;
-use crate::arrivals;
-use crate::figures::Times;
 use crate::page::{self, Seen};
 use crate::receivers::Receivers;
 use crate::specialist::Specialist;
 use crate::starts::Starts;
+use tools::arrivals;
+use tools::figures::Times;
 
 /// How long what is under way may take to end once no more tasks arrive.
 const REST: Duration = Duration::from_secs(60);

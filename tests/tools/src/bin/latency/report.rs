@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::Arguments;
-use crate::figures::{Times, millis};
 use crate::receivers;
 use crate::run::Run;
+use tools::figures::{Times, millis};
 
 /// What every p99 must stay below.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 //! lost and none done twice.
 //!
 //! ```text
-//! cargo run -p tests --release --bin chaos -- --seed 7 --tasks 2000
+//! cargo run -p tools --release --bin chaos -- --seed 7 --tasks 2000
 //! ```
 //!
 //! This process owns the database, the one address of the system, and the customer. Behind the address stand several

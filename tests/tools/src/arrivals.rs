@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The times at which tasks are to arrive.
-pub(crate) fn schedule(begin: Instant, rate: u32, lasts: Duration) -> impl Iterator<Item = Instant> {
+pub fn schedule(begin: Instant, rate: u32, lasts: Duration) -> impl Iterator<Item = Instant> {
     let count = (f64::from(rate) * lasts.as_secs_f64()).round() as u32;
     (0..count).map(move |number| begin + Duration::from_secs(1) * number / rate)
 }

@@ -1,7 +1,7 @@
 //! How long users wait, at a steady load on a store that fills up.
 //!
 //! ```text
-//! cargo run -p tests --release --bin latency
+//! cargo run -p tools --release --bin latency
 //! ```
 //!
 //! The whole local system, over real HTTP. Its database is in memory, for how long this machine's disk takes is nothing that
@@ -16,8 +16,6 @@
 //! finished before, all of the same owner. And once with a receiver among the hundred that takes connections and never
 //! answers. Each run has a system of its own.
 
-mod arrivals;
-mod figures;
 mod fill;
 mod page;
 mod receivers;

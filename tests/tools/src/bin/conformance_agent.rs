@@ -1,4 +1,4 @@
-//! An agent for the A2A project's conformance kits: `cargo run -p tests --bin conformance_agent -- --port 9999`.
+//! An agent for the A2A project's conformance kits: `cargo run -p tools --bin conformance_agent -- --port 9999`.
 //!
 //! It is built on the room `agent` like any other, over the embedded database and a queue in this process; only its
 //! executor does what the kit's scenarios ask for, by the beginning of the message's id. What stands in front of it is

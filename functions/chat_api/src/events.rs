@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::Event;
+use domain::{Event, JobLog};
 use futures_util::stream;
 use http::{HeaderMap, StatusCode};
 
@@ -26,6 +26,8 @@ struct Log {
     tail: Tail,
     key: TaskKey,
     seen: u64,
+    /// The jobs as they were after the events that were seen; none before the first look.
+    jobs: Option<JobLog>,
 }
 
 /// Ends with the task, or after the time that a stream may stay open; a browser then comes back by itself, and gets
@@ -48,6 +50,7 @@ pub(crate) async fn events(
             tail,
             key,
             seen,
+            jobs: None,
         }),
         |log| async {
             let mut log = log?;
@@ -69,6 +72,9 @@ pub(crate) async fn events(
 
 impl Log {
     async fn next(&mut self) -> Result<Option<Bytes>, store::StoreError> {
+        if self.jobs.is_none() {
+            self.jobs = Some(self.jobs_before().await?);
+        }
         // First what had happened when the task was read, then what happens.
         if self.seen < self.tail.task().rev {
             let events = self.room.store.tasks().events(&self.key, self.seen, LOOK).await?;
@@ -77,7 +83,7 @@ impl Log {
                 .filter(|event| event.seq <= self.tail.task().rev)
                 .collect();
             if !known.is_empty() {
-                return Ok(Some(self.written(&known)));
+                return Ok(Some(self.written(known)));
             }
             self.seen = self.tail.task().rev;
         }
@@ -85,18 +91,37 @@ impl Log {
             return Ok(None);
         }
         Ok(match self.tail.next().await? {
-            News::Events(events) => Some(self.written(&events)),
+            News::Events(events) => Some(self.written(events)),
             News::Quiet => Some(Bytes::from_static(HEARTBEAT.as_bytes())),
             News::TimeUp => None,
         })
     }
 
-    fn written(&mut self, events: &[Event]) -> Bytes {
-        let mut text = String::new();
-        for event in events.iter().filter(|event| event.seq > self.seen) {
-            text.push_str(&format!("id: {}\ndata: {}\n\n", event.seq, view::event(event)));
+    /// The log tells what changes of a job, so that whoever comes back in the middle needs what was before.
+    async fn jobs_before(&self) -> Result<JobLog, store::StoreError> {
+        let (mut jobs, mut read) = (JobLog::default(), 0);
+        let seen = self.seen.min(self.tail.task().rev);
+        while read < seen && !self.tail.task().jobs.is_empty() {
+            let events = self.room.store.tasks().events(&self.key, read, LOOK).await?;
+            let Some(last) = events.last().map(|event| event.seq) else {
+                break;
+            };
+            for event in events.into_iter().filter(|event| event.seq <= seen) {
+                jobs.whole(event);
+            }
+            read = last;
         }
-        self.seen = events.last().map_or(self.seen, |event| event.seq.max(self.seen));
+        Ok(jobs)
+    }
+
+    fn written(&mut self, events: Vec<Event>) -> Bytes {
+        let mut text = String::new();
+        let (jobs, seen) = (self.jobs.get_or_insert_default(), self.seen);
+        for event in events.into_iter().filter(|event| event.seq > seen) {
+            let event = jobs.whole(event);
+            text.push_str(&format!("id: {}\ndata: {}\n\n", event.seq, view::event(&event)));
+            self.seen = event.seq;
+        }
         text.into()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use domain::{Event, Task};
+use domain::{Event, JobLog, Task};
 use serde_json::Value;
 use store::TaskKey;
 
@@ -47,7 +47,7 @@ pub(crate) async fn task(
 
 async fn log(room: &Room, task: &Task) -> Result<Vec<Event>, RouteError> {
     let key = TaskKey::from(task);
-    let mut events = Vec::new();
+    let (mut events, mut jobs) = (Vec::new(), JobLog::default());
     // What came after the task was read is left for the next look, so that history and status agree.
     let last = task.rev.min(EVENTS_MAX);
     while let Some(seen) =
@@ -57,7 +57,8 @@ async fn log(room: &Room, task: &Task) -> Result<Vec<Event>, RouteError> {
         if more.is_empty() {
             break;
         }
-        events.extend(more.into_iter().filter(|event| event.seq <= last));
+        let more = more.into_iter().filter(|event| event.seq <= last);
+        events.extend(more.map(|event| jobs.whole(event)));
     }
     Ok(events)
 }

@@ -89,7 +89,10 @@ pub(crate) fn event(event: &Event) -> Value {
         ),
         EventKind::Said { message } => ("said", json!({"role": message.role, "text": message.text()})),
         EventKind::Job { job } => ("job", json!({"job": self::job(job)})),
+        // Its job is not in the log: nothing more is known of it here.
+        EventKind::JobChanged { change } => ("job", json!({"job": {"number": change.number}})),
         EventKind::Work { note } => ("work", work(note)),
+        EventKind::Unknown => ("unknown", json!({})),
     };
     if let Some(fields) = fields.as_object_mut() {
         fields.insert("seq".into(), json!(event.seq));
@@ -103,7 +106,7 @@ pub(crate) fn event(event: &Event) -> Value {
 fn work(note: &WorkNote) -> Value {
     match note {
         WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
-        WorkNote::Checkpoint { .. } | WorkNote::Direct => json!({}),
+        WorkNote::Checkpoint { .. } | WorkNote::Direct | WorkNote::Unknown => json!({}),
     }
 }
 

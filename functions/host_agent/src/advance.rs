@@ -126,6 +126,7 @@ impl Host {
         let is_due = self.patience.next(job).is_some_and(|at| at <= now);
         match &job.state {
             JobState::Prepared => is_due.then_some(Act::Send),
+            JobState::Unknown => None,
             JobState::Linked { .. } => (is_due || asked_again).then_some(Act::Look),
             // Where it cannot be had now, it is asked for at growing intervals: a task is never completed without a
             // result that its agent has.

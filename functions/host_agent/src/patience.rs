@@ -74,6 +74,7 @@ impl Patience {
                 let wait = tried.checked_sub(1).and_then(|failed| self.retries.get(failed));
                 Some(job.updated_at.after(wait.copied().unwrap_or_default()))
             }
+            JobState::Unknown => None,
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
             JobState::Linked { .. } => Some(job.updated_at.after(growing(self.first_look, job.attempts))),
             JobState::Settled { .. } => lacks_result(job).then(|| Self::next_fetch(job)),

@@ -111,6 +111,7 @@ impl Tools<'_> {
         let first = task.jobs.len();
         let now = self.run.now();
         let mut jobs = task.jobs.clone();
+        let step = jobs.last().map_or(0, |job| job.step.saturating_add(1));
         for (number, send) in (0_u32..).skip(first).zip(sends) {
             let mut job = Job::prepare(
                 NewJob {
@@ -122,6 +123,7 @@ impl Tools<'_> {
                     instruction: send.message.clone(),
                     message_id: MessageId::derived(&format!("{}/{number}", task.id)),
                     webhook: self.host.webhook_token(task, number),
+                    step,
                 },
                 now,
             );

@@ -24,13 +24,8 @@ pub(crate) fn asked(task: &Task) -> String {
 pub(crate) fn of_work(task: &Task) -> Vec<Turn> {
     let mut turns = vec![Turn::User(asked(task))];
     let mut jobs = task.jobs.as_slice();
-    // Jobs that were prepared at one time were called in one step.
     while let Some(first) = jobs.first() {
-        let (step, rest) = jobs.split_at(
-            jobs.iter()
-                .take_while(|job| job.created_at == first.created_at)
-                .count(),
-        );
+        let (step, rest) = jobs.split_at(jobs.iter().take_while(|job| job.step == first.step).count());
         turns.push(Turn::Calls(step.iter().map(call).collect()));
         turns.push(Turn::Results(step.iter().map(result).collect()));
         jobs = rest;
@@ -129,8 +124,10 @@ fn text_of(job: &Job) -> String {
 
 /// The user's newest message, where nothing was done about it yet: it is the last thing said, and not the first.
 pub(crate) fn pending_answer(task: &Task) -> Option<&Message> {
-    let last = task.history.last().filter(|message| message.role == Role::User);
-    last.filter(|_| task.history.len() > 1 && task.status.message.is_none())
+    let unanswered = task.unanswered.as_ref()?;
+    task.history
+        .iter()
+        .find(|message| message.message_id == *unanswered)
 }
 
 /// The job whose agent waits for the user, the first of them.

@@ -24,6 +24,8 @@ pub(crate) enum RouteError {
     TooMany(Duration),
     #[error("the task changes too fast; send the notification again")]
     Contended,
+    #[error("the task holds something that needs a newer release; send the notification again")]
+    NeedsNewer,
     #[error("the tables")]
     Store(#[from] StoreError),
 }
@@ -49,7 +51,7 @@ impl IntoResponse for RouteError {
                 }
                 response
             }
-            Self::Contended => later(&message),
+            Self::Contended | Self::NeedsNewer => later(&message),
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",

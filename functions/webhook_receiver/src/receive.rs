@@ -77,6 +77,11 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     let news =
         a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
     for round in 1..=ROUNDS {
+        if task.needs_newer_release() {
+            // Its sender keeps the news and repeats them; a newer release knows what they mean here.
+            measure::record(measure::NEEDS_NEWER, 1, "Count", &task.agent);
+            return Err(RouteError::NeedsNewer.into());
+        }
         match note(
             receiver,
             &task,

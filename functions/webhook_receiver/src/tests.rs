@@ -619,3 +619,38 @@ async fn there_is_one_route() {
         StatusCode::NOT_FOUND
     );
 }
+
+#[tokio::test]
+async fn news_for_a_task_that_needs_a_newer_release_stay_with_their_sender() {
+    let world = World::new().await;
+    let before = world.task().await;
+    let table = world._database.tables().tasks;
+    let pk = format!("acme#host#task#{}", world.key.id);
+    let raw = || {
+        let items = world._database.items(&table, &pk);
+        items.into_iter().find(|item| item["sk"]["S"] == "TASK").unwrap()
+    };
+    let put = |edit: &dyn Fn(&mut Value)| {
+        let mut item = raw();
+        let mut body: Value = serde_json::from_str(&before.to_stored().unwrap()).unwrap();
+        edit(&mut body);
+        item["body"] = json!({ "S": body.to_string() });
+        world._database.put(&table, &item);
+    };
+    let news = json!({"statusUpdate": {"taskId": "r-1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}});
+    put(&|body| {
+        body["v"] = json!(domain::RECORDS + 1);
+        body["jobs"][0]["state"] = json!({"phase": "bargaining"});
+    });
+    let untouched = raw();
+    let (status, told) = world.post(&news).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{told}");
+    assert_eq!(raw(), untouched);
+    // The same notification, once somebody who knows the kind has moved the job on.
+    put(&|_| {});
+    assert_eq!(world.post(&news).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(
+        world.task().await.jobs[0].remote().unwrap().state,
+        TaskState::Working
+    );
+}

@@ -104,6 +104,8 @@ pub struct Settings {
     /// Waits before those who work on parts of a task that is over are told once more. After the last one they are left
     /// to end by themselves; what they still say is ignored.
     pub tell_again: Vec<Duration>,
+    /// How long a task that needs a newer release than this one is left to it before it is `unknown`.
+    pub newer_release: Duration,
     /// When a delivery that failed is tried again, and when it is parked.
     pub push_schedule: PushSchedule,
 }
@@ -123,6 +125,7 @@ impl Default for Settings {
             retries: vec![seconds(1), seconds(5), seconds(30)],
             max_attempts: 10,
             tell_again: [1, 5, 30, 300, 1_800, 7_200, 18_000].map(seconds).to_vec(),
+            newer_release: seconds(30 * 60),
             push_schedule: PushSchedule::default(),
         }
     }

@@ -17,6 +17,8 @@ pub(crate) const ACKNOWLEDGED: &str = "TasksAcknowledged";
 pub(crate) const RETRIED: &str = "AttemptsRetried";
 /// Somebody went on with what somebody else had begun.
 pub(crate) const RESUMED: &str = "TasksResumed";
+/// A task was left to a newer release, because it holds something that this one does not know.
+pub const NEEDS_NEWER: &str = "TasksNeedNewerRelease";
 /// From the acknowledgement of a new task until an executor had it.
 pub(crate) const STARTED: &str = "StartDelay";
 /// Nothing was heard of a task in time.

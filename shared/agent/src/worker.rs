@@ -6,6 +6,7 @@
 //!              │ missing: nothing to do        │ parked: release, due again later
 //!              │ over: tell whoever works on   │ time is up: release, due at once, wake
 //!                parts of it, release          │ failed: note it, release, due after a back-off
+//!              │ holds what only a newer release knows: release untouched, due again later
 //! ```
 
 mod guard;
@@ -151,6 +152,9 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
 impl Work<'_> {
     /// Executes once, and writes down what came of it. [`ExecuteError::Stale`] wants another round.
     async fn round(&self, run: &mut Run, begun: u64) -> Result<Executed, ExecuteError> {
+        if run.task().needs_newer_release() {
+            return self.leave(run).await;
+        }
         if run.task().status.state.is_terminal() {
             return self.clean_up(run).await;
         }

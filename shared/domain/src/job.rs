@@ -3,10 +3,14 @@
 //! A job is stored before its message leaves, with everything a byte-identical resend needs; an agent's notification
 //! may overtake its own acknowledgement, so a job takes updates before it is linked.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{AgentId, AgentType, Artifact, Heard, MessageId, RemoteTaskId, TaskState, Timestamp};
+use crate::{
+    AgentId, AgentType, Artifact, Event, EventKind, Heard, MessageId, RemoteTaskId, TaskState, Timestamp,
+};
 
 /// The protocol generation an agent speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,6 +82,8 @@ pub struct NewJob {
     pub message_id: MessageId,
     /// The token its notifications must carry.
     pub webhook: SealedToken,
+    /// The step of the model that it is decided in, from 0.
+    pub step: u32,
 }
 
 /// One delegation to another agent.
@@ -127,10 +133,13 @@ pub struct Job {
     /// True where its agent was asked for its result since it is over, and gave what there is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
+    /// The step of the model that it was decided in, from 0; several jobs of one step were decided at once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub step: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
+pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
@@ -162,7 +171,12 @@ pub struct AwaitedConsent {
 
 /// How far a job is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "phase", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "phase",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase",
+    from = "StoredState"
+)]
 pub enum JobState {
     /// Stored; the message has left, or not: nobody knows until the acknowledgement.
     Prepared,
@@ -181,6 +195,137 @@ pub enum JobState {
         /// The last word: a terminal state.
         remote: RemoteUpdate,
     },
+    /// Something that this release does not know: nothing is done about the job.
+    Unknown,
+}
+
+/// How far a job is, in the words of this release and of the next.
+#[derive(Deserialize)]
+#[serde(tag = "phase", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+enum StoredState {
+    Prepared,
+    /// The job's `protection` says for which consent.
+    AwaitingConsent {
+        remote_task_id: Option<RemoteTaskId>,
+        remote: Option<RemoteUpdate>,
+    },
+    Linked {
+        remote_task_id: RemoteTaskId,
+        remote: RemoteUpdate,
+    },
+    /// The job's `fetches` says how often it was tried in vain.
+    Fetching {
+        remote_task_id: RemoteTaskId,
+        remote: RemoteUpdate,
+    },
+    Settled {
+        #[serde(default)]
+        remote_task_id: Option<RemoteTaskId>,
+        remote: RemoteUpdate,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+impl From<StoredState> for JobState {
+    fn from(stored: StoredState) -> Self {
+        match stored {
+            StoredState::AwaitingConsent {
+                remote_task_id: Some(remote_task_id),
+                remote: Some(remote),
+            }
+            | StoredState::Linked {
+                remote_task_id,
+                remote,
+            } => Self::Linked {
+                remote_task_id,
+                remote,
+            },
+            StoredState::Prepared | StoredState::AwaitingConsent { .. } => Self::Prepared,
+            StoredState::Fetching {
+                remote_task_id,
+                remote,
+            } => Self::Settled {
+                remote_task_id: Some(remote_task_id),
+                remote,
+            },
+            StoredState::Settled {
+                remote_task_id,
+                remote,
+            } => Self::Settled {
+                remote_task_id,
+                remote,
+            },
+            StoredState::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// What changed of a job between two writes: what is there took the place of what was there before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobChange {
+    /// Which job.
+    pub number: u32,
+    /// When it changed.
+    pub updated_at: Timestamp,
+    /// How far it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<JobState>,
+    /// The results that are new or other than before, each whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    /// The results that are gone, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<String>,
+    /// How many sends were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// The consent its calls need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protection: Option<Protection>,
+    /// The keys that its agent signs with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_keys: Option<Vec<String>>,
+    /// What was heard of it lately.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Heard>,
+    /// How often its result could not be fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetches: Option<u32>,
+    /// True where its agent gave what there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<bool>,
+    /// How it is called, where its agent has moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<Endpoint>,
+}
+
+/// The jobs of a task's log as they were after each of its events: for readers that show whole jobs.
+#[derive(Debug, Clone, Default)]
+pub struct JobLog(BTreeMap<u32, Job>);
+
+impl JobLog {
+    /// The next event, with the whole job where it tells what changed of one.
+    pub fn whole(&mut self, event: Event) -> Event {
+        let job = match &event.kind {
+            EventKind::Job { job } => (**job).clone(),
+            EventKind::JobChanged { change } => match self.0.get(&change.number) {
+                Some(known) => {
+                    let mut job = known.clone();
+                    job.apply(change);
+                    job
+                }
+                None => return event,
+            },
+            _ => return event,
+        };
+        self.0.insert(job.number, job.clone());
+        Event {
+            kind: EventKind::Job { job: Box::new(job) },
+            ..event
+        }
+    }
 }
 
 /// What a remote agent says of its task.
@@ -238,6 +383,7 @@ impl Job {
             instruction,
             message_id,
             webhook,
+            step,
         } = new;
         Self {
             number,
@@ -258,6 +404,7 @@ impl Job {
             heard: Heard::default(),
             fetches: 0,
             fetched: false,
+            step,
         }
     }
 
@@ -282,7 +429,7 @@ impl Job {
     #[must_use]
     pub fn remote_task_id(&self) -> Option<&RemoteTaskId> {
         match &self.state {
-            JobState::Prepared => None,
+            JobState::Prepared | JobState::Unknown => None,
             JobState::Linked { remote_task_id, .. } => Some(remote_task_id),
             JobState::Settled { remote_task_id, .. } => remote_task_id.as_ref(),
         }
@@ -292,7 +439,7 @@ impl Job {
     #[must_use]
     pub fn remote(&self) -> Option<&RemoteUpdate> {
         match &self.state {
-            JobState::Prepared => None,
+            JobState::Prepared | JobState::Unknown => None,
             JobState::Linked { remote, .. } | JobState::Settled { remote, .. } => Some(remote),
         }
     }
@@ -301,6 +448,31 @@ impl Job {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         matches!(self.state, JobState::Settled { .. })
+    }
+
+    /// Takes over what changed.
+    pub(crate) fn apply(&mut self, change: &JobChange) {
+        let change = change.clone();
+        self.artifacts
+            .retain(|artifact| !change.dropped.contains(&artifact.artifact_id));
+        for artifact in change.artifacts {
+            artifact.merge_into(&mut self.artifacts, false);
+        }
+        self.updated_at = change.updated_at;
+        self.state = change.state.unwrap_or_else(|| self.state.clone());
+        self.attempts = change.attempts.unwrap_or(self.attempts);
+        self.protection = change.protection.or_else(|| self.protection.take());
+        self.fetches = change.fetches.unwrap_or(self.fetches);
+        self.fetched = change.fetched.unwrap_or(self.fetched);
+        if let Some(keys) = change.sender_keys {
+            self.sender_keys = keys;
+        }
+        if let Some(heard) = change.heard {
+            self.heard = heard;
+        }
+        if let Some(endpoint) = change.endpoint {
+            self.endpoint = endpoint;
+        }
     }
 
     /// Ends the job without its agent: it could not be reached, or the task was called off.
@@ -323,7 +495,7 @@ impl Job {
     /// anything else; news that its agent dates before what is known changes nothing.
     pub fn note(&mut self, news: Notification, now: Timestamp) -> Noted {
         let (known_id, known) = match &self.state {
-            JobState::Settled { .. } => return Noted::Nothing,
+            JobState::Settled { .. } | JobState::Unknown => return Noted::Nothing,
             JobState::Prepared => (None, None),
             JobState::Linked {
                 remote_task_id,

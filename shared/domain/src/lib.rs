@@ -33,6 +33,7 @@ mod heard;
 mod ids;
 mod job;
 mod message;
+mod stored;
 mod tag;
 mod task;
 pub mod testing;
@@ -46,10 +47,11 @@ pub use ids::{
     RemoteTaskId, TaskId, Tenant,
 };
 pub use job::{
-    AwaitedConsent, Endpoint, Generation, Job, JobState, NewJob, Noted, Notification, Protection,
-    RemoteUpdate, SealedToken, Transport,
+    AwaitedConsent, Endpoint, Generation, Job, JobChange, JobLog, JobState, NewJob, Noted, Notification,
+    Protection, RemoteUpdate, SealedToken, Transport,
 };
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use stored::RECORDS;
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{
     Event, EventKind, InvalidTransition, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, TaskState,

@@ -1,13 +1,16 @@
 //! The task: its state machine, its log of events, and the revision that a store writes by compare-and-swap.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::job::is_zero;
+use crate::stored::Rest;
 use crate::{
-    AgentName, Artifact, ContextId, Job, Message, MessageId, Owner, PushConfigId, TaskId, Tenant, Timestamp,
-    TraceParent,
+    AgentName, Artifact, ContextId, Job, JobChange, Message, MessageId, Owner, PushConfigId, RECORDS, TaskId,
+    Tenant, Timestamp, TraceParent,
 };
 
 /// A2A's task states, and `unknown` for a task of which nothing was heard within its time limit.
@@ -30,7 +33,9 @@ pub enum TaskState {
     Failed,
     /// The agent would not do it; final.
     Rejected,
-    /// Nothing was heard in time. Not final: it takes a late result, a retry or a cancel.
+    /// Nothing was heard in time. Not final: it takes a late result, a retry or a cancel. A stored state that this
+    /// release does not know is shown as this one too.
+    #[serde(other)]
     Unknown,
 }
 
@@ -128,6 +133,13 @@ pub struct NewTask {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
+    /// The version of its record, at least [`RECORDS`]; see [`Task::from_stored`].
+    #[serde(default)]
+    pub v: u32,
+    /// The version that whoever acts on it must know: a release that records something that older ones must not act
+    /// beside raises it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub needs: u32,
     /// Its id.
     pub id: TaskId,
     /// Whose data it is; `public` where an open agent was called without a token.
@@ -170,6 +182,9 @@ pub struct Task {
     /// True where the agent answered with a mere message; see [`Task::direct_message`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub direct: bool,
+    /// The user's message that nothing was done about yet: a follow-up since which no status said anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<MessageId>,
     /// The store's own note; see [`Kept`].
     #[serde(skip)]
     pub kept: Kept,
@@ -179,7 +194,12 @@ pub struct Task {
 ///
 /// It is no part of what a task says: not in its JSON, and any two of them are equal.
 #[derive(Debug, Clone, Default)]
-pub struct Kept(pub Option<Keeping>);
+pub struct Kept {
+    /// How it is kept.
+    pub keeping: Option<Keeping>,
+    /// What a newer release said of it.
+    pub(crate) rest: Option<Arc<Rest>>,
+}
 
 impl PartialEq for Kept {
     fn eq(&self, _: &Self) -> bool {
@@ -226,6 +246,9 @@ pub enum WorkNote {
     },
     /// The answer that follows is a direct message, not the result of a task.
     Direct,
+    /// A note of a kind that this release does not know.
+    #[serde(other)]
+    Unknown,
 }
 
 /// One entry of a task's log.
@@ -272,11 +295,19 @@ pub enum EventKind {
         /// The whole job as it is now.
         job: Box<Job>,
     },
+    /// What changed of a job. Not shown as an A2A event.
+    JobChanged {
+        /// What.
+        change: Box<JobChange>,
+    },
     /// The agent noted something of its own work. Not shown as an A2A event.
     Work {
         /// What.
         note: WorkNote,
     },
+    /// Something that this release does not know. Not shown as an A2A event.
+    #[serde(other)]
+    Unknown,
 }
 
 impl EventKind {
@@ -332,6 +363,8 @@ impl Task {
             ..message
         };
         Self {
+            v: RECORDS,
+            needs: 0,
             id,
             tenant,
             agent,
@@ -353,6 +386,7 @@ impl Task {
             checkpoint: None,
             stumble: None,
             direct: false,
+            unanswered: None,
             kept: Kept::default(),
         }
     }
@@ -393,6 +427,9 @@ impl Task {
                     self.history.push(said);
                 }
                 let message = message.clone().map(|message| self.own(message));
+                if message.is_some() {
+                    self.unanswered = None;
+                }
                 self.status = Status {
                     state: *state,
                     message,
@@ -407,17 +444,26 @@ impl Task {
                     self.history.push(said);
                 }
                 let message = self.own(message.clone());
+                let asks = message.role == crate::Role::User;
+                self.unanswered = asks.then(|| message.message_id.clone());
                 self.history.push(message);
             }
             EventKind::Job { job } => match self.jobs.iter_mut().find(|known| known.number == job.number) {
                 Some(known) => known.clone_from(job),
                 None => self.jobs.push((**job).clone()),
             },
+            EventKind::JobChanged { change } => {
+                if let Some(job) = self.jobs.iter_mut().find(|job| job.number == change.number) {
+                    job.apply(change);
+                }
+            }
             EventKind::Work { note } => match note {
                 WorkNote::Checkpoint { reached } => self.checkpoint = Some(reached.clone()),
                 WorkNote::Stumbled { stumble } => self.stumble = Some(stumble.clone()),
                 WorkNote::Direct => self.direct = true,
+                WorkNote::Unknown => {}
             },
+            EventKind::Unknown => {}
         }
         self.rev += 1;
         self.updated_at = now;
@@ -530,7 +576,7 @@ impl Revision {
     #[must_use]
     pub fn into_task(mut self) -> Task {
         let written = !self.events.is_empty();
-        if let Some(keeping) = self.task.kept.0.as_mut().filter(|_| written) {
+        if let Some(keeping) = self.task.kept.keeping.as_mut().filter(|_| written) {
             keeping.revisions.push(self.task.rev);
         }
         self.task

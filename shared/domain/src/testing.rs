@@ -28,6 +28,7 @@ pub fn new_job() -> NewJob {
             hash: "h".into(),
             sealed: "s".into(),
         },
+        step: 0,
     }
 }
 

@@ -3,16 +3,20 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::RECORDS;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::StoreError;
-use crate::change::text;
+use crate::change::{number, text};
 use crate::error::unavailable;
 use crate::schema::{PARTITION, SORT};
 
 /// An item as DynamoDB has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// The attribute that says which version of records an item was put in; items of before there were versions have none.
+pub(crate) const VERSION: &str = "v";
 
 /// Partition and sort key of an item.
 pub(crate) type Key = (String, String);
@@ -34,9 +38,12 @@ pub(crate) fn fits(what: &'static str, size: usize, limit: usize) -> Result<(), 
     Ok(())
 }
 
-/// The struct as an item.
+/// The struct as an item, with the version of records it was put in. What is changed in place carries a version of its
+/// own in its body, because a release of before there were versions leaves this one as it is.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Item, StoreError> {
-    serde_dynamo::to_item(value).map_err(unavailable("encode"))
+    let mut item: Item = serde_dynamo::to_item(value).map_err(unavailable("encode"))?;
+    item.insert(VERSION.to_owned(), number(RECORDS));
+    Ok(item)
 }
 
 /// The item as a struct.
@@ -47,15 +54,16 @@ pub(crate) fn decode<T: DeserializeOwned>(table: &str, item: Item) -> Result<T, 
 
 /// The JSON text as a document.
 pub(crate) fn parse<T: DeserializeOwned>(table: &str, key: &Key, text: &str) -> Result<T, StoreError> {
-    // The position says where; the message might repeat what is stored.
-    let place = |error: serde_json::Error| {
-        format!(
-            "no such document (line {}, column {})",
-            error.line(),
-            error.column()
-        )
-    };
-    serde_json::from_str(text).map_err(|error| inconsistent(table, key, place(error)))
+    serde_json::from_str(text).map_err(|error| inconsistent(table, key, place(&error)))
+}
+
+/// Where a text is no such document. The position says it; the message might repeat what is stored.
+pub(crate) fn place(error: &serde_json::Error) -> String {
+    format!(
+        "no such document (line {}, column {})",
+        error.line(),
+        error.column()
+    )
 }
 
 pub(crate) fn inconsistent(table: &str, (pk, sk): &Key, reason: impl ToString) -> StoreError {

@@ -40,6 +40,10 @@ pub enum StoreError {
         /// How large it may be.
         limit: usize,
     },
+    /// The task holds something that this release does not know, so that it cannot judge what the change would do:
+    /// nothing was written. It is for a newer release, or for later.
+    #[error("the task holds something that needs a newer release")]
+    NeedsNewerRelease,
     /// The cursor is rubbish or belongs to another listing.
     #[error("the cursor does not belong to this listing")]
     BadCursor,

@@ -54,7 +54,11 @@ pub(crate) fn event(task: &domain::Task, event: &Event) -> Option<Value> {
             append: *append,
             last_chunk: *last_chunk,
         })),
-        EventKind::Said { .. } | EventKind::Job { .. } | EventKind::Work { .. } => None,
+        EventKind::Said { .. }
+        | EventKind::Job { .. }
+        | EventKind::JobChanged { .. }
+        | EventKind::Work { .. }
+        | EventKind::Unknown => None,
     }
 }
 

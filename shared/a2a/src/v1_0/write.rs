@@ -57,7 +57,11 @@ pub(crate) fn event(task: &Task, event: &Event) -> Option<Value> {
                 metadata: None,
             },
         ))),
-        EventKind::Said { .. } | EventKind::Job { .. } | EventKind::Work { .. } => None,
+        EventKind::Said { .. }
+        | EventKind::Job { .. }
+        | EventKind::JobChanged { .. }
+        | EventKind::Work { .. }
+        | EventKind::Unknown => None,
     }
 }
 

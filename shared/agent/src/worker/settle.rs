@@ -11,6 +11,14 @@ use crate::{ExecuteError, Outcome, Run, Wake, measure, wake_or_log};
 /// The longest wait that a queue carries; beyond it the sweeper wakes.
 const LONGEST_DELAY: Duration = Duration::from_secs(900);
 
+/// When a task that needs a newer release is looked at again; one that is over or waits for its user, after a while, less
+/// often.
+const NEWER: Duration = Duration::from_secs(30);
+const NEWER_LATER: Duration = Duration::from_secs(3600);
+
+/// What is said of a task that no newer release came to.
+pub(super) const NEEDS_NEWER: &str = "This task needs a newer release.";
+
 /// What is parked for less is woken by the queue, and not only when the sweeper comes by.
 const SOON: Duration = Duration::from_secs(60);
 
@@ -105,6 +113,33 @@ impl Work<'_> {
         }
         tracing::info!(task.id = %self.key.id, "time is up; somebody else goes on");
         self.wake(run, Duration::ZERO).await;
+        Ok(Executed::Waits(Box::new(run.task().clone())))
+    }
+
+    /// Leaves the task to a newer release, untouched: this one cannot tell what it would do twice or undo. The look is no
+    /// attempt. After some time without that release the user is told.
+    pub(super) async fn leave(&self, run: &mut Run) -> Result<Executed, ExecuteError> {
+        measure::count(measure::NEEDS_NEWER, self.agent);
+        let task = run.task();
+        let state = task.status.state;
+        let told = task
+            .status
+            .message
+            .as_ref()
+            .is_some_and(|message| message.text() == NEEDS_NEWER);
+        let late = run.now().since(task.updated_at) >= self.agent.settings.newer_release;
+        tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, late, "a task is left to a newer release");
+        if late && !told && !state.is_terminal() && !state.is_interrupted() {
+            return self.settle(run, Outcome::Unknown(NEEDS_NEWER.to_owned())).await;
+        }
+        let due = match (late, told) {
+            (_, true) => Due::Never,
+            (true, false) => Due::At(run.now().after(NEWER_LATER)),
+            (false, false) => Due::At(run.now().after(NEWER)),
+        };
+        if !self.release(run, due, Attempts::Uncounted).await? {
+            return Err(ExecuteError::Stale);
+        }
         Ok(Executed::Waits(Box::new(run.task().clone())))
     }
 

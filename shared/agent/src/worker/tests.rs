@@ -487,3 +487,74 @@ async fn a_direct_message_is_kept_as_the_answer() {
     );
     assert_eq!(bench.stored().await.task.direct_message(), task.direct_message());
 }
+
+/// Would end whatever it is given.
+struct Ends;
+
+#[async_trait]
+impl Executor for Ends {
+    async fn execute(&self, _: &mut Run) -> Result<Outcome, ExecuteError> {
+        Ok(Outcome::Completed {
+            artifacts: Vec::new(),
+            say: None,
+        })
+    }
+}
+
+/// A bench whose task holds what only a newer release knows.
+async fn newer_bench() -> Bench {
+    let mut bench = bench(Ends).await;
+    let mut task = bench.stored().await.task;
+    task.id = TaskId::random(&SystemEntropy);
+    task.needs = domain::RECORDS + 1;
+    let record = NewRecord {
+        task: &task,
+        message_id: &MessageId::parse("newer").unwrap(),
+        body_hash: "h",
+        push: None,
+        due_at: bench.clock.now(),
+        retention: Duration::from_secs(86_400),
+    };
+    bench.agent.store.tasks().create(&record).await.unwrap();
+    bench.key = TaskKey::from(&task);
+    bench
+}
+
+#[tokio::test]
+async fn a_task_that_needs_a_newer_release_is_left_to_it_without_an_attempt_and_unknown_in_the_end() {
+    let bench = newer_bench().await;
+    let born = bench.stored().await.task;
+    for _ in 0..bench.agent.settings.max_attempts + 2 {
+        bench.wake().await;
+        let stored = bench.stored().await;
+        assert_eq!(stored.task, born, "untouched");
+        assert_eq!((stored.attempts, stored.lease), (0, None));
+        let again = bench.clock.now().after(Duration::from_secs(30));
+        assert_eq!(stored.due_at, Some(again));
+        bench.clock.advance(Duration::from_secs(30));
+    }
+    bench.clock.advance(bench.agent.settings.newer_release);
+    bench.wake().await;
+    let needs = "This task needs a newer release.".to_owned();
+    assert_eq!(bench.status().await, (TaskState::Unknown, needs));
+    let told = bench.stored().await;
+    bench.wake().await;
+    let stored = bench.stored().await;
+    assert_eq!((stored.task, stored.due_at), (told.task, None), "told once");
+}
+
+#[tokio::test]
+async fn a_cancel_of_a_task_that_needs_a_newer_release_is_kept_for_it() {
+    let bench = newer_bench().await;
+    bench.call_off().await;
+    bench.wake().await;
+    let stored = bench.stored().await;
+    assert_eq!(stored.task.status.state, TaskState::Canceled);
+    assert_eq!(stored.task.needs, domain::RECORDS + 1);
+    let again = bench.clock.now().after(Duration::from_secs(30));
+    assert_eq!(
+        stored.due_at,
+        Some(again),
+        "its parts are told by whoever knows them"
+    );
+}

@@ -1,6 +1,6 @@
 //! Items as the database's own command line takes them, for whoever sets a tenant up without a client of ours.
 
-use domain::Tenant;
+use domain::{RECORDS, Tenant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::account::{client_key, user_key};
 use super::vouched;
 use super::{Client, SessionIssuer, User};
 use crate::StoreError;
-use crate::codec::{Key, document};
+use crate::codec::{Key, VERSION, document};
 use crate::record::fits_key;
 
 /// The item of a client, in DynamoDB's JSON.
@@ -38,5 +38,7 @@ pub fn session_issuer_item(tenant: &Tenant, issuer: &SessionIssuer) -> Result<Va
 fn item<T: Serialize>(key: Key, name: &'static str, value: &T) -> Result<Value, StoreError> {
     fits_key(name, &key)?;
     let body = document(name, value)?;
-    Ok(json!({ "pk": { "S": key.0 }, "sk": { "S": key.1 }, "body": { "S": body } }))
+    Ok(json!({
+        "pk": { "S": key.0 }, "sk": { "S": key.1 }, "body": { "S": body }, VERSION: { "N": RECORDS.to_string() },
+    }))
 }

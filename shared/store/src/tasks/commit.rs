@@ -1,6 +1,6 @@
 //! Commits: a revision written by compare-and-swap.
 
-use domain::{Entropy as _, EventKind, Keeping, PushConfigId, Revision, SystemEntropy};
+use domain::{Entropy as _, Event, EventKind, Keeping, PushConfigId, Revision, SystemEntropy, TaskState};
 
 use super::create::LogItem;
 use super::item::{TaskItem, due_change, push_list, sorted_at, status_partition};
@@ -50,7 +50,8 @@ impl Tasks<'_> {
     /// its end, and so does all that hangs on it.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`] where it does not fit: nothing is written then. Otherwise what the database says.
+    /// [`StoreError::TooLarge`] where it does not fit, [`StoreError::NeedsNewerRelease`] where the task is to be changed
+    /// on a view that misses something: nothing is written then. Otherwise what the database says.
     pub async fn commit(
         &self,
         revision: &Revision,
@@ -58,15 +59,18 @@ impl Tasks<'_> {
         lease: LeaseAfter<'_>,
     ) -> Result<Committed, StoreError> {
         let (table, task) = (self.table(), revision.task());
+        if task.needs_newer_release() && !revision.events().iter().all(ends_or_suspends) {
+            return Err(StoreError::NeedsNewerRelease);
+        }
         let commit = Commit {
             key: TaskKey::from(task),
             revision,
             due,
             lease,
-            body: serde_json::to_string(task).map_err(unavailable("encode"))?,
+            body: task.to_stored().map_err(unavailable("encode"))?,
             write: SystemEntropy.uuid().to_string(),
         };
-        let mut known = match &task.kept.0 {
+        let mut known = match &task.kept.keeping {
             Some(keeping) => Known {
                 keeping: keeping.clone(),
                 push: task.push_configs.clone(),
@@ -111,6 +115,18 @@ impl Tasks<'_> {
             operation: "TransactWriteItems",
         })
     }
+}
+
+/// Whether this may be said of a task that holds what this release does not know: that it is called off, or that nothing
+/// was heard of it in time.
+fn ends_or_suspends(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::Status {
+            state: TaskState::Canceled | TaskState::Unknown,
+            ..
+        }
+    )
 }
 
 impl Commit<'_> {

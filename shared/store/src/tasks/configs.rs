@@ -7,7 +7,7 @@ use super::push::PushItem;
 use super::{MAX_PUSH_CONFIGS, PushConfig, PutPush, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{decode, encode};
+use crate::codec::{decode, encode, key_of};
 use crate::dynamo::{Query, ROUNDS, pause};
 use crate::transact::{Transacted, Writes};
 
@@ -88,6 +88,8 @@ impl Tasks<'_> {
             ..Query::default()
         };
         let items = self.store.query_all(query).await?.into_iter();
+        let items =
+            items.filter(|item| key_of(self.table(), item).is_ok_and(|key| TaskKey::of(&key).is_some()));
         let read = |item| decode::<PushItem>(self.table(), item)?.config(self.table());
         items.map(read).collect()
     }

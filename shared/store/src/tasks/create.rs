@@ -36,6 +36,9 @@ pub(super) struct LogItem {
     /// In how many pieces it lies behind this item.
     #[serde(default, skip_serializing_if = "is_none")]
     pub(super) pieces: u32,
+    /// When the task was made, where its first event, which says no more, is not written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) born: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
 }
@@ -69,6 +72,7 @@ impl LogItem {
             sk,
             body: Packed(body),
             pieces: u32::try_from(beside.len()).unwrap_or(u32::MAX),
+            born: None,
             expires_at,
         };
         writes.put(table, encode(&item)?, Change::new())?;
@@ -99,7 +103,7 @@ impl Tasks<'_> {
             .when("attribute_not_exists(#pk) OR #expires_at <= :now")
             .value("now", number(now.seconds()));
         writes.put(table, encode(&item)?, free)?;
-        let body = serde_json::to_string(task).map_err(unavailable("encode"))?;
+        let body = task.to_stored().map_err(unavailable("encode"))?;
         let cut = Cut::body(&body, MOST, 0, &task.id.to_string())?;
         let item = TaskItem::new(new, &cut);
         writes.put(table, encode(&item)?, absent())?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{
-    AgentName, Keeping, Kept, MessageId, Owner, PushConfigId, Task, TaskId, TaskState, Tenant, Timestamp,
+    AgentName, Keeping, MessageId, Owner, PushConfigId, Task, TaskId, TaskState, Tenant, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::pieces::Cut;
 use super::{Lease, NewRecord, StoredTask, TaskKey};
 use crate::StoreError;
 use crate::change::{Change, number, text};
-use crate::codec::{Item, Key, decode, inconsistent, parse};
+use crate::codec::{Item, Key, decode, inconsistent, parse, place};
 use crate::packed::Packed;
 
 /// Over how many partitions the index of due things is spread.
@@ -19,6 +19,7 @@ pub const DUE_SHARDS: u32 = 8;
 
 /// The sort key of the task itself.
 pub(super) const TASK: &str = "TASK";
+const PIECE: &str = "TASK#PIECE#";
 pub(super) const EVENT: &str = "EVENT#";
 pub(super) const PUSH: &str = "PUSH#";
 
@@ -39,7 +40,7 @@ impl TaskKey {
 
     /// A piece of the task's body, counted from 1.
     pub(super) fn piece(&self, number: u32) -> Key {
-        (self.partition(), format!("{TASK}#PIECE#{number:03}"))
+        (self.partition(), format!("{PIECE}{number:03}"))
     }
 
     /// A piece of an entry, counted from 1; sorted right behind it.
@@ -79,6 +80,22 @@ impl TaskKey {
             None => (sk == TASK).then_some((key, None)),
         }
     }
+}
+
+/// True for the sort key of a piece of a task's body. Readers of a task's partition pass over keys that they do not know:
+/// a newer release may lay more beside a task.
+pub(super) fn is_piece(sk: &str) -> bool {
+    sk.strip_prefix(PIECE).is_some_and(is_number)
+}
+
+/// True for the sort key of an entry of the log, or of a piece of one.
+pub(super) fn is_entry(sk: &str) -> bool {
+    sk.strip_prefix(EVENT)
+        .is_some_and(|rest| rest.split('#').count() <= 2 && rest.split('#').all(is_number))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Where a message id lies. It comes last, because its form is its sender's business.
@@ -161,11 +178,18 @@ pub(super) struct TaskItem {
     /// None as long as it is not finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<i64>,
+    // Its places in the indexes are there for DynamoDB alone: a release may leave out what it has no use for.
+    #[serde(skip_deserializing)]
     pub(super) context_pk: String,
+    #[serde(skip_deserializing)]
     pub(super) context_sk: String,
+    #[serde(skip_deserializing)]
     pub(super) owner_pk: String,
+    #[serde(skip_deserializing)]
     pub(super) owner_sk: String,
+    #[serde(skip_deserializing)]
     pub(super) status_pk: String,
+    #[serde(skip_deserializing)]
     pub(super) status_sk: String,
 }
 
@@ -225,7 +249,7 @@ impl TaskItem {
     /// The task of this item and its body.
     pub(super) fn with_body(self, table: &str, body: &str) -> Result<StoredTask, StoreError> {
         let key = self.key();
-        let mut task: Task = parse(table, &key, body)?;
+        let mut task = Task::from_stored(body).map_err(|error| inconsistent(table, &key, place(&error)))?;
         // The key is what authority goes by, so that a body that says otherwise must never be believed.
         if TaskKey::from(&task).task() != key || task.rev != self.rev {
             return Err(inconsistent(
@@ -235,7 +259,7 @@ impl TaskItem {
             ));
         }
         task.push_configs = self.push_configs(table)?;
-        task.kept = Kept(Some(self.keeping()));
+        task.kept.keeping = Some(self.keeping());
         let lease = self.lease_holder.zip(self.lease_until);
         Ok(StoredTask {
             task,

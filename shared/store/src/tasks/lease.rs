@@ -102,6 +102,9 @@ impl Tasks<'_> {
         let change = match attempts {
             Attempts::Keep => change,
             Attempts::Reset => change.set("attempts", number(0)),
+            Attempts::Uncounted => change
+                .set_to("attempts", "#attempts - :one")
+                .value("one", number(1)),
         };
         let written = self
             .store

@@ -1,9 +1,9 @@
 //! Listings of tasks, the log of one, and what is due.
 
-use domain::{AgentName, ContextId, Event, Owner, Task, TaskState, Tenant, Timestamp};
+use domain::{AgentName, ContextId, Event, EventKind, Owner, Task, TaskState, Tenant, Timestamp};
 
 use super::create::LogItem;
-use super::item::{EVENT, TASK, context_partition, due_shard, owner_partition, status_partition};
+use super::item::{TASK, context_partition, due_shard, is_entry, owner_partition, status_partition};
 use super::{Owed, Pointer, PointsAt, TaskKey, Tasks};
 use crate::change::text;
 use crate::codec::{Item, Key, decode, key_of, parse, text_of};
@@ -17,6 +17,15 @@ const CONTEXT_MOST: usize = 1000;
 
 /// Events of a long log that are looked at in one go.
 const MANY: u32 = 100;
+
+/// What every log begins with.
+fn first_event(at: Timestamp) -> Event {
+    Event {
+        seq: 1,
+        at,
+        kind: EventKind::status(TaskState::Submitted, None),
+    }
+}
 
 impl Tasks<'_> {
     /// The events after number `after`, oldest first and without a gap; fewer than `limit` also where they are large.
@@ -37,17 +46,36 @@ impl Tasks<'_> {
         let mut items = Vec::new();
         loop {
             let (more, next) = self.store.query(query.clone()).await?;
-            for item in more {
+            for item in more
+                .into_iter()
+                .filter(|item| text_of(item, "sk").is_some_and(is_entry))
+            {
                 items.push(decode::<LogItem>(self.table(), item)?);
             }
             let mut events = self.contiguous(&items, after)?;
             events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             query.start = next;
             // A large entry may take more than a page.
-            if !events.is_empty() || query.start.is_none() {
+            if !events.is_empty() {
                 return Ok(events);
             }
+            if query.start.is_none() {
+                return self.unwritten(key, after, !items.is_empty()).await;
+            }
         }
+    }
+
+    /// The first event of a task whose log has no entry yet.
+    async fn unwritten(&self, key: &TaskKey, after: u64, begun: bool) -> Result<Vec<Event>, StoreError> {
+        if after > 0 || begun {
+            return Ok(Vec::new());
+        }
+        let Some(item) = self.store.item(self.table(), &key.task()).await? else {
+            return Ok(Vec::new());
+        };
+        let created = text_of(&item, BY_CONTEXT.sort).and_then(|place| place.split('#').next());
+        let at = created.and_then(Timestamp::parse);
+        Ok(at.map(first_event).into_iter().collect())
     }
 
     /// What has happened to the task after event `told`, and the task: they lie side by side, so that one query has both
@@ -74,7 +102,7 @@ impl Tasks<'_> {
         for item in items {
             match text_of(&item, "sk") {
                 Some(TASK) => task = Some(item),
-                Some(sk) if sk.starts_with(EVENT) => entries.push(decode(self.table(), item)?),
+                Some(sk) if is_entry(sk) => entries.push(decode(self.table(), item)?),
                 _ => {}
             }
         }
@@ -105,6 +133,9 @@ impl Tasks<'_> {
                 parse(self.table(), &place, &pieces.concat())?
             };
             // The first entry may begin with events that are known.
+            if let Some(at) = item.born.filter(|_| after == 0 && events.is_empty()) {
+                events.push(first_event(at));
+            }
             for event in entry.into_iter().filter(|event| event.seq > after) {
                 let before = events.last().map_or(after, |event| event.seq);
                 if event.seq != before.saturating_add(1) {

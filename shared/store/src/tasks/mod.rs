@@ -104,6 +104,8 @@ pub enum Attempts {
     Keep,
     /// It starts anew: the work is done for now.
     Reset,
+    /// It is as it was before this lease: nothing was tried.
+    Uncounted,
 }
 
 /// Whom to tell of a task's changes, and how. Secrets are sealed before they come here.

@@ -3,7 +3,7 @@
 use domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::item::{TASK, TaskItem, task_item};
+use super::item::{TASK, TaskItem, is_piece, task_item};
 use super::{StoredTask, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, text};
@@ -177,7 +177,8 @@ impl Tasks<'_> {
             return Ok(None);
         };
         let (mut body, mut pieces) = (String::new(), 0);
-        for piece in items {
+        let is_piece = |item: &Item| text_of(item, "sk").is_some_and(is_piece);
+        for piece in items.filter(is_piece) {
             let piece: PieceItem = decode(self.table(), piece)?;
             if piece.written_by != item.written_by {
                 return Ok(Some((item, None)));

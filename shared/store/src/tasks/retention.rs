@@ -90,7 +90,7 @@ impl Tasks<'_> {
     /// # Errors
     /// What the database says.
     pub async fn end(&self, task: &Task) -> Result<(), StoreError> {
-        let keeping = task.kept.0.as_ref();
+        let keeping = task.kept.keeping.as_ref();
         let ends = keeping.and_then(|keeping| Ends::of(task, keeping, size_of(task)));
         match ends.filter(|ends| !ends.small) {
             Some(ends) => self.try_end_rest(&ends).await,
@@ -138,5 +138,5 @@ impl Tasks<'_> {
 }
 
 fn size_of(task: &Task) -> usize {
-    serde_json::to_string(task).map_or(usize::MAX, |body| body.len())
+    task.to_stored().map_or(usize::MAX, |body| body.len())
 }

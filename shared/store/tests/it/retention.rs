@@ -9,7 +9,7 @@ pub(crate) async fn all_of(store: &Store, database: &Database, key: &TaskKey) ->
     let table = database.tables().tasks;
     let mut items = database.items(&table, &place(key).0);
     let stored = store.tasks().find(key, now()).await.unwrap().unwrap();
-    let kept = stored.task.kept.0.unwrap();
+    let kept = stored.task.kept.keeping.unwrap();
     let TaskKey { tenant, agent, .. } = key;
     let message = format!(
         "{tenant}#{agent}#message#{}#{}",

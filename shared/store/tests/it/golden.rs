@@ -1,0 +1,770 @@
+//! Records of every kind and every release, under `tests/golden/`: what was written once can be read for ever.
+//!
+//! `before.json` is what the last release without versions wrote. A release that changes what it writes raises
+//! [`domain::RECORDS`] and adds a file: `cargo nextest run -p store --run-ignored only this_releases_records`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use domain::{
+    AgentId, AgentType, Artifact, AwaitedConsent, ChatId, Endpoint, Job, JobState, NewJob, Protection,
+    RemoteTaskId, RemoteUpdate, SealedToken, Stumble, Tag, TraceParent, Transport, TypeScope, WorkNote,
+};
+use store::{
+    Added, CardSignature, Client, Code, Consent, ConsentStatus, Declared, Family, GrantKey, Health, Leased,
+    Login, Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
+    StoredMessage, User, Visibility,
+};
+use store_testing::Database;
+
+use crate::*;
+
+/// Items by table and key.
+type Items = std::collections::BTreeMap<String, Vec<Value>>;
+
+/// What the last release without versions wrote.
+const BEFORE: &str = "before.json";
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+fn host() -> AgentName {
+    agent("host")
+}
+
+fn remote_id(text: &str) -> RemoteTaskId {
+    RemoteTaskId::parse(text).unwrap()
+}
+
+/// A task of the host, as it is born.
+fn born(number: u8, words: &str) -> Task {
+    let new = NewTask {
+        id: TaskId::from_bytes([number; 16]),
+        tenant: tenant("acme"),
+        agent: host(),
+        context_id: ContextId::parse("trip").unwrap(),
+        owner: owner("user-1"),
+        message: Message::user(message_id(&format!("m-{number}")), vec![Part::text(words)]),
+        trace: TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+    };
+    Task::create(new, now())
+}
+
+fn new_job(number: u32) -> NewJob {
+    NewJob {
+        number,
+        agent_type: AgentType::parse("weather").unwrap(),
+        agent_id: AgentId::from_bytes([1; 16]),
+        agent_name: "Weather".to_owned(),
+        endpoint: Endpoint {
+            url: "https://agents.example/x".parse().unwrap(),
+            generation: Generation::V1_0,
+            transport: Transport::JsonRpc,
+            tenant: None,
+        },
+        instruction: "Oslo".to_owned(),
+        message_id: message_id(&format!("send-{number}")),
+        webhook: SealedToken {
+            hash: "token-hash".to_owned(),
+            sealed: "v1.k.token".to_owned(),
+        },
+        step: number / 2,
+    }
+}
+
+fn job(number: u32, at: u64) -> Job {
+    Job::prepare(new_job(number), later(at))
+}
+
+fn updated(state: TaskState, text: &str, at: u64) -> RemoteUpdate {
+    RemoteUpdate {
+        state,
+        text: Some(text.to_owned()),
+        at: Some(later(at)),
+    }
+}
+
+fn linked(job: Job, id: &str, state: TaskState, at: u64) -> Job {
+    Job {
+        state: JobState::Linked {
+            remote_task_id: remote_id(id),
+            remote: updated(state, "On it.", at),
+        },
+        updated_at: later(at),
+        attempts: 1,
+        ..job
+    }
+}
+
+fn forecast() -> Artifact {
+    let parts = vec![Part::text("Light showers."), Part::data(json!({"rain": true}))];
+    Artifact::new("forecast", parts).named("Forecast")
+}
+
+fn note(note: WorkNote) -> EventKind {
+    EventKind::Work { note }
+}
+
+fn job_event(job: &Job) -> EventKind {
+    EventKind::Job {
+        job: Box::new(job.clone()),
+    }
+}
+
+/// The writes that a busy task consists of, in each of its sub-states: two steps, four jobs, a user's unheard answer.
+fn busy() -> Vec<Vec<EventKind>> {
+    let (first, second, third, fourth) = (job(0, 1), job(1, 1), job(2, 3), job(3, 3));
+    let said = |id: &str, text: &str| Message::agent_text(message_id(id), text);
+    let settled = Job {
+        state: JobState::Settled {
+            remote_task_id: Some(remote_id("r-0")),
+            remote: updated(TaskState::Completed, "Rain.", 2),
+        },
+        artifacts: vec![forecast()],
+        updated_at: later(2),
+        ..linked(first.clone(), "r-0", TaskState::Working, 2)
+    };
+    let bare = Job {
+        state: JobState::Settled {
+            remote_task_id: Some(remote_id("r-1")),
+            remote: RemoteUpdate {
+                state: TaskState::Completed,
+                text: None,
+                at: None,
+            },
+        },
+        fetches: 2,
+        sender_keys: vec!["key".to_owned()],
+        ..linked(second.clone(), "r-1", TaskState::Working, 2)
+    };
+    let mut heard = bare.clone();
+    heard.heard.take(Some("delivery"), later(2));
+    let waiting = Job {
+        protection: Some(Protection {
+            provider: "idp".to_owned(),
+            scopes: vec!["orders.read".to_owned()],
+            consent: Some(AwaitedConsent {
+                id: "consent-1".to_owned(),
+                expires_at: later(86_400),
+            }),
+            granted_at: None,
+        }),
+        ..third.clone()
+    };
+    let asking = linked(fourth.clone(), "r-3", TaskState::InputRequired, 4);
+    vec![
+        vec![
+            EventKind::status(TaskState::Working, Some(said("s-1", "I ask Weather."))),
+            job_event(&first),
+            job_event(&second),
+        ],
+        vec![
+            job_event(&settled),
+            job_event(&heard),
+            EventKind::artifact(forecast()),
+        ],
+        vec![
+            note(WorkNote::Checkpoint {
+                reached: json!({"step": 2}),
+            }),
+            note(WorkNote::Stumbled {
+                stumble: Stumble {
+                    attempt: 1,
+                    reason: "away".to_owned(),
+                },
+            }),
+            note(WorkNote::Direct),
+        ],
+        vec![job_event(&third), job_event(&waiting), job_event(&asking)],
+        vec![EventKind::status(
+            TaskState::InputRequired,
+            Some(said("s-2", "Which day?")),
+        )],
+        vec![EventKind::Said {
+            message: Message::user(message_id("u-2"), vec![Part::text("Tomorrow.")]),
+        }],
+    ]
+}
+
+/// One write of a task's life.
+fn revision(task: Task, kinds: Vec<EventKind>, at: u64) -> Revision {
+    let mut revision = Revision::of(task);
+    for kind in kinds {
+        revision.record(kind, later(at)).unwrap();
+    }
+    revision
+}
+
+/// Every task of the sample, with the writes of its life.
+fn tasks() -> Vec<(Task, Vec<Vec<EventKind>>)> {
+    let mut busy_born = born(1, "Will it rain in Oslo tomorrow?");
+    busy_born.push_configs = vec![
+        PushConfigId::parse("c").unwrap(),
+        PushConfigId::parse("d").unwrap(),
+    ];
+    let done = EventKind::status(
+        TaskState::Completed,
+        Some(Message::agent_text(message_id("s-3"), "Rain.")),
+    );
+    let canceled = || EventKind::status(TaskState::Canceled, None);
+    let working = || EventKind::status(TaskState::Working, None);
+    // More than fits into an item, and a write more than fits into an entry of the log.
+    let bulk = || Artifact::new("bulk", vec![Part::text("Oslo ".repeat(80_000))]);
+    vec![
+        (busy_born, busy()),
+        (
+            born(2, "large"),
+            vec![vec![working(), EventKind::artifact(bulk())]],
+        ),
+        (born(3, "done"), vec![vec![EventKind::artifact(forecast()), done]]),
+        (
+            born(4, "off"),
+            vec![vec![job_event(&job(0, 1))], vec![canceled()]],
+        ),
+        (
+            born(5, "lost"),
+            vec![vec![EventKind::status(TaskState::Unknown, None)]],
+        ),
+    ]
+}
+
+/// The tasks as they are after their writes.
+fn tasks_now() -> Vec<Task> {
+    let lived = |(born, writes): (Task, Vec<Vec<EventKind>>)| {
+        let writes = writes.into_iter().zip(1..);
+        writes.fold(born, |task, (kinds, at)| revision(task, kinds, at).into_task())
+    };
+    tasks().into_iter().map(lived).collect()
+}
+
+async fn write_tasks(store: &Store) {
+    let tasks_table = store.tasks();
+    for (born, writes) in tasks() {
+        let key = TaskKey::from(&born);
+        let id = born.history[0].message_id.clone();
+        let push = born.push_configs.first().map(|id| push_config(id.as_str()));
+        let mut created = born.clone();
+        created.push_configs.truncate(1);
+        let new = NewRecord {
+            task: &created,
+            message_id: &id,
+            body_hash: "hash",
+            push: push.as_ref(),
+            due_at: later(5),
+            retention: seconds(3600),
+        };
+        assert_eq!(tasks_table.create(&new).await.unwrap(), Created::New);
+        if let Some(second) = born.push_configs.get(1) {
+            let config = push_config(second.as_str());
+            tasks_table.put_push(&key, &config, 1, now()).await.unwrap();
+        }
+        for (kinds, at) in writes.into_iter().zip(1..) {
+            let stored = tasks_table.find(&key, later(at)).await.unwrap().unwrap();
+            let revision = revision(stored.task, kinds, at);
+            let committed = tasks_table.commit(&revision, Due::Keep, LeaseAfter::Keep).await;
+            assert_eq!(committed.unwrap(), Committed::Yes);
+        }
+    }
+    let [busy, _, _, off, _] = &tasks_now()[..] else {
+        panic!()
+    };
+    let (key, off) = (TaskKey::from(busy), TaskKey::from(off));
+    let leased = tasks_table
+        .lease(&key, "worker", later(9), later(39))
+        .await
+        .unwrap();
+    assert!(matches!(leased, Leased::Taken(_)));
+    // One delivery is claimed, one parked.
+    let [claimed, parked] = &busy.push_configs[..] else {
+        panic!()
+    };
+    for config in [claimed, parked] {
+        let claim = tasks_table
+            .claim_push(&key, config, "pusher", later(9), later(54))
+            .await;
+        assert!(claim.unwrap().is_some());
+    }
+    let settled = Settled {
+        delivered: 3,
+        attempts: 9,
+        due: Due::Never,
+        last_error: Some("410 Gone"),
+    };
+    tasks_table
+        .settle_push(&key, parked, "pusher", settled)
+        .await
+        .unwrap();
+    tasks_table
+        .put_stray(&off, 0, &remote_id("r-9"), later(600))
+        .await
+        .unwrap();
+}
+
+fn chat_id() -> ChatId {
+    ChatId::parse("chat-1").unwrap()
+}
+
+fn chat_message() -> StoredMessage {
+    StoredMessage {
+        id: message_id("ui-1"),
+        at: later(1),
+        body: json!({"id": "ui-1", "role": "user", "parts": [{"type": "text", "text": "Oslo?"}]}),
+    }
+}
+
+fn grant_key<'a>(tenant: &'a Tenant, owner: &'a Owner) -> GrantKey<'a> {
+    GrantKey {
+        tenant,
+        owner,
+        provider: "idp",
+        resource: "https://agents.example/horizon",
+    }
+}
+
+fn consent(id: &str) -> Consent {
+    Consent {
+        id: id.to_owned(),
+        owner: owner("user-1"),
+        agent: host(),
+        task_id: TaskId::from_bytes([1; 16]),
+        job: 2,
+        provider: "idp".to_owned(),
+        issuer: "https://idp.example/acme".to_owned(),
+        resource: "https://agents.example/horizon".to_owned(),
+        scopes: vec!["orders.read".to_owned()],
+        sealed: "v1.k.sealed".to_owned(),
+        state_hash: None,
+        browser_hash: None,
+        status: ConsentStatus::Open,
+        code_hash: None,
+        sealed_result: None,
+        wrong_codes: [message_id("wrong")].into(),
+        created_at: now(),
+        expires_at: later(86_400),
+        version: 1,
+    }
+}
+
+async fn write_sessions(store: &Store) {
+    let (acme, ann) = (tenant("acme"), owner("user-1"));
+    let sessions = store.sessions();
+    sessions
+        .create_session(&acme, "session-hash", &ann, now(), later(3600))
+        .await
+        .unwrap();
+    let opened = sessions
+        .open_chat(&acme, &ann, &chat_id(), "A trip", now())
+        .await
+        .unwrap();
+    assert!(matches!(opened, Opened::Chat(_)));
+    let added = sessions
+        .add_message(&acme, &chat_id(), &chat_message())
+        .await
+        .unwrap();
+    assert_eq!(added, Added::New);
+    let grants = store.grants();
+    let scopes = ["orders.read".to_owned()];
+    grants
+        .put_grant(grant_key(&acme, &ann), &scopes, "v1.k.grant", now())
+        .await
+        .unwrap();
+    assert!(
+        grants
+            .put_consent_request(&acme, &consent("consent-1"))
+            .await
+            .unwrap()
+    );
+    assert!(
+        grants
+            .put_consent_request(&acme, &consent("consent-2"))
+            .await
+            .unwrap()
+    );
+    let started = Consent {
+        browser_hash: Some("browser".to_owned()),
+        ..consent("consent-2")
+    };
+    assert!(grants.start_consent(&acme, &started, "state-hash").await.unwrap());
+}
+
+fn registered() -> RegisteredAgent {
+    RegisteredAgent {
+        id: AgentId::from_bytes([7; 16]),
+        tenant: None,
+        card_url: "https://agents.example/x/.well-known/agent-card.json"
+            .parse()
+            .unwrap(),
+        card: json!({"name": "Weather", "skills": []}),
+        skills: vec![vec![Tag::parse("type:weather").unwrap()]],
+        registered_at: now(),
+        health: Health {
+            ok: true,
+            checked_at: now(),
+            reason: None,
+        },
+        signature: CardSignature::Good { kid: "k".to_owned() },
+    }
+}
+
+async fn write_registry(store: &Store) {
+    let registry = store.registry();
+    let weather = AgentType::parse("weather").unwrap();
+    let declared = registry.declare_type(&weather, TypeScope::Global).await.unwrap();
+    assert_eq!(declared, Declared::New);
+    assert_eq!(registry.put(&registered()).await.unwrap(), Put::Yes);
+}
+
+fn user() -> User {
+    User {
+        username: "ann".to_owned(),
+        subject: owner("user-1"),
+        display_name: "Ann".to_owned(),
+        password_hash: "$argon2id$".to_owned(),
+    }
+}
+
+fn client() -> Client {
+    Client {
+        client_id: "host".to_owned(),
+        name: "The host".to_owned(),
+        secret_hash: Some("secret-hash".to_owned()),
+        redirect_uris: vec!["https://acme.example/callback".to_owned()],
+        grant_types: vec!["authorization_code".to_owned()],
+        scopes: vec!["orders.read".to_owned()],
+        resources: vec!["https://agents.example/horizon".to_owned()],
+        public: false,
+    }
+}
+
+fn code() -> Code {
+    Code {
+        client_id: "host".to_owned(),
+        redirect_uri: "https://acme.example/callback".to_owned(),
+        subject: owner("user-1"),
+        scope: "orders.read".to_owned(),
+        resource: "https://agents.example/horizon".to_owned(),
+        challenge: "challenge".to_owned(),
+        nonce: None,
+        auth_time: now(),
+        issued_at: now(),
+        expires_at: later(60),
+    }
+}
+
+fn family() -> Family {
+    Family {
+        id: "family-1".to_owned(),
+        client_id: "host".to_owned(),
+        subject: owner("user-1"),
+        scope: "orders.read".to_owned(),
+        resource: "https://agents.example/horizon".to_owned(),
+        refresh_hash: "refresh-hash".to_owned(),
+        generation: 1,
+        expires_at: later(3600),
+        revoked: false,
+    }
+}
+
+fn login() -> Login {
+    Login {
+        subject: owner("user-1"),
+        username: "ann".to_owned(),
+        auth_time: now(),
+        expires_at: later(3600),
+    }
+}
+
+fn vouched() -> SessionIssuer {
+    SessionIssuer {
+        issuer: "https://acme.example".to_owned(),
+        keys: vec![json!({"kty": "EC", "kid": "s"})],
+    }
+}
+
+async fn write_identity(store: &Store) {
+    let (acme, ann) = (tenant("acme"), owner("user-1"));
+    let identity = store.identity();
+    identity.put_user(&acme, &user()).await.unwrap();
+    identity.put_client(&acme, &client()).await.unwrap();
+    let (resource, scopes) = (code().resource, ["orders.read".to_owned()]);
+    identity
+        .put_consent(&acme, &ann, "host", &resource, &scopes)
+        .await
+        .unwrap();
+    identity.put_code(&acme, "code-hash", &code()).await.unwrap();
+    identity.put_code(&acme, "used-hash", &code()).await.unwrap();
+    let redeemed = identity
+        .redeem_code(&acme, "used-hash", "family-1", later(1))
+        .await;
+    assert_eq!(redeemed.unwrap(), Redeemed::Fresh(code()));
+    assert!(identity.put_family(&acme, &family()).await.unwrap());
+    identity.put_login(&acme, "login-hash", &login()).await.unwrap();
+    identity.count_failure(&acme, "ann", now()).await.unwrap();
+    identity.put_session_issuer(&acme, &vouched()).await.unwrap();
+}
+
+fn order() -> Order {
+    Order {
+        id: "A-1".to_owned(),
+        customer: Some(owner("user-1")),
+        status: OrderStatus::Shipped,
+        items: vec![OrderItem {
+            name: "Kettle".to_owned(),
+            quantity: 1,
+        }],
+        placed_at: now(),
+        eta: None,
+        updated_at: now(),
+    }
+}
+
+/// Writes one record of every kind.
+async fn written() -> (Store, Database) {
+    let (store, database) = store_testing::start().await;
+    write_tasks(&store).await;
+    write_sessions(&store).await;
+    write_registry(&store).await;
+    write_identity(&store).await;
+    store.orders().put_order(&tenant("acme"), &order()).await.unwrap();
+    (store, database)
+}
+
+fn read(name: &str) -> Items {
+    let text = std::fs::read_to_string(file(name)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn table(name: &str) -> String {
+    format!("switchyard-{name}")
+}
+
+/// What one file holds, in tables of its own.
+async fn loaded(name: &str) -> (Store, Database) {
+    let (store, database) = store_testing::start().await;
+    for (name, items) in read(name) {
+        for item in &items {
+            database.put(&table(&name), item);
+        }
+    }
+    (store, database)
+}
+
+/// What lies under the keys of the oldest records.
+fn dump(database: &Database) -> Items {
+    let in_table = |(name, items): (String, Vec<Value>)| {
+        let partitions: BTreeSet<_> = items
+            .iter()
+            .map(|item| item["pk"]["S"].as_str().unwrap())
+            .collect();
+        let items = partitions
+            .into_iter()
+            .flat_map(|pk| database.items(&table(&name), pk));
+        let items = items.collect();
+        (name, items)
+    };
+    read(BEFORE).into_iter().map(in_table).collect()
+}
+
+#[tokio::test]
+#[ignore = "writes the file of this release"]
+async fn this_releases_records_are_written_down() {
+    let (_store, database) = written().await;
+    let text = serde_json::to_string_pretty(&dump(&database)).unwrap();
+    std::fs::write(file(&format!("{}.json", domain::RECORDS)), text + "\n").unwrap();
+}
+
+/// Everything that is read of the records, against the sample; the store's own marks are not looked at.
+async fn reads_all(store: &Store) {
+    reads_tasks(store).await;
+    reads_sessions(store).await;
+    reads_identity(store).await;
+    let registry = store.registry();
+    let found = registry.find(Visibility::Global, &registered().id).await.unwrap();
+    assert_eq!(found, Some(registered()));
+    let tag = Tag::parse("type:weather").unwrap();
+    assert_eq!(
+        registry.by_tag(Visibility::Global, &tag).await.unwrap(),
+        [registered()]
+    );
+    let weather = AgentType::parse("weather").unwrap();
+    assert_eq!(
+        registry.type_scope(&weather).await.unwrap(),
+        Some(TypeScope::Global)
+    );
+    let found = store.orders().find_order(&tenant("acme"), "A-1").await.unwrap();
+    assert_eq!(found, Some(order()));
+}
+
+async fn reads_tasks(store: &Store) {
+    let table = store.tasks();
+    for (expected, (born, writes)) in tasks_now().into_iter().zip(tasks()) {
+        let key = TaskKey::from(&expected);
+        let stored = table.find(&key, later(9)).await.unwrap().unwrap();
+        assert_eq!(stored.task, expected);
+        let log = table.events(&key, 0, 1000).await.unwrap();
+        let seqs: Vec<u64> = log.iter().map(|event| event.seq).collect();
+        assert_eq!(seqs, (1..=expected.rev).collect::<Vec<_>>());
+        let mut replayed = born.clone();
+        for event in &log[1..] {
+            replayed.record(event.kind.clone(), event.at).unwrap();
+        }
+        replayed.jobs.clone_from(&expected.jobs);
+        assert_eq!(replayed, expected);
+        // The same message does not make a second task.
+        let id = &born.history[0].message_id;
+        let again = Task {
+            id: TaskId::from_bytes([99; 16]),
+            ..born.clone()
+        };
+        let repeat = NewRecord {
+            task: &again,
+            message_id: id,
+            body_hash: "hash",
+            push: None,
+            due_at: later(5),
+            retention: seconds(3600),
+        };
+        assert_eq!(
+            table.create(&repeat).await.unwrap(),
+            Created::Repeated(Box::new(stored))
+        );
+        assert!(!writes.is_empty());
+    }
+    let [busy, _, _, off, _] = &tasks_now()[..] else {
+        panic!()
+    };
+    let key = TaskKey::from(busy);
+    let stored = table.find(&key, later(9)).await.unwrap().unwrap();
+    assert_eq!(
+        stored.lease.map(|lease| (lease.holder, lease.until)),
+        Some(("worker".to_owned(), later(39)))
+    );
+    assert_eq!(
+        table.list_pushes(&key).await.unwrap(),
+        [push_config("c"), push_config("d")]
+    );
+    let stray = table.stray(&TaskKey::from(off), 0).await.unwrap();
+    assert_eq!(stray, Some(remote_id("r-9")));
+    // The claim of one delivery ends, and it is made anew.
+    let claim = table
+        .claim_push(&key, &busy.push_configs[0], "next", later(60), later(90))
+        .await
+        .unwrap();
+    assert_eq!(claim.map(|claim| claim.delivered), Some(1));
+}
+
+async fn reads_sessions(store: &Store) {
+    let (acme, ann) = (tenant("acme"), owner("user-1"));
+    let sessions = store.sessions();
+    let session = sessions.find_session(&acme, "session-hash", now()).await.unwrap();
+    assert_eq!(session.map(|session| session.owner), Some(ann.clone()));
+    let chat = sessions.find_chat(&acme, &chat_id()).await.unwrap();
+    assert_eq!(chat.map(|chat| chat.title), Some("A trip".to_owned()));
+    assert_eq!(
+        sessions.messages(&acme, &chat_id()).await.unwrap(),
+        [chat_message()]
+    );
+    let grants = store.grants();
+    let grant = grants.find_grant(grant_key(&acme, &ann)).await.unwrap();
+    assert_eq!(grant.map(|grant| grant.sealed), Some("v1.k.grant".to_owned()));
+}
+
+async fn reads_identity(store: &Store) {
+    let (acme, ann) = (tenant("acme"), owner("user-1"));
+    let identity = store.identity();
+    assert_eq!(identity.find_user(&acme, "ann").await.unwrap(), Some(user()));
+    assert_eq!(identity.find_client(&acme, "host").await.unwrap(), Some(client()));
+    let scopes = identity
+        .find_consent(&acme, &ann, "host", &code().resource)
+        .await
+        .unwrap();
+    assert_eq!(scopes, ["orders.read"]);
+    let fresh = identity
+        .redeem_code(&acme, "code-hash", "family-2", later(1))
+        .await
+        .unwrap();
+    assert_eq!(fresh, Redeemed::Fresh(code()));
+    let used = identity
+        .redeem_code(&acme, "used-hash", "family-2", later(1))
+        .await
+        .unwrap();
+    let family_id = "family-1".to_owned();
+    assert_eq!(used, Redeemed::Replayed { family_id });
+    assert_eq!(
+        identity.find_family(&acme, "family-1", now()).await.unwrap(),
+        Some(family())
+    );
+    assert_eq!(
+        identity.find_login(&acme, "login-hash", now()).await.unwrap(),
+        Some(login())
+    );
+    assert_eq!(
+        identity
+            .find_throttle(&acme, "ann", now())
+            .await
+            .unwrap()
+            .failures,
+        1
+    );
+    assert_eq!(
+        identity.find_session_issuer(&acme).await.unwrap(),
+        Some(vouched())
+    );
+}
+
+#[tokio::test]
+async fn the_records_of_every_release_are_read() {
+    for entry in std::fs::read_dir(file("")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let (store, _database) = loaded(&name).await;
+        reads_all(&store).await;
+    }
+    let (store, _database) = written().await;
+    reads_all(&store).await;
+}
+
+#[tokio::test]
+async fn a_task_of_before_is_changed_and_read_again() {
+    let (store, _database) = loaded(BEFORE).await;
+    let [busy, ..] = &tasks_now()[..] else { panic!() };
+    let key = TaskKey::from(busy);
+    let stored = store.tasks().find(&key, later(9)).await.unwrap().unwrap();
+    assert_eq!(stored.task.unanswered, Some(message_id("u-2")));
+    let said = EventKind::status(TaskState::Working, Some(message("On it.")));
+    let next = revision(stored.task, vec![said], 10);
+    let committed = store.tasks().commit(&next, Due::Keep, LeaseAfter::Keep).await;
+    assert_eq!(committed.unwrap(), Committed::Yes);
+    let read = store.tasks().find(&key, later(10)).await.unwrap().unwrap();
+    assert_eq!(
+        (read.task.unanswered.clone(), read.task),
+        (None, next.into_task())
+    );
+}
+
+/// A change of what is written that nobody noticed would be lost on older releases.
+#[tokio::test]
+async fn what_is_written_is_what_is_written_down_for_this_version() {
+    let (_store, database) = written().await;
+    let now: Items = dump(&database);
+    let then = read(&format!("{}.json", domain::RECORDS));
+    for (table, items) in &now {
+        assert_eq!(items.len(), then[table].len(), "{table}");
+        for (item, known) in items.iter().zip(&then[table]) {
+            assert_eq!(shape(item), shape(known), "{table}");
+        }
+    }
+}
+
+/// An item without the marks that the store draws by lot.
+fn shape(item: &Value) -> Value {
+    let mut item = item.clone();
+    for mark in ["edition", "written_by", "taken_by"] {
+        if let Some(value) = item.get_mut(mark) {
+            *value = Value::Null;
+        }
+    }
+    item
+}

@@ -4,6 +4,7 @@ use chrono::DateTime;
 use domain::{Artifact, Part, Timestamp};
 use serde_json::{Value, json};
 use store::{Order, OrderStatus};
+use words::listed;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -28,7 +29,10 @@ impl Found {
         lines.extend(match self.unknown.as_slice() {
             [] => None,
             [one] => Some(format!("There is no order {one} of yours.")),
-            several => Some(format!("There are no orders {} of yours.", listed(several))),
+            several => Some(format!(
+                "There are no orders {} of yours.",
+                listed(several, "and")
+            )),
         });
         if self.left_out > 0 {
             lines.push(format!(
@@ -70,7 +74,7 @@ fn sentence(order: &Order, now: Timestamp) -> String {
     let items = if items.is_empty() {
         String::new()
     } else {
-        format!(" It holds {}.", listed(&items))
+        format!(" It holds {}.", listed(&items, "and"))
     };
     format!(
         "Order {} {how_far}{expected}.{items} Placed on {}.",
@@ -99,15 +103,6 @@ fn data(order: &Order) -> Value {
 fn day(at: Timestamp) -> String {
     let at = DateTime::from_timestamp_millis(at.millis()).unwrap_or_default();
     at.format("%A %-d %B %Y").to_string()
-}
-
-/// `a, b and c`.
-pub(crate) fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
 use domain::Caller;
 use store::{Order, Store};
+use words::listed;
 
-use crate::answer::{Found, listed};
+use crate::answer::Found;
 use crate::question::{MAX_ORDERS, Question};
 
 /// Most of a tenant's orders that are looked through for somebody's own.
@@ -109,7 +110,7 @@ fn doing(question: &Question) -> Option<String> {
         Question::Numbers(numbers) => {
             let shown: Vec<String> = numbers.iter().take(MAX_ORDERS).cloned().collect();
             let order = if shown.len() == 1 { "order" } else { "orders" };
-            Some(format!("Looking up {order} {} …", listed(&shown)))
+            Some(format!("Looking up {order} {} …", listed(&shown, "and")))
         }
         Question::Mine => Some("Looking up your orders …".to_owned()),
         Question::Latest => Some("Looking up your latest order …".to_owned()),

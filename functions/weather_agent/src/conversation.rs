@@ -56,8 +56,10 @@ pub(crate) fn is_yes(reply: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use words::When;
+
     use super::*;
-    use crate::question::{Want, When};
+    use crate::question::Want;
 
     #[test]
     fn later_messages_add_and_change() {

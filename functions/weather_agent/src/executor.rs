@@ -87,9 +87,11 @@ fn data_text(message: &Message) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::question::{Question, When};
     use domain::MessageId;
+    use words::When;
+
+    use super::*;
+    use crate::question::Question;
     use serde_json::json;
 
     #[test]

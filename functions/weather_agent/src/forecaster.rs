@@ -7,17 +7,14 @@ use domain::Timestamp;
 use futures_util::future::try_join_all;
 use outbound::open_meteo::{Forecast, ForecastQuery, OpenMeteo, OpenMeteoError};
 use serde_json::Value;
+use words::{When, listed};
 
 use crate::answer::{self, Answered};
 use crate::conversation::Conversation;
-use crate::question::{Question, When};
+use crate::question::Question;
+use crate::wanted::{HORIZON, Slot, Wanted};
 
 mod lookup;
-
-pub(crate) use lookup::{Slot, Wanted};
-
-/// How many days ahead there are forecasts, today included.
-pub(crate) const HORIZON: u64 = 16;
 
 /// Answers questions with Open-Meteo.
 pub struct Forecaster {
@@ -109,10 +106,7 @@ impl Forecaster {
         let names: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         progress
-            .working(&format!(
-                "Looking up the weather in {} …",
-                answer::listed(&names, "and")
-            ))
+            .working(&format!("Looking up the weather in {} …", listed(&names, "and")))
             .await?;
         let slots = self.look_up(&conversation).await?;
         if let Some(ask) = answer::ask_back(&slots) {

@@ -14,6 +14,7 @@ mod conversation;
 mod executor;
 mod forecaster;
 pub mod question;
+mod wanted;
 mod wmo;
 
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Dates as people say them.
 
 use chrono::{Datelike, NaiveDate};
-
-use super::listed;
+use words::listed;
 
 /// "Sunday 22 November"
 pub(super) fn long(date: NaiveDate) -> String {
@@ -41,10 +40,7 @@ pub(super) fn several(dates: &[NaiveDate]) -> String {
             }
         })
         .collect();
-    format!(
-        "on {}",
-        listed(&names.iter().map(String::as_str).collect::<Vec<_>>(), "and")
-    )
+    format!("on {}", listed(&names, "and"))
 }
 
 /// Without the month where a later date of the same month follows.

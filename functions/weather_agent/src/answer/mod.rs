@@ -7,10 +7,11 @@ mod verdict;
 use chrono::NaiveDate;
 use outbound::open_meteo::{Day, Forecast, Place};
 use serde_json::{Value, json};
+use words::listed;
 
 use crate::atlas;
-use crate::forecaster::{HORIZON, Slot, Wanted};
 use crate::question::{MAX_PLACES, Question, Want};
+use crate::wanted::{HORIZON, Slot, Wanted};
 use crate::wmo;
 use numbers::Shown;
 use verdict::{Level, Verdict};
@@ -91,15 +92,6 @@ fn no_such_place(asked: &str, suggestion: Option<&Place>) -> String {
             atlas::label(place)
         ),
         None => format!("I know no place called “{asked}”."),
-    }
-}
-
-/// Parts of a sentence as a list: "Oslo, Bergen and Tromsø".
-pub(crate) fn listed(parts: &[&str], last: &str) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [init @ .., end] => format!("{} {last} {end}", init.join(", ")),
     }
 }
 

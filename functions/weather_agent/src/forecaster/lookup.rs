@@ -2,51 +2,17 @@
 
 use futures_util::future::try_join_all;
 use outbound::open_meteo::{OpenMeteo, OpenMeteoError, Place, fold};
+use words::Named;
 
 use crate::atlas::{self, Choice};
 use crate::conversation::is_yes;
-use crate::question::{MAX_PLACES, Named, Question};
+use crate::question::{MAX_PLACES, Question};
+use crate::wanted::{Slot, Wanted};
 
 /// How many results a search asks for: enough for namesakes in small states.
 const RESULTS: u8 = 50;
 /// Most words that are taken off a name that is not found.
 const MAX_CUTS: usize = 3;
-
-/// A place that is wanted.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wanted {
-    /// As it was asked for.
-    pub(crate) asked: String,
-    /// The place.
-    pub(crate) place: Place,
-    /// Well-known namesakes.
-    pub(crate) others: Vec<Place>,
-}
-
-/// What became of a name.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Slot {
-    /// A place.
-    One(Box<Wanted>),
-    /// Several could be meant.
-    Which {
-        /// As it was asked for.
-        asked: String,
-        /// The places to ask about.
-        listed: Vec<Place>,
-        /// Others of the name.
-        more: Vec<Place>,
-    },
-    /// No place has the name.
-    Unknown {
-        /// As it was asked for.
-        asked: String,
-        /// A place with a similar name.
-        suggestion: Option<Box<Place>>,
-        /// It may be no name at all.
-        guessed: bool,
-    },
-}
 
 /// Looks names up.
 pub(super) async fn resolve(open_meteo: &OpenMeteo, names: &[Named]) -> Result<Vec<Slot>, OpenMeteoError> {

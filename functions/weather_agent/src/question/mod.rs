@@ -2,7 +2,8 @@
 //! words. Reading never fails: what is not understood is left out.
 //!
 //! ```
-//! use weather_agent::question::{Question, Want, When};
+//! use weather_agent::question::{Question, Want};
+//! use words::When;
 //!
 //! let question = Question::read("Will it rain in Oslo and Bergen tomorrow?");
 //! let places: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
@@ -11,19 +12,12 @@
 //! assert_eq!(question.wants, [Want::Rain]);
 //! ```
 
-mod dates;
-mod days;
-mod lists;
-mod places;
 mod units;
 mod wants;
-mod when;
-mod words;
 
-pub use places::Named;
 pub use units::Asked as AskedUnits;
 pub use wants::Want;
-pub use when::{MAX_DAYS, When};
+use words::{Named, When, days, places, text};
 
 /// Most characters of a message that are read.
 const MAX_TEXT: usize = 2_000;
@@ -55,8 +49,9 @@ pub struct Question {
 impl Question {
     /// Reads a message.
     #[must_use]
-    pub fn read(text: &str) -> Self {
-        let mut words = words::split(text, MAX_TEXT);
+    pub fn read(said: &str) -> Self {
+        let mut words = text::split(said, MAX_TEXT);
+        text::mark_topic(&mut words, wants::is_weather);
         let (days, tonight) = days::take(&mut words);
         let units = units::take(&mut words);
         let mut places = places::find(&words);

@@ -2,7 +2,7 @@
 
 use outbound::open_meteo::{PrecipitationUnit, TemperatureUnit, Units, WindSpeedUnit};
 
-use super::words::{Kind, Word};
+use words::text::{Kind, Word};
 
 /// The units that are asked for; what is not asked for is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

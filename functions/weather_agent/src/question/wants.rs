@@ -1,6 +1,6 @@
 //! Which weather a question is about.
 
-use super::words::Word;
+use words::text::Word;
 
 /// Which weather a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Follow-ups: "and in Bergen?" after "Will it rain in Oslo tomorrow?" is for the same agent, and means the same
 //! question about another place.
 
-use super::split::{places, times};
-use super::words::{is_time, words};
+use words::phrases::{is_time, places, times, words};
 
 /// Longest follow-up; a longer text stands for itself.
 const WORDS_MAX: usize = 12;

@@ -2,7 +2,7 @@
 
 use domain::TaskId;
 
-use super::words::words;
+use words::phrases::words;
 
 /// What a prompt is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

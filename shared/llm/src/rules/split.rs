@@ -3,8 +3,9 @@
 
 use domain::AgentType;
 
+use words::phrases::{places, times, words};
+
 use super::score::Index;
-use super::words::{is_time, words};
 
 /// Most parts looked at; a longer text is one piece of work.
 const PIECES_MAX: usize = 40;
@@ -161,57 +162,5 @@ fn pieces(text: &str) -> Vec<Piece> {
             closed: true,
         }];
     }
-    out
-}
-
-/// Names of places: words written like names behind a preposition.
-pub(super) fn places(text: &str) -> Vec<String> {
-    let words = words(text);
-    let mut out: Vec<String> = Vec::new();
-    let mut open = false;
-    let mut grows = false;
-    for word in &words {
-        if grows && word.is_name() {
-            if let Some(place) = out.last_mut() {
-                place.push(' ');
-                place.push_str(word.text);
-            }
-        } else if open && word.is_name() {
-            out.push(word.text.to_owned());
-            grows = true;
-        } else {
-            grows = false;
-        }
-        open = matches!(
-            word.lower().as_str(),
-            "in" | "to" | "at" | "near" | "around" | "for" | "from" | "visit"
-        );
-    }
-    out
-}
-
-/// Phrases that say when: "tomorrow", "next week", "on Friday".
-pub(super) fn times(text: &str) -> Vec<String> {
-    let words = words(text);
-    let mut out: Vec<String> = Vec::new();
-    let mut begun: Option<(usize, usize)> = None;
-    for (at, word) in words.iter().enumerate() {
-        let lower = word.lower();
-        if is_time(&lower) {
-            let before = at.checked_sub(1).and_then(|before| words.get(before));
-            let linked = before.filter(|word| matches!(word.lower().as_str(), "on" | "this" | "at" | "in"));
-            let start = begun.map_or(linked.map_or(word.start, |linked| linked.start), |(start, _)| {
-                start
-            });
-            begun = Some((start, word.end));
-        } else if let Some((start, end)) = begun.take() {
-            out.extend(text.get(start..end).map(str::to_owned));
-        }
-    }
-    out.extend(
-        begun
-            .and_then(|(start, end)| text.get(start..end))
-            .map(str::to_owned),
-    );
     out
 }

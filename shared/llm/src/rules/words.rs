@@ -3,60 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// A word of a text, with where it stands.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Word<'a> {
-    pub(super) text: &'a str,
-    pub(super) start: usize,
-    pub(super) end: usize,
-    /// The first of its sentence, where a capital says nothing.
-    pub(super) first: bool,
-}
-
-impl Word<'_> {
-    /// Written like a name: a capital followed by small letters, not at the start of a sentence.
-    pub(super) fn is_name(&self) -> bool {
-        let mut chars = self.text.chars();
-        !self.first
-            && chars.next().is_some_and(char::is_uppercase)
-            && chars.next().is_some_and(char::is_lowercase)
-            && !is_time(&self.text.to_lowercase())
-    }
-
-    pub(super) fn lower(&self) -> String {
-        self.text.to_lowercase()
-    }
-}
-
-/// The words of a text.
-pub(super) fn words(text: &str) -> Vec<Word<'_>> {
-    let mut out: Vec<Word<'_>> = Vec::new();
-    let mut start: Option<usize> = None;
-    let mut first = true;
-    let mut next_first = true;
-    for (at, c) in text.char_indices().chain([(text.len(), '\n')]) {
-        if c.is_alphanumeric() {
-            if start.is_none() {
-                start = Some(at);
-                first = next_first;
-                next_first = false;
-            }
-            continue;
-        }
-        if let Some(begun) = start.take()
-            && let Some(word) = text.get(begun..at)
-        {
-            out.push(Word {
-                text: word,
-                start: begun,
-                end: at,
-                first,
-            });
-        }
-        next_first |= matches!(c, '.' | '?' | '!' | ':' | '\n');
-    }
-    out
-}
+use words::phrases::{TIME, words};
 
 /// The terms of a text: stemmed, without words that say nothing; whether each is a name goes with it.
 pub(super) fn terms(text: &str) -> Vec<(String, bool)> {
@@ -121,12 +68,7 @@ pub(super) fn is_stop(word: &str) -> bool {
     STOP.contains(&word)
 }
 
-/// Words that say when.
-pub(super) fn is_time(word: &str) -> bool {
-    TIME.contains(&word)
-}
-
-/// As [`is_time`], of a stem.
+/// As [`words::phrases::is_time`], of a stem.
 pub(super) fn is_time_term(term: &str) -> bool {
     static STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| TIME.iter().map(|word| stem(word)).collect());
     STEMS.contains(term)
@@ -165,51 +107,6 @@ const STOP: &[&str] = &[
     "provides", "return", "returns", "given", "based", "simple", "sample", "example", "demo", "always", "instructions",
     "instruction", "ignore", "previous", "system", "prompt", "prompts", "everything", "tool", "call", "send", "place", "places",
     "city", "cities",
-];
-
-const TIME: &[&str] = &[
-    "today",
-    "tonight",
-    "tomorrow",
-    "yesterday",
-    "now",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "weekend",
-    "weekends",
-    "month",
-    "months",
-    "year",
-    "years",
-    "hour",
-    "hours",
-    "morning",
-    "afternoon",
-    "evening",
-    "night",
-    "noon",
-    "next",
-    "last",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
 ];
 
 #[rustfmt::skip]

@@ -1,18 +1,26 @@
 //! Words that tell places from the rest of a question.
 
+use crate::text::Word;
+
 /// Words that are never a place, nor part of one: the grammar of questions.
-pub(super) fn is_grammar(lower: &str) -> bool {
+pub(crate) fn is_grammar(lower: &str) -> bool {
     GRAMMAR.contains(&lower)
 }
 
-/// Words of weather talk. One of them is part of a place's name only right behind "in" and with a capital.
-pub(super) fn is_talk(lower: &str) -> bool {
-    TALK.contains(&lower) || super::wants::is_weather(lower)
+/// Words of talk about the topic. One of them is part of a place's name only right behind "in" and with a capital.
+pub(crate) fn is_talk(word: &Word) -> bool {
+    word.topic || TALK.contains(&word.lower.as_str())
+}
+
+/// Whether a word, in small letters, is common talk or grammar, whatever the question is about.
+#[must_use]
+pub fn is_common(lower: &str) -> bool {
+    is_grammar(lower) || TALK.contains(&lower)
 }
 
 /// How surely a place follows a preposition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Tier {
+pub(crate) enum Tier {
     /// Nothing speaks for it but that nothing else explains the word.
     Guess,
     /// Behind a preposition that has other uses too.
@@ -22,7 +30,7 @@ pub(super) enum Tier {
 }
 
 /// What kind of place word follows a preposition.
-pub(super) fn preposition(lower: &str) -> Option<Tier> {
+pub(crate) fn preposition(lower: &str) -> Option<Tier> {
     match lower {
         "in" | "at" | "near" | "around" | "visiting" | "visit" => Some(Tier::Sure),
         "for" | "to" | "of" | "from" | "about" | "towards" | "over" | "into" | "is" | "does" | "will"
@@ -32,7 +40,7 @@ pub(super) fn preposition(lower: &str) -> Option<Tier> {
 }
 
 /// Small words inside names: `Rio de Janeiro`, `Newcastle upon Tyne`.
-pub(super) fn is_connector(lower: &str) -> bool {
+pub(crate) fn is_connector(lower: &str) -> bool {
     matches!(
         lower,
         "de" | "del"
@@ -69,12 +77,12 @@ pub(super) fn is_connector(lower: &str) -> bool {
 }
 
 /// Common words that are the second word of names: `Cape Town`, `Long Beach`.
-pub(super) fn is_second(lower: &str) -> bool {
+pub(crate) fn is_second(lower: &str) -> bool {
     matches!(lower, "city" | "town" | "beach" | "worth" | "village")
 }
 
 /// Names that are weather talk in small letters, and still towns right behind "in".
-pub(super) fn is_town_too(lower: &str) -> bool {
+pub(crate) fn is_town_too(lower: &str) -> bool {
     matches!(
         lower,
         "nice" | "bath" | "reading" | "split" | "cork" | "mobile" | "orange" | "male" | "hull"
@@ -82,7 +90,7 @@ pub(super) fn is_town_too(lower: &str) -> bool {
 }
 
 /// Names with an "and" in them, by the words on its sides.
-pub(super) fn has_and(before: &str, after: &str) -> bool {
+pub(crate) fn has_and(before: &str, after: &str) -> bool {
     matches!(
         (before, after),
         ("trinidad", "tobago")

@@ -2,15 +2,15 @@
 
 use chrono::Weekday;
 
-use super::dates;
-use super::when::When;
-use super::words::{Kind, Word};
+use crate::dates;
+use crate::text::{Kind, Word};
+use crate::when::When;
 
 /// Most days named in one question; more are no question.
 const MAX_NAMES: usize = 16;
 
 /// Takes the days out of the words: the days in order, and whether it is about the coming night.
-pub(super) fn take(words: &mut [Word]) -> (Vec<When>, bool) {
+pub fn take(words: &mut [Word]) -> (Vec<When>, bool) {
     let mut days = Vec::new();
     let mut tonight = false;
     let mut index = 0;

@@ -3,8 +3,10 @@
 //! A name is told by its capital letter, by the preposition in front of it, by its place in a list, or, at last, by
 //! being the one thing that nothing else explains. Only the surest kind that a question has is taken.
 
-use super::lists::{Tier, has_and, is_connector, is_grammar, is_second, is_talk, is_town_too, preposition};
-use super::words::{Kind, Word};
+use crate::lists::{Tier, has_and, is_connector, is_grammar, is_second, is_talk, is_town_too, preposition};
+use crate::text::{Kind, Word};
+
+pub use crate::lists::is_common;
 
 /// Most words of a name.
 const MAX_WORDS: usize = 6;
@@ -41,8 +43,9 @@ struct Candidate {
     tier: Tier,
 }
 
-/// Finds the places among words whose days and units are taken out.
-pub(super) fn find(words: &[Word]) -> Vec<Named> {
+/// Finds the places among words whose days, and whatever else is understood, are taken out ([`Kind::Gap`]).
+#[must_use]
+pub fn find(words: &[Word]) -> Vec<Named> {
     let mut candidates = candidates(words);
     // "oslo, Rome and Paris": what is in a list with a name is one.
     let mut lift = None;
@@ -129,7 +132,7 @@ fn candidates(words: &[Word]) -> Vec<Candidate> {
                     None => {
                         anchor = None;
                         // "Oslo or maybe Bergen": a little word does not end a list, weather talk does.
-                        if is_talk(&word.lower) {
+                        if is_talk(word) {
                             link = None;
                         }
                     }
@@ -152,7 +155,7 @@ fn follows(words: &[Word], index: usize, lower: &str) -> bool {
 fn name_end(words: &[Word], index: usize, direct: bool, behind_in: bool) -> Option<usize> {
     let first = words.get(index)?;
     let hague = first.lower == "hague";
-    let talk_as_name = direct && first.is_capital() && is_talk(&first.lower)
+    let talk_as_name = direct && first.is_capital() && is_talk(first)
         || behind_in
             && is_town_too(&first.lower)
             && !words.get(index + 1).is_some_and(|next| next.kind == Kind::Word);
@@ -208,7 +211,7 @@ fn is_name(word: &Word) -> bool {
         && word.lower.chars().any(char::is_alphabetic)
         && !word.lower.starts_with(|first: char| first.is_ascii_digit())
         && !is_grammar(&word.lower)
-        && !is_talk(&word.lower)
+        && !is_talk(word)
         && preposition(&word.lower).is_none()
         && (word.lower.chars().count() > 1 || !word.text.is_ascii())
         && !word.lower.starts_with('°')
@@ -262,7 +265,7 @@ fn candidate(
         .is_none_or(|word| word.kind == Kind::Stop);
     let plain = words
         .get(end)
-        .is_some_and(|next| next.kind == Kind::Word && !is_talk(&next.lower));
+        .is_some_and(|next| next.kind == Kind::Word && !is_talk(next));
     let tier = if capital && !(begins && plain) {
         Tier::Sure
     } else {

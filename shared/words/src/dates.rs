@@ -1,10 +1,10 @@
 //! Calendar dates in words and numbers.
 
-use super::when::When;
-use super::words::{Kind, Word};
+use crate::text::{Kind, Word};
+use crate::when::When;
 
 /// A date that begins at `index`, with the number of words it takes.
-pub(super) fn at(words: &[Word], index: usize) -> Option<(When, usize)> {
+pub(crate) fn at(words: &[Word], index: usize) -> Option<(When, usize)> {
     let word = words.get(index)?;
     if word.kind != Kind::Word {
         return None;
@@ -17,7 +17,7 @@ pub(super) fn at(words: &[Word], index: usize) -> Option<(When, usize)> {
 }
 
 /// `24th` where no month follows.
-pub(super) fn ordinal(word: &Word) -> Option<u32> {
+pub(crate) fn ordinal(word: &Word) -> Option<u32> {
     let digits = ["st", "nd", "rd", "th"]
         .iter()
         .find_map(|end| word.lower.strip_suffix(end))?;
@@ -25,7 +25,7 @@ pub(super) fn ordinal(word: &Word) -> Option<u32> {
 }
 
 /// The month of this name, from 1.
-pub(super) fn month(word: &Word) -> Option<u32> {
+pub(crate) fn month(word: &Word) -> Option<u32> {
     const NAMES: [(&str, &str); 12] = [
         ("january", "jan"),
         ("february", "feb"),
@@ -168,7 +168,7 @@ fn feast(words: &[Word], index: usize) -> Option<(When, usize)> {
 }
 
 /// What stands between the first and the last day.
-pub(super) fn is_to(word: &Word) -> bool {
+pub(crate) fn is_to(word: &Word) -> bool {
     matches!(
         word.lower.as_str(),
         "to" | "till" | "til" | "until" | "through" | "thru" | "–" | "—"

@@ -2,7 +2,7 @@
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// A word, or a number.
     Word,
     /// A comma.
@@ -17,18 +17,25 @@ pub(super) enum Kind {
 
 /// A piece of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) text: String,
-    pub(super) lower: String,
-    pub(super) kind: Kind,
+pub struct Word {
+    /// As it is written.
+    pub text: String,
+    /// In small letters; two letters that are a state's code have a `~` in front.
+    pub lower: String,
+    /// What it is.
+    pub kind: Kind,
+    /// It belongs to what the question is about, so that it is hardly part of a place's name: [`mark_topic`].
+    pub(crate) topic: bool,
 }
 
 impl Word {
-    pub(super) fn is_capital(&self) -> bool {
+    pub(crate) fn is_capital(&self) -> bool {
         self.text.chars().next().is_some_and(char::is_uppercase)
     }
 
-    pub(super) fn number(&self) -> Option<u32> {
+    /// A number of at most four digits.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
         if self.kind == Kind::Word && self.lower.len() <= 4 {
             self.lower.parse().ok()
         } else {
@@ -41,6 +48,7 @@ impl Word {
             text: text.to_owned(),
             lower: text.to_lowercase(),
             kind,
+            topic: false,
         }
     }
 }
@@ -48,7 +56,8 @@ impl Word {
 const ABBREVIATIONS: [&str; 6] = ["st", "mt", "ft", "ste", "sta", "dr"];
 
 /// Splits the first `max` characters of a text.
-pub(super) fn split(text: &str, max: usize) -> Vec<Word> {
+#[must_use]
+pub fn split(text: &str, max: usize) -> Vec<Word> {
     let letters: Vec<char> = text
         .chars()
         .take(max)
@@ -92,6 +101,13 @@ pub(super) fn split(text: &str, max: usize) -> Vec<Word> {
     }
     mark_ands(&mut words, shouted);
     words
+}
+
+/// Marks the words of what a question is about, by their small letters: "rain" for an agent that knows the weather.
+pub fn mark_topic(words: &mut [Word], is_topic: impl Fn(&str) -> bool) {
+    for word in words {
+        word.topic = is_topic(&word.lower);
+    }
 }
 
 fn is_inner(letter: char) -> bool {

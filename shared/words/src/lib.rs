@@ -1,0 +1,56 @@
+//! What people's words say of days, spans, times, numbers and places. English alone, and pure: no calendar day, no map.
+//!
+//! Two readers stand here. An agent that answers takes a question apart: [`text::split`], then [`days::take`], then
+//! [`places::find`], each of which leaves out what it does not understand. A router that only passes on what was said
+//! needs the phrases as they are written: [`phrases`].
+//!
+//! ```
+//! use words::{When, days, places, text};
+//!
+//! let mut words = text::split("The weather in Oslo and Bergen tomorrow?", 2_000);
+//! let (days, _) = days::take(&mut words);
+//! assert_eq!(days, [When::In(1)]);
+//! let places: Vec<String> = places::find(&words).into_iter().map(|place| place.text).collect();
+//! assert_eq!(places, ["Oslo", "Bergen"]);
+//! ```
+
+mod dates;
+pub mod days;
+mod lists;
+pub mod phrases;
+pub mod places;
+pub mod text;
+mod when;
+
+pub use places::Named;
+pub use when::{MAX_DAYS, When};
+
+/// Parts of a sentence as a list: "Oslo, Bergen and Tromsø", where `last` is "and".
+#[must_use]
+pub fn listed(parts: &[impl AsRef<str>], last: &str) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [init @ .., end] => {
+            let init: Vec<&str> = init.iter().map(AsRef::as_ref).collect();
+            format!("{} {last} {}", init.join(", "), end.as_ref())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_reads_as_people_write_it() {
+        for (parts, expect) in [
+            (&[][..], ""),
+            (&["Oslo"], "Oslo"),
+            (&["Oslo", "Bergen"], "Oslo and Bergen"),
+            (&["Oslo", "Bergen", "Tromsø"], "Oslo, Bergen and Tromsø"),
+        ] {
+            assert_eq!(listed(parts, "and"), expect);
+        }
+    }
+}

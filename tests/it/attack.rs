@@ -97,6 +97,7 @@ pub(crate) fn table() -> Vec<Row> {
 #[derive(Debug)]
 pub(crate) struct Told {
     pub status: StatusCode,
+    pub media: String,
     pub text: String,
 }
 
@@ -151,6 +152,7 @@ async fn attacked(world: &World, row: &Row, attack: Attack, cell: Cell) -> Vec<S
     }
     let mut wrong = Vec::new();
     for told in world.attack(row, attack).await {
+        world.note(row, &told);
         if let Err(fault) = told.matches(cell, &world.secrets) {
             wrong.push(format!("{name}, {attack:?}: wanted {cell:?}, was {fault}"));
         }
@@ -166,6 +168,7 @@ async fn welcomed(world: &World, row: &Row) -> Vec<String> {
     let name = row.name();
     let mut wrong = Vec::new();
     for told in world.good(row).await {
+        world.note(row, &told);
         if let Err(fault) = told.matches(row.good, &[]) {
             wrong.push(format!("{name}, good: wanted {:?}, was {fault}", row.good));
         }
@@ -231,5 +234,6 @@ async fn every_route_refuses_every_kind_of_bad_credentials() {
         wrong.join("\n")
     );
     println!("{} rows, {} attacks each", rows.len(), ATTACKS.len());
+    println!("{}", tests::openapi::check(world.noted()));
     world.local.system.stop().await;
 }

@@ -19,6 +19,7 @@ mod load;
 mod measured;
 mod oauth_clients;
 mod onboarding;
+mod openapi;
 mod rfc9700;
 mod rubbish;
 mod scripted;

@@ -6,6 +6,7 @@ pub mod browser;
 pub mod cloud;
 pub mod dynamodb;
 pub mod oauth;
+pub mod openapi;
 pub mod peers;
 pub mod policy;
 pub mod runtime_api;

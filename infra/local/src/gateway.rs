@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
 use edge::config::BasePath;
 use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, header};
@@ -73,7 +73,11 @@ pub fn routes() -> Vec<Route> {
 }
 
 fn served() -> Routes<Served> {
-    Routes::new().get("/healthz", "whether the system is up", async || "ok\n")
+    Routes::new()
+        .get("/healthz", "whether the system is up", async || "ok\n")
+        .get("/openapi.json", "the API document", async || {
+            Json(crate::openapi::document())
+        })
 }
 
 /// Documents whose place may be at the root too, with the path of what they speak of behind their name: RFC 8414 §3.1

@@ -33,6 +33,7 @@ mod identity;
 mod index;
 mod meter;
 pub mod onboarding;
+mod openapi;
 mod options;
 mod orders;
 mod probe;

@@ -635,6 +635,7 @@ async fn callback(world: &World, attack: Option<Attack>) -> Vec<Told> {
         let page = browser.open(url.as_str()).await;
         answers.push(Told {
             status: page.status,
+            media: String::new(),
             text: page.html,
         });
     }

@@ -49,6 +49,8 @@ pub(super) struct World {
     /// Where the victim is signed in at the authorization servers of both tenants.
     pub(super) browser: Mutex<Browser>,
     pub(super) moves: Lock<u32>,
+    /// Answers of operations that the API document is about.
+    answers: Lock<Vec<Value>>,
 }
 
 impl World {
@@ -91,6 +93,7 @@ impl World {
             silent,
             browser: Mutex::new(oauth::apps_browser()),
             moves: Lock::new(0),
+            answers: Lock::default(),
             local,
         };
         for (number, at) in agents::NAMES.into_iter().enumerate() {
@@ -222,6 +225,26 @@ impl World {
         }
     }
 
+    /// Keeps an answer that the API document must describe.
+    pub(super) fn note(&self, row: &Row, told: &Told) {
+        let described = match row.function {
+            "registry" => true,
+            "chat_api" => row.route.starts_with("/api/"),
+            "agent" => row.route.starts_with("/deliveries"),
+            _ => false,
+        };
+        if described {
+            let place = (row.method, row.route);
+            let answer = tests::openapi::answer(place, told.status.as_u16(), &told.media, &told.text);
+            self.answers.lock().expect("no panic under the lock").push(answer);
+        }
+    }
+
+    /// The answers that were kept.
+    pub(super) fn noted(&self) -> Vec<Value> {
+        self.answers.lock().expect("no panic under the lock").clone()
+    }
+
     /// A number that was not given before.
     pub(super) fn next(&self) -> u32 {
         let mut moves = self.moves.lock().expect("no panic under the lock");
@@ -343,10 +366,9 @@ pub(super) async fn told(request: RequestBuilder) -> Told {
         .get("location")
         .and_then(|place| place.to_str().ok())
         .map(str::to_owned);
-    let streams = answer
-        .headers()
-        .get("content-type")
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event"));
+    let media = answer.headers().get("content-type");
+    let media = media.map_or("", |media| media.to_str().expect("text")).to_owned();
+    let streams = media.starts_with("text/event");
     // A stream of events goes on; its first chunk says what it is.
     let text = if streams {
         let chunk = answer.chunk().await.expect("a chunk").unwrap_or_default();
@@ -356,6 +378,7 @@ pub(super) async fn told(request: RequestBuilder) -> Told {
     };
     Told {
         status,
+        media,
         text: place.unwrap_or(text),
     }
 }

@@ -5,6 +5,7 @@ mod agents;
 mod chat;
 mod deliveries;
 mod keys;
+mod openapi;
 mod place;
 mod sam_env;
 mod tenant;
@@ -62,6 +63,8 @@ enum Command {
     Keys(keys::Keys),
     /// Write the settings with which functions run outside of the system, against it
     SamEnv(sam_env::SamEnv),
+    /// Print the API document (OpenAPI 3.1)
+    Openapi,
 }
 
 /// Why a command failed: one sentence.
@@ -122,6 +125,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tenant(tenant) => tenant.run().await,
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,
+        Command::Openapi => openapi::print(),
     }
 }
 

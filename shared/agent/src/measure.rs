@@ -1,9 +1,10 @@
 //! What is counted and timed. A measurement is a log event with the target [`METRICS`]; the Lambda side writes it as a
 //! CloudWatch metric, anybody else may ignore it.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use domain::{AgentName, Revision};
+use domain::{AgentName, Revision, Task};
 
 use crate::Agent;
 
@@ -24,6 +25,17 @@ pub(crate) const STARTED: &str = "StartDelay";
 /// Nothing was heard of a task in time.
 pub(crate) const TIMED_OUT: &str = "TasksTimedOut";
 
+type Watcher = Box<dyn Fn(&Task) + Send + Sync>;
+
+static WATCHER: OnceLock<Watcher> = OnceLock::new();
+
+/// Calls `watcher` with each task of this process whose state has changed, once that is stored: for programs that show
+/// tasks to their own user. It is no log event, as a log must not hold what people ask. It must not block; the first
+/// one stays.
+pub fn watch(watcher: impl Fn(&Task) + Send + Sync + 'static) {
+    let _the_first_stays = WATCHER.set(Box::new(watcher));
+}
+
 /// Counts one.
 pub(crate) fn count(metric: &'static str, agent: &Agent) {
     record(metric, 1, "Count", &agent.name);
@@ -37,8 +49,12 @@ pub(crate) fn time(metric: &'static str, agent: &Agent, took: Duration) {
 /// Measures how long a task was in the states that a stored revision left, and counts what it entered.
 pub fn moved(revision: &Revision) {
     let agent = &revision.task().agent;
-    for (left, entered, took) in revision.left() {
-        let metric = match left {
+    let left = revision.left();
+    if let (Some(watcher), false) = (WATCHER.get(), left.is_empty()) {
+        watcher(revision.task());
+    }
+    for (before, entered, took) in left {
+        let metric = match before {
             domain::TaskState::Submitted => "TimeSubmitted",
             domain::TaskState::Working => "TimeWorking",
             domain::TaskState::InputRequired => "TimeInputRequired",

@@ -5,7 +5,8 @@ use std::panic::PanicHookInfo;
 use std::str::FromStr;
 
 use agent::measure::METRICS;
-use tracing_subscriber::filter::{FilterExt as _, ParseError, Targets, filter_fn};
+pub use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -53,6 +54,31 @@ pub fn init(filter: &LogFilter) {
     if started.is_ok() && !terminal {
         std::panic::set_hook(Box::new(log_panic));
     }
+}
+
+/// How log lines of a program on somebody's own machine look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// Readable text on standard error, beside what the program itself says.
+    Text,
+    /// JSON on standard output, for programs.
+    Json,
+}
+
+/// Starts logging for a program that people start: no metrics, which are for CloudWatch alone.
+pub fn init_local(filter: &LogFilter, lines: Lines) {
+    let logged = filter.0.clone().and(filter_fn(|about| about.target() != METRICS));
+    let layer = tracing_subscriber::fmt::layer();
+    let layer = match lines {
+        Lines::Text => layer
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal())
+            .boxed(),
+        Lines::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
+    };
+    let _second_call = tracing_subscriber::registry()
+        .with(layer.with_filter(logged))
+        .try_init();
 }
 
 /// One line instead of text across several. Where, not what: the words of a panic may quote what a client sent.

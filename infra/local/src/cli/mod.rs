@@ -5,6 +5,7 @@ mod agents;
 mod chat;
 mod deliveries;
 mod keys;
+mod lines;
 mod openapi;
 mod place;
 mod sam_env;

@@ -2,13 +2,14 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Instant;
 
 use clap::Args;
-use edge::telemetry::LogFilter;
+use edge::telemetry::{Lines, LogFilter, ParseError, init_local};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Failure;
+use super::{Failure, lines};
 use crate::{Data, Live, Options, System, endpoints};
 
 /// Start everything in one process
@@ -29,14 +30,48 @@ pub(super) struct Up {
     /// Ask this service for real, instead of its sandbox
     #[arg(long, value_name = "NAME")]
     live: Vec<Live>,
-    /// Which log lines are shown, such as `info` or `warn,host_agent=debug`
-    #[arg(long, value_name = "FILTER", default_value = "warn,dynoxide=error")]
-    log: LogFilter,
+    /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
+    /// `json`: log lines for programs, and no others
+    #[arg(
+        long,
+        value_name = "json|debug|off|FILTER",
+        default_value = "warn,dynoxide=error"
+    )]
+    log: Log,
+}
+
+/// What is logged, beside the lines that tell of tasks.
+#[derive(Debug, Clone)]
+struct Log {
+    filter: LogFilter,
+    lines: Lines,
+}
+
+impl FromStr for Log {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        // The libraries' own details drown ours.
+        const DEBUG: &str = "debug,dynoxide=error,hyper=info,hyper_util=info,h2=info,reqwest=info,rustls=info,tower=info,\
+            aws_sdk_dynamodb=info,aws_smithy_runtime=info,aws_smithy_runtime_api=info,aws_smithy_http_client=info";
+        let (filter, lines) = match text {
+            "json" => ("info,dynoxide=error", Lines::Json),
+            "debug" => (DEBUG, Lines::Text),
+            filter => (filter, Lines::Text),
+        };
+        Ok(Self {
+            filter: filter.parse()?,
+            lines,
+        })
+    }
 }
 
 impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        edge::telemetry::init(&self.log);
+        init_local(&self.log.filter, self.log.lines);
+        let machine = self.log.lines == Lines::Json;
+        if !machine {
+            lines::show();
+        }
         let begun = Instant::now();
         // Before anything is started, so that a signal during the start is not lost.
         let mut terminate = signal(SignalKind::terminate()).map_err(Failure::other)?;
@@ -63,7 +98,13 @@ impl Up {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
         };
-        let told = tell(&system, begun.elapsed().as_secs_f64(), file);
+        // The standard output is the log's where programs read that.
+        let mut out: Box<dyn Write> = match machine {
+            true => Box::new(std::io::stderr()),
+            false => Box::new(std::io::stdout()),
+        };
+        let told = tell(&mut out, &system, begun.elapsed().as_secs_f64(), file);
+        drop(out);
         if told.is_err() {
             tracing::debug!("nobody reads the standard output");
         }
@@ -80,9 +121,8 @@ impl Up {
 }
 
 /// Says where to click and what to try; not to a closed pipe.
-fn tell(system: &System, seconds: f64, file: Option<PathBuf>) -> std::io::Result<()> {
+fn tell(out: &mut dyn Write, system: &System, seconds: f64, file: Option<PathBuf>) -> std::io::Result<()> {
     let endpoints = system.endpoints();
-    let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "Switchyard is ready after {seconds:.1} s: {}",
@@ -110,6 +150,9 @@ fn tell(system: &System, seconds: f64, file: Option<PathBuf>) -> std::io::Result
             "With --endpoints FILE every address is written to a file, for the other commands."
         )?,
     }
-    writeln!(out, "Ctrl-C stops it.")?;
+    writeln!(
+        out,
+        "A line follows for each task, with the time in UTC. Ctrl-C stops it."
+    )?;
     out.flush()
 }

@@ -1,5 +1,5 @@
-//! `switchyard tenant add|remove NAME --aws`: the printed scripts, run with an `aws`, a `sam` and a `curl` that only write
-//! down what they are asked. That what a plan holds makes a tenant that works is shown by `bootstraps::deployed`.
+//! `switchyard tenant add|remove NAME --aws`: the printed calls of `infra/deploy.sh`, run with an `aws`, a `sam` and a
+//! `curl` that only write down what they are asked. That what a plan holds makes a tenant that works is shown by `bootstraps::deployed`.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,6 +19,8 @@ fed = sys.stdin.read() if "file:///dev/stdin" in args else None
 with open(os.environ["ASKED"], "a") as asked:
     asked.write(json.dumps({"name": name, "args": args, "fed": fed}) + "\n")
 if "describe-stacks" in args:
+    if "GONE" in os.environ and "-initech" in " ".join(args):
+        sys.exit("An error occurred (ValidationError): Stack with id platform-initech does not exist")
     stack, query = args[args.index("--stack-name") + 1], args[args.index("--query") + 1]
     print(f"https://{stack}.example/{query.split(chr(39))[1]}")
 if "get-secret-value" in args:
@@ -70,6 +72,10 @@ impl Shell {
     }
 
     fn run(&self, script: &str) -> Vec<Asked> {
+        self.run_with(script, &[])
+    }
+
+    fn run_with(&self, script: &str, settings: &[(&str, &str)]) -> Vec<Asked> {
         let asked = self.place.path().join("asked");
         let _none_before = std::fs::remove_file(&asked);
         let done = Command::new("sh")
@@ -78,7 +84,8 @@ impl Shell {
             .env("ASKED", &asked)
             .env("KEY", self.keys().join("session-key"))
             .env("SWITCHYARD", binary::path("switchyard"))
-            .current_dir(self.place.path())
+            .envs(settings.iter().copied())
+            .current_dir(tests::folder().parent().unwrap())
             .output()
             .unwrap();
         assert!(done.status.success(), "{done:?}\n{script}");
@@ -263,7 +270,16 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         (&json!("initech"), &json!("registry:write"))
     );
 
-    // The same once more would make other keys for a tenant that is there.
+    // A run that broke off is simply repeated, and asks for the same.
+    let calls = |asked: &[Asked]| -> Vec<String> {
+        let of_aws = asked.iter().filter(|asked| asked.name != "curl");
+        of_aws
+            .map(|asked| format!("{:?}{:?}", asked.args, asked.fed))
+            .collect()
+    };
+    assert_eq!(calls(&shell.run(&script)), calls(&asked));
+
+    // Other keys are not made for a tenant that may be there.
     assert_eq!(binary::run(&arguments).status.code(), Some(1));
 }
 
@@ -288,6 +304,11 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
     let mut remove = vec!["tenant", "remove"];
     remove.extend(given);
     let asked = shell.run(&printed(&remove));
+
+    // Once more, after the stack went: nothing is left to say to the registry.
+    let again = shell.run_with(&printed(&remove), &[("GONE", "")]);
+    assert!(again.iter().all(|asked| asked.name != "curl"), "{again:?}");
+    assert!(again.last().unwrap().is("sam", &["delete", "platform-initech"]));
 
     let keys_of = |item: Value| (item["pk"]["S"].clone(), item["sk"]["S"].clone());
     let mut put: Vec<_> = made
@@ -324,6 +345,41 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
         last.is("sam", &["delete", "platform-initech", "--no-prompts"]),
         "{last:?}"
     );
+}
+
+/// The script is run by hand too.
+#[test]
+fn the_script_takes_no_names_that_it_could_misread() {
+    let shell = Shell::new();
+    for arguments in [
+        [].as_slice(),
+        &["tenant"],
+        &["platform", "/nowhere/at/all"],
+        &["tenant", "/nowhere/at/all"],
+        &["leave", "initech"],
+        &["remove", "../initech"],
+        &["remove", "initech", "--stage", "$(id)"],
+        &["remove", "initech", "--user", "a'b"],
+        &["remove", "initech", "--user"],
+    ] {
+        let script = tests::folder().join("../infra/deploy.sh");
+        let done = Command::new("sh")
+            .args(["-c", "PATH=\"$STAND_INS:$PATH\" exec \"$0\" \"$@\""])
+            .arg(script)
+            .args(arguments)
+            .env("STAND_INS", shell.place.path().join("bin"))
+            .env("ASKED", shell.place.path().join("asked"))
+            .output()
+            .unwrap();
+        assert!(
+            matches!(done.status.code(), Some(1 | 2)),
+            "{arguments:?}: {done:?}"
+        );
+        assert!(
+            !shell.place.path().join("asked").exists(),
+            "{arguments:?} did something"
+        );
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use axum::routing::post;
 use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
 use http::Method;
 use idp::NewUser;
-use local::onboarding::{BASE_URL, IDP_URL, Place, Plan};
+use local::onboarding::{BASE_URL, IDP_URL, Plan, TenantStack};
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus, Store, Tables};
 use tokio::net::TcpListener;
@@ -270,7 +270,7 @@ impl Cloud {
         }));
     }
 
-    /// What the script of a plan does once the stack is there.
+    /// What `infra/deploy.sh` does with a plan once the stack is there.
     async fn onboard(&self, tenant: &str, plan: &Plan) {
         let stack = &self.stacks[tenant];
         let name = Tenant::parse(tenant).expect("a tenant's name");
@@ -483,8 +483,8 @@ fn plan(tenant: &str, base: &str) -> Plan {
         password: PASSWORD.into(),
     };
     let base = Url::parse(base).expect("an address");
-    let place = Place::new(name, STAGE, "switchyard").expect("plain names");
-    Plan::new(place, Some(&base), &[ada], &SystemEntropy).expect("a plan")
+    let stack = TenantStack::new(name, STAGE, "switchyard").expect("plain names");
+    Plan::new(stack, Some(&base), &[ada], &SystemEntropy).expect("a plan")
 }
 
 fn stack_of(plan: &Plan) -> Stack {
@@ -493,7 +493,8 @@ fn stack_of(plan: &Plan) -> Stack {
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    Stack::new(Template::tenant(), &plan.place.stack(), &given)
+    let name = format!("{}-{}", plan.stack.platform, plan.stack.tenant);
+    Stack::new(Template::tenant(), &name, &given)
 }
 
 /// A file of a plan once the addresses are known.

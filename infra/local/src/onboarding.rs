@@ -1,12 +1,9 @@
-//! What takes a tenant in on AWS, and out again: keys and paths are made here, everything else is what AWS's own command
-//! lines do. Nothing here calls AWS; a [`Plan`] is parameters of `infra/tenant.yaml`, values of its secrets, items of the
-//! authorization server, and a script that puts them where they belong.
+//! What the platform and a tenant on AWS are made of: new keys and paths. Nothing here calls AWS; a [`PlatformPlan`] and a
+//! [`Plan`] are the files of parameters, secrets and items that `infra/deploy.sh` puts where they belong.
 //!
 //! Two addresses are known only once the stack is there: they stand as [`BASE_URL`] and [`IDP_URL`] until then.
 
-use std::fmt::Write as _;
-
-use auth::{KeyError, Sealer, SigningKey};
+use auth::{Algorithm, KeyError, KeySet, Sealer, SigningKey};
 use domain::{Entropy, ExposeSecret, SecretString, Tenant};
 use idp::{HOST_CLIENT, NewClient, NewUser, ProvisionError};
 use serde_json::{Value, json};
@@ -15,12 +12,14 @@ use url::Url;
 
 /// Stands for the tenant's base URL, the stack's output `BaseUrl`.
 pub const BASE_URL: &str = "https://base-url.invalid";
+/// Who signs the operator's tokens; a name, as nothing is published under it.
+pub const OPERATOR: &str = "switchyard-operator";
 /// Stands for the authorization server, the platform's output `IdpUrl`.
 pub const IDP_URL: &str = "https://idp-url.invalid";
 
-/// Which tenant, over which platform.
+/// A tenant's stack: which tenant, over which platform.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct TenantStack {
     /// The tenant.
     pub tenant: Tenant,
     /// The platform's stage.
@@ -32,7 +31,7 @@ pub struct Place {
 /// Everything a new tenant is made of.
 pub struct Plan {
     /// Which tenant.
-    pub place: Place,
+    pub stack: TenantStack,
     /// The parameters of `infra/tenant.yaml`.
     pub parameters: Vec<(&'static str, String)>,
     /// The values of the stack's secrets, by the last part of their names.
@@ -61,16 +60,11 @@ pub enum PlanError {
     Name,
 }
 
-impl Place {
+impl TenantStack {
     /// # Errors
     /// [`PlanError::Name`] where a name is more than one.
     pub fn new(tenant: Tenant, stage: &str, platform: &str) -> Result<Self, PlanError> {
-        let plain = |name: &str| {
-            !name.is_empty()
-                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-                && !name.starts_with('-')
-        };
-        if !plain(stage) || !plain(platform) {
+        if !is_plain(stage) || !is_plain(platform) {
             return Err(PlanError::Name);
         }
         Ok(Self {
@@ -79,92 +73,9 @@ impl Place {
             platform: platform.to_owned(),
         })
     }
-
-    /// The name of the tenant's stack.
-    #[must_use]
-    pub fn stack(&self) -> String {
-        format!("{}-{}", self.platform, self.tenant)
-    }
-
-    fn secret(&self, name: &str) -> String {
-        format!("switchyard/{}/{}/{name}", self.stage, self.tenant)
-    }
-
-    fn table(&self) -> String {
-        format!("switchyard-{}-identity", self.stage)
-    }
-
-    /// The script that takes the tenant out: what it sealed can never be opened again; its tasks and chats stay in the
-    /// tables until they expire.
-    #[must_use]
-    pub fn removal(&self, users: &[String]) -> String {
-        let (tenant, stack) = (&self.tenant, self.stack());
-        let mut script = self.head(&format!("Takes the tenant {tenant} out"));
-        let _infallible = writeln!(
-            script,
-            r#"base=$(output '{stack}' BaseUrl)
-
-# Its agents leave the registry, by a token of its own.
-key=$(mktemp)
-trap 'rm -f "$key"' EXIT
-aws secretsmanager get-secret-value --secret-id '{session}' --query SecretString --output text > "$key"
-{token}
-curl --fail-with-body --silent "$registry/agents" -H "authorization: Bearer $token" |
-  jq --raw-output '.agents[] | select(.tenant == "{tenant}") | .id' |
-  while read -r id; do
-    curl --fail-with-body --silent --show-error -X DELETE "$registry/agents/$id" -H "authorization: Bearer $token"
-  done
-
-# The authorization server knows it no longer."#,
-            session = self.secret("session-key"),
-            token = token_line(tenant, "\"$key\""),
-        );
-        let client = format!("{tenant}#client#{HOST_CLIENT}");
-        let users = users.iter().map(|user| (format!("{tenant}#user#{user}"), "USER"));
-        let keys = [(client.clone(), "CLIENT"), (client, "SESSIONS")]
-            .into_iter()
-            .chain(users);
-        for (pk, sk) in keys {
-            let key = json!({ "pk": { "S": pk }, "sk": { "S": sk } });
-            let _infallible = writeln!(
-                script,
-                "aws dynamodb delete-item --table-name '{}' --key {}",
-                self.table(),
-                quoted(&key.to_string())
-            );
-        }
-        script.push_str(
-            "\n# At once, as a tenant of this name could not come back while they wait to be deleted.\n",
-        );
-        for name in SECRETS {
-            let _infallible = writeln!(
-                script,
-                "aws secretsmanager delete-secret --secret-id '{}' --force-delete-without-recovery",
-                self.secret(name)
-            );
-        }
-        let _infallible = writeln!(script, "sam delete --stack-name '{stack}' --no-prompts");
-        script
-    }
-
-    fn head(&self, what: &str) -> String {
-        format!(
-            r#"#!/bin/sh
-# {what}. To be run at the root of the repository, with credentials of the AWS account.
-set -eu
-switchyard=${{SWITCHYARD:-cargo run --quiet --}}
-output() {{
-  aws cloudformation describe-stacks --stack-name "$1" --output text \
-    --query "Stacks[0].Outputs[?OutputKey=='$2'].OutputValue"
-}}
-registry=$(output '{platform}' RegistryUrl)
-"#,
-            platform = self.platform
-        )
-    }
 }
 
-/// The secrets of a tenant's stack, by the last part of their names.
+/// The secrets of a tenant's stack, by the last part of their names; `infra/deploy.sh` fills them.
 const SECRETS: [&str; 4] = [
     "session-key",
     "sealing-keys",
@@ -172,39 +83,28 @@ const SECRETS: [&str; 4] = [
     "oauth-providers",
 ];
 
-/// A token of the tenant's own for the registry.
-fn token_line(tenant: &Tenant, key: &str) -> String {
-    format!(
-        "token=$($switchyard token --key {key} --issuer \"$base\" --tenant '{tenant}' --for \"$registry\" --scope registry:write)"
-    )
-}
-
 impl Plan {
     /// A plan with new keys, paths and client secret. `public_url` is the API's address where it has a domain of its own.
     ///
     /// # Errors
     /// [`PlanError`] says what is wrong.
     pub fn new(
-        place: Place,
+        stack: TenantStack,
         public_url: Option<&Url>,
         users: &[NewUser],
         entropy: &dyn Entropy,
     ) -> Result<Self, PlanError> {
         let (session, pem) = SigningKey::generate()?;
         let client_secret = auth::token::random("", entropy);
-        let sealing = || {
-            let key = Sealer::generate_key(entropy);
-            SecretString::from(json!([["k1", key.expose_secret()]]).to_string())
-        };
         let providers = json!({ "idp": {
-            "issuer": format!("{IDP_URL}/{}", place.tenant),
+            "issuer": format!("{IDP_URL}/{}", stack.tenant),
             "client_id": HOST_CLIENT,
             "client_secret": client_secret.expose_secret(),
         } });
         let mut parameters = vec![
-            ("PlatformStack", place.platform.clone()),
-            ("Stage", place.stage.clone()),
-            ("Tenant", place.tenant.to_string()),
+            ("PlatformStack", stack.platform.clone()),
+            ("Stage", stack.stage.clone()),
+            ("Tenant", stack.tenant.to_string()),
             ("HostPath", path(entropy)),
             ("HorizonPath", path(entropy)),
             ("SessionPublicKey", session.public_jwk().to_string()),
@@ -218,99 +118,118 @@ impl Plan {
         };
         let host = NewClient::host(&Url::parse(BASE_URL)?, client_secret);
         // The host comes last: it is what makes the tenant one.
-        let mut items = vec![session_issuer_item(&place.tenant, &sessions)?];
-        items.extend(idp::items(&place.tenant, &[host], users, entropy)?);
-        let [session_key, sealing_keys, horizon_keys, oauth] = SECRETS;
+        let mut items = vec![session_issuer_item(&stack.tenant, &sessions)?];
+        items.extend(idp::items(&stack.tenant, &[host], users, entropy)?);
+        let [session_key, sealing, horizon_sealing, oauth] = SECRETS;
         Ok(Self {
             parameters,
             secrets: vec![
                 (session_key, pem),
-                (sealing_keys, sealing()),
-                (horizon_keys, sealing()),
+                (sealing, sealing_keys(entropy)),
+                (horizon_sealing, sealing_keys(entropy)),
                 (oauth, SecretString::from(providers.to_string())),
             ],
             items,
-            place,
+            stack,
         })
     }
 
     /// The files that the script reads, by their names. They hold keys.
     #[must_use]
     pub fn files(&self) -> Vec<(String, String)> {
-        let parameters: serde_json::Map<String, Value> = self
-            .parameters
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())))
-            .collect();
-        let secrets = self.secrets.iter();
-        let secrets = secrets.map(|(name, value)| ((*name).to_owned(), value.expose_secret().to_owned()));
         let items = self.items.iter().enumerate();
         let items = items.map(|(number, item)| (item_file(number), item.to_string()));
-        std::iter::once((PARAMETERS.to_owned(), Value::from(parameters).to_string()))
-            .chain(secrets)
-            .chain(items)
-            .collect()
+        files(&self.parameters, &self.secrets).chain(items).collect()
+    }
+}
+
+/// Everything a new platform is made of.
+pub struct PlatformPlan {
+    /// The name of its stack.
+    pub stack: String,
+    /// The parameters of `template.yaml`.
+    pub parameters: Vec<(&'static str, String)>,
+    /// The values of the stack's secrets, by the last part of their names.
+    pub secrets: Vec<(&'static str, SecretString)>,
+    /// The operator's private key, by which the registry is administered.
+    pub operator: SecretString,
+}
+
+impl PlatformPlan {
+    /// A plan with new keys and paths.
+    ///
+    /// # Errors
+    /// [`PlanError`] says what is wrong.
+    pub fn new(stage: &str, stack: &str, entropy: &dyn Entropy) -> Result<Self, PlanError> {
+        if !is_plain(stage) || !is_plain(stack) {
+            return Err(PlanError::Name);
+        }
+        let (operator, pem) = SigningKey::generate()?;
+        let issuer = json!({ "issuer": OPERATOR, "tenant": null, "keys": [operator.public_jwk()] });
+        let (_, idp_keys) = KeySet::generate(Algorithm::Es256)?;
+        Ok(Self {
+            stack: stack.to_owned(),
+            parameters: vec![
+                ("Stage", stage.to_owned()),
+                ("WeatherPath", path(entropy)),
+                ("ReportPath", path(entropy)),
+                ("OperatorIssuer", issuer.to_string()),
+            ],
+            secrets: vec![
+                ("idp-keys", idp_keys),
+                ("weather-sealing-keys", sealing_keys(entropy)),
+                ("report-sealing-keys", sealing_keys(entropy)),
+            ],
+            operator: pem,
+        })
     }
 
-    /// The script that takes the tenant in, with its files in this folder, by its absolute path.
+    /// The files that the script reads, by their names. They hold keys.
     #[must_use]
-    pub fn script(&self, folder: &str) -> String {
-        let (tenant, stack) = (&self.place.tenant, self.place.stack());
-        let file = |name: &str| quoted(&format!("{folder}/{name}"));
-        let mut script = self.place.head(&format!("Takes the tenant {tenant} in"));
-        let _infallible = writeln!(
-            script,
-            r#"idp=$(output '{platform}' IdpUrl)
-filled() {{ sed -e "s|{BASE_URL}|$base|g" -e "s|{IDP_URL}|$idp|g" "$1"; }}
-
-sam build --template infra/tenant.yaml --build-dir .aws-sam/tenant
-sam deploy --template .aws-sam/tenant/template.yaml --stack-name '{stack}' --capabilities CAPABILITY_IAM --resolve-s3 \
-  --no-confirm-changeset --no-fail-on-empty-changeset --parameter-overrides {parameters}
-base=$(output '{stack}' BaseUrl)
-
-# What its functions sign and seal with."#,
-            platform = self.place.platform,
-            parameters = quoted(&format!("file://{folder}/{PARAMETERS}")),
-        );
-        for (name, _) in &self.secrets {
-            let _infallible = writeln!(
-                script,
-                "filled {} | aws secretsmanager put-secret-value --secret-id '{}' --secret-string file:///dev/stdin",
-                file(name),
-                self.place.secret(name)
-            );
-        }
-        script.push_str("\n# Who it is at the authorization server.\n");
-        for number in 0..self.items.len() {
-            let _infallible = writeln!(
-                script,
-                "filled {} | aws dynamodb put-item --table-name '{}' --item file:///dev/stdin",
-                file(&item_file(number)),
-                self.place.table()
-            );
-        }
-        let _infallible = writeln!(
-            script,
-            r#"
-# Its own agent in the registry; `horizon` is declared as a tenant's type once, by the platform's operator.
-{token}
-curl --fail-with-body --silent --show-error -X POST "$registry/agents" -H "authorization: Bearer $token" \
-  -H 'content-type: application/json' \
-  -d "{{\"cardUrl\":\"$(output '{stack}' HorizonAgentUrl)/.well-known/agent-card.json\"}}"
-echo "{tenant} is at $base"
-echo 'Nothing here needs these keys any more:' {folder}"#,
-            folder = quoted(folder),
-            token = token_line(tenant, &file("session-key")),
-        );
-        script
+    pub fn files(&self) -> Vec<(String, String)> {
+        let own = [
+            ("stack".to_owned(), self.stack.clone()),
+            (
+                "operator-key".to_owned(),
+                self.operator.expose_secret().to_owned(),
+            ),
+        ];
+        files(&self.parameters, &self.secrets).chain(own).collect()
     }
+}
+
+/// Every plan's files: the parameters, and a file for each secret.
+fn files(
+    parameters: &[(&'static str, String)],
+    secrets: &[(&'static str, SecretString)],
+) -> impl Iterator<Item = (String, String)> {
+    let parameters: serde_json::Map<String, Value> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())))
+        .collect();
+    let secrets = secrets
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.expose_secret().to_owned()));
+    std::iter::once((PARAMETERS.to_owned(), Value::from(parameters).to_string())).chain(secrets)
+}
+
+/// The value of a secret of sealing keys: one new key.
+fn sealing_keys(entropy: &dyn Entropy) -> SecretString {
+    let key = Sealer::generate_key(entropy);
+    SecretString::from(json!([["k1", key.expose_secret()]]).to_string())
+}
+
+/// A name that no shell misreads.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') && !name.starts_with('-')
 }
 
 /// The file of the template's parameters. `sam` reads it as YAML, of which JSON is a part.
 const PARAMETERS: &str = "parameters.yaml";
 
 fn item_file(number: usize) -> String {
-    format!("identity-{number}.json")
+    // The script puts them in the order of their names.
+    format!("identity-{number:03}.json")
 }
 
 /// An unguessable path, as the template wants it.
@@ -332,23 +251,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_secret_stands_in_the_script() {
-        let place = Place::new(Tenant::parse("acme").unwrap(), "prod", "switchyard").unwrap();
-        let plan = Plan::new(place, None, &[], &SystemEntropy).unwrap();
-        let script = plan.script("/home/o'hara/acme");
-        assert!(script.contains(r"'/home/o'\''hara/acme/session-key'"), "{script}");
-        for (name, value) in &plan.secrets {
-            assert!(!script.contains(value.expose_secret()), "{name}");
-        }
-        // The host's client comes last.
+    fn the_host_comes_last_as_it_makes_the_tenant_one() {
+        let stack = TenantStack::new(Tenant::parse("acme").unwrap(), "prod", "switchyard").unwrap();
+        let plan = Plan::new(stack, None, &[], &SystemEntropy).unwrap();
         assert_eq!(plan.items.last().unwrap()["sk"]["S"], "CLIENT");
+        let names: Vec<String> = plan.files().into_iter().map(|(name, _)| name).collect();
+        assert!(names.contains(&"identity-000.json".to_owned()), "{names:?}");
     }
 
     #[test]
     fn a_name_that_a_shell_could_misread_is_refused() {
         let acme = || Tenant::parse("acme").unwrap();
         for (stage, platform) in [("", "s"), ("p;rm", "s"), ("p", "$(x)"), ("p", "a'b"), ("-p", "s")] {
-            assert!(Place::new(acme(), stage, platform).is_err(), "{stage} {platform}");
+            assert!(
+                TenantStack::new(acme(), stage, platform).is_err(),
+                "{stage} {platform}"
+            );
         }
     }
 }

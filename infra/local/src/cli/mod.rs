@@ -59,6 +59,9 @@ enum Command {
     /// Add, list and remove tenants
     #[command(subcommand)]
     Tenant(tenant::TenantCommand),
+    /// Put the platform on AWS
+    #[command(subcommand)]
+    Platform(tenant_aws::PlatformCommand),
     /// Rotate keys
     #[command(subcommand)]
     Keys(keys::Keys),
@@ -124,6 +127,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Deliveries(deliveries) => deliveries.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
+        Command::Platform(platform) => platform.run(),
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,
         Command::Openapi => openapi::print(),

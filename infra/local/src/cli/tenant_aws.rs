@@ -1,20 +1,21 @@
-//! `switchyard tenant add|remove NAME --aws`: prints the commands that take a tenant in on AWS, or out again.
+//! `switchyard platform add --aws` and `switchyard tenant add|remove NAME --aws`: write what `infra/deploy.sh` needs, and
+//! print the call of it that puts the platform or the tenant on AWS, or takes the tenant off it.
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use domain::{ExposeSecret, SystemEntropy, Tenant};
 use idp::NewUser;
 use url::Url;
 
 use super::Failure;
 use crate::folder;
-use crate::onboarding::{Place, Plan};
+use crate::onboarding::{Plan, PlatformPlan, TenantStack, quoted};
 
 /// On AWS instead of here.
 #[derive(Args)]
 pub(super) struct Aws {
-    /// Print the commands that do it on AWS, to be read and then piped to `sh`
+    /// Print the call of infra/deploy.sh that does it on AWS, to be run at the root of the repository
     #[arg(long)]
     pub(super) aws: bool,
     /// The platform's stage
@@ -29,25 +30,19 @@ pub(super) struct Aws {
     /// A user of the tenant's authorization server; the password is among the files. May be repeated
     #[arg(long = "user", value_name = "NAME", requires = "aws")]
     users: Vec<String>,
-    /// Where the files with the new keys are written, for the commands to read [default: NAME-aws]
+    /// Where the files with the new keys are written, for the script to read [default: NAME-aws]
     #[arg(long, value_name = "FOLDER", requires = "aws")]
     out: Option<PathBuf>,
 }
 
 impl Aws {
-    fn place(&self, tenant: Tenant) -> Result<Place, Failure> {
-        Place::new(tenant, &self.stage, &self.platform_stack).map_err(Failure::other)
+    fn stack(&self, tenant: Tenant) -> Result<TenantStack, Failure> {
+        TenantStack::new(tenant, &self.stage, &self.platform_stack).map_err(Failure::other)
     }
 
     pub(super) fn add(self, tenant: Tenant) -> Result<(), Failure> {
         let folder = self.out.clone().unwrap_or_else(|| format!("{tenant}-aws").into());
-        if folder.exists() {
-            // Its keys may be those of a tenant that is there.
-            return Err(Failure::other(format!(
-                "{} is there already; name another folder with --out",
-                folder.display()
-            )));
-        }
+        is_new(&folder)?;
         let users: Vec<NewUser> = self
             .named()?
             .iter()
@@ -57,23 +52,25 @@ impl Aws {
                 password: auth::token::random("", &SystemEntropy),
             })
             .collect();
-        let place = self.place(tenant)?;
-        let plan = Plan::new(place, self.public_url.as_ref(), &users, &SystemEntropy).map_err(described)?;
-        create(&folder)?;
-        for (name, text) in plan.files() {
-            folder::write(&folder.join(name), &text)?;
-        }
+        let stack = self.stack(tenant)?;
+        let plan = Plan::new(stack, self.public_url.as_ref(), &users, &SystemEntropy).map_err(described)?;
+        write(&folder, plan.files())?;
         for user in &users {
             let file = folder.join(format!("password-{}", user.username));
             folder::write(&file, user.password.expose_secret())?;
         }
-        let folder = std::path::absolute(&folder).map_err(Failure::other)?;
-        print!("{}", plan.script(&folder.display().to_string()));
+        call("tenant", &folder)?;
         Ok(())
     }
 
     pub(super) fn remove(self, tenant: Tenant) -> Result<(), Failure> {
-        print!("{}", self.place(tenant)?.removal(self.named()?));
+        let stack = self.stack(tenant)?;
+        let (name, stage, platform) = (&stack.tenant, &stack.stage, &stack.platform);
+        print!("infra/deploy.sh remove {name} --stage {stage} --platform-stack {platform}");
+        for user in self.named()? {
+            print!(" --user {user}");
+        }
+        println!();
         Ok(())
     }
 
@@ -97,6 +94,66 @@ fn described(fault: impl std::error::Error) -> Failure {
         source = deeper.source();
     }
     Failure::other(text)
+}
+
+/// The keys of a folder that is there may be those of something that runs.
+fn is_new(folder: &Path) -> Result<(), Failure> {
+    if folder.exists() {
+        return Err(Failure::other(format!(
+            "{} is there already; name another folder with --out",
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Prints what deploys a folder.
+fn call(what: &str, folder: &Path) -> Result<(), Failure> {
+    let folder = std::path::absolute(folder).map_err(Failure::other)?;
+    println!("infra/deploy.sh {what} {}", quoted(&folder.display().to_string()));
+    Ok(())
+}
+
+/// Writes the files of a plan.
+fn write(folder: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
+    create(folder)?;
+    for (name, text) in files {
+        folder::write(&folder.join(name), &text)?;
+    }
+    Ok(())
+}
+
+/// Put the platform on AWS
+#[derive(Subcommand)]
+pub(super) enum PlatformCommand {
+    /// Make the keys of a new platform, and print the call of infra/deploy.sh that puts it on AWS
+    Add(NewPlatform),
+}
+
+#[derive(Args)]
+pub(super) struct NewPlatform {
+    /// On AWS; there is no other place where a platform must be added
+    #[arg(long, required = true)]
+    aws: bool,
+    /// The stage
+    #[arg(long, default_value = "prod")]
+    stage: String,
+    /// The name of the stack
+    #[arg(long, default_value = "switchyard")]
+    platform_stack: String,
+    /// Where the files with the new keys are written, for the script to read
+    #[arg(long, value_name = "FOLDER", default_value = "platform-aws")]
+    out: PathBuf,
+}
+
+impl PlatformCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Self::Add(new) = self;
+        is_new(&new.out)?;
+        let plan = PlatformPlan::new(&new.stage, &new.platform_stack, &SystemEntropy).map_err(described)?;
+        write(&new.out, plan.files())?;
+        call("platform", &new.out)
+    }
 }
 
 /// A folder that only its owner can look into.

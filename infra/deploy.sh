@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# Puts the platform or a tenant on AWS, and takes a tenant off it. Each may be run again after it broke off.
+#
+#   infra/deploy.sh platform FOLDER
+#   infra/deploy.sh tenant FOLDER
+#       FOLDER is what `switchyard platform add --aws` or `switchyard tenant add NAME --aws` wrote: the stack's parameters,
+#       the values of its secrets, a tenant's items of the authorization server. It holds keys.
+#   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
+#       What the tenant sealed can never be opened again; its tasks and chats stay in the tables until they expire.
+#
+# It wants credentials and a region of the account in the environment, and aws, sam, curl and jq. SWITCHYARD is the
+# command `switchyard`, unless that is to be run by cargo.
+set -euo pipefail
+
+usage() {
+  sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  exit 2
+}
+
+fail() {
+  echo "deploy.sh: $*" >&2
+  exit 1
+}
+
+# The names become parts of secrets, keys and addresses.
+check() { # what value pattern
+  [[ $2 =~ ^$3$ ]] || fail "$1 cannot be '$2'"
+}
+check_names() {
+  check 'a stage' "$stage" '[a-z][a-z0-9]*'
+  check 'a stack' "$platform" '[A-Za-z0-9][A-Za-z0-9-]*'
+}
+check_tenant() {
+  check 'a tenant' "$tenant" '[a-z][a-z0-9-]*'
+  check_names
+  stack=$platform-$tenant
+  table=switchyard-$stage-identity
+}
+
+# The secrets of infra/tenant.yaml and of template.yaml, by the last part of their names.
+tenant_secrets=(session-key sealing-keys horizon-sealing-keys oauth-providers)
+platform_secrets=(idp-keys weather-sealing-keys report-sealing-keys)
+
+switchyard() {
+  local command
+  read -ra command <<<"${SWITCHYARD:-cargo run --quiet --}"
+  "${command[@]}" "$@"
+}
+
+# An output of a stack; nothing where there is no such stack, or none that came into being.
+output() { # stack name
+  local found said=$scratch/said
+  if ! found=$(aws cloudformation describe-stacks --stack-name "$1" --output text \
+    --query "Stacks[0].Outputs[?OutputKey=='$2'].OutputValue" 2>"$said"); then
+    grep -q 'does not exist' "$said" || fail "$(cat "$said")"
+    return 0
+  fi
+  [ "$found" = None ] || echo "$found"
+}
+
+parameter() { jq --raw-output --arg name "$1" '.[$name]' "$files/parameters.yaml"; }
+
+# Builds and deploys a stack; the same again changes nothing.
+deploy() { # template build-folder stack
+  sam build --template "$1" --build-dir "$2"
+  sam deploy --template "$2/template.yaml" --stack-name "$3" --capabilities CAPABILITY_IAM --resolve-s3 \
+    --no-confirm-changeset --no-fail-on-empty-changeset --parameter-overrides "file://$files/parameters.yaml"
+}
+
+# The value of a secret, by the standard input: arguments can be read by others.
+put_secret() { # id
+  aws secretsmanager put-secret-value --secret-id "$1" --secret-string file:///dev/stdin >/dev/null
+}
+
+call() { curl --fail-with-body --silent --show-error -H "authorization: Bearer $token" "$@"; }
+register() { # card
+  call -X POST "$registry/agents" -H 'content-type: application/json' -d "{\"cardUrl\":\"$1/.well-known/agent-card.json\"}"
+  echo
+}
+
+platform() {
+  local name type scope
+  files=$1 stage=$(jq --raw-output .Stage "$1/parameters.yaml") platform=$(cat "$1/stack")
+  check_names
+  deploy template.yaml .aws-sam/platform "$platform"
+  for name in "${platform_secrets[@]}"; do
+    put_secret "switchyard/$stage/$name" <"$files/$name"
+  done
+
+  # What types of agents there are is said once, by the operator; then the agents that serve every tenant.
+  registry=$(output "$platform" RegistryUrl)
+  [ -n "$registry" ] || fail "the stack $platform says no address"
+  token=$(switchyard token --key "$files/operator-key" --issuer switchyard-operator --for "$registry" --scope registry:admin)
+  while read -r type scope; do
+    call -X PUT "$registry/types/$type" -H 'content-type: application/json' -d "{\"scope\":\"$scope\"}"
+    echo
+  done <<<$'weather global\nreport global\nhorizon tenant'
+  register "$(output "$platform" WeatherAgentUrl)"
+  register "$(output "$platform" ReportAgentUrl)"
+  echo "The registry is at $registry"
+  echo "Keep $files/operator-key: with it the registry is administered. The other keys there are not needed any more."
+}
+
+# The addresses are known only once the stack is there: until then these stand for them.
+filled() { sed -e "s|https://base-url.invalid|$base|g" -e "s|https://idp-url.invalid|$idp|g" "$1"; }
+
+# A token of the tenant's own for the registry.
+tenant_token() { # file of the session key
+  switchyard token --key "$1" --issuer "$base" --tenant "$tenant" --for "$registry" --scope registry:write
+}
+
+tenant() {
+  local name item
+  files=$1
+  tenant=$(parameter Tenant) stage=$(parameter Stage) platform=$(parameter PlatformStack)
+  check_tenant
+  registry=$(output "$platform" RegistryUrl)
+  idp=$(output "$platform" IdpUrl)
+  [ -n "$registry" ] && [ -n "$idp" ] || fail "there is no platform $platform here; is this its region?"
+  deploy infra/tenant.yaml .aws-sam/tenant "$stack"
+  base=$(output "$stack" BaseUrl)
+  [ -n "$base" ] || fail "the stack $stack says no address"
+
+  # What its functions sign and seal with.
+  for name in "${tenant_secrets[@]}"; do
+    filled "$files/$name" | put_secret "switchyard/$stage/$tenant/$name"
+  done
+
+  # Who it is at the authorization server, in the order of the files: the host, which makes it a tenant, comes last.
+  for item in "$files"/identity-*.json; do
+    filled "$item" | aws dynamodb put-item --table-name "$table" --item file:///dev/stdin
+  done
+
+  # Its own agent in the registry.
+  token=$(tenant_token "$files/session-key")
+  register "$(output "$stack" HorizonAgentUrl)"
+  echo "$tenant is at $base"
+  echo "Nothing here needs these keys any more: $files"
+}
+
+# The agents of the tenant, page by page.
+own_agents() {
+  local cursor='' page
+  while true; do
+    page=$(call "$registry/agents?limit=100${cursor:+&cursor=$cursor}")
+    jq --raw-output --arg tenant "$tenant" '.agents[] | select(.tenant == $tenant) | .id' <<<"$page"
+    cursor=$(jq --raw-output '.nextCursor // empty' <<<"$page")
+    [ -n "$cursor" ] || return 0
+  done
+}
+
+remove() {
+  local key=$scratch/key said=$scratch/said user name id
+  tenant=$1 stage=prod platform=switchyard
+  shift
+  local users=()
+  while (($# > 1)); do
+    case $1 in
+      --stage) stage=$2 ;;
+      --platform-stack) platform=$2 ;;
+      --user)
+        check 'a user' "$2" '[a-z0-9._@+-]+'
+        users+=("$2")
+        ;;
+      *) usage ;;
+    esac
+    shift 2
+  done
+  (($# == 0)) || usage
+  check_tenant
+  registry=$(output "$platform" RegistryUrl)
+  base=$(output "$stack" BaseUrl)
+
+  # Its agents leave the registry, by a token of its own; where the stack is gone, they have left it.
+  if [ -n "$base" ]; then
+    if aws secretsmanager get-secret-value --secret-id "switchyard/$stage/$tenant/session-key" \
+      --query SecretString --output text >"$key" 2>"$said"; then
+      token=$(tenant_token "$key")
+      own_agents >"$scratch/agents"
+      while read -r id; do
+        call -X DELETE "$registry/agents/$id"
+      done <"$scratch/agents"
+    else
+      # Without its key nothing more can be said in its name: an earlier run came as far as that.
+      grep -q ResourceNotFoundException "$said" || fail "$(cat "$said")"
+    fi
+  fi
+
+  # The authorization server knows it no longer.
+  gone() { # pk sk
+    aws dynamodb delete-item --table-name "$table" --key "{\"pk\":{\"S\":\"$1\"},\"sk\":{\"S\":\"$2\"}}"
+  }
+  gone "$tenant#client#host" CLIENT
+  gone "$tenant#client#host" SESSIONS
+  for user in ${users[@]+"${users[@]}"}; do
+    gone "$tenant#user#$user" USER
+  done
+
+  # At once, as a tenant of this name could not come back while they wait to be deleted.
+  for name in "${tenant_secrets[@]}"; do
+    aws secretsmanager delete-secret --secret-id "switchyard/$stage/$tenant/$name" --force-delete-without-recovery
+  done
+  sam delete --stack-name "$stack" --no-prompts
+}
+
+(($# > 1)) || usage
+what=$1
+shift
+case $what in
+  platform | tenant)
+    (($# == 1)) || usage
+    # Before the folder changes, as the path may be relative to it.
+    folder=$(cd "$1" && pwd) || fail "there is no folder $1"
+    set -- "$folder"
+    ;;
+  remove) ;;
+  *) usage ;;
+esac
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Readable by nobody else: a key may lie in it.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+"$what" "$@"

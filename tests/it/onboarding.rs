@@ -18,6 +18,8 @@ name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
 fed = sys.stdin.read() if "file:///dev/stdin" in args else None
 with open(os.environ["ASKED"], "a") as asked:
     asked.write(json.dumps({"name": name, "args": args, "fed": fed}) + "\n")
+if name == "cargo":
+    os.execv(os.environ["SWITCHYARD"], ["switchyard", *args[args.index("--") + 1:]])
 if "describe-stacks" in args:
     if "GONE" in os.environ and "-initech" in " ".join(args):
         sys.exit("An error occurred (ValidationError): Stack with id platform-initech does not exist")
@@ -58,7 +60,7 @@ impl Shell {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("bin");
         std::fs::create_dir(&folder).unwrap();
-        for name in ["aws", "sam", "curl"] {
+        for name in ["aws", "sam", "curl", "pip", "cargo"] {
             let file = folder.join(name);
             std::fs::write(&file, STAND_IN).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -76,16 +78,26 @@ impl Shell {
     }
 
     fn run_with(&self, script: &str, settings: &[(&str, &str)]) -> Vec<Asked> {
+        self.run_in(tests::folder().parent().unwrap(), script, settings)
+    }
+
+    fn run_in(&self, folder: &Path, script: &str, settings: &[(&str, &str)]) -> Vec<Asked> {
         let asked = self.place.path().join("asked");
         let _none_before = std::fs::remove_file(&asked);
+        let own = folder.join("acme-aws/session-key");
+        let key = if own.exists() {
+            own
+        } else {
+            self.keys().join("session-key")
+        };
         let done = Command::new("sh")
             .args(["-c", &format!("PATH=\"$STAND_INS:$PATH\"\n{script}")])
             .env("STAND_INS", self.place.path().join("bin"))
             .env("ASKED", &asked)
-            .env("KEY", self.keys().join("session-key"))
+            .env("KEY", key)
             .env("SWITCHYARD", binary::path("switchyard"))
             .envs(settings.iter().copied())
-            .current_dir(tests::folder().parent().unwrap())
+            .current_dir(folder)
             .output()
             .unwrap();
         assert!(done.status.success(), "{done:?}\n{script}");
@@ -345,6 +357,115 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
         last.is("sam", &["delete", "platform-initech", "--no-prompts"]),
         "{last:?}"
     );
+}
+
+/// The commands of a document, one after the other: its blocks of shell.
+fn commands(document: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(tests::folder().join("..").join(document)).unwrap();
+    let blocks = text.split("```sh\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+    lines.map(str::to_owned).collect()
+}
+
+/// An empty account, an answer, and away with it: the page's own commands. What the secrets and items of the plans are
+/// worth is shown by `bootstraps::deployed`.
+#[test]
+fn the_commands_of_the_page_on_deployment_do_what_the_templates_need() {
+    let commands = commands("docs/deploy.md");
+    let (there, back): (Vec<&String>, Vec<&String>) = {
+        let end = commands
+            .iter()
+            .position(|line| line.contains("deploy.sh remove"))
+            .unwrap();
+        (commands[..end].iter().collect(), commands[end..].iter().collect())
+    };
+    assert!(there.len() <= 10, "ten commands are enough: {there:#?}");
+    let shell = Shell::new();
+    // The folders with keys are made where the commands run.
+    for link in ["infra", "template.yaml"] {
+        std::os::unix::fs::symlink(
+            tests::folder().join("..").join(link),
+            shell.place.path().join(link),
+        )
+        .unwrap();
+    }
+    let run = |lines: &[&String]| {
+        let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
+        let folder = shell.place.path();
+        shell.run_in(folder, &format!("set -eu\n{}", lines.join("\n")), &[])
+    };
+    let asked = run(&there);
+
+    // Both stacks get every parameter that they need, and every secret its value.
+    let deployed: Vec<&Asked> = asked
+        .iter()
+        .filter(|asked| asked.is("sam", &["deploy"]))
+        .collect();
+    assert_eq!(deployed.len(), 2, "{asked:#?}");
+    let mut secrets = BTreeSet::new();
+    for (deploy, template) in deployed.iter().zip([Template::platform(), Template::tenant()]) {
+        let file = deploy
+            .after("--parameter-overrides")
+            .strip_prefix("file://")
+            .unwrap();
+        let given: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let given = given.as_object().unwrap().iter();
+        let given: Vec<(&str, &str)> = given
+            .map(|(name, value)| (name.as_str(), value.as_str().unwrap()))
+            .collect();
+        // Panics where one is missing or unknown.
+        let stack = Stack::new(template.clone(), deploy.after("--stack-name"), &given);
+        let named = template.of_type("AWS::SecretsManager::Secret");
+        secrets.extend(named.values().map(|properties| stack.text(&properties["Name"])));
+    }
+    let names: Vec<&str> = deployed
+        .iter()
+        .map(|deploy| deploy.after("--stack-name"))
+        .collect();
+    assert_eq!(names, ["switchyard", "switchyard-acme"]);
+    let of = |asked: &[Asked], word: &str, flag: &str| -> BTreeSet<String> {
+        let found = asked.iter().filter(|asked| asked.is("aws", &[word]));
+        found.map(|asked| asked.after(flag).to_owned()).collect()
+    };
+    assert_eq!(of(&asked, "put-secret-value", "--secret-id"), secrets);
+    // Every type that a host can ask for, and the agents that serve all.
+    let curls: Vec<String> = asked
+        .iter()
+        .filter(|asked| asked.name == "curl")
+        .map(|asked| asked.args.join(" "))
+        .collect();
+    for wanted in [
+        r#"-X PUT https://switchyard.example/RegistryUrl/types/weather"#,
+        r#"-X PUT https://switchyard.example/RegistryUrl/types/report"#,
+        r#"-X PUT https://switchyard.example/RegistryUrl/types/horizon"#,
+        r#"{"cardUrl":"https://switchyard.example/WeatherAgentUrl/.well-known/agent-card.json"}"#,
+        r#"{"cardUrl":"https://switchyard.example/ReportAgentUrl/.well-known/agent-card.json"}"#,
+        r#"{"cardUrl":"https://switchyard-acme.example/HorizonAgentUrl/.well-known/agent-card.json"}"#,
+        r#"https://switchyard-acme.example/BaseUrl/api/chat"#,
+    ] {
+        assert!(
+            curls.iter().any(|call| call.contains(wanted)),
+            "no {wanted} in {curls:#?}"
+        );
+    }
+    let operator = asked.iter().find(|asked| asked.is("curl", &["PUT"])).unwrap();
+    let claims = claims(operator);
+    assert_eq!(
+        (&claims["iss"], &claims["scope"]),
+        (&json!("switchyard-operator"), &json!("registry:admin"))
+    );
+
+    // On the way back everything goes that outlives its stack.
+    let asked = run(&back);
+    let tables = Template::platform().of_type("AWS::DynamoDB::Table").len();
+    assert_eq!(of(&asked, "delete-table", "--table-name").len(), tables);
+    assert_eq!(of(&asked, "delete-secret", "--secret-id"), secrets);
+    let gone: Vec<&str> = asked
+        .iter()
+        .filter(|asked| asked.is("sam", &["delete"]))
+        .map(|asked| asked.after("--stack-name"))
+        .collect();
+    assert_eq!(gone, ["switchyard-acme", "switchyard"]);
 }
 
 /// The script is run by hand too.

@@ -16,7 +16,7 @@ use axum::routing::post;
 use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
 use http::Method;
 use idp::NewUser;
-use local::onboarding::{BASE_URL, IDP_URL, Plan, TenantStack};
+use local::onboarding::{BASE_URL, IDP_URL, OPERATOR, Plan, PlatformPlan, TenantStack};
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus, Store, Tables};
 use tokio::net::TcpListener;
@@ -34,7 +34,6 @@ use crate::{Local, User};
 /// The password of the demo user `ada` of each tenant.
 pub const PASSWORD: &str = "correct horse battery staple";
 const STAGE: &str = "prod";
-const OPERATOR: &str = "https://operator.example";
 
 /// A deployment.
 pub struct Cloud {
@@ -74,23 +73,14 @@ impl Cloud {
 
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
-        let (operator, _) = SigningKey::generate().expect("a key");
-        let slug = || {
-            auth::token::random("", &SystemEntropy)
-                .expose_secret()
-                .to_lowercase()
-        };
+        let plan_of_all = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
+        let operator = SigningKey::from_pem(&plan_of_all.operator).expect("a key");
         let plans: BTreeMap<&str, Plan> = tenants
             .iter()
             .map(|tenant| (*tenant, plan(tenant, &format!("{base}/{tenant}/{STAGE}"))))
             .collect();
-        let operator_issuer = json!({ "issuer": OPERATOR, "tenant": null, "keys": [operator.public_jwk()] });
-        let given = [
-            ("PublicUrl", format!("{base}/platform/{STAGE}")),
-            ("WeatherPath", slug()),
-            ("ReportPath", slug()),
-            ("OperatorIssuer", operator_issuer.to_string()),
-        ];
+        let mut given = plan_of_all.parameters.clone();
+        given.push(("PublicUrl", format!("{base}/platform/{STAGE}")));
         let given: Vec<(&str, &str)> = given
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
@@ -106,7 +96,7 @@ impl Cloud {
         let gate = Arc::new(Gate {
             database: database.endpoint().to_owned(),
             policies: Mutex::default(),
-            secrets: Mutex::new(secrets(&stacks, &plans)),
+            secrets: Mutex::new(secrets(&stacks, &plan_of_all, &plans)),
             queues,
             usage: Mutex::default(),
             http: crate::user::http(),
@@ -504,29 +494,24 @@ fn filled(text: &str, stacks: &BTreeMap<String, Stack>, tenant: &str) -> String 
 }
 
 /// The values that an operator puts in after the first deployment.
-fn secrets(stacks: &BTreeMap<String, Stack>, plans: &BTreeMap<&str, Plan>) -> BTreeMap<String, String> {
+fn secrets(
+    stacks: &BTreeMap<String, Stack>,
+    platform: &PlatformPlan,
+    plans: &BTreeMap<&str, Plan>,
+) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for (name, stack) in stacks {
         for (id, properties) in stack.template.of_type("AWS::SecretsManager::Secret") {
             let arn = stack.text(&json!({ "Ref": id }));
             let called = stack.text(&properties["Name"]);
-            let value = match (id, plans.get(name.as_str())) {
-                (_, Some(plan)) => {
-                    let last = called.rsplit('/').next().unwrap_or_default();
-                    let found = plan.secrets.iter().find(|(name, _)| *name == last);
-                    let (_, value) =
-                        found.unwrap_or_else(|| panic!("nobody knows what the secret {id} holds"));
-                    filled(value.expose_secret(), stacks, name)
-                }
-                ("IdpKeys", _) => {
-                    let (_, text) = KeySet::generate(auth::Algorithm::Es256).expect("keys");
-                    text.expose_secret().to_owned()
-                }
-                (sealing, _) if sealing.ends_with("SealingKeys") => {
-                    let key = auth::Sealer::generate_key(&SystemEntropy);
-                    json!([["k1", key.expose_secret()]]).to_string()
-                }
-                (other, _) => panic!("nobody knows what the secret {other} holds"),
+            let last = called.rsplit('/').next().unwrap_or_default();
+            let plan = plans.get(name.as_str());
+            let known = plan.map_or(&platform.secrets, |plan| &plan.secrets);
+            let found = known.iter().find(|(name, _)| *name == last);
+            let (_, value) = found.unwrap_or_else(|| panic!("nobody knows what the secret {id} holds"));
+            let value = match plan {
+                Some(_) => filled(value.expose_secret(), stacks, name),
+                None => value.expose_secret().to_owned(),
             };
             all.insert(arn, value);
         }

@@ -17,6 +17,7 @@ const SHARED: [(&str, u8); 11] = [
     ("store", 2),
     ("outbound", 2),
     ("agent", 3),
+    ("consent", 3),
     ("llm", 3),
     ("edge", 4),
     ("lambda", 5),

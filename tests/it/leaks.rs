@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use auth::{ConsentSecrets, GrantBinding, GrantSecrets, Sealer};
+use consent::{ConsentStore, Stage};
 use domain::{Clock, ExposeSecret, Tenant};
 use local::{Data, Signer};
 use reqwest::Method;
@@ -160,20 +161,19 @@ impl Run {
                 _ => {}
             }
         }
-        let grants = self.local.system.store().grants();
-        let consent = grants
-            .find_consent_request(&self.tenant(), &id)
-            .await
-            .expect("read")
-            .expect("a consent");
-        let tenant = self.tenant();
+        let (store, tenant) = (self.local.system.store().clone(), self.tenant());
+        let records = ConsentStore::new(store, tenant.clone());
+        let consent = records.find(&id).await.expect("read").expect("a consent");
+        let Stage::Started(started) = consent.stage else {
+            panic!("the browser is under way");
+        };
         let binding = GrantBinding {
             tenant: &tenant,
-            owner: &consent.owner,
-            provider: &consent.provider,
-            resource: &consent.resource,
+            owner: &consent.request.owner,
+            provider: &consent.request.provider,
+            resource: &consent.request.resource,
         };
-        let told = ConsentSecrets::open(&self.sealer, &consent.sealed, &binding).expect("it opens");
+        let told = ConsentSecrets::open(&self.sealer, &started.sealed, &binding).expect("it opens");
         self.secrets.add("a verifier", told.pkce_verifier.expose_secret());
         self.secrets.add("a state", told.state.expose_secret());
         browser.stop_at = None;

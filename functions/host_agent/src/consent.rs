@@ -7,28 +7,22 @@
 //! A job that waits is sent nothing. Nobody polls: the callback wakes the task, or the user says something, or the
 //! link's time runs out.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agent::{ExecuteError, Run};
-use auth::GrantSecrets;
-use auth::consent_code;
+use consent::{ConsentRequest, InvalidMove, Redeemed, Stage, TypedCode, covers, union};
 use domain::{AwaitedConsent, EventKind, Job, Message, MessageId, Protection, Task, TaskState, Timestamp};
 use serde_json::Value;
-use store::{Consent, ConsentStatus, StoreError};
+use store::StoreError;
 
 use crate::directory::Chosen;
-use crate::grants::{binding, covers, grant_key, union};
+use crate::grants::need;
 use crate::host::Host;
 use crate::provider::issues_for;
 use crate::transcript;
 
-/// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
-const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// How long the task waits for its user, with as many links as that takes: not as long as tasks are kept.
 const CONSENT_PATIENCE: Duration = Duration::from_secs(28 * 24 * 3600);
-/// How many wrong codes may be typed back; with the last of them the code that was shown is void.
-const WRONG_CODES_MAX: usize = 5;
 /// Where the link stands in a status message's metadata.
 pub(crate) const AUTH_URL: &str = "authUrl";
 
@@ -46,37 +40,13 @@ enum Look {
     Guessed,
 }
 
-/// What the user typed back: a code, and in which message.
-struct Typed {
-    code: consent_code::Typed,
-    message: MessageId,
-}
-
-/// What became of a code that was typed back.
-#[derive(PartialEq, Eq)]
-enum Redeemed {
-    /// It was the right one.
-    Yes,
-    /// It was not, or there is none to be redeemed.
-    No,
-    /// It was wrong once too often.
-    Void,
-}
-
-/// How often a wrong code is counted anew where the request changes under us.
-const COUNT_ROUNDS: u32 = 4;
-
 impl Host {
     /// Looks what became of the consents that jobs wait for, and writes it down: those that were given go on.
     pub(crate) async fn look_at_consents(&self, run: &mut Run) -> Result<(), ExecuteError> {
         let task = run.task().clone();
         let now = run.now();
         let said = transcript::pending_answer(&task);
-        let typed = said.and_then(|message| {
-            let code = consent_code::Typed::of(message)?;
-            let message = message.message_id.clone();
-            Some(Typed { code, message })
-        });
+        let typed = said.and_then(TypedCode::of);
         let mut jobs = task.jobs.clone();
         let waiting: Vec<u32> = jobs
             .iter()
@@ -150,34 +120,34 @@ impl Host {
         &self,
         task: &Task,
         job: &Job,
-        typed: Option<&Typed>,
+        typed: Option<&TypedCode>,
         now: Timestamp,
     ) -> Result<Look, StoreError> {
         let (Some(protection), Some(awaited)) = (&job.protection, job.awaited_consent()) else {
             return Ok(Look::Waits);
         };
-        let grants = self.store.grants();
-        let found = grants.find_consent_request(&task.tenant, &awaited.id).await?;
-        let status = found
-            .as_ref()
-            .map_or(ConsentStatus::Expired, |consent| consent.status);
-        if status == ConsentStatus::Denied {
+        let found = self.consents.records().find(&awaited.id).await?;
+        let stage = found.as_ref().map(|consent| &consent.stage);
+        if stage == Some(&Stage::Denied) {
             return Ok(Look::Refused("you did not agree to it."));
         }
-        if let (Some(typed), Some(consent)) = (typed, &found)
-            && self.redeem(task, job, consent, typed, now).await? == Redeemed::Void
-        {
-            return Ok(Look::Guessed);
+        if let (Some(typed), Some(consent)) = (typed, &found) {
+            // A code counts for the task that it was shown for, and for nobody else's.
+            let own = consent.request.owner == task.owner && consent.request.task_id == task.id;
+            if own && self.consents.redeem(consent, typed).await? == Redeemed::Void {
+                return Ok(Look::Guessed);
+            }
         }
-        let grant = grants.find_grant(grant_key(task, job, protection)).await?;
+        let grant = self.consents.grant(need(task, job, protection)).await?;
         match grant {
             Some(grant) if covers(&grant.scopes, &protection.scopes) => return Ok(Look::Granted),
-            Some(_) if status == ConsentStatus::Done => {
+            Some(_) if stage == Some(&Stage::Done) => {
                 return Ok(Look::Refused("what you agreed to is not enough for it."));
             }
             _ => {}
         }
-        if found.is_some_and(|consent| !consent.is_over(now)) {
+        // What a newer release made of it is for that to say.
+        if found.is_some_and(|consent| matches!(consent.running(now), Ok(()) | Err(InvalidMove::Newer))) {
             return Ok(Look::Waits);
         }
         if task.created_at.after(CONSENT_PATIENCE) <= now {
@@ -186,92 +156,13 @@ impl Host {
         Ok(Look::Stale)
     }
 
-    /// Takes the code that the callback's page showed in another browser: what was granted there is the task's owner's
-    /// from now on.
-    async fn redeem(
-        &self,
-        task: &Task,
-        job: &Job,
-        consent: &Consent,
-        typed: &Typed,
-        now: Timestamp,
-    ) -> Result<Redeemed, StoreError> {
-        let (Some(protection), Some(hash), Some(sealed)) =
-            (&job.protection, &consent.code_hash, &consent.sealed_result)
-        else {
-            return Ok(Redeemed::No);
-        };
-        let own = consent.owner == task.owner && consent.task_id == task.id;
-        if !own || consent.is_over(now) {
-            return Ok(Redeemed::No);
-        }
-        if !typed.code.matches(hash, &consent.id) {
-            return self.count_wrong_code(task, consent, typed).await;
-        }
-        let key = grant_key(task, job, protection);
-        let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed, &binding(key)) else {
-            tracing::warn!(task.id = %task.id, "what a consent brought does not open");
-            return Ok(Redeemed::No);
-        };
-        // First the grant: broken off in between, the same code does the same once more.
-        let grants = self.store.grants();
-        grants.put_grant(key, &secrets.scopes, sealed, now).await?;
-        let done = Consent {
-            status: ConsentStatus::Done,
-            code_hash: None,
-            sealed_result: None,
-            ..consent.clone()
-        };
-        grants.update_consent(&task.tenant, &done).await?;
-        tracing::info!(task.id = %task.id, provider = %protection.provider, "consent given in another browser");
-        Ok(Redeemed::Yes)
-    }
-
-    /// Counts a wrong code, each message once however often its task is looked at. Too many of them end the request:
-    /// whoever guesses does not get far, and whoever mistyped gets another link.
-    async fn count_wrong_code(
-        &self,
-        task: &Task,
-        consent: &Consent,
-        typed: &Typed,
-    ) -> Result<Redeemed, StoreError> {
-        let grants = self.store.grants();
-        let mut known = consent.clone();
-        for _ in 0..COUNT_ROUNDS {
-            if known.code_hash.is_none() || !known.wrong_codes.insert(typed.message.clone()) {
-                return Ok(Redeemed::No);
-            }
-            let void = known.wrong_codes.len() >= WRONG_CODES_MAX;
-            let counted = match void {
-                true => Consent {
-                    status: ConsentStatus::Expired,
-                    sealed: String::new(),
-                    state_hash: None,
-                    code_hash: None,
-                    sealed_result: None,
-                    ..known
-                },
-                false => known,
-            };
-            if grants.update_consent(&task.tenant, &counted).await? {
-                let wrong = counted.wrong_codes.len();
-                tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, wrong, void, "wrong consent code typed back");
-                return Ok(if void { Redeemed::Void } else { Redeemed::No });
-            }
-            match grants.find_consent_request(&task.tenant, &consent.id).await? {
-                Some(found) => known = found,
-                None => break,
-            }
-        }
-        Ok(Redeemed::No)
-    }
-
     /// What calls of an agent need; or why it cannot be asked at all.
     pub(crate) fn protection(&self, to: &Chosen) -> Result<Option<Protection>, String> {
         let Some(oauth) = &to.oauth else {
             return Ok(None);
         };
         let provider = self
+            .consents
             .providers
             .iter()
             .find(|(_, provider)| issues_for(provider, oauth));
@@ -296,11 +187,7 @@ impl Host {
         let Some(protection) = &job.protection else {
             return Ok(());
         };
-        let grant = self
-            .store
-            .grants()
-            .find_grant(grant_key(task, job, protection))
-            .await?;
+        let grant = self.consents.grant(need(task, job, protection)).await?;
         match grant {
             Some(grant) if covers(&grant.scopes, &protection.scopes) => Ok(()),
             Some(grant) => self.request_consent(task, job, grant.scopes, others, now).await,
@@ -335,43 +222,29 @@ impl Host {
             job.updated_at = now;
             return Ok(());
         }
-        let awaited = AwaitedConsent {
-            id: self.entropy.uuid().to_string(),
-            expires_at: now.after(LINK_LIFETIME),
+        let Some(provider) = self.consents.provider(&protection.provider) else {
+            job.give_up(TaskState::Failed, "its sign-in is not set up any more.", now);
+            return Ok(());
         };
-        let consent = Consent {
-            id: awaited.id.clone(),
+        let request = ConsentRequest {
             owner: task.owner.clone(),
             agent: task.agent.clone(),
             task_id: task.id,
             job: job.number,
             provider: protection.provider.clone(),
-            issuer: self
-                .provider(&protection.provider)
-                .map(|provider| provider.issuer.clone())
-                .unwrap_or_default(),
+            issuer: provider.issuer.clone(),
             resource: job.endpoint.url.to_string(),
             scopes: protection.scopes.clone(),
-            sealed: String::new(),
-            state_hash: None,
-            browser_hash: None,
-            status: ConsentStatus::Open,
-            code_hash: None,
-            sealed_result: None,
-            wrong_codes: BTreeSet::new(),
-            created_at: now,
-            expires_at: awaited.expires_at,
-            version: 1,
         };
-        self.store
-            .grants()
-            .put_consent_request(&task.tenant, &consent)
-            .await?;
+        let consent = self.consents.request(request).await?;
         tracing::info!(
             tenant.id = %task.tenant, task.id = %task.id, job = job.number, agent.id = %job.agent_id,
-            provider = %consent.provider, "consent needed"
+            provider = %consent.request.provider, "consent needed"
         );
-        protection.consent = Some(awaited);
+        protection.consent = Some(AwaitedConsent {
+            id: consent.id,
+            expires_at: consent.expires_at,
+        });
         job.updated_at = now;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! One call to one agent about one job: send, forward, look, fetch.
 
 use a2a::{A2aError, PushAuth, PushTarget, SendCall};
+use consent::Obstacle;
 use domain::{
     ExposeSecret, Job, Message, MessageId, Noted, Notification, Part, PartContent, RemoteTaskId,
     RemoteUpdate, SecretString, Task, TaskState, Timestamp,
@@ -8,7 +9,6 @@ use domain::{
 use futures_util::future::join_all;
 use outbound::{Answer, CallError, RemoteTask};
 
-use crate::grants::Obstacle;
 use crate::host::Host;
 
 /// Media types that an answer can be shown in.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor};
 use async_trait::async_trait;
 use auth::Sealer;
+use consent::Consents;
 use domain::{Clock, Entropy, EventKind, PartContent, Task, Tenant};
 use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Rules, Turn};
-use outbound::oauth::{Provider, Providers};
 use outbound::{Outbound, PushKeys};
 use store::Store;
 use url::Url;
@@ -37,7 +37,7 @@ pub(crate) struct Host {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Patience,
     pub(crate) enabled: bool,
-    pub(crate) providers: Providers,
+    pub(crate) consents: Consents,
     pub(crate) push_keys: PushKeys,
 }
 
@@ -56,6 +56,15 @@ impl Host {
             Directory::Fixed { .. } => Arc::new(OneAgent(parts.model)),
             Directory::Registry { .. } => parts.model,
         };
+        let consents = Consents {
+            tenant: parts.tenant.clone(),
+            store: parts.store.clone(),
+            sealer: Arc::clone(&parts.sealer),
+            providers: Arc::new(parts.providers),
+            outbound: parts.outbound.clone(),
+            clock: Arc::clone(&parts.clock),
+            entropy: Arc::clone(&parts.entropy),
+        };
         Self {
             tenant: parts.tenant,
             url: parts.url,
@@ -72,12 +81,8 @@ impl Host {
             entropy: parts.entropy,
             patience: parts.patience,
             enabled: parts.enabled,
-            providers: parts.providers,
+            consents,
         }
-    }
-
-    pub(crate) fn provider(&self, id: &str) -> Option<&Provider> {
-        self.providers.get(id)
     }
 
     /// The keys that an agent signs its notifications with. An agent that does not say in time has none for this job:

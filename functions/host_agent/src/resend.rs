@@ -2,11 +2,11 @@
 //! asked first.
 
 use agent::Run;
+use consent::Obstacle;
 use domain::{EventKind, Generation, Job, JobState, RemoteTaskId, Task, TaskState, Timestamp};
 use outbound::{CallError, RemoteTask};
 
 use crate::downstream::Done;
-use crate::grants::Obstacle;
 use crate::host::Host;
 use crate::patience::lacks_result;
 

@@ -9,7 +9,7 @@ const CODE_MAX: usize = 4096;
 const TEXT_MAX: usize = 512;
 
 /// What the provider sent the browser back with.
-pub(crate) struct Answer {
+pub(crate) struct ProviderAnswer {
     pub(crate) state: SecretString,
     pub(crate) iss: Option<String>,
     pub(crate) said: Said,
@@ -21,7 +21,7 @@ pub(crate) enum Said {
     Error(String),
 }
 
-impl Answer {
+impl ProviderAnswer {
     /// Reads a query; `None` for one that is no answer: without state, with neither or both of code and error, or with
     /// anything twice. Parameters that nobody here knows are nobody's business.
     pub(crate) fn read(query: &str) -> Option<Self> {
@@ -60,11 +60,11 @@ mod tests {
     #[test]
     fn an_answer_has_a_state_and_either_a_code_or_an_error() {
         let answer =
-            Answer::read("code=c%2B1&state=s&iss=https%3A%2F%2Fidp.example&session_state=x").unwrap();
+            ProviderAnswer::read("code=c%2B1&state=s&iss=https%3A%2F%2Fidp.example&session_state=x").unwrap();
         assert_eq!(answer.state.expose_secret(), "s");
         assert_eq!(answer.iss.as_deref(), Some("https://idp.example"));
         assert!(matches!(answer.said, Said::Code(code) if code.expose_secret() == "c+1"));
-        let answer = Answer::read("error=access_denied&error_description=no&state=s").unwrap();
+        let answer = ProviderAnswer::read("error=access_denied&error_description=no&state=s").unwrap();
         assert!(matches!(answer.said, Said::Error(error) if error == "access_denied"));
         for rubbish in [
             "",
@@ -80,7 +80,7 @@ mod tests {
             &format!("code=c&state={}", "s".repeat(600)),
             &format!("code={}&state=s", "c".repeat(5000)),
         ] {
-            assert!(Answer::read(rubbish).is_none(), "{rubbish}");
+            assert!(ProviderAnswer::read(rubbish).is_none(), "{rubbish}");
         }
     }
 }

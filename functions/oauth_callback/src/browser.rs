@@ -1,11 +1,12 @@
 //! The browser: whose session it has, and whether it is the one that left for the provider.
 
+use consent::{Consent, Started};
 use domain::{ExposeSecret, Owner, SecretString};
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
-use store::{Consent, StoreError};
+use store::StoreError;
 
-use crate::Desk;
+use crate::app::{App, Visit};
 
 /// What tokens of chat sessions begin with.
 const SESSION_PREFIX: &str = "sws_";
@@ -15,38 +16,35 @@ const BINDING_PREFIX: &str = "swb";
 const TOKEN_MAX: usize = 128;
 
 /// The owner of the chat session that the browser has with this tenant, where that is still good. Only looked up.
-pub(crate) async fn owner(desk: &Desk, headers: &HeaderMap) -> Result<Option<Owner>, StoreError> {
-    let name = format!("switchyard_{}", desk.tenant);
-    let Some(token) = cookie(headers, &name).filter(|token| token.starts_with(SESSION_PREFIX)) else {
+pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
+    let app = &visit.app;
+    let name = format!("switchyard_{}", app.tenant());
+    let Some(token) = cookie(&visit.headers, &name).filter(|token| token.starts_with(SESSION_PREFIX)) else {
         return Ok(None);
     };
-    let hash = auth::token::hash(token);
-    let now = desk.clock.now();
-    let session = desk
-        .store
-        .sessions()
-        .find_session(&desk.tenant, &hash, now)
-        .await?;
+    let (hash, now) = (auth::token::hash(token), app.clock().now());
+    let sessions = app.consents.store.sessions();
+    let session = sessions.find_session(app.tenant(), &hash, now).await?;
     Ok(session.map(|session| session.owner))
 }
 
 /// A new tie between a browser and a consent.
-pub(crate) fn binding(desk: &Desk) -> SecretString {
-    auth::token::random(BINDING_PREFIX, desk.entropy.as_ref())
+pub(crate) fn binding(app: &App) -> SecretString {
+    auth::token::random(BINDING_PREFIX, app.entropy())
 }
 
 /// The cookie that ties. Each consent has its own, so that two can be under way in one browser.
-pub(crate) fn binding_cookie(desk: &Desk, consent: &Consent, token: &SecretString) -> Option<HeaderValue> {
-    let secure = match desk.base.scheme() {
+pub(crate) fn binding_cookie(app: &App, consent: &Consent, token: &SecretString) -> Option<HeaderValue> {
+    let secure = match app.base.scheme() {
         "https" => "; Secure",
         _ => "",
     };
     let text = format!(
         "{}={}; Path={}; Max-Age={}; HttpOnly; SameSite=Lax{secure}",
-        binding_name(desk, consent),
+        binding_name(app, consent),
         token.expose_secret(),
-        format_args!("{}/callback", desk.base.path().trim_end_matches('/')),
-        consent.expires_at.since(desk.clock.now()).as_secs(),
+        format_args!("{}/callback", app.base.path().trim_end_matches('/')),
+        consent.expires_at.since(app.clock().now()).as_secs(),
     );
     let mut value = HeaderValue::from_str(&text).ok()?;
     value.set_sensitive(true);
@@ -54,16 +52,13 @@ pub(crate) fn binding_cookie(desk: &Desk, consent: &Consent, token: &SecretStrin
 }
 
 /// True where the browser is the one that left for the provider with this consent.
-pub(crate) fn is_bound(desk: &Desk, consent: &Consent, headers: &HeaderMap) -> bool {
-    let token = cookie(headers, &binding_name(desk, consent));
-    match (&consent.browser_hash, token) {
-        (Some(hash), Some(token)) => auth::token::matches(hash, token),
-        _ => false,
-    }
+pub(crate) fn is_bound(visit: &Visit, consent: &Consent, started: &Started) -> bool {
+    let token = cookie(&visit.headers, &binding_name(&visit.app, consent));
+    token.is_some_and(|token| auth::token::matches(&started.browser_hash, token))
 }
 
-fn binding_name(desk: &Desk, consent: &Consent) -> String {
-    format!("switchyard_{}_consent_{}", desk.tenant, consent.id)
+fn binding_name(app: &App, consent: &Consent) -> String {
+    format!("switchyard_{}_consent_{}", app.tenant(), consent.id)
 }
 
 fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

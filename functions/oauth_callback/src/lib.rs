@@ -10,6 +10,7 @@
 //! ends before the wake is on the queue.
 
 mod answer;
+mod app;
 mod browser;
 mod callback;
 mod config;
@@ -20,11 +21,11 @@ mod request;
 mod waiting;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agent::WakeDoor;
 use auth::Sealer;
 use axum::Router;
+use consent::Consents;
 use domain::{Clock, Entropy, Tenant};
 use edge::Front;
 use outbound::Outbound;
@@ -33,13 +34,11 @@ use routes::{Route, Routes};
 use store::Store;
 use url::Url;
 
+use app::App;
 pub use config::{Config, StartError};
 
-/// How long the code that is typed back is good.
-pub const CODE_TTL: Duration = Duration::from_secs(600);
-
-/// What the function works with.
-pub struct Desk {
+/// What the function is built of.
+pub struct State {
     /// The one tenant it serves.
     pub tenant: Tenant,
     /// The tenant's base URL; the redirect URI is `callback` below it.
@@ -60,9 +59,6 @@ pub struct Desk {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// What the function works with, under the name every function has for it.
-pub type State = Desk;
-
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
     let front = Front {
@@ -70,7 +66,20 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "oauth_callback",
     };
-    edge::front(served().with_state(Arc::new(state)), front)
+    let app = App {
+        consents: Consents {
+            tenant: state.tenant,
+            store: state.store,
+            sealer: state.sealer,
+            providers: Arc::new(state.providers),
+            outbound: state.outbound,
+            clock: state.clock,
+            entropy: state.entropy,
+        },
+        base: state.base,
+        wake: state.wake,
+    };
+    edge::front(served().with_state(Arc::new(app)), front)
 }
 
 /// What the function serves, as a list.
@@ -78,7 +87,7 @@ pub fn routes() -> Vec<Route> {
     served().listed().to_vec()
 }
 
-fn served() -> Routes<Arc<State>> {
+fn served() -> Routes<Arc<App>> {
     Routes::new()
         .get("/connect/page.css", "the pages' style", page::style)
         .get(

@@ -11,7 +11,7 @@ use outbound::oauth::OAuthError;
 use store::StoreError;
 use url::Url;
 
-use crate::Desk;
+use crate::app::App;
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
@@ -215,7 +215,7 @@ impl Page {
     }
 
     /// The page as an answer.
-    pub(crate) fn respond(self, desk: &Desk, headers: &HeaderMap) -> Response {
+    pub(crate) fn respond(self, app: &App, headers: &HeaderMap) -> Response {
         let text = self.text();
         let mut more = String::new();
         if let Self::Code { code } = &self {
@@ -235,7 +235,7 @@ impl Page {
         {
             more = format!("<p class=\"soft\">Request <code>{}</code></p>", escaped(id));
         }
-        let base = escaped(desk.base.path().trim_end_matches('/'));
+        let base = escaped(app.base.path().trim_end_matches('/'));
         let mut links = String::new();
         if let Some(again) = self.again() {
             links = format!(
@@ -246,7 +246,7 @@ impl Page {
         let html = format!(
             include_str!("page.html"),
             base = base,
-            tenant = desk.tenant,
+            tenant = app.tenant(),
             mark = match self {
                 Self::Connected { .. } => "good",
                 Self::Code { .. } => "wait",

@@ -3,37 +3,38 @@
 use std::time::Duration;
 
 use agent::{Wake, wake_or_log};
-use domain::{Revision, Timestamp, TraceParent};
-use store::{Committed, Consent, Due, LeaseAfter, StoreError, TaskKey};
+use consent::Consent;
+use domain::{Revision, Timestamp};
+use store::{Committed, Due, LeaseAfter, StoreError, TaskKey};
 
-use crate::Desk;
+use crate::app::{App, Visit};
+
+/// How long a process has, from taking an answer to waking the task, before somebody else looks.
+pub(crate) const IN_HAND: Duration = Duration::from_secs(30);
 
 /// How often the task is made due where it changes under us. Whoever changes it looks at it anyway.
 const ROUNDS: u32 = 3;
 
-pub(crate) fn key(desk: &Desk, consent: &Consent) -> TaskKey {
+pub(crate) fn key(app: &App, consent: &Consent) -> TaskKey {
     TaskKey {
-        tenant: desk.tenant.clone(),
-        agent: consent.agent.clone(),
-        id: consent.task_id,
+        tenant: app.tenant().clone(),
+        agent: consent.request.agent.clone(),
+        id: consent.request.task_id,
     }
 }
 
 /// True where the task is there and not over.
-pub(crate) async fn still_waits(desk: &Desk, consent: &Consent) -> Result<bool, StoreError> {
-    let found = desk
-        .store
-        .tasks()
-        .find(&key(desk, consent), desk.clock.now())
-        .await?;
+pub(crate) async fn still_waits(app: &App, consent: &Consent) -> Result<bool, StoreError> {
+    let tasks = app.consents.store.tasks();
+    let found = tasks.find(&key(app, consent), app.clock().now()).await?;
     Ok(found.is_some_and(|stored| !stored.task.status.state.is_terminal()))
 }
 
 /// Makes the task due, so that the sweeper finds it even where no wake is ever sent.
-pub(crate) async fn make_due(desk: &Desk, consent: &Consent, at: Timestamp) -> Result<(), StoreError> {
-    let tasks = desk.store.tasks();
+pub(crate) async fn make_due(app: &App, consent: &Consent, at: Timestamp) -> Result<(), StoreError> {
+    let tasks = app.consents.store.tasks();
     for _ in 0..ROUNDS {
-        let Some(stored) = tasks.find(&key(desk, consent), desk.clock.now()).await? else {
+        let Some(stored) = tasks.find(&key(app, consent), app.clock().now()).await? else {
             return Ok(());
         };
         if stored.task.status.state.is_terminal() || stored.due_at.is_some_and(|due| due <= at) {
@@ -49,7 +50,7 @@ pub(crate) async fn make_due(desk: &Desk, consent: &Consent, at: Timestamp) -> R
 }
 
 /// Wakes the task on its agent's queue.
-pub(crate) async fn wake(desk: &Desk, consent: &Consent, trace: Option<&TraceParent>) {
-    let wake = Wake::task(&key(desk, consent), trace.cloned());
-    wake_or_log(desk.wake.as_ref(), &wake, Duration::ZERO).await;
+pub(crate) async fn wake(visit: &Visit, consent: &Consent) {
+    let wake = Wake::task(&key(&visit.app, consent), visit.trace.clone());
+    wake_or_log(visit.app.wake.as_ref(), &wake, Duration::ZERO).await;
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use std::time::Duration;
 
+use consent::{Consent, ConsentRequest, ConsentStore};
 use domain::{
     AgentName, Clock as _, ContextId, Job, Message, MessageId, NewJob, NewTask, Owner, Part, SealedToken,
     SystemClock, Task, TaskId, Tenant,
 };
 use serde_json::Value;
-use store::{Consent, ConsentStatus, Created, NewRecord};
+use store::{Created, NewRecord};
 use tests::cloud::Cloud;
 use tests::runtime_api::{Function, Reply, Spec, program};
 
@@ -177,8 +178,7 @@ async fn prepare(cloud: &Cloud) {
         assert_eq!(cloud.store.tasks().create(&record).await.unwrap(), Created::New);
     }
     let platform = &cloud.stacks["platform"];
-    let consent = Consent {
-        id: CONSENT.to_owned(),
+    let request = ConsentRequest {
         owner,
         agent: AgentName::parse("host").unwrap(),
         task_id: id,
@@ -187,25 +187,11 @@ async fn prepare(cloud: &Cloud) {
         issuer: format!("{}/acme", platform.output("IdpUrl")),
         resource: cloud.stacks["acme"].output("HorizonAgentUrl"),
         scopes: ["openid", "tasks", "orders:read"].map(str::to_owned).into(),
-        sealed: String::new(),
-        state_hash: None,
-        browser_hash: None,
-        status: ConsentStatus::Open,
-        code_hash: None,
-        sealed_result: None,
-        wrong_codes: BTreeSet::new(),
-        created_at: now,
-        expires_at: now.after(Duration::from_secs(3600)),
-        version: 1,
     };
-    assert!(
-        cloud
-            .store
-            .grants()
-            .put_consent_request(&tenant, &consent)
-            .await
-            .unwrap()
-    );
+    let until = now.after(Duration::from_secs(3600));
+    let consent = Consent::new(CONSENT.to_owned(), request, now, until);
+    let records = ConsentStore::new(cloud.store.clone(), tenant);
+    assert!(records.put(&consent).await.unwrap());
 }
 
 /// A job whose message has left, and whose agent proves itself with the token of the events.

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use auth::{GrantBinding, GrantSecrets, consent_code};
+use consent::{Consent, ConsentStore, InvalidMove, Stage, Started};
 use domain::{
     Clock as _, ExposeSecret as _, JobState, Owner, SecretString, SystemEntropy, Task, TaskState, Tenant,
+    Timestamp,
 };
 use outbound::oauth::{OAuthClient, Provider, Providers};
 use serde_json::{Value, json};
-use store::{Consent, ConsentStatus, GrantKey, StoredGrant};
+use store::{GrantKey, StoredGrant};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, ResponseTemplate};
 
@@ -19,6 +21,17 @@ const EXPIRED: Reply = Reply::Challenge(
     401,
     "Bearer error=\"invalid_token\", error_description=\"token has expired\"",
 );
+
+/// The consent with a browser on its way.
+fn started(consent: Consent) -> Result<Consent, InvalidMove> {
+    let now = consent.created_at;
+    let leaving = Started {
+        state_hash: "state".into(),
+        browser_hash: "browser".into(),
+        sealed: String::new(),
+    };
+    consent.start(leaving, now)
+}
 
 /// A host that knows an agent behind the tenant's IdP.
 async fn horizon() -> (World, Peer) {
@@ -134,24 +147,28 @@ impl World {
     async fn consent(&self, task: &Task) -> Consent {
         let link = link(task);
         let id = link.strip_prefix(&format!("{ISSUER}/connect/")).unwrap();
-        self.store
-            .grants()
-            .find_consent_request(&acme(), id)
-            .await
-            .unwrap()
-            .unwrap()
+        self.records().find(id).await.unwrap().unwrap()
     }
 
-    async fn change_consent(&self, task: &Task, change: impl FnOnce(&mut Consent)) {
-        let mut consent = self.consent(task).await;
-        change(&mut consent);
-        assert!(
-            self.store
-                .grants()
-                .update_consent(&acme(), &consent)
-                .await
-                .unwrap()
-        );
+    fn records(&self) -> ConsentStore {
+        ConsentStore::new(self.store.clone(), acme())
+    }
+
+    /// What the callback does with it.
+    async fn change_consent(&self, task: &Task, change: impl Fn(Consent) -> Result<Consent, InvalidMove>) {
+        let seen = self.consent(task).await;
+        self.records().revise(seen, change).await.unwrap();
+    }
+
+    /// Granted in another browser: the code that the starter is to type back until then.
+    async fn held(&self, task: &Task, sealed: String, until: Timestamp) -> SecretString {
+        let code = consent_code::random(&SystemEntropy);
+        let hash = consent_code::hash(&self.consent(task).await.id, &code);
+        self.change_consent(task, |consent| {
+            started(consent)?.hold("state", hash.clone(), sealed.clone(), until)
+        })
+        .await;
+        code
     }
 
     /// The IdP's token endpoint, which answers so; how often it must be asked is checked when the world ends.
@@ -236,21 +253,22 @@ async fn without_a_grant_the_task_waits_for_consent_and_then_goes_on_by_itself()
     let (world, peer) = horizon().await;
     let task = world.ask(ORDER).await;
     let consent = world.consent(&task).await;
+    let request = &consent.request;
     assert_eq!(
         states(&world, &task).await,
         [TaskState::Submitted, TaskState::AuthRequired]
     );
     assert!(matches!(task.jobs[0].state, JobState::Prepared));
     assert_eq!(
-        (consent.owner.as_str(), consent.agent.as_str(), consent.task_id),
+        (request.owner.as_str(), request.agent.as_str(), request.task_id),
         ("user-1", "host", task.id)
     );
     assert_eq!(
-        (consent.provider.as_str(), consent.resource, consent.status),
-        ("idp", world.resource(), ConsentStatus::Open)
+        (request.provider.as_str(), request.resource.clone(), consent.stage),
+        ("idp", world.resource(), Stage::Open)
     );
-    assert_eq!(consent.scopes, ["tasks", "orders:read"]);
-    assert_eq!(consent.issuer, format!("{}/idp/acme", world.server.uri()));
+    assert_eq!(consent.request.scopes, ["tasks", "orders:read"]);
+    assert_eq!(consent.request.issuer, format!("{}/idp/acme", world.server.uri()));
     assert_eq!(
         world.due_at(task.id).await,
         Some(consent.expires_at),
@@ -329,7 +347,7 @@ async fn a_refusal_rejects_the_task_with_the_reason() {
     let (world, peer) = horizon().await;
     let task = world.ask(ORDER).await;
     world
-        .change_consent(&task, |consent| consent.status = ConsentStatus::Denied)
+        .change_consent(&task, |consent| started(consent)?.deny())
         .await;
     let (state, text) = status(&world.wake(task.id).await);
     assert_eq!(state, TaskState::Rejected);
@@ -360,7 +378,10 @@ async fn a_stale_link_is_replaced_when_the_task_is_looked_at_until_it_is_too_lat
     assert_eq!(link(&world.wake(task.id).await), second);
 
     world
-        .change_consent(&task, |consent| consent.status = ConsentStatus::Expired)
+        .change_consent(&task, |consent| {
+            let end = consent.expires_at;
+            consent.end(end)
+        })
         .await;
     world.say("user-1", "done-1", "done", Some(task.id)).await;
     let task = world.wake(task.id).await;
@@ -388,15 +409,9 @@ async fn a_stale_link_is_replaced_when_the_task_is_looked_at_until_it_is_too_lat
 async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
     let (world, peer) = horizon().await;
     let task = world.ask(ORDER).await;
-    let code = consent_code::random(&SystemEntropy);
     let sealed = world.sealed(&owner("user-1"), &GOOD);
-    world
-        .change_consent(&task, |consent| {
-            consent.status = ConsentStatus::Started;
-            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
-            consent.sealed_result = Some(sealed);
-        })
-        .await;
+    let until = world.clock.now().after(Duration::from_secs(600));
+    let code = world.held(&task, sealed, until).await;
     let first = link(&world.wake(task.id).await);
     assert!(
         world.granted("user-1").await.is_none(),
@@ -417,13 +432,9 @@ async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
     world.say("user-1", "right", &typed, Some(task.id)).await;
     assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
     assert_eq!(peer.tokens(), ["Bearer at-1"]);
-    let grants = world.store.grants();
     let id = first.rsplit('/').next().unwrap();
-    let used = grants.find_consent_request(&acme(), id).await.unwrap().unwrap();
-    assert_eq!(
-        (used.status, used.code_hash, used.sealed_result),
-        (ConsentStatus::Done, None, None)
-    );
+    let used = world.records().find(id).await.unwrap().unwrap();
+    assert_eq!(used.stage, Stage::Done);
     done(&world, &peer, &task).await;
 }
 
@@ -431,20 +442,13 @@ async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
 async fn the_fifth_wrong_code_is_void_together_with_its_link_and_the_task_gets_another() {
     let (world, peer) = horizon().await;
     let task = world.ask(ORDER).await;
-    let code = consent_code::random(&SystemEntropy);
     let sealed = world.sealed(&owner("user-1"), &GOOD);
-    world
-        .change_consent(&task, |consent| {
-            consent.status = ConsentStatus::Started;
-            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
-            consent.sealed_result = Some(sealed);
-        })
-        .await;
+    let until = world.clock.now().after(Duration::from_secs(600));
+    let code = world.held(&task, sealed, until).await;
     let first = link(&task);
     let stored = async || {
         let id = first.rsplit('/').next().unwrap();
-        let found = world.store.grants().find_consent_request(&acme(), id).await;
-        found.unwrap().unwrap()
+        world.records().find(id).await.unwrap().unwrap()
     };
     for wrong in 1..=4 {
         world
@@ -453,7 +457,7 @@ async fn the_fifth_wrong_code_is_void_together_with_its_link_and_the_task_gets_a
         // Looked at twice: a process that ended before it wrote its answer is run again.
         world.wake(task.id).await;
         assert_eq!(link(&world.wake(task.id).await), first, "{wrong}");
-        assert_eq!(stored().await.wrong_codes.len(), wrong);
+        assert_eq!(stored().await.wrong_codes(), wrong);
     }
     // What is no code counts for nothing.
     world.say("user-1", "chat", "is it done?", Some(task.id)).await;
@@ -465,10 +469,7 @@ async fn the_fifth_wrong_code_is_void_together_with_its_link_and_the_task_gets_a
     assert_ne!(link(&void), first);
     assert!(status(&void).1.contains("it is void"), "{}", status(&void).1);
     let old = stored().await;
-    assert_eq!(
-        (old.status, old.code_hash, old.sealed_result),
-        (ConsentStatus::Expired, None, None)
-    );
+    assert_eq!(old.stage, Stage::Ended);
     let typed = code.expose_secret();
     world.say("user-1", "right", typed, Some(task.id)).await;
     world.wake(task.id).await;
@@ -490,22 +491,15 @@ async fn a_restart_in_between_and_a_flow_broken_off_anywhere_lose_nothing() {
     // Ended, but its grant never came: another link.
     let first = link(&task);
     world
-        .change_consent(&task, |consent| consent.status = ConsentStatus::Done)
+        .change_consent(&task, |consent| started(consent)?.give())
         .await;
     let task = world.wake(task.id).await;
     assert_ne!(link(&task), first);
     // The grant is there, and nobody wrote the end or sent the wake: the next look goes on, also at a code's request
     // that was redeemed only halfway.
-    let (code, sealed) = (
-        consent_code::random(&SystemEntropy),
-        world.sealed(&owner("user-1"), &GOOD),
-    );
-    world
-        .change_consent(&task, |consent| {
-            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
-            consent.sealed_result = Some(sealed);
-        })
-        .await;
+    let sealed = world.sealed(&owner("user-1"), &GOOD);
+    let until = world.clock.now().after(Duration::from_secs(600));
+    let code = world.held(&task, sealed, until).await;
     world.grant("user-1", &GOOD).await;
     world
         .say("user-1", "code", code.expose_secret(), Some(task.id))
@@ -519,16 +513,9 @@ async fn a_restart_in_between_and_a_flow_broken_off_anywhere_lose_nothing() {
 async fn a_code_that_is_too_old_grants_nothing() {
     let (world, _) = horizon().await;
     let task = world.ask(ORDER).await;
-    let code = consent_code::random(&SystemEntropy);
     let sealed = world.sealed(&owner("user-1"), &GOOD);
     let soon = world.clock.now().after(Duration::from_secs(600));
-    world
-        .change_consent(&task, |consent| {
-            consent.code_hash = Some(consent_code::hash(&consent.id, &code));
-            consent.sealed_result = Some(sealed);
-            consent.expires_at = soon;
-        })
-        .await;
+    let code = world.held(&task, sealed, soon).await;
     world.clock.advance(Duration::from_secs(600));
     world
         .say("user-1", "late", code.expose_secret(), Some(task.id))
@@ -673,7 +660,7 @@ async fn a_scope_that_is_too_small_asks_for_consent_to_the_wider_one() {
     );
     let task = world.ask(ORDER).await;
     let consent = world.consent(&task).await;
-    assert_eq!(consent.scopes, ["tasks", "orders:read", "orders:write"]);
+    assert_eq!(consent.request.scopes, ["tasks", "orders:read", "orders:write"]);
     assert!(
         world.granted("user-1").await.is_some(),
         "what is granted stays good for the rest"
@@ -713,7 +700,7 @@ async fn less_than_the_card_needs_is_not_tried_at_all() {
     let task = world.ask(ORDER).await;
     link(&task);
     world
-        .change_consent(&task, |consent| consent.status = ConsentStatus::Done)
+        .change_consent(&task, |consent| started(consent)?.give())
         .await;
     let (state, text) = status(&world.wake(task.id).await);
     assert_eq!(state, TaskState::Rejected, "agreed, but not to what is needed");

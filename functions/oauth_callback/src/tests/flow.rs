@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use auth::{GrantSecrets, consent_code, pkce};
+use consent::Stage;
 use domain::{Clock, EventKind, ExposeSecret, TaskState};
 use http::StatusCode;
-use store::ConsentStatus;
 use url::form_urlencoded;
 
 use super::world::{BASE, Browser, Queue, RESOURCE, SECRETS, SESSION, World};
@@ -22,7 +22,7 @@ async fn in_the_starters_browser_the_grant_is_stored_sealed_and_the_task_woken()
     assert_eq!(asked["resource"], RESOURCE);
     assert_eq!(asked["code_challenge_method"], "S256");
     let consent = world.consent().await;
-    assert_eq!(consent.status, ConsentStatus::Started);
+    assert!(matches!(consent.stage, Stage::Started(_)));
     let stored = format!("{consent:?}");
     assert!(!stored.contains(&asked["state"]), "the state is stored as a hash");
     world.nothing_granted().await;
@@ -59,8 +59,7 @@ async fn in_the_starters_browser_the_grant_is_stored_sealed_and_the_task_woken()
     let until = world.clock.now().after(Duration::from_secs(600));
     assert_eq!(opened.expires_at, until);
     let consent = world.consent().await;
-    assert_eq!(consent.status, ConsentStatus::Done);
-    assert_eq!((consent.sealed.as_str(), consent.state_hash), ("", None));
+    assert_eq!(consent.stage, Stage::Done);
     assert_eq!(world.wakes(), 1);
 }
 
@@ -84,10 +83,15 @@ async fn a_forwarded_link_grants_nothing_by_itself() {
         // The starter has the code: the result is the starter's, and opens for nobody else.
         let shown = seen.body.split("<p class=\"code\"><code>").nth(1).unwrap();
         let code = consent_code::read(shown.split('<').next().unwrap()).unwrap();
-        let hash = consent.code_hash.unwrap();
+        let Stage::AwaitingCode {
+            code_hash: hash,
+            sealed_grant: sealed,
+        } = consent.stage
+        else {
+            panic!("it awaits its code");
+        };
         assert!(consent_code::matches(&hash, &world.consent_id, &code));
         assert_ne!(hash, code.expose_secret());
-        let sealed = consent.sealed_result.unwrap();
         let opened = GrantSecrets::open(&world.sealer, &sealed, &world.binding()).unwrap();
         assert_eq!(opened.access_token.expose_secret(), "access-token-secret");
         // The same answer once more shows no code and grants nothing.
@@ -99,7 +103,7 @@ async fn a_forwarded_link_grants_nothing_by_itself() {
         world.clock.advance(Duration::from_secs(601));
         let seen = browser.get(&world, &world.link()).await;
         seen.page(StatusCode::GONE, "fresh link");
-        assert_eq!(world.consent().await.sealed_result, None);
+        assert_eq!(world.consent().await.stage, Stage::Ended);
     }
 }
 
@@ -197,7 +201,7 @@ async fn who_refuses_is_believed_once_and_for_all() {
     ];
     let seen = browser.answer(&world, &no).await;
     seen.page(StatusCode::OK, "Nothing was granted");
-    assert_eq!(world.consent().await.status, ConsentStatus::Denied);
+    assert_eq!(world.consent().await.stage, Stage::Denied);
     assert_eq!(world.wakes(), 1);
     let due = world.stored().await.due_at.unwrap();
     assert!(due <= world.clock.now().after(Duration::from_secs(30)));
@@ -221,7 +225,7 @@ async fn a_link_that_ran_out_wakes_its_task_for_another() {
     world.clock.advance(Duration::from_secs(3601));
     let seen = browser.agree(&world, &asked).await;
     seen.page(StatusCode::GONE, "It gets a fresh link");
-    assert_eq!(world.consent().await.status, ConsentStatus::Expired);
+    assert_eq!(world.consent().await.stage, Stage::Ended);
     assert_eq!(world.wakes(), 1);
     let seen = browser.get(&world, &world.link()).await;
     seen.page(StatusCode::GONE, "It gets a fresh link");
@@ -241,5 +245,5 @@ async fn nobody_is_asked_for_a_task_that_is_over() {
     world.record(EventKind::status(TaskState::Canceled, None)).await;
     let seen = Browser::with_session(SESSION).get(&world, &world.link()).await;
     seen.page(StatusCode::GONE, "no longer needed");
-    assert_eq!(world.consent().await.status, ConsentStatus::Open);
+    assert_eq!(world.consent().await.stage, Stage::Open);
 }

@@ -4,10 +4,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::Owner;
+use consent::{Consent, InvalidMove, Stage};
 use http::StatusCode;
 use serde_json::{Value, json};
-use store::{Consent, ConsentStatus};
 use wiremock::ResponseTemplate;
 
 use super::world::{Browser, SECRETS, SESSION, World, publish};
@@ -182,7 +181,7 @@ async fn a_provider_that_refuses_to_ask_is_no_refusal_of_the_user() {
         let seen = browser.answer(&world, &answer).await;
         seen.page(StatusCode::BAD_GATEWAY, "did not agree");
         assert!(!seen.body.contains("alert"));
-        assert_eq!(world.consent().await.status, ConsentStatus::Started);
+        assert!(matches!(world.consent().await.stage, Stage::Started(_)));
         world.nothing_granted().await;
     }
 }
@@ -196,7 +195,7 @@ async fn metadata_that_cannot_be_had_or_used_send_the_browser_nowhere() {
     publish(&world.idp, "https://evil.example/acme", true).await;
     let seen = Browser::with_session(SESSION).get(&world, &world.link()).await;
     seen.page(StatusCode::BAD_GATEWAY, "did not agree");
-    assert_eq!(world.consent().await.status, ConsentStatus::Open);
+    assert_eq!(world.consent().await.stage, Stage::Open);
 }
 
 #[tokio::test]
@@ -206,15 +205,13 @@ async fn our_secret_goes_to_the_configured_issuer_alone() {
         ("idp", "https://evil.example/acme"),
         ("google", world.issuer.as_str()),
     ] {
-        let consent = Consent {
-            id: "7c9e6679-7425-40de-944b-e07fc1f90ae7".into(),
-            provider: provider.into(),
-            issuer: issuer.into(),
-            owner: Owner::parse("ada").unwrap(),
-            ..world.consent().await
-        };
-        let grants = world.store.grants();
-        grants.put_consent_request(&world.tenant, &consent).await.unwrap();
+        let known = world.consent().await;
+        let mut request = known.request;
+        request.provider = provider.into();
+        request.issuer = issuer.into();
+        let id = "7c9e6679-7425-40de-944b-e07fc1f90ae7".to_owned();
+        let consent = Consent::new(id, request, known.created_at, known.expires_at);
+        world.records().put(&consent).await.unwrap();
         let link = format!("/connect/{}", consent.id);
         let seen = Browser::with_session(SESSION).get(&world, &link).await;
         seen.page(StatusCode::BAD_GATEWAY, "did not agree");
@@ -261,19 +258,15 @@ async fn rubbish_gets_a_page_and_the_next_request_an_answer() {
 #[tokio::test]
 async fn an_expired_session_is_no_session() {
     let world = World::new().await;
-    let consent = world.consent().await;
-    let later = Consent {
-        expires_at: consent.expires_at.after(Duration::from_secs(40 * 24 * 3600)),
-        ..consent
+    let later = |mut consent: Consent| {
+        consent.expires_at = consent.expires_at.after(Duration::from_secs(40 * 24 * 3600));
+        Ok::<_, InvalidMove>(consent)
     };
-    assert!(
-        world
-            .store
-            .grants()
-            .update_consent(&world.tenant, &later)
-            .await
-            .unwrap()
-    );
+    world
+        .records()
+        .revise(world.consent().await, later)
+        .await
+        .unwrap();
     world.clock.advance(Duration::from_secs(31 * 24 * 3600));
     let mut browser = Browser::with_session(SESSION);
     let asked = browser.connect(&world).await;

@@ -11,6 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use consent::{Consent, ConsentRequest, ConsentStore, Stage};
 use domain::{
     AgentName, ContextId, EventKind, ManualClock, Message, MessageId, NewTask, Owner, Part, Revision,
     SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
@@ -21,9 +22,7 @@ use http_body_util::BodyExt;
 use outbound::oauth::{OAuthClient, Provider};
 use outbound::{Outbound, Policy};
 use serde_json::json;
-use store::{
-    Consent, ConsentStatus, Due, GrantKey, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey,
-};
+use store::{Due, GrantKey, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey};
 use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
@@ -277,8 +276,7 @@ impl World {
                 .await
                 .unwrap();
         }
-        let consent = Consent {
-            id: self.consent_id.clone(),
+        let request = ConsentRequest {
             owner: self.owner.clone(),
             agent: self.key.agent.clone(),
             task_id: self.key.id,
@@ -287,24 +285,14 @@ impl World {
             issuer: self.issuer.clone(),
             resource: RESOURCE.into(),
             scopes: ["openid", "tasks", "orders:read"].map(str::to_owned).into(),
-            sealed: String::new(),
-            state_hash: None,
-            browser_hash: None,
-            status: ConsentStatus::Open,
-            code_hash: None,
-            sealed_result: None,
-            wrong_codes: std::collections::BTreeSet::new(),
-            created_at: now,
-            expires_at: now.after(Duration::from_secs(3600)),
-            version: 1,
         };
-        assert!(
-            self.store
-                .grants()
-                .put_consent_request(&self.tenant, &consent)
-                .await
-                .unwrap()
-        );
+        let until = now.after(Duration::from_secs(3600));
+        let consent = Consent::new(self.consent_id.clone(), request, now, until);
+        assert!(self.records().put(&consent).await.unwrap());
+    }
+
+    pub(super) fn records(&self) -> ConsentStore {
+        ConsentStore::new(self.store.clone(), self.tenant.clone())
     }
 
     /// Writes into the task, which then is parked far in the future.
@@ -353,8 +341,7 @@ impl World {
     }
 
     pub(super) async fn consent(&self) -> Consent {
-        let grants = self.store.grants();
-        let found = grants.find_consent_request(&self.tenant, &self.consent_id).await;
+        let found = self.records().find(&self.consent_id).await;
         found.unwrap().unwrap()
     }
 
@@ -375,7 +362,7 @@ impl World {
             let grants = self.store.grants().list_grants(&self.tenant, &owner).await;
             assert_eq!(grants.unwrap(), []);
         }
-        assert_ne!(self.consent().await.status, ConsentStatus::Done);
+        assert_ne!(self.consent().await.stage, Stage::Done);
     }
 
     pub(super) fn binding(&self) -> GrantBinding<'_> {

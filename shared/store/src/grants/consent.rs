@@ -1,9 +1,11 @@
-//! Requests for consent that are under way in a browser: their state is good once.
+//! Records of consents: documents that change by compare-and-swap, and the single-use states that lead to them.
+//!
+//! What a consent is, and how it moves, is the room `consent`'s to say; here it is a document with a version.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::{AgentName, Entropy as _, MessageId, Owner, SystemEntropy, TaskId, Tenant, Timestamp};
+use domain::{Entropy as _, SystemEntropy, Tenant, Timestamp};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Grants;
@@ -15,67 +17,20 @@ use crate::record::{document_of, record};
 use crate::tasks::expiry;
 use crate::transact::{Transacted, Writes};
 
-/// How long a request is kept after its end, so that an old link still finds the task it was for.
+/// How long a consent is kept after its end, so that an old link still finds the task it was for.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// A request for an owner's consent, which a task waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consent {
-    /// Its id, which is in the link: a UUID's text.
-    pub id: String,
-    /// Who is asked.
-    pub owner: Owner,
-    /// The agent whose task waits.
-    pub agent: AgentName,
-    /// The task that waits.
-    pub task_id: TaskId,
-    /// Which of its jobs needs the grant.
-    pub job: u32,
-    /// Who is to grant it, such as `idp`.
-    pub provider: String,
-    /// The provider's issuer.
-    pub issuer: String,
-    /// What the grant is for.
-    pub resource: String,
-    /// The scopes that are asked for.
-    pub scopes: Vec<String>,
-    /// The secrets of the flow, sealed.
-    pub sealed: String,
-    /// The hash of the `state` that is good now.
-    pub state_hash: Option<String>,
-    /// The hash of the cookie of the browser it was started in.
-    pub browser_hash: Option<String>,
-    /// How far it is.
-    pub status: ConsentStatus,
-    /// The hash of the code that the owner types back.
-    pub code_hash: Option<String>,
-    /// What came of it, sealed, until the owner has typed the code back.
-    pub sealed_result: Option<String>,
-    /// The messages in which a wrong code was typed back.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub wrong_codes: BTreeSet<MessageId>,
-    /// Since when.
-    pub created_at: Timestamp,
-    /// Until when the link is good.
-    pub expires_at: Timestamp,
-    /// Grows by one with every change; 1 at first.
+/// A consent as it is to be written.
+#[derive(Debug)]
+pub struct ConsentWrite<'a, T> {
+    /// Its id.
+    pub id: &'a str,
+    /// The whole of it. It holds the version as well, for releases that read it there.
+    pub document: &'a T,
+    /// The version that it has then, from 1. A change is written over the version before, and no other.
     pub version: u64,
-}
-
-/// How far a request for consent is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConsentStatus {
-    /// Nobody has followed the link.
-    Open,
-    /// A browser was sent to the provider.
-    Started,
-    /// It was granted.
-    Done,
-    /// It was refused.
-    Denied,
-    /// It was found to be too old.
-    Expired,
+    /// The end of its link. It is found for 30 days after that.
+    pub expires_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -90,7 +45,7 @@ struct ConsentItem {
     expires_at: i64,
 }
 
-/// Which request a state belongs to.
+/// Which consent a state belongs to.
 #[derive(Serialize, Deserialize)]
 struct State {
     consent: String,
@@ -105,18 +60,14 @@ fn state_key(tenant: &Tenant, state_hash: &str) -> Key {
     (format!("{tenant}#state#{state_hash}"), "STATE".to_owned())
 }
 
-/// The request one version on, and the change that writes it where nobody else has changed it.
-fn next_version(consent: &Consent) -> Result<Change, StoreError> {
-    let next = Consent {
-        version: consent.version.saturating_add(1),
-        ..consent.clone()
-    };
+/// The change that writes the next version where nobody else has changed it.
+fn next_version<T: Serialize>(write: &ConsentWrite<'_, T>) -> Result<Change, StoreError> {
     Ok(Change::new()
-        .set("body", text(document("the request for consent", &next)?))
-        .set("version", number(next.version))
-        .set("expires_at", number(expiry(next.expires_at.after(REMEMBERED))))
+        .set("body", text(document("the consent", write.document)?))
+        .set("version", number(write.version))
+        .set("expires_at", number(expiry(write.expires_at.after(REMEMBERED))))
         .when("#version = :seen")
-        .value("seen", number(consent.version)))
+        .value("seen", number(write.version.saturating_sub(1))))
 }
 
 /// True where the write is done, now or by an earlier try.
@@ -130,27 +81,22 @@ fn is_own(written: &Written, write: &str) -> bool {
     }
 }
 
-impl Consent {
-    /// True where its link is good for nothing any more but to find the task.
-    #[must_use]
-    pub fn is_over(&self, now: Timestamp) -> bool {
-        let running = matches!(self.status, ConsentStatus::Open | ConsentStatus::Started);
-        !running || self.expires_at <= now
-    }
-}
-
 impl Grants<'_> {
-    /// Stores a new request. False where there is one of that id, which stays as it is.
+    /// Stores a new consent. False where there is one of that id, which stays as it is.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
-    pub async fn put_consent_request(&self, tenant: &Tenant, consent: &Consent) -> Result<bool, StoreError> {
-        let (pk, sk) = consent_key(tenant, &consent.id);
+    pub async fn put_consent<T: Serialize>(
+        &self,
+        tenant: &Tenant,
+        consent: ConsentWrite<'_, T>,
+    ) -> Result<bool, StoreError> {
+        let (pk, sk) = consent_key(tenant, consent.id);
         let write = SystemEntropy.uuid().to_string();
         let item = ConsentItem {
             pk,
             sk,
-            body: document("the request for consent", consent)?,
+            body: document("the consent", consent.document)?,
             version: consent.version,
             written_by: Some(write.clone()),
             expires_at: expiry(consent.expires_at.after(REMEMBERED)),
@@ -160,15 +106,15 @@ impl Grants<'_> {
         Ok(is_own(&written, &write))
     }
 
-    /// The request of that id, also one that is over: its page says so, and its task gets another link.
+    /// The consent of that id, also one that is over: its page says so, and its task gets another link.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn find_consent_request(
+    pub async fn find_consent<T: DeserializeOwned>(
         &self,
         tenant: &Tenant,
         id: &str,
-    ) -> Result<Option<Consent>, StoreError> {
+    ) -> Result<Option<T>, StoreError> {
         let key = consent_key(tenant, id);
         let found = self.store.item_at(self.table(), &key).await?;
         found
@@ -179,24 +125,27 @@ impl Grants<'_> {
             .transpose()
     }
 
-    /// Writes the request down as started with a new state, which replaces the one before. False where it changed
-    /// since it was read: nothing is written then.
+    /// Writes a consent over the version before, and with it the hash of a `state` that leads to it from now on. False
+    /// where it changed since: nothing is written then. Of several at once only one is told true.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
-    pub async fn start_consent(
+    pub async fn update_consent<T: Serialize>(
         &self,
         tenant: &Tenant,
-        consent: &Consent,
-        state_hash: &str,
+        consent: ConsentWrite<'_, T>,
+        state_hash: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let started = Consent {
-            status: ConsentStatus::Started,
-            state_hash: Some(state_hash.to_owned()),
-            ..consent.clone()
+        let key = consent_key(tenant, consent.id);
+        let change = next_version(&consent)?;
+        let Some(state_hash) = state_hash else {
+            let write = SystemEntropy.uuid().to_string();
+            let change = change.set("written_by", text(&write));
+            let written = self.store.update_at(self.table(), &key, change).await?;
+            return Ok(is_own(&written, &write));
         };
         let state = State {
-            consent: consent.id.clone(),
+            consent: consent.id.to_owned(),
             expires_at: consent.expires_at,
         };
         let pointer = record(
@@ -207,48 +156,27 @@ impl Grants<'_> {
         )?;
         let absent = Change::new().when("attribute_not_exists(#pk)");
         let mut writes = Writes::default();
-        let key = consent_key(tenant, &consent.id);
-        writes.update(self.table(), &key, next_version(&started)?)?;
+        writes.update(self.table(), &key, change)?;
         writes.put(self.table(), pointer, absent)?;
         let done = self.store.transact(writes).await?;
         Ok(matches!(done, Transacted::Done))
     }
 
-    /// The started request whose state this is. The state is used up by this, whatever the caller then finds; one that
-    /// is expired, or replaced by a later one, is absent.
+    /// The id of the consent that a state leads to. The state is used up by this; one that is expired is absent.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn by_state(
+    pub async fn take_state(
         &self,
         tenant: &Tenant,
         state_hash: &str,
         now: Timestamp,
-    ) -> Result<Option<Consent>, StoreError> {
+    ) -> Result<Option<String>, StoreError> {
         let key = state_key(tenant, state_hash);
         let Some(taken) = self.store.take(self.table(), &key).await? else {
             return Ok(None);
         };
         let state: State = document_of(self.table(), taken)?;
-        if state.expires_at <= now {
-            return Ok(None);
-        }
-        let found = self.find_consent_request(tenant, &state.consent).await?;
-        Ok(found.filter(|consent| {
-            consent.status == ConsentStatus::Started && consent.state_hash.as_deref() == Some(state_hash)
-        }))
-    }
-
-    /// Writes the request as it is now, over the version it was read with. False where it changed since: nothing is
-    /// written then. Of several at once only one is told true.
-    ///
-    /// # Errors
-    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
-    pub async fn update_consent(&self, tenant: &Tenant, consent: &Consent) -> Result<bool, StoreError> {
-        let key = consent_key(tenant, &consent.id);
-        let write = SystemEntropy.uuid().to_string();
-        let change = next_version(consent)?.set("written_by", text(&write));
-        let written = self.store.update_at(self.table(), &key, change).await?;
-        Ok(is_own(&written, &write))
+        Ok((state.expires_at > now).then_some(state.consent))
     }
 }

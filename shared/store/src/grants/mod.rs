@@ -13,7 +13,7 @@ use crate::record::{digest, fits_key};
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError};
 
-pub use consent::{Consent, ConsentStatus};
+pub use consent::ConsentWrite;
 
 /// Most grants of one owner in a listing.
 const LISTED: u32 = 100;

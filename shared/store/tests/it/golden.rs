@@ -11,8 +11,8 @@ use domain::{
     RemoteTaskId, RemoteUpdate, SealedToken, Stumble, Tag, TraceParent, Transport, TypeScope, WorkNote,
 };
 use store::{
-    Added, CardSignature, Client, Code, Consent, ConsentStatus, Declared, Family, GrantKey, Health, Leased,
-    Login, Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
+    Added, CardSignature, Client, Code, ConsentWrite, Declared, Family, GrantKey, Health, Leased, Login,
+    Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
     StoredMessage, User, Visibility,
 };
 use store_testing::Database;
@@ -324,6 +324,41 @@ fn grant_key<'a>(tenant: &'a Tenant, owner: &'a Owner) -> GrantKey<'a> {
     }
 }
 
+/// The body of a consent, which the room `consent` reads and writes; its tests read these files as well.
+#[derive(Clone, serde::Serialize)]
+struct Consent {
+    id: String,
+    owner: Owner,
+    agent: AgentName,
+    task_id: TaskId,
+    job: u32,
+    provider: String,
+    issuer: String,
+    resource: String,
+    scopes: Vec<String>,
+    sealed: String,
+    state_hash: Option<String>,
+    browser_hash: Option<String>,
+    status: &'static str,
+    code_hash: Option<String>,
+    sealed_result: Option<String>,
+    wrong_codes: BTreeSet<MessageId>,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    version: u64,
+}
+
+impl Consent {
+    fn write(&self) -> ConsentWrite<'_, Self> {
+        ConsentWrite {
+            id: &self.id,
+            document: self,
+            version: self.version,
+            expires_at: self.expires_at,
+        }
+    }
+}
+
 fn consent(id: &str) -> Consent {
     Consent {
         id: id.to_owned(),
@@ -338,7 +373,7 @@ fn consent(id: &str) -> Consent {
         sealed: "v1.k.sealed".to_owned(),
         state_hash: None,
         browser_hash: None,
-        status: ConsentStatus::Open,
+        status: "open",
         code_hash: None,
         sealed_result: None,
         wrong_codes: [message_id("wrong")].into(),
@@ -371,23 +406,18 @@ async fn write_sessions(store: &Store) {
         .put_grant(grant_key(&acme, &ann), &scopes, "v1.k.grant", now())
         .await
         .unwrap();
-    assert!(
-        grants
-            .put_consent_request(&acme, &consent("consent-1"))
-            .await
-            .unwrap()
-    );
-    assert!(
-        grants
-            .put_consent_request(&acme, &consent("consent-2"))
-            .await
-            .unwrap()
-    );
+    for id in ["consent-1", "consent-2"] {
+        assert!(grants.put_consent(&acme, consent(id).write()).await.unwrap());
+    }
     let started = Consent {
+        state_hash: Some("state-hash".to_owned()),
         browser_hash: Some("browser".to_owned()),
+        status: "started",
+        version: 2,
         ..consent("consent-2")
     };
-    assert!(grants.start_consent(&acme, &started, "state-hash").await.unwrap());
+    let write = grants.update_consent(&acme, started.write(), Some("state-hash"));
+    assert!(write.await.unwrap());
 }
 
 fn registered() -> RegisteredAgent {
@@ -670,6 +700,12 @@ async fn reads_sessions(store: &Store) {
     let grants = store.grants();
     let grant = grants.find_grant(grant_key(&acme, &ann)).await.unwrap();
     assert_eq!(grant.map(|grant| grant.sealed), Some("v1.k.grant".to_owned()));
+    for (id, status) in [("consent-1", "open"), ("consent-2", "started")] {
+        let found: Option<Value> = grants.find_consent(&acme, id).await.unwrap();
+        assert_eq!(found.unwrap()["status"], status);
+    }
+    let state = grants.take_state(&acme, "state-hash", now()).await.unwrap();
+    assert_eq!(state.as_deref(), Some("consent-2"));
 }
 
 async fn reads_identity(store: &Store) {

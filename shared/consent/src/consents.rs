@@ -1,0 +1,262 @@
+//! What a consent leads to: a grant at once, a code that the user types back, or a refusal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auth::{ConsentSecrets, GrantBinding, GrantSecrets, SealError, Sealer, consent_code};
+use domain::{Clock, Entropy, ExposeSecret as _, Message, MessageId, SecretString, Tenant, Timestamp};
+use outbound::Outbound;
+use outbound::oauth::{Provider, Providers};
+use store::{GrantKey, Store, StoreError};
+
+use crate::records::{ConsentStore, Unrevised};
+use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
+
+/// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
+const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// How long a code can be typed back: eight letters must not be good for long.
+const CODE_LIFETIME: Duration = Duration::from_secs(600);
+
+/// The consents and grants of one tenant; a cheap clone.
+#[derive(Clone)]
+pub struct Consents {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// The tables.
+    pub store: Store,
+    /// Seals grants, and the secrets of consents that are under way.
+    pub sealer: Arc<Sealer>,
+    /// The authorization servers that know us as a client.
+    pub providers: Arc<Providers>,
+    /// The HTTP client that calls them.
+    pub outbound: Outbound,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The RNG of states, codes and seals.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// A code that a user typed back, and the message it stood in.
+#[derive(Debug, Clone)]
+pub struct TypedCode {
+    code: consent_code::Typed,
+    message: MessageId,
+}
+
+impl TypedCode {
+    /// The code that the message consists of, plain or masked; `None` where it is something else.
+    #[must_use]
+    pub fn of(message: &Message) -> Option<Self> {
+        Some(Self {
+            code: consent_code::Typed::of(message)?,
+            message: message.message_id.clone(),
+        })
+    }
+}
+
+/// The result of typing a code back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redeemed {
+    /// It was right: the grant is the user's.
+    Yes,
+    /// It was wrong, or no code is awaited.
+    No,
+    /// It was wrong once too often: the consent has ended.
+    Void,
+}
+
+impl Consents {
+    /// The records.
+    #[must_use]
+    pub fn records(&self) -> ConsentStore {
+        ConsentStore::new(self.store.clone(), self.tenant.clone())
+    }
+
+    /// The authorization server with this id, if it is configured.
+    #[must_use]
+    pub fn provider(&self, id: &str) -> Option<&Provider> {
+        self.providers.get(id)
+    }
+
+    /// Stores a new consent, whose link is good for a day.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn request(&self, request: ConsentRequest) -> Result<Consent, StoreError> {
+        let (id, now) = (self.entropy.uuid().to_string(), self.clock.now());
+        let consent = Consent::new(id, request, now, now.after(LINK_LIFETIME));
+        self.records().put(&consent).await?;
+        Ok(consent)
+    }
+
+    /// The consent's start with these secrets, in the browser that got this cookie.
+    #[must_use]
+    pub fn started(&self, consent: &Consent, secrets: &ConsentSecrets, cookie: &SecretString) -> Started {
+        Started {
+            state_hash: auth::token::hash(secrets.state.expose_secret()),
+            browser_hash: auth::token::hash(cookie.expose_secret()),
+            sealed: secrets.seal(&self.sealer, &self.binding(consent), self.entropy.as_ref()),
+        }
+    }
+
+    /// The secrets that a consent was started with.
+    ///
+    /// # Errors
+    /// [`SealError`] where they do not open.
+    pub fn secrets(&self, consent: &Consent, started: &Started) -> Result<ConsentSecrets, SealError> {
+        ConsentSecrets::open(&self.sealer, &started.sealed, &self.binding(consent))
+    }
+
+    /// The user has consented in a browser with the user's own session: the grant counts at once.
+    ///
+    /// First the grant is stored, then the consent's end: broken off in between, the task finds the grant all the same.
+    /// False where the user has refused in another tab at the same moment: no is no, and the grant goes again.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn give(&self, consent: &Consent, granted: &GrantSecrets) -> Result<bool, StoreError> {
+        let key = grant_key(&self.tenant, &consent.request);
+        let sealed = self.seal(consent, granted);
+        let (grants, now) = (self.store.grants(), self.clock.now());
+        let stored = grants.put_grant(key, &granted.scopes, &sealed, now).await?;
+        match self.settle(consent, Consent::give).await? {
+            Ok(()) => Ok(true),
+            Err(_refused) => {
+                grants.drop_grant(key, stored.version).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// The user has consented in some other browser: the grant is held back until the code, which this gives, was typed
+    /// back. `None` where this answer is not awaited any more.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn hold(
+        &self,
+        consent: &Consent,
+        started: &Started,
+        granted: &GrantSecrets,
+    ) -> Result<Option<SecretString>, StoreError> {
+        let code = consent_code::random(self.entropy.as_ref());
+        let hash = consent_code::hash(&consent.id, &code);
+        let sealed = self.seal(consent, granted);
+        let until = self.clock.now().after(CODE_LIFETIME);
+        let held = |consent: Consent| consent.hold(&started.state_hash, hash.clone(), sealed.clone(), until);
+        match self.records().revise(consent.clone(), held).await {
+            Ok(_) => Ok(Some(code)),
+            Err(Unrevised::Store(error)) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The user has refused. False where the user has consented before.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn deny(&self, consent: &Consent) -> Result<bool, StoreError> {
+        Ok(self.settle(consent, Consent::deny).await?.is_ok())
+    }
+
+    /// Writes down that the consent's time is over. Where it is not, or something else ended it, that stays.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn end(&self, consent: &Consent) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let _ended_otherwise = self.settle(consent, |consent| consent.end(now)).await?;
+        Ok(())
+    }
+
+    /// Takes the code that the callback's page showed in another browser: what was granted there is the user's from now
+    /// on. A wrong one is counted.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn redeem(&self, consent: &Consent, typed: &TypedCode) -> Result<Redeemed, StoreError> {
+        let now = self.clock.now();
+        let Stage::AwaitingCode {
+            code_hash,
+            sealed_grant,
+        } = &consent.stage
+        else {
+            return Ok(Redeemed::No);
+        };
+        if consent.running(now).is_err() {
+            return Ok(Redeemed::No);
+        }
+        if !typed.code.matches(code_hash, &consent.id) {
+            return self.count_wrong_code(consent, typed, now).await;
+        }
+        let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed_grant, &self.binding(consent)) else {
+            tracing::warn!(task.id = %consent.request.task_id, "what a consent brought does not open");
+            return Ok(Redeemed::No);
+        };
+        // First the grant: broken off in between, the same code does the same once more.
+        let key = grant_key(&self.tenant, &consent.request);
+        let grants = self.store.grants();
+        grants.put_grant(key, &secrets.scopes, sealed_grant, now).await?;
+        let _denied_meanwhile = self.settle(consent, Consent::give).await?;
+        Ok(Redeemed::Yes)
+    }
+
+    async fn count_wrong_code(
+        &self,
+        consent: &Consent,
+        typed: &TypedCode,
+        now: Timestamp,
+    ) -> Result<Redeemed, StoreError> {
+        let counted = |consent: Consent| consent.count_wrong_code(typed.message.clone(), now);
+        match self.records().revise(consent.clone(), counted).await {
+            Ok(counted) => {
+                let (wrong, void) = (counted.wrong_codes(), matches!(counted.stage, Stage::Ended));
+                tracing::warn!(tenant.id = %self.tenant, task.id = %consent.request.task_id, wrong, void, "wrong consent code typed back");
+                Ok(if void { Redeemed::Void } else { Redeemed::No })
+            }
+            Err(Unrevised::Store(error)) => Err(error),
+            Err(_) => Ok(Redeemed::No),
+        }
+    }
+
+    /// Brings the consent to an end, whatever was started anew meanwhile; or the reason why it has another one.
+    async fn settle(
+        &self,
+        consent: &Consent,
+        end: impl FnMut(Consent) -> Result<Consent, InvalidMove>,
+    ) -> Result<Result<(), InvalidMove>, StoreError> {
+        match self.records().revise(consent.clone(), end).await {
+            Ok(_) | Err(Unrevised::Missing) => Ok(Ok(())),
+            Err(Unrevised::Refused(other)) => Ok(Err(other)),
+            Err(Unrevised::Store(error)) => Err(error),
+            Err(Unrevised::Contended) => {
+                // Others follow the link as fast as we write. The grant counts; the link runs out by itself.
+                tracing::warn!(tenant.id = %self.tenant, task.id = %consent.request.task_id, "the consent's end was not written");
+                Ok(Ok(()))
+            }
+        }
+    }
+
+    fn seal(&self, consent: &Consent, granted: &GrantSecrets) -> String {
+        granted.seal(&self.sealer, &self.binding(consent), self.entropy.as_ref())
+    }
+
+    /// What a consent's secrets are sealed for: moved to another user, server or resource, they do not open.
+    fn binding<'a>(&'a self, consent: &'a Consent) -> GrantBinding<'a> {
+        GrantBinding {
+            tenant: &self.tenant,
+            owner: &consent.request.owner,
+            provider: &consent.request.provider,
+            resource: &consent.request.resource,
+        }
+    }
+}
+
+fn grant_key<'a>(tenant: &'a Tenant, request: &'a ConsentRequest) -> GrantKey<'a> {
+    GrantKey {
+        tenant,
+        owner: &request.owner,
+        provider: &request.provider,
+        resource: &request.resource,
+    }
+}

@@ -1,0 +1,27 @@
+//! OAuth consents of users: an agent that only takes tokens of its user makes a task wait until that user has consented.
+//!
+//! | module | |
+//! |---|---|
+//! | `stage` | the state machine of a [`Consent`]: pure moves, without IO |
+//! | `record` | its stored form, which other releases read as well |
+//! | `records` | [`ConsentStore`]: finding, and the one loop that changes a stored consent |
+//! | `consents` | [`Consents`]: what a consent leads to: a grant, a code to type back, a refusal |
+//! | `token` | [`Consents::with_token`]: a call with the granted token, renewed where it has expired |
+//!
+//! The room knows nothing of HTTP endpoints, pages or chat texts: `oauth_callback` moves a consent on when a browser
+//! comes, `host_agent` when its task is looked at, and both by the same moves.
+
+mod consents;
+mod record;
+mod records;
+mod scopes;
+mod stage;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub use consents::{Consents, Redeemed, TypedCode};
+pub use records::{ConsentStore, Unrevised};
+pub use scopes::{covers, union};
+pub use stage::{Consent, ConsentRequest, InvalidMove, Newer, Stage, Started};
+pub use token::{GrantNeed, Obstacle};

@@ -10,7 +10,7 @@ use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntr
 use edge::config::{ConfigError, Env, Platform};
 use edge::queue::SqsDoor;
 use edge::secrets::{Secrets, SecretsError};
-use llm::Rules;
+use llm::{ModelConfig, Models};
 use outbound::oauth::Providers;
 use outbound::{FetchedKeys, Outbound, Policy, SetupError};
 use store::{Store, Tables};
@@ -215,7 +215,7 @@ impl Config {
             store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),
             wake: Arc::new(SqsDoor::new(platform.queues)),
             outbound,
-            model: Arc::new(Rules),
+            model: Models::from(ModelConfig::default()),
             clock,
             entropy,
             patience: Patience {

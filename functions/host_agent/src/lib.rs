@@ -11,41 +11,41 @@
 //! resends the same bytes. Which model decides is the room `llm`; what an agent is, the room `agent`. Only this
 //! function decides what happens next to a task; the webhook receiver writes news down and wakes it.
 
-mod access;
 mod advance;
-mod call_off;
 mod card;
-mod conclude;
 mod config;
-mod consent;
-mod directory;
-mod downstream;
-mod grants;
-mod host;
-mod one_agent;
-mod own_tasks;
-mod patience;
-mod provider;
-mod resend;
-mod tools;
-mod transcript;
+mod consents;
+mod delegation;
+mod deps;
+mod executor;
+mod provider_match;
+mod rules;
+mod session_tokens;
+mod thinking;
+mod waiting;
 
 use std::sync::Arc;
 
+use ::consent::Consents;
 use agent::{Access, Agent, Wake, WakeDoor, WorkError};
 use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey, Verifier};
 use axum::Router;
 use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
 use edge::{Front, front};
 use llm::Model;
-use outbound::Outbound;
 use outbound::oauth::Providers;
+use outbound::{Outbound, PushKeys};
 use store::Store;
 use url::Url;
 
+use deps::Deps;
+use executor::HostExecutor;
+use session_tokens::SessionTokens;
+use thinking::thinker::Thinker;
+
 pub use config::{Args, Config, StartError};
-pub use directory::Directory;
-pub use patience::Patience;
+pub use rules::patience::Patience;
+pub use thinking::directory::Directory;
 
 /// What a host is built of.
 pub struct Parts {
@@ -114,20 +114,49 @@ pub enum BuildError {
 /// # Errors
 /// [`BuildError`] where a trusted key cannot be used.
 pub fn build(parts: Parts) -> Result<State, BuildError> {
+    let deps = Arc::new(Deps {
+        tenant: parts.tenant.clone(),
+        url: parts.url.clone(),
+        webhook: parts.webhook,
+        tokens: SessionTokens {
+            issuer: parts.issuer,
+            tenant: parts.tenant.clone(),
+            key: parts.key,
+            entropy: Arc::clone(&parts.entropy),
+        },
+        sealer: Arc::clone(&parts.sealer),
+        store: parts.store.clone(),
+        wake: Arc::clone(&parts.wake),
+        outbound: parts.outbound.clone(),
+        push_keys: PushKeys::new(parts.outbound.clone()),
+        consents: Consents {
+            tenant: parts.tenant.clone(),
+            store: parts.store.clone(),
+            sealer: Arc::clone(&parts.sealer),
+            providers: Arc::new(parts.providers),
+            outbound: parts.outbound.clone(),
+            clock: Arc::clone(&parts.clock),
+            entropy: Arc::clone(&parts.entropy),
+        },
+        clock: Arc::clone(&parts.clock),
+        entropy: Arc::clone(&parts.entropy),
+        patience: parts.patience,
+    });
+    let thinker = Thinker::new(deps, parts.directory, parts.model, parts.enabled);
     let agent = Agent {
         name: AgentName::parse("host")?,
         card: card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref()),
-        own_tenant: Some(parts.tenant.clone()),
+        own_tenant: Some(parts.tenant),
         access: Access::Secured,
-        store: parts.store.clone(),
-        wake: Arc::clone(&parts.wake),
-        verifier: Verifier::with_issuers(parts.url.to_string(), parts.trusted.clone(), &parts.keys)?,
-        sealer: Arc::clone(&parts.sealer),
-        outbound: parts.outbound.clone(),
-        clock: Arc::clone(&parts.clock),
-        entropy: Arc::clone(&parts.entropy),
-        settings: parts.settings.clone(),
-        executor: Arc::new(host::Host::new(parts)),
+        store: parts.store,
+        wake: parts.wake,
+        verifier: Verifier::with_issuers(parts.url.to_string(), parts.trusted, &parts.keys)?,
+        sealer: parts.sealer,
+        outbound: parts.outbound,
+        clock: parts.clock,
+        entropy: parts.entropy,
+        settings: parts.settings,
+        executor: Arc::new(HostExecutor(thinker)),
     };
     Ok(State {
         agent: Arc::new(agent),

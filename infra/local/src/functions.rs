@@ -9,7 +9,7 @@ use axum::Router;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use edge::agent_parts::AgentParts;
 use host_agent::Directory;
-use llm::Rules;
+use llm::{ModelConfig, Models};
 use outbound::oauth::{OAuthClient, Provider, Providers};
 use outbound::open_meteo::Bases;
 use outbound::{Outbound, Policy};
@@ -144,7 +144,7 @@ impl Shared {
             store: self.store.clone(),
             wake: self.wake.clone(),
             outbound: self.outbound.clone(),
-            model: Arc::new(Rules),
+            model: Models::from(ModelConfig::default()),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             patience: self.tempo.patience.clone(),

@@ -81,6 +81,14 @@ pub enum Outcome {
     Canceled(String),
     /// A question to the user; the next message on the task goes on.
     InputRequired(String),
+    /// The user must sign in or consent elsewhere first; the message says where. The next message on the task goes on, or
+    /// whoever learns of the consent wakes it; looked at again at this time at the latest.
+    AuthRequired {
+        /// What the user reads, with the link where pages find it.
+        message: Message,
+        /// When.
+        until: Timestamp,
+    },
     /// Nothing was heard in time (not final); the text says so.
     Unknown(String),
     /// Waits for an event, with no lease held; looked at again at this time at the latest.

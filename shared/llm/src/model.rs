@@ -14,6 +14,10 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// [`ModelError`] where the model could not be asked or answered nonsense.
     async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError>;
+
+    /// True where the text only cancels what was asked before: "never mind", "cancel", "forget it". Asked of every
+    /// message that comes while a task waits for its user, and so answered without a call.
+    fn calls_off(&self, text: &str) -> bool;
 }
 
 /// All a model sees.

@@ -119,6 +119,10 @@ mod tests {
             };
             Ok(Step::Call(vec![call]))
         }
+
+        fn calls_off(&self, _: &str) -> bool {
+            false
+        }
     }
 
     struct Counting {

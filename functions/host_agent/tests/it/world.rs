@@ -15,7 +15,7 @@ use domain::{
 use host_agent::{Directory, Parts, Patience, State};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use llm::Rules;
+use llm::{ModelConfig, Models};
 use outbound::oauth::Providers;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
@@ -217,7 +217,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             store: store.clone(),
             wake: door.clone(),
             outbound: outbound.clone(),
-            model: Arc::new(Rules),
+            model: Models::from(ModelConfig::default()),
             clock: clock.clone(),
             entropy: entropy.clone(),
             patience: Patience::default(),

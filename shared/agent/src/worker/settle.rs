@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{EventKind, Stumble, TaskState, Timestamp, WorkNote};
+use domain::{EventKind, Message, Stumble, TaskState, Timestamp, WorkNote};
 use store::{Attempts, Due, LeaseAfter};
 
 use super::{Executed, Work};
@@ -28,6 +28,7 @@ impl Work<'_> {
         let mut kinds = Vec::new();
         let (state, message) = match outcome {
             Outcome::Parked { until } => return self.park(run, until).await,
+            Outcome::AuthRequired { message, until } => return self.ask_consent(run, message, until).await,
             Outcome::Message(message) => {
                 kinds.push(EventKind::Work {
                     note: WorkNote::Direct,
@@ -66,6 +67,19 @@ impl Work<'_> {
         if !self.release(run, Due::At(until), Attempts::Reset).await? {
             return Err(ExecuteError::Stale);
         }
+        Ok(self.parked(run, until).await)
+    }
+
+    /// Says where the user consents, and parks the task, in one write.
+    async fn ask_consent(
+        &self,
+        run: &mut Run,
+        message: Message,
+        until: Timestamp,
+    ) -> Result<Executed, ExecuteError> {
+        let asks = EventKind::status(TaskState::AuthRequired, Some(message));
+        let release = LeaseAfter::Release { holder: &self.holder };
+        run.write(vec![asks], Due::At(until), release).await?;
         Ok(self.parked(run, until).await)
     }
 

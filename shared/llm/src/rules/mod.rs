@@ -25,15 +25,13 @@ impl Model for Rules {
     async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError> {
         Ok(self.decide(prompt))
     }
+
+    fn calls_off(&self, text: &str) -> bool {
+        intent::calls_off(text)
+    }
 }
 
 impl Rules {
-    /// True where the text only calls off what was asked before: "never mind", "cancel", "forget it".
-    #[must_use]
-    pub fn calls_off(text: &str) -> bool {
-        intent::calls_off(text)
-    }
-
     /// Decides the next step; the same prompt always gives the same step.
     #[must_use]
     pub fn decide(&self, prompt: &Prompt) -> Step {

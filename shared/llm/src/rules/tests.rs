@@ -632,7 +632,7 @@ fn a_question_can_be_waved_off() {
         "stop",
         "Forget that, please",
     ] {
-        assert!(Rules::calls_off(text), "{text}");
+        assert!(Rules.calls_off(text), "{text}");
     }
     for text in [
         "",
@@ -642,6 +642,6 @@ fn a_question_can_be_waved_off() {
         "Never, Norway",
         "I mind the cold",
     ] {
-        assert!(!Rules::calls_off(text), "{text}");
+        assert!(!Rules.calls_off(text), "{text}");
     }
 }

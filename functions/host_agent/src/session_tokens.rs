@@ -1,4 +1,4 @@
-//! The tokens that the host signs for those it calls, each for one of them alone.
+//! The JWTs that the host signs for the services it calls, each for one audience alone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use domain::{Entropy, Owner, SecretString, Tenant, Timestamp};
 const LIFETIME: Duration = Duration::from_secs(300);
 
 /// Signs tokens in the tenant's name.
-pub(crate) struct Access {
+pub(crate) struct SessionTokens {
     pub(crate) issuer: String,
     pub(crate) tenant: Tenant,
     pub(crate) key: Arc<SigningKey>,
     pub(crate) entropy: Arc<dyn Entropy>,
 }
 
-impl Access {
+impl SessionTokens {
     /// A token for an agent, in the name of the task's owner.
     pub(crate) fn agent(
         &self,

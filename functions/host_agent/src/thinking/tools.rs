@@ -4,23 +4,27 @@ use std::sync::Arc;
 
 use agent::{ExecuteError, Run};
 use async_trait::async_trait;
-use domain::{AgentType, EventKind, Job, MessageId, NewJob, Protection, TaskState, TraceParent};
+use domain::{AgentType, EventKind, Job, MessageId, NewJob, Protection};
 use llm::{Called, Tool, ToolCall, ToolOutcome, ToolResult, Toolbox};
 
-use crate::conclude::listed;
-use crate::directory::{Chosen, Known};
-use crate::host::Host;
-use crate::patience::is_over;
-use crate::transcript;
+use crate::advance::advance;
+use crate::consents::{consent_status, protection, require_consent};
+use crate::delegation::webhook_token;
+use crate::deps::OnTask;
+use crate::rules::patience::is_over;
+use crate::rules::{transcript, wording};
+use crate::thinking::directory::{ChosenAgent, KnownAgents};
+use crate::thinking::own_tasks;
+use crate::thinking::thinker::Thinker;
 
 /// Most jobs of one task.
 const JOBS_MAX: usize = 20;
 
 pub(crate) struct Tools<'a> {
-    pub(crate) host: &'a Host,
+    pub(crate) thinker: &'a Thinker,
     pub(crate) run: &'a mut Run,
     /// Who there is; looked up when it is needed.
-    pub(crate) known: Option<Arc<Known>>,
+    pub(crate) known: Option<Arc<KnownAgents>>,
 }
 
 /// One `send_message` of the model, with the agent it goes to.
@@ -28,7 +32,7 @@ struct Send {
     call_id: String,
     agent_type: AgentType,
     message: String,
-    to: Chosen,
+    to: ChosenAgent,
     protection: Option<Protection>,
 }
 
@@ -37,6 +41,8 @@ impl Toolbox for Tools<'_> {
     type Error = ExecuteError;
 
     async fn call(&mut self, calls: Vec<ToolCall>) -> Result<Called, ExecuteError> {
+        let thinker = self.thinker;
+        let deps = thinker.deps.as_ref();
         let mut results: Vec<ToolResult> = Vec::new();
         let mut sends: Vec<Send> = Vec::new();
         for ToolCall { id, tool } in calls {
@@ -45,7 +51,7 @@ impl Toolbox for Tools<'_> {
                     _ if self.run.task().jobs.len() + sends.len() >= JOBS_MAX => {
                         ToolOutcome::Failed("That is more than one task can hand out.".to_owned())
                     }
-                    Some(to) => match self.host.protection(&to) {
+                    Some(to) => match protection(&deps.consents, &to.name, to.oauth.as_ref()) {
                         Ok(protection) => {
                             sends.push(Send {
                                 call_id: id,
@@ -62,8 +68,10 @@ impl Toolbox for Tools<'_> {
                         "No agent of type {agent_type} is there for this tenant."
                     )),
                 },
-                Tool::TaskStatus { task_id } => self.host.status_of(self.run.task(), task_id).await?,
-                Tool::CancelTask { task_id } => self.host.cancel_by_words(self.run.task(), task_id).await?,
+                Tool::TaskStatus { task_id } => own_tasks::status_of(deps, self.run.task(), task_id).await?,
+                Tool::CancelTask { task_id } => {
+                    own_tasks::cancel_by_words(deps, self.run.task(), task_id).await?
+                }
             };
             results.push(ToolResult {
                 call_id: id,
@@ -77,7 +85,7 @@ impl Toolbox for Tools<'_> {
         let first = self.prepare(&sends, &results).await?;
         let prepared = self.run.task().jobs.iter().skip(first);
         let fresh: Vec<u32> = prepared.map(|job| job.number).collect();
-        self.host.advance(self.run, &fresh).await?;
+        advance(deps, self.run, &fresh).await?;
         let jobs = self.run.task().jobs.get(first..).unwrap_or_default();
         if !jobs.iter().all(is_over) {
             return Ok(Called::Parked);
@@ -94,12 +102,12 @@ impl Toolbox for Tools<'_> {
 }
 
 impl Tools<'_> {
-    async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<Chosen>, ExecuteError> {
+    async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<ChosenAgent>, ExecuteError> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => self.host.discover(self.run.task().trace.as_ref()).await?,
+            None => self.thinker.discover(self.run.task()).await?,
         };
-        let chosen = known.choose(agent_type, &self.host.tenant, &self.host.url);
+        let chosen = known.choose(agent_type, &self.thinker.deps.tenant, &self.thinker.deps.url);
         self.known = Some(known);
         Ok(chosen)
     }
@@ -107,9 +115,9 @@ impl Tools<'_> {
     /// Stores the jobs, with what their users are told, in one write; before anything leaves. Gives the index of the
     /// first one.
     async fn prepare(&mut self, sends: &[Send], failed: &[ToolResult]) -> Result<usize, ExecuteError> {
-        let task = self.run.task();
+        let (deps, task, now) = (self.thinker.deps.as_ref(), self.run.task(), self.run.now());
+        let on = OnTask { deps, task, now };
         let first = task.jobs.len();
-        let now = self.run.now();
         let mut jobs = task.jobs.clone();
         let step = jobs.last().map_or(0, |job| job.step.saturating_add(1));
         for (number, send) in (0_u32..).skip(first).zip(sends) {
@@ -122,18 +130,18 @@ impl Tools<'_> {
                     endpoint: send.to.endpoint.clone(),
                     instruction: send.message.clone(),
                     message_id: MessageId::derived(&format!("{}/{number}", task.id)),
-                    webhook: self.host.webhook_token(task, number),
+                    webhook: webhook_token::new(deps, task, number),
                     step,
                 },
                 now,
             );
             job.protection.clone_from(&send.protection);
-            job.sender_keys = self.host.sender_keys(&send.to.endpoint.url).await;
-            self.host.require_consent(task, &mut job, &jobs, now).await?;
+            job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint.url).await;
+            require_consent(on, &mut job, &jobs).await?;
             jobs.push(job);
         }
         let names: Vec<&str> = sends.iter().map(|send| send.to.name.as_str()).collect();
-        let mut text = format!("Asking {} …", listed(&names));
+        let mut text = format!("Asking {} …", wording::listed(&names));
         for result in failed {
             let (ToolOutcome::Failed(said) | ToolOutcome::Done(said)) = &result.outcome;
             text = format!("{text} {said}");
@@ -141,8 +149,8 @@ impl Tools<'_> {
         let new = jobs.get(first..).unwrap_or_default();
         let waiting = new.iter().find_map(|job| Some((job, job.awaited_consent()?)));
         let status = match waiting {
-            Some((job, awaited)) => self.host.consent_status(job, awaited, &format!("{text} ")),
-            None => EventKind::status(TaskState::Working, Some(self.run.message(&text))),
+            Some((job, awaited)) => consent_status(deps, job, awaited, &format!("{text} ")),
+            None => wording::working(deps.entropy.as_ref(), &text),
         };
         let kinds = new
             .iter()
@@ -151,23 +159,5 @@ impl Tools<'_> {
         let kinds = kinds.chain([status]).collect();
         self.run.record(kinds).await?;
         Ok(first)
-    }
-}
-
-impl Host {
-    /// Finds the agents, with the host's own token.
-    pub(crate) async fn discover(&self, trace: Option<&TraceParent>) -> Result<Arc<Known>, ExecuteError> {
-        let now = self.clock.now();
-        let token = |url: &url::Url| self.access.registry(url.as_str(), now);
-        let unusable =
-            || ExecuteError::Retry("The registry of agents cannot be asked at the moment.".to_owned());
-        let found = self.directory.discover(token, trace).await.map_err(|error| {
-            tracing::error!(error = %error, "no token for the registry");
-            unusable()
-        })?;
-        found.map_err(|error| {
-            tracing::warn!(error = %error, "the registry cannot be asked");
-            unusable()
-        })
     }
 }

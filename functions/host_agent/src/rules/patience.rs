@@ -1,4 +1,4 @@
-//! When a job is looked at next: pure rules over what is stored of it.
+//! Timeouts and intervals: when a job is looked at next, and when nothing more is expected of it.
 
 use std::time::Duration;
 

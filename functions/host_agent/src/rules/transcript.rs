@@ -1,13 +1,8 @@
 //! Tasks as a conversation that a model reads, and the small questions about a task that everybody asks.
 
-use agent::ExecuteError;
-use domain::{AwaitedConsent, Job, Message, PartContent, Role, Task, TaskState, Timestamp};
+use domain::{AwaitedConsent, Job, Message, PartContent, Role, Task, TaskState};
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
-use crate::host::Host;
-
-/// Most earlier tasks of the conversation that a model sees.
-const EARLIER_MAX: usize = 6;
 /// Most characters of structured results that stand in for text.
 const DATA_MAX: usize = 2_000;
 
@@ -33,25 +28,22 @@ pub(crate) fn of_work(task: &Task) -> Vec<Turn> {
     turns
 }
 
-impl Host {
-    /// What was said and done earlier in the task's conversation.
-    pub(crate) async fn earlier(&self, task: &Task, now: Timestamp) -> Result<Vec<Turn>, ExecuteError> {
-        let before = self.store.tasks().beside(task, EARLIER_MAX, now).await?;
-        let mut turns = Vec::new();
-        for task in &before {
-            turns.push(Turn::User(asked(task)));
-            if !task.jobs.is_empty() {
-                turns.push(Turn::Calls(task.jobs.iter().map(call).collect()));
-            }
-            turns.extend(
-                task.status
-                    .message
-                    .as_ref()
-                    .map(|message| Turn::Said(message.text())),
-            );
+/// Earlier tasks of the same conversation, as the model reads them.
+pub(crate) fn of_earlier(before: &[Task]) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    for task in before {
+        turns.push(Turn::User(asked(task)));
+        if !task.jobs.is_empty() {
+            turns.push(Turn::Calls(task.jobs.iter().map(call).collect()));
         }
-        Ok(turns)
+        turns.extend(
+            task.status
+                .message
+                .as_ref()
+                .map(|message| Turn::Said(message.text())),
+        );
     }
+    turns
 }
 
 fn call(job: &Job) -> ToolCall {

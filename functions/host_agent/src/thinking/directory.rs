@@ -22,7 +22,7 @@ pub enum Directory {
         /// Its URL, the audience of tokens for it.
         url: Url,
         /// What it said last, which is asked for again only where it has changed.
-        last: Last,
+        last: LastAnswer,
     },
     /// Nowhere: one agent gets everything.
     Fixed {
@@ -35,20 +35,20 @@ pub enum Directory {
 
 /// The last answer of a registry, with its entity tag.
 #[derive(Default)]
-pub struct Last(Mutex<Option<(EntityTag, Arc<Known>)>>);
+pub struct LastAnswer(Mutex<Option<(EntityTag, Arc<KnownAgents>)>>);
 
-impl Last {
-    fn known(&self) -> Option<(EntityTag, Arc<Known>)> {
+impl LastAnswer {
+    fn known(&self) -> Option<(EntityTag, Arc<KnownAgents>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep(&self, etag: EntityTag, known: &Arc<Known>) {
+    fn keep(&self, etag: EntityTag, known: &Arc<KnownAgents>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((etag, Arc::clone(known)));
     }
 }
 
 /// The agents that were found, with what each type is declared as.
-pub(crate) struct Known {
+pub(crate) struct KnownAgents {
     agents: Vec<Candidate>,
     types: BTreeMap<AgentType, TypeScope>,
 }
@@ -62,7 +62,7 @@ struct Candidate {
 
 /// The agent a message goes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Chosen {
+pub(crate) struct ChosenAgent {
     pub(crate) id: AgentId,
     pub(crate) name: String,
     pub(crate) endpoint: Endpoint,
@@ -77,7 +77,7 @@ impl Directory {
         Self::Registry {
             client: Registry::new(outbound, url.clone()),
             url,
-            last: Last::default(),
+            last: LastAnswer::default(),
         }
     }
 
@@ -92,7 +92,7 @@ impl Directory {
         &self,
         token: impl FnOnce(&Url) -> Result<SecretString, E>,
         trace: Option<&TraceParent>,
-    ) -> Result<Result<Arc<Known>, CallError>, E> {
+    ) -> Result<Result<Arc<KnownAgents>, CallError>, E> {
         Ok(match self {
             Self::Registry { client, url, last } => {
                 let (token, known) = (token(url)?, last.known());
@@ -101,7 +101,7 @@ impl Directory {
                 found.and_then(|found| match found {
                     Some(mut found) => {
                         let etag = found.etag.take();
-                        let found = Arc::new(Known::of(found));
+                        let found = Arc::new(KnownAgents::of(found));
                         if let Some(etag) = etag {
                             last.keep(etag, &found);
                         }
@@ -113,12 +113,12 @@ impl Directory {
             Self::Fixed { outbound, card } => outbound
                 .card(card)
                 .await
-                .map(|document| Arc::new(Known::fixed(card, document))),
+                .map(|document| Arc::new(KnownAgents::fixed(card, document))),
         })
     }
 }
 
-impl Known {
+impl KnownAgents {
     fn of(found: Found) -> Self {
         let Found { agents, types, .. } = found;
         Self {
@@ -168,13 +168,14 @@ impl Known {
 
     /// The agent for a type: first those with `type:` of it; where the type is declared tenant-specific, of these only
     /// those with the host's own `tenant_id:` beside it, within one skill. Healthy ones come first.
-    pub(crate) fn choose(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Option<Chosen> {
-        self.pick(agent_type, own, host).map(|(agent, endpoint)| Chosen {
-            id: agent.id,
-            name: llm::clean(&agent.card.name, 80),
-            endpoint: endpoint.clone(),
-            oauth: agent.card.oauth.clone(),
-        })
+    pub(crate) fn choose(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Option<ChosenAgent> {
+        self.pick(agent_type, own, host)
+            .map(|(agent, endpoint)| ChosenAgent {
+                id: agent.id,
+                name: llm::clean(&agent.card.name, 80),
+                endpoint: endpoint.clone(),
+                oauth: agent.card.oauth.clone(),
+            })
     }
 
     /// What a model may know of the agents that it can send to.

@@ -1,0 +1,87 @@
+//! The calls that agents serve, with the token that each takes: ours for our own agents, the user's grant for one that
+//! is protected. Here alone a call gets its token and its trace.
+
+use std::future::Future;
+
+use a2a::{A2aError, SendCall};
+use consent::{GrantNeed, Obstacle};
+use domain::{Generation, Job, Protection, RemoteTaskId, SecretString, Task, Timestamp};
+use outbound::{Answer, CallError, RemoteTask};
+
+use crate::deps::OnTask;
+
+/// Sends a message to the job's agent.
+pub(crate) async fn send(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Answer, Obstacle> {
+    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
+    let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
+    with_token(on, job, send).await
+}
+
+/// The agent's task for the job, as it is now.
+pub(crate) async fn remote_task(on: OnTask<'_>, job: &Job) -> Result<RemoteTask, Obstacle> {
+    let id = job
+        .remote_task_id()
+        .ok_or(CallError::Refused(A2aError::TaskNotFound))?;
+    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
+    let look = |token| async move { outbound.task(to, id, Some(&token), trace).await };
+    with_token(on, job, look).await
+}
+
+/// The agent's task for the job's message, where it has one: the message may have left before, sent by a process that
+/// did not live to write the acknowledgement down. Only A2A 1.0 has a way to ask; an agent that does not serve it is
+/// taken to have none.
+pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<RemoteTask>, Obstacle> {
+    if job.endpoint.generation != Generation::V1_0 {
+        return Ok(None);
+    }
+    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
+    let sent = (&on.task.context_id, &job.message_id);
+    let find = |token| async move { outbound.task_of_message(to, sent, Some(&token), trace).await };
+    match with_token(on, job, find).await {
+        Err(Obstacle::Call(CallError::Refused(_) | CallError::BadAnswer(_))) => Ok(None),
+        Err(Obstacle::Call(CallError::Status(status))) if (400..500).contains(&status) => Ok(None),
+        found => found,
+    }
+}
+
+/// Cancels the agent's task.
+pub(crate) async fn cancel(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<(), Obstacle> {
+    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
+    let cancel = |token| async move { outbound.cancel(to, id, Some(&token), trace).await };
+    with_token(on, job, cancel).await.map(|_| ())
+}
+
+/// Makes a call with the token that the job's agent takes; once more where that token has expired.
+async fn with_token<T, F>(on: OnTask<'_>, job: &Job, call: impl Fn(SecretString) -> F) -> Result<T, Obstacle>
+where
+    F: Future<Output = Result<T, CallError>>,
+{
+    if let Some(protection) = &job.protection {
+        let need = need(on.task, job, protection);
+        return on.deps.consents.with_token(need, call).await;
+    }
+    match call(own_token(on, job, on.now)?).await {
+        // The agent's clock is ahead of ours, or the call waited too long: once more with a fresh token.
+        Err(CallError::Unauthorized { expired: true, .. }) => {
+            Ok(call(own_token(on, job, on.deps.clock.now())?).await?)
+        }
+        answered => Ok(answered?),
+    }
+}
+
+fn own_token(on: OnTask<'_>, job: &Job, now: Timestamp) -> Result<SecretString, CallError> {
+    let audience = job.endpoint.url.as_str();
+    let signed = on.deps.tokens.agent(&on.task.owner, audience, now);
+    signed.map_err(|error| CallError::NotAllowed(error.to_string()))
+}
+
+/// The grant that a job's calls need: of the task's owner, for that agent alone.
+pub(crate) fn need<'a>(task: &'a Task, job: &'a Job, protection: &'a Protection) -> GrantNeed<'a> {
+    GrantNeed {
+        owner: &task.owner,
+        provider: &protection.provider,
+        resource: job.endpoint.url.as_str(),
+        scopes: &protection.scopes,
+        trace: task.trace.as_ref(),
+    }
+}

@@ -1,0 +1,72 @@
+//! How an agent's task is doing, and its results.
+
+use a2a::A2aError;
+use consent::Obstacle;
+use domain::{Job, JobState, TaskState};
+use futures_util::future::join_all;
+use outbound::CallError;
+
+use crate::delegation::calls;
+use crate::delegation::done::Done;
+use crate::deps::OnTask;
+
+/// Asks the agent how its task is doing.
+pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
+    job.attempts = job.attempts.saturating_add(1);
+    match calls::remote_task(on, &job).await {
+        Ok(remote) => {
+            job.note(remote.into_notification(), on.now);
+        }
+        Err(Obstacle::Call(CallError::Refused(A2aError::TaskNotFound))) => {
+            let reason = "it knows nothing of the task any more.";
+            job.give_up(TaskState::Failed, reason, on.now);
+        }
+        // Nobody is asked for consent for a mere look: the agent's own news comes all the same.
+        Err(error) => {
+            tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "look at an agent's task failed");
+        }
+    }
+    Done::of(job)
+}
+
+/// Gets the results of a job that ended without bringing any.
+pub(crate) async fn fetch(on: OnTask<'_>, mut job: Job) -> Done {
+    match calls::remote_task(on, &job).await {
+        Ok(found) => {
+            if let JobState::Settled { remote, .. } = &mut job.state
+                && remote.text.is_none()
+            {
+                remote.text = found.status.text;
+            }
+            job.artifacts = found.artifacts;
+            (job.fetches, job.fetched) = (0, true);
+            Done::of(job)
+        }
+        Err(error) if error.is_retryable() => {
+            tracing::warn!(task.id = %on.task.id, job = job.number, error = %error, "a result cannot be fetched yet");
+            job.fetches = job.fetches.saturating_add(1);
+            Done::of(job)
+        }
+        Err(error) => {
+            tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "result not fetched");
+            (job.fetches, job.fetched) = (0, true);
+            Done::of(job)
+        }
+    }
+}
+
+/// Looks at every linked job, whether it is due or not; gives those that changed.
+pub(crate) async fn look_at_all(on: OnTask<'_>) -> Vec<Job> {
+    let open = on
+        .task
+        .jobs
+        .iter()
+        .filter(|job| matches!(job.state, JobState::Linked { .. }));
+    let looks = join_all(open.map(|job| look(on, job.clone()))).await;
+    let differs = |job: &Job| {
+        on.task.jobs.iter().any(|known| {
+            known.number == job.number && (known.state != job.state || known.artifacts != job.artifacts)
+        })
+    };
+    looks.into_iter().map(|done| done.job).filter(differs).collect()
+}

@@ -1,0 +1,64 @@
+//! Sending again what may have left already: every resend has the same bytes, and an agent that lists its tasks is
+//! asked first.
+
+use domain::{EventKind, Job, JobState, RemoteTaskId};
+
+use crate::delegation::calls;
+use crate::delegation::done::Done;
+use crate::delegation::look::look_at_all;
+use crate::delegation::send::{send, undelivered};
+use crate::deps::OnTask;
+use crate::rules::patience::lacks_result;
+use crate::rules::wording;
+
+/// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent. Gives what is to
+/// be recorded before that.
+pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
+    let now = on.now;
+    let mut jobs = look_at_all(on).await;
+    let prepared = on
+        .task
+        .jobs
+        .iter()
+        .filter(|job| matches!(job.state, JobState::Prepared) && job.awaited_consent().is_none());
+    jobs.extend(prepared.cloned().map(|job| Job {
+        attempts: 0,
+        updated_at: now,
+        ..job
+    }));
+    // What could not be fetched is asked for anew, with all the patience there is.
+    let unfetched = on.task.jobs.iter().filter(|job| lacks_result(job));
+    jobs.extend(unfetched.cloned().map(|job| Job {
+        fetches: 0,
+        updated_at: now,
+        ..job
+    }));
+    let mut kinds: Vec<EventKind> = jobs
+        .into_iter()
+        .map(|job| EventKind::Job { job: Box::new(job) })
+        .collect();
+    kinds.push(wording::working(
+        on.deps.entropy.as_ref(),
+        "Asking once more and waiting on.",
+    ));
+    kinds
+}
+
+/// Sends a message that may have been sent before, by a process that did not live to write the acknowledgement
+/// down. An agent that tells its tasks is asked first, in case it does not know a message again.
+pub(crate) async fn resend(on: OnTask<'_>, mut job: Job) -> Done {
+    match calls::task_of_message(on, &job).await {
+        Ok(None) => send(on, job).await,
+        Ok(Some(sent)) => {
+            job.attempts = 0;
+            let news = sent.into_notification();
+            job.note(news.clone(), on.now);
+            tracing::info!(
+                tenant.id = %on.task.tenant, task.id = %on.task.id, job = job.number, agent.id = %job.agent_id,
+                task.remote_id = job.remote_task_id().map(RemoteTaskId::as_str), "delegation found at its agent"
+            );
+            Done::heard(job, news)
+        }
+        Err(obstacle) => Done::hindered(job, obstacle, |job, error| undelivered(on, job, &error)),
+    }
+}

@@ -1,0 +1,199 @@
+//! A job's message on its way to its agent, and what the user says to that agent later.
+
+use a2a::{A2aError, PushAuth, PushTarget, SendCall};
+use consent::Obstacle;
+use domain::{
+    Job, JobState, Message, MessageId, Noted, Part, PartContent, RemoteTaskId, RemoteUpdate, SecretString,
+    TaskState,
+};
+use outbound::{Answer, CallError};
+
+use crate::delegation::done::Done;
+use crate::delegation::{calls, webhook_token};
+use crate::deps::OnTask;
+
+/// Media types that an answer can be shown in.
+const OUTPUT_MODES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
+/// Most characters of a foreign error that are shown.
+const REASON_MAX: usize = 300;
+
+/// Sends a prepared job's message; the same bytes with every try.
+pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
+    let Some(token) = webhook_token::open(on, &job) else {
+        let reason = "it cannot be asked again: the key for its message is gone.";
+        job.give_up(TaskState::Failed, reason, on.now);
+        return Done::of(job);
+    };
+    let mut call = call_of(on, &job, Some(token));
+    let mut answered = deliver(on, &job, &call).await;
+    if matches!(
+        answered,
+        Err(Obstacle::Call(CallError::Refused(
+            A2aError::PushNotificationNotSupported
+        )))
+    ) {
+        // It does not push: it is asked from time to time instead.
+        call.push = None;
+        answered = deliver(on, &job, &call).await;
+    }
+    match answered {
+        Ok(answer) => {
+            job.attempts = 0;
+            let news = answer.into_notification();
+            job.note(news.clone(), on.now);
+            tracing::info!(
+                tenant.id = %on.task.tenant, task.id = %on.task.id, job = job.number, agent.id = %job.agent_id,
+                task.remote_id = job.remote_task_id().map(RemoteTaskId::as_str), "delegation acknowledged"
+            );
+            Done::heard(job, news)
+        }
+        Err(obstacle) => Done::hindered(job, obstacle, |job, error| undelivered(on, job, &error)),
+    }
+}
+
+/// The job after a failed attempt.
+pub(crate) fn undelivered(on: OnTask<'_>, mut job: Job, error: &CallError) -> Done {
+    job.attempts = job.attempts.saturating_add(1);
+    tracing::warn!(
+        task.id = %on.task.id, job = job.number, agent.id = %job.agent_id, attempt = job.attempts,
+        error = %error, "delegation failed"
+    );
+    job.updated_at = on.now;
+    if !error.is_retryable() || on.deps.patience.is_used_up(&job) {
+        let (state, reason) = failure(error);
+        job.give_up(state, reason, on.now);
+    }
+    Done::of(job)
+}
+
+/// Hands the user's answer on to the agent that asked.
+pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Done {
+    let Some(remote_task_id) = job.remote_task_id().cloned() else {
+        return Done::of(job);
+    };
+    let token = webhook_token::open(on, &job);
+    let id = MessageId::derived(&format!("{}/{}/{}", on.task.id, job.number, said.message_id));
+    let mut call = call_of(on, &job, token);
+    call.message = Message {
+        metadata: said.metadata.clone(),
+        ..Message::user(id, said.parts.clone())
+    };
+    call.task_id = Some(remote_task_id.as_str().to_owned());
+    match deliver(on, &job, &call).await {
+        Ok(answer) => {
+            let news = answer.into_notification();
+            let asks_again = news
+                .update
+                .as_ref()
+                .is_some_and(|update| update.state.is_interrupted());
+            if job.note(news, on.now) == Noted::Nothing && !asks_again {
+                // It took the answer and says nothing new yet.
+                let remote = RemoteUpdate {
+                    state: TaskState::Working,
+                    text: None,
+                    at: None,
+                };
+                job.state = JobState::Linked {
+                    remote_task_id,
+                    remote,
+                };
+            }
+            job.updated_at = on.now;
+            job.attempts = 0;
+            Done::of(job)
+        }
+        Err(obstacle) => Done::hindered(job, obstacle, |mut job, error| {
+            let (state, reason) = failure(&error);
+            if error.is_retryable() {
+                let reason = format!("Your answer did not reach {}: {reason}", job.agent_name);
+                return Done::again(job, reason);
+            }
+            job.give_up(state, reason, on.now);
+            Done::of(job)
+        }),
+    }
+}
+
+async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Answer, Obstacle> {
+    match calls::send(on, job, call).await {
+        Err(Obstacle::Call(CallError::Refused(cannot @ A2aError::ContentTypeNotSupported))) => {
+            match words_alone(call) {
+                Some(call) => calls::send(on, job, &call).await,
+                None => Err(Obstacle::Call(CallError::Refused(cannot))),
+            }
+        }
+        answered => answered,
+    }
+}
+
+fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {
+    // What the user attached goes along; the text is the model's choice.
+    let attached = on
+        .task
+        .history
+        .first()
+        .into_iter()
+        .flat_map(|message| &message.parts);
+    let attached = attached
+        .filter(|part| !matches!(part.content, PartContent::Text(_)))
+        .cloned();
+    let parts = std::iter::once(Part::text(job.instruction.clone()))
+        .chain(attached)
+        .collect();
+    let message = Message {
+        context_id: Some(on.task.context_id.clone()),
+        ..Message::user(job.message_id.clone(), parts)
+    };
+    let mut call = SendCall::new(message);
+    call.return_immediately = true;
+    call.accepted_output_modes = OUTPUT_MODES.map(str::to_owned).to_vec();
+    call.tenant.clone_from(&job.endpoint.tenant);
+    call.push = token.map(|token| PushTarget {
+        id: None,
+        url: on.deps.webhook.clone(),
+        authentication: Some(PushAuth {
+            scheme: "Bearer".to_owned(),
+            credentials: Some(token.clone()),
+        }),
+        token: Some(token),
+    });
+    call
+}
+
+/// The call without what the user attached, which is not for every agent that takes part. Nothing was made of it where
+/// it was refused, so that it is the same message still. `None` where it has nothing but words, or none.
+fn words_alone(call: &SendCall) -> Option<SendCall> {
+    let mut call = call.clone();
+    let all = call.message.parts.len();
+    call.message
+        .parts
+        .retain(|part| matches!(part.content, PartContent::Text(_)));
+    ((1..all).contains(&call.message.parts.len())).then_some(call)
+}
+
+/// What to tell the user of a call that failed for good; "it" is the agent, which is named beside it.
+fn failure(error: &CallError) -> (TaskState, String) {
+    let reason = match error {
+        CallError::Refused(refused) => {
+            let state = match refused {
+                A2aError::UnsupportedOperation(_)
+                | A2aError::ContentTypeNotSupported
+                | A2aError::InvalidParams(_) => TaskState::Rejected,
+                _ => TaskState::Failed,
+            };
+            return (state, llm::clean(&refused.to_string(), REASON_MAX));
+        }
+        CallError::Unreachable { .. } | CallError::Timeout => {
+            "it cannot be reached at the moment.".to_owned()
+        }
+        CallError::Status(status) if error.is_retryable() => {
+            format!("it does not answer properly at the moment (status {status}).")
+        }
+        CallError::Unauthorized { .. } | CallError::Forbidden { .. } => {
+            "it does not let us in; it wants other credentials.".to_owned()
+        }
+        CallError::NotAllowed(_) => "its address may not be called.".to_owned(),
+        CallError::BadAnswer(_) | CallError::Status(_) => "it gave an answer that cannot be used.".to_owned(),
+    };
+    (TaskState::Failed, reason)
+}

@@ -1,0 +1,44 @@
+//! The token that an agent's notifications about a job must carry: stored as a hash for the receiver, and sealed so that
+//! a resend has the same bytes.
+
+use std::time::Duration;
+
+use domain::{ExposeSecret, Job, SealedToken, SecretString, Task};
+use url::Url;
+
+use crate::deps::{Deps, OnTask};
+
+/// How long an agent's keys are waited for before its message leaves without them.
+const KEYS_LIMIT: Duration = Duration::from_secs(2);
+
+/// A new token for a job of the task.
+pub(crate) fn new(deps: &Deps, task: &Task, number: u32) -> SealedToken {
+    let entropy = deps.entropy.as_ref();
+    let token = auth::token::webhook(task.id, entropy);
+    let plain = token.expose_secret();
+    SealedToken {
+        hash: auth::token::hash(plain),
+        sealed: deps
+            .sealer
+            .seal(plain.as_bytes(), &binding(task, number), entropy),
+    }
+}
+
+/// The token of a job; `None` where the key that it was sealed with is gone.
+pub(crate) fn open(on: OnTask<'_>, job: &Job) -> Option<SecretString> {
+    let binding = binding(on.task, job.number);
+    let plain = on.deps.sealer.open(&job.webhook.sealed, &binding).ok()?;
+    String::from_utf8(plain).ok().map(SecretString::from)
+}
+
+/// The keys that an agent signs its notifications with. An agent that does not say in time has none for this job: its
+/// token alone must do, and no user waits for the document.
+pub(crate) async fn sender_keys(deps: &Deps, agent: &Url) -> Vec<String> {
+    let asking = deps.push_keys.of(agent, deps.clock.now());
+    tokio::time::timeout(KEYS_LIMIT, asking).await.unwrap_or_default()
+}
+
+/// What a token is sealed for: moved to another job, it does not open.
+fn binding(task: &Task, number: u32) -> String {
+    format!("webhook/{}/{}/{}/{number}", task.tenant, task.agent, task.id)
+}

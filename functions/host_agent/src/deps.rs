@@ -1,0 +1,66 @@
+//! What everything in the host works with. It stands below all that acts, and knows none of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::{Wake, WakeDoor, wake_or_log};
+use auth::Sealer;
+use consent::Consents;
+use domain::{AwaitedConsent, Clock, Entropy, Task, Tenant, Timestamp, TraceParent};
+use outbound::{Outbound, PushKeys};
+use store::{Store, TaskKey};
+use url::Url;
+
+use crate::rules::patience::Patience;
+use crate::session_tokens::SessionTokens;
+
+/// Beyond this the sweeper wakes the task; sooner, a delayed message does.
+const SOON: Duration = Duration::from_secs(60);
+
+/// The host's dependencies; shared behind an `Arc`.
+pub(crate) struct Deps {
+    pub(crate) tenant: Tenant,
+    pub(crate) url: Url,
+    /// Where agents send their notifications.
+    pub(crate) webhook: Url,
+    pub(crate) tokens: SessionTokens,
+    pub(crate) sealer: Arc<Sealer>,
+    pub(crate) store: Store,
+    pub(crate) wake: Arc<dyn WakeDoor>,
+    pub(crate) outbound: Outbound,
+    pub(crate) push_keys: PushKeys,
+    pub(crate) consents: Consents,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) patience: Patience,
+}
+
+impl Deps {
+    /// Wakes the task after a while; the sweeper would, but not as soon.
+    pub(crate) async fn nudge(&self, task: &Task, wait: Duration) {
+        if wait <= SOON {
+            let wake = Wake::task(&TaskKey::from(task), task.trace.clone());
+            wake_or_log(self.wake.as_ref(), &wake, wait).await;
+        }
+    }
+
+    /// Where the user consents: an endpoint of `oauth_callback`.
+    pub(crate) fn consent_link(&self, awaited: &AwaitedConsent) -> String {
+        format!("{}/connect/{}", self.tokens.issuer, awaited.id)
+    }
+}
+
+/// A task as one look at it sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct OnTask<'a> {
+    pub(crate) deps: &'a Deps,
+    pub(crate) task: &'a Task,
+    pub(crate) now: Timestamp,
+}
+
+impl<'a> OnTask<'a> {
+    /// What its calls are traced under.
+    pub(crate) fn trace(&self) -> Option<&'a TraceParent> {
+        self.task.trace.as_ref()
+    }
+}

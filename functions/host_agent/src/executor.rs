@@ -1,0 +1,87 @@
+//! The host as an [`Executor`]: what one look at a task does.
+
+use std::time::Duration;
+
+use agent::{ExecuteError, Executor, Outcome, Run};
+use async_trait::async_trait;
+use domain::{EventKind, Task};
+
+use crate::advance::advance;
+use crate::consents::look_at_consents;
+use crate::delegation::cancel::cancel_downstream;
+use crate::delegation::look::look_at_all;
+use crate::delegation::resend::ask_again;
+use crate::deps::OnTask;
+use crate::rules::patience::is_over;
+use crate::rules::{transcript, wording};
+use crate::thinking::thinker::Thinker;
+use crate::waiting::wait;
+
+pub(crate) struct HostExecutor(pub(crate) Thinker);
+
+impl HostExecutor {
+    fn on<'a>(&'a self, run: &'a Run) -> OnTask<'a> {
+        OnTask {
+            deps: &self.0.deps,
+            task: run.task(),
+            now: run.now(),
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for HostExecutor {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let deps = self.0.deps.as_ref();
+        if run.task().jobs.is_empty() {
+            return self.0.begin(run).await;
+        }
+        let task = run.task();
+        let waved_off = transcript::pending_answer(task)
+            .filter(|_| transcript::asking(task).is_some() || transcript::unconsented(task).is_some())
+            .is_some_and(|said| self.0.calls_off(&said.text()));
+        if waved_off {
+            return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
+        }
+        let awaited = awaiting_consent(task);
+        look_at_consents(deps, run).await?;
+        // What has just been consented to was certainly not sent before.
+        let still = awaiting_consent(run.task());
+        let fresh: Vec<u32> = awaited
+            .into_iter()
+            .filter(|number| !still.contains(number))
+            .collect();
+        advance(deps, run, &fresh).await?;
+        if run.task().jobs.iter().all(is_over) {
+            return self.0.resume(run).await;
+        }
+        wait(deps, run).await
+    }
+
+    async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {
+        cancel_downstream(self.on(run)).await
+    }
+
+    async fn retry(&self, run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {
+        Ok(ask_again(self.on(run)).await)
+    }
+
+    async fn refresh(&self, run: &mut Run) -> Result<(), ExecuteError> {
+        let deps = self.0.deps.as_ref();
+        let jobs = look_at_all(self.on(run)).await;
+        if !jobs.is_empty() {
+            let kinds = wording::news(deps.entropy.as_ref(), run.task(), &jobs);
+            run.record(kinds).await?;
+        }
+        if transcript::wants_a_look(run.task()) {
+            deps.nudge(run.task(), Duration::ZERO).await;
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of the jobs that wait for consent.
+fn awaiting_consent(task: &Task) -> Vec<u32> {
+    let waiting = task.jobs.iter().filter(|job| job.awaited_consent().is_some());
+    waiting.map(|job| job.number).collect()
+}

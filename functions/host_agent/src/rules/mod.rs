@@ -1,0 +1,15 @@
+//! Pure rules over a task: no IO, the time passed in.
+//!
+//! | question | module |
+//! |---|---|
+//! | What may be done about a job now: is it sent, looked at, fetched? | `acts` |
+//! | When is it looked at next, and when is it given up? | `patience` |
+//! | What does the user read of it? | `wording` |
+//! | What does the model read of it? | `transcript` |
+//! | How does the task end? | `outcome` |
+
+pub(crate) mod acts;
+pub(crate) mod outcome;
+pub(crate) mod patience;
+pub(crate) mod transcript;
+pub(crate) mod wording;

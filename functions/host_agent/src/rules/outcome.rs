@@ -1,0 +1,60 @@
+//! How a task ends once every job is over: with the answer and the agents' results.
+
+use agent::Outcome;
+use domain::{Artifact, Job, Task, TaskState};
+
+/// Most bytes of a finished task; the store takes a little more.
+const TASK_MAX: usize = 300 * 1024;
+
+/// The outcome of a task whose answer is this text.
+pub(crate) fn outcome(task: &Task, text: String) -> Outcome {
+    let states: Vec<TaskState> = task
+        .jobs
+        .iter()
+        .filter_map(Job::remote)
+        .map(|remote| remote.state)
+        .collect();
+    let all = |state: TaskState| states.iter().all(|known| *known == state);
+    if states.is_empty() || states.contains(&TaskState::Completed) {
+        let artifacts = artifacts(task);
+        if size(task) + text.len() + artifacts.iter().map(size).sum::<usize>() > TASK_MAX {
+            return Outcome::Failed("The result is too large to keep.".to_owned());
+        }
+        return Outcome::Completed {
+            artifacts,
+            say: Some(text),
+        };
+    }
+    if all(TaskState::Rejected) {
+        Outcome::Rejected(text)
+    } else if all(TaskState::Canceled) {
+        Outcome::Canceled(text)
+    } else {
+        Outcome::Failed(text)
+    }
+}
+
+/// What the agents brought, under ids that do not collide.
+fn artifacts(task: &Task) -> Vec<Artifact> {
+    let completed = |job: &&Job| {
+        job.remote()
+            .is_some_and(|remote| remote.state == TaskState::Completed)
+    };
+    let several = task.jobs.len() > 1;
+    let of_job = |job: &Job| {
+        let number = job.number;
+        let own = |artifact: Artifact| match several {
+            true => Artifact {
+                artifact_id: format!("{number}-{}", artifact.artifact_id),
+                ..artifact
+            },
+            false => artifact,
+        };
+        job.artifacts.clone().into_iter().map(own).collect::<Vec<_>>()
+    };
+    task.jobs.iter().filter(completed).flat_map(of_job).collect()
+}
+
+fn size(value: &impl serde::Serialize) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX / 4, |text| text.len())
+}

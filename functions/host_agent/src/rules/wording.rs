@@ -1,0 +1,159 @@
+//! What users read while their task is under way.
+
+use domain::{Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
+use serde_json::Value;
+
+use crate::rules::patience::Patience;
+use crate::rules::transcript;
+
+/// The key in a status message's metadata under which pages find the link to consent at.
+pub(crate) const AUTH_URL: &str = "authUrl";
+
+/// The status that says what is being done.
+pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
+    let message = Message::agent_text(MessageId::random(entropy), text);
+    EventKind::status(TaskState::Working, Some(message))
+}
+
+/// The message that asks for consent at this link.
+pub(crate) fn consent_asked(entropy: &dyn Entropy, job: &Job, link: String, lead: &str) -> Message {
+    let text = format!(
+        "{lead}{} needs your consent. Open {link} and agree; I go on by myself then. If that page shows you a code, \
+         type it here.",
+        job.agent_name
+    );
+    let mut message = Message::agent_text(MessageId::random(entropy), text);
+    message.metadata.insert(AUTH_URL.to_owned(), Value::String(link));
+    message
+}
+
+/// True where the task's status already asks for consent at this link.
+pub(crate) fn asks_for(task: &Task, link: &str) -> bool {
+    let shown = task
+        .status
+        .message
+        .as_ref()
+        .and_then(|message| message.metadata.get(AUTH_URL));
+    task.status.state == TaskState::AuthRequired && shown.and_then(Value::as_str) == Some(link)
+}
+
+/// The events that tell of these jobs: their records, and the newest word of those that go on.
+pub(crate) fn news(entropy: &dyn Entropy, task: &Task, changed: &[Job]) -> Vec<EventKind> {
+    let mut kinds: Vec<EventKind> = changed
+        .iter()
+        .map(|job| EventKind::Job {
+            job: Box::new(job.clone()),
+        })
+        .collect();
+    let at_work = task.status.state == TaskState::Working;
+    let word = changed.iter().rev().find_map(|job| {
+        let JobState::Linked { remote, .. } = &job.state else {
+            return None;
+        };
+        let before = task
+            .jobs
+            .iter()
+            .find(|known| known.number == job.number)
+            .and_then(Job::remote);
+        if remote.state.is_interrupted() || before == Some(remote) {
+            return None;
+        }
+        let text = remote
+            .text
+            .as_deref()
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
+        match text {
+            Some(text) => Some(text.to_owned()),
+            None if at_work && before.is_some() => None,
+            None => Some(format!("{} is working on it.", job.agent_name)),
+        }
+    });
+    let waits = task.status.state.is_interrupted();
+    kinds.extend(
+        word.filter(|_| !waits || transcript::pending_answer(task).is_some())
+            .map(|text| working(entropy, &text)),
+    );
+    kinds
+}
+
+/// What is said of the user's answer, where nothing else is.
+pub(crate) fn after_answer(task: &Task, forwarded: bool) -> String {
+    let waiting = task
+        .jobs
+        .iter()
+        .find(|job| job.remote().is_some_and(|remote| remote.state.is_interrupted()));
+    match waiting {
+        Some(job) if forwarded => format!("Your answer went to {}.", job.agent_name),
+        _ if task.status.state == TaskState::Unknown => "Asking once more and waiting on.".to_owned(),
+        _ => {
+            "I can take nothing more for this task while the agents work on it; please ask again afterwards."
+                .to_owned()
+        }
+    }
+}
+
+/// The status that a waiting task should have, where it has another.
+pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> Option<(TaskState, String)> {
+    let shown = task.status.message.as_ref().map(Message::text);
+    if let Some(job) = transcript::asking(task) {
+        let remote = job.remote()?;
+        let asked = remote
+            .text
+            .as_deref()
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
+        let text = asked.map_or_else(
+            || format!("{} needs more from you.", job.agent_name),
+            str::to_owned,
+        );
+        let known = task.status.state == remote.state && shown.as_deref() == Some(text.as_str());
+        return (!known).then_some((remote.state, text));
+    }
+    let late = |job: &&Job| {
+        let deadline = patience.deadline(task, job);
+        deadline.is_some_and(|deadline| deadline <= now)
+    };
+    let (unfetched, silent): (Vec<&Job>, Vec<&Job>) =
+        task.jobs.iter().filter(late).partition(|job| job.is_settled());
+    let given_up = task.status.state == TaskState::Unknown;
+    if (silent.is_empty() && unfetched.is_empty()) || given_up {
+        return None;
+    }
+    let minutes = patience.limit.as_secs() / 60;
+    let mut text = String::new();
+    if !silent.is_empty() {
+        text = format!(
+            "Nothing was heard from {} within {minutes} minutes. ",
+            names(&silent)
+        );
+    }
+    if !unfetched.is_empty() {
+        let names = names(&unfetched);
+        text += &format!("The result of {names} could not be fetched within {minutes} minutes. ");
+    }
+    text += "A late result is still taken; the task can be retried or cancelled.";
+    Some((TaskState::Unknown, text))
+}
+
+/// The first https address in what an agent says; plain http and whatever else there is become no link.
+pub(crate) fn address(text: &str) -> Option<String> {
+    let around = |c: char| c.is_whitespace() || "<>()[]\"'`".contains(c);
+    let found = text.split(around).find(|word| word.starts_with("https://"))?;
+    let address = found.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    url::Url::parse(address).ok().map(String::from)
+}
+
+fn names(jobs: &[&Job]) -> String {
+    let names: Vec<&str> = jobs.iter().map(|job| job.agent_name.as_str()).collect();
+    listed(&names)
+}
+
+/// "A", "A and B", "A, B and C".
+pub(crate) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

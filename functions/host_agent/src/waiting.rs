@@ -1,0 +1,51 @@
+//! How a look at a task ends where nothing can be done now: by saying what it waits for, and until when.
+
+use std::time::Duration;
+
+use agent::{ExecuteError, Outcome, Run};
+use domain::{EventKind, TaskState};
+
+use crate::deps::Deps;
+use crate::rules::transcript;
+use crate::rules::wording::{AUTH_URL, address, asks_for, consent_asked, waiting_for};
+
+/// A status that is no older was written by this very look at the task.
+const JUST_NOW: Duration = Duration::from_secs(1);
+/// How long after a look that asked for consent the task is looked at once more.
+const AFTERTHOUGHT: Duration = Duration::from_secs(3);
+
+/// Says what the task waits for, where its status does not say so yet.
+pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteError> {
+    if let Some(until) = run.parked() {
+        return Ok(Outcome::Parked { until });
+    }
+    let (task, now) = (run.task(), run.now());
+    let until = deps.patience.wake_at(task, now);
+    if let Some((job, awaited)) = transcript::unconsented(task) {
+        let link = deps.consent_link(awaited);
+        if !asks_for(task, &link) {
+            let message = consent_asked(deps.entropy.as_ref(), job, link, "");
+            // A grant that comes while this look holds the task wakes nobody.
+            deps.nudge(task, AFTERTHOUGHT).await;
+            return Ok(Outcome::AuthRequired { message, until });
+        }
+        if now < task.status.at.after(JUST_NOW) {
+            deps.nudge(task, AFTERTHOUGHT).await;
+        }
+    } else if let Some((state, text)) = waiting_for(&deps.patience, task, now) {
+        let mut message = run.message(&text);
+        if state == TaskState::AuthRequired {
+            // The agent's own affair: its link is shown as ours would be, and leads elsewhere.
+            let link = address(&text);
+            message
+                .metadata
+                .extend(link.map(|link| (AUTH_URL.to_owned(), link.into())));
+            return Ok(Outcome::AuthRequired { message, until });
+        }
+        run.record(vec![EventKind::status(state, Some(message))]).await?;
+        return Ok(Outcome::Parked {
+            until: deps.patience.wake_at(run.task(), now),
+        });
+    }
+    Ok(Outcome::Parked { until })
+}

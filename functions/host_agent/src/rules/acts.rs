@@ -88,3 +88,140 @@ fn act(patience: &Patience, job: &Job, asked_again: bool, now: Timestamp) -> Opt
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use domain::{
+        AgentName, AwaitedConsent, ContextId, MessageId, NewTask, Notification, Owner, Part, Protection,
+        RemoteTaskId, RemoteUpdate, TaskId, Tenant,
+    };
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(1_767_225_600_000 + seconds * 1_000)
+    }
+
+    /// A task of second 0 with this one job.
+    fn task(job: Job) -> Task {
+        let new = NewTask {
+            id: TaskId::from_bytes([1; 16]),
+            tenant: Tenant::parse("acme").unwrap(),
+            agent: AgentName::parse("host").unwrap(),
+            context_id: ContextId::parse("c").unwrap(),
+            owner: Owner::parse("ada").unwrap(),
+            message: Message::user(MessageId::parse("m").unwrap(), vec![Part::text("Oslo?")]),
+            trace: None,
+        };
+        let mut task = Task::create(new, at(0));
+        task.jobs.push(job);
+        task
+    }
+
+    fn prepared() -> Job {
+        domain::testing::job(at(0))
+    }
+
+    /// A job that its agent said this of, at second 0.
+    fn told(state: TaskState) -> Job {
+        let mut job = prepared();
+        let update = RemoteUpdate {
+            state,
+            text: None,
+            at: None,
+        };
+        let news = Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
+            update: Some(update),
+            artifacts: Vec::new(),
+            snapshot: false,
+        };
+        job.note(news, at(0));
+        job
+    }
+
+    fn planned(task: &Task, fresh: &[u32], second: i64) -> Option<Act> {
+        let plan = Plan::of(&Patience::default(), task, fresh, at(second));
+        plan.acts.into_iter().next().map(|(_, act)| act)
+    }
+
+    #[test]
+    fn only_a_job_that_was_never_tried_is_sent_without_asking_for_it_first() {
+        assert_eq!(planned(&task(prepared()), &[0], 0), Some(Act::Send));
+        // Another process may have sent it.
+        assert_eq!(planned(&task(prepared()), &[], 0), Some(Act::Resend));
+        let tried = Job {
+            attempts: 1,
+            ..prepared()
+        };
+        assert_eq!(
+            planned(&task(tried.clone()), &[0], 0),
+            None,
+            "the retry has its time"
+        );
+        assert_eq!(planned(&task(tried), &[0], 1), Some(Act::Resend));
+    }
+
+    #[test]
+    fn nothing_is_sent_before_its_user_has_consented() {
+        let mut job = prepared();
+        let consent = AwaitedConsent {
+            id: "c".to_owned(),
+            expires_at: at(60),
+        };
+        job.protection = Some(Protection {
+            provider: "idp".to_owned(),
+            scopes: Vec::new(),
+            consent: Some(consent),
+            granted_at: None,
+        });
+        for second in [0, 60, 3600] {
+            assert_eq!(planned(&task(job.clone()), &[0], second), None);
+            let resting = rests(&Patience::default(), &task(job.clone()), at(second));
+            assert_eq!(resting, None, "its consent is looked at");
+        }
+    }
+
+    #[test]
+    fn a_job_whose_state_only_a_newer_release_knows_is_left_alone() {
+        let job = Job {
+            state: JobState::Unknown,
+            ..prepared()
+        };
+        assert_eq!(planned(&task(job), &[0], 3600), None);
+    }
+
+    #[test]
+    fn an_agent_is_asked_after_a_while_and_for_its_result_at_once() {
+        let working = task(told(TaskState::Working));
+        assert_eq!(planned(&working, &[], 14), None);
+        assert_eq!(planned(&working, &[], 15), Some(Act::Look));
+        let until = rests(&Patience::default(), &working, at(1));
+        assert_eq!(until, Some(at(0).after(Duration::from_secs(15))));
+        assert_eq!(
+            planned(&task(told(TaskState::Completed)), &[], 0),
+            Some(Act::Fetch)
+        );
+    }
+
+    #[test]
+    fn what_the_user_says_goes_to_the_first_agent_that_asked_and_to_no_other() {
+        let mut task = task(told(TaskState::InputRequired));
+        task.jobs.push(Job {
+            number: 1,
+            ..told(TaskState::InputRequired)
+        });
+        assert_eq!(planned(&task, &[], 3600), None, "nobody said anything");
+        let answer = Message::user(MessageId::parse("n").unwrap(), vec![Part::text("Bergen")]);
+        task.history.push(answer.clone());
+        task.unanswered = Some(answer.message_id.clone());
+        let plan = Plan::of(&Patience::default(), &task, &[], at(1));
+        let [(job, Act::Forward(said))] = &plan.acts[..] else {
+            panic!("one call: {:?}", plan.acts)
+        };
+        assert_eq!((job.number, said), (0, &answer));
+        assert!(plan.answered && plan.forwarded);
+    }
+}

@@ -262,6 +262,36 @@ async fn what_an_execution_says_last_and_the_end_of_its_lease_are_one_write() {
     assert_eq!(bench.woken(), [REST]);
 }
 
+/// Sends its user elsewhere.
+struct AsksConsent;
+
+#[async_trait]
+impl Executor for AsksConsent {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let mut message = run.message("Open the link and agree.");
+        let link = "https://idp.example/connect/1";
+        message.metadata.insert("authUrl".to_owned(), link.into());
+        let until = run.now().after(REST);
+        Ok(Outcome::AuthRequired { message, until })
+    }
+}
+
+#[tokio::test]
+async fn asking_for_consent_and_the_end_of_the_lease_are_one_write() {
+    let bench = bench(AsksConsent).await;
+    let (worked, calls) = store::counted(execute_here(&bench.agent, &bench.key)).await;
+    assert!(matches!(worked.unwrap(), Executed::Waits(_)));
+    assert_eq!(calls.by_operation["TransactWriteItems"], 1, "{calls:?}");
+    let stored = bench.stored().await;
+    let told = (TaskState::AuthRequired, "Open the link and agree.".into());
+    assert_eq!(bench.status().await, told);
+    let message = stored.task.status.message.unwrap();
+    assert_eq!(message.metadata["authUrl"], "https://idp.example/connect/1");
+    assert_eq!((stored.attempts, &stored.lease), (0, &None));
+    assert_eq!(stored.due_at, Some(bench.clock.now().after(REST)));
+    assert_eq!(bench.woken(), [REST]);
+}
+
 /// Counts to five, a step each execution can go on from, and hangs after every second.
 struct Counts;
 

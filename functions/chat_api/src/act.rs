@@ -12,14 +12,14 @@ use crate::chat::local_id;
 use crate::error::RouteError;
 use crate::guard::MayChange;
 use crate::owned::{OwnedTask, Trace};
-use crate::state::Room;
+use crate::state::AppState;
 use crate::turn::Turn;
 use crate::view;
 
 /// Answers with the task as it is afterwards. The retry of a task that is over is a task of its own, which names the
 /// first one as `retryOf`; a repeat of the same retry gives the same task.
 pub(crate) async fn act(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     params: RawPathParams,
     _: MayChange,
     OwnedTask { task, owner }: OwnedTask,
@@ -59,7 +59,7 @@ pub(crate) async fn act(
 
 /// A finished task never changes: what it was asked for is asked once more, in the same conversation.
 async fn again(
-    room: &Room,
+    room: &AppState,
     owner: &Owner,
     task: &Task,
     trace: Option<&TraceParent>,

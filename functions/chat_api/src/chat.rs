@@ -21,12 +21,12 @@ use crate::guard::MayChange;
 use crate::owned::Trace;
 use crate::relay::Relay;
 use crate::session::{Visitor, welcome_guest};
-use crate::state::Room;
+use crate::state::AppState;
 use crate::turn::{self, Turn};
 use crate::ui_message::{ChatRequest, UserMessage};
 
 pub(crate) async fn chat(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     _: MayChange,
     Visitor(visitor): Visitor,
     Trace(trace): Trace,
@@ -52,7 +52,7 @@ pub(crate) async fn chat(
 }
 
 async fn answer(
-    room: &Room,
+    room: &AppState,
     owner: &Owner,
     request: ChatRequest,
     trace: Option<TraceParent>,
@@ -81,7 +81,7 @@ async fn answer(
 
 /// Opens the chat with the message in it.
 async fn open(
-    room: &Room,
+    room: &AppState,
     owner: &Owner,
     id: &domain::ChatId,
     message: &UserMessage,
@@ -115,7 +115,7 @@ enum Sent {
 }
 
 async fn send(
-    room: &Room,
+    room: &AppState,
     chat: &Chat,
     tasks: &[Task],
     turn: &Turn<'_>,
@@ -159,7 +159,12 @@ fn foreign(reason: &str) -> RouteError {
 }
 
 /// An answer without a task: there is nothing to build it from later, so it is stored as a message.
-async fn said(room: &Room, chat: &Chat, answer_id: &MessageId, text: &str) -> Result<Response, RouteError> {
+async fn said(
+    room: &AppState,
+    chat: &Chat,
+    answer_id: &MessageId,
+    text: &str,
+) -> Result<Response, RouteError> {
     let message = StoredMessage {
         id: answer_id.clone(),
         at: room.clock.now(),

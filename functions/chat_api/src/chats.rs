@@ -9,13 +9,13 @@ use store::{Page, PageRequest};
 
 use crate::error::RouteError;
 use crate::session::Visitor;
-use crate::state::Room;
+use crate::state::AppState;
 
 /// Chats of one page when the request names no number.
 const USUAL: u32 = 50;
 
 pub(crate) async fn chats(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     Visitor(visitor): Visitor,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {

@@ -16,10 +16,10 @@ use crate::error::RouteError;
 use crate::guard::FromHere;
 use crate::owned::Trace;
 use crate::session::Visitor;
-use crate::state::Room;
+use crate::state::AppState;
 
 pub(crate) async fn connections(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     Visitor(visitor): Visitor,
 ) -> Result<Json<Value>, RouteError> {
     let grants = match &visitor {
@@ -52,7 +52,7 @@ pub(crate) async fn connections(
 }
 
 pub(crate) async fn disconnect(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     Path(provider): Path<String>,
     _: FromHere,
     Visitor(visitor): Visitor,
@@ -88,7 +88,7 @@ pub(crate) async fn disconnect(
 
 /// Revokes the refresh token, and with it all that came of it; or what there is.
 async fn revoke(
-    room: &Room,
+    room: &AppState,
     owner: &Owner,
     grant: &StoredGrant,
     trace: Option<&TraceParent>,
@@ -109,7 +109,7 @@ async fn revoke(
         .await
 }
 
-fn opened(room: &Room, owner: &Owner, grant: &StoredGrant) -> Option<GrantSecrets> {
+fn opened(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Option<GrantSecrets> {
     let GrantKey {
         tenant,
         owner,
@@ -125,7 +125,7 @@ fn opened(room: &Room, owner: &Owner, grant: &StoredGrant) -> Option<GrantSecret
     GrantSecrets::open(&room.sealer, &grant.sealed, &binding).ok()
 }
 
-fn key<'a>(room: &'a Room, owner: &'a Owner, grant: &'a StoredGrant) -> GrantKey<'a> {
+fn key<'a>(room: &'a AppState, owner: &'a Owner, grant: &'a StoredGrant) -> GrantKey<'a> {
     GrantKey {
         tenant: &room.tenant,
         owner,

@@ -1,4 +1,4 @@
-//! What a request can be refused with, and how that looks on the wire: `{"error": code, "message": text}`.
+//! Errors of the endpoints, with their HTTP status and body: `{"error": code, "message": text}`.
 
 use a2a::A2aError;
 use auth::KeyError;

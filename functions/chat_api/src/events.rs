@@ -13,7 +13,7 @@ use crate::chats::parameter;
 use crate::error::RouteError;
 use crate::frames::{HEARTBEAT, event_stream};
 use crate::owned::OwnedTask;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tail::{News, Tail};
 use crate::view;
 use store::TaskKey;
@@ -22,7 +22,7 @@ use store::TaskKey;
 const LOOK: u32 = 100;
 
 struct Log {
-    room: Arc<Room>,
+    room: Arc<AppState>,
     tail: Tail,
     key: TaskKey,
     seen: u64,
@@ -33,7 +33,7 @@ struct Log {
 /// Ends with the task, or after the time that a stream may stay open; a browser then comes back by itself, and gets
 /// 204 (do not come again) where the task is over and everything was told.
 pub(crate) async fn events(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
     OwnedTask { task, .. }: OwnedTask,

@@ -1,4 +1,4 @@
-//! What every request that changes something must show: a JSON content type, and no sign of another site.
+//! Protection against CSRF: what every request that changes something must show: a JSON content type, and no sign of another site.
 //!
 //! The session travels in a cookie, so a page of another site could send it along. A JSON content type cannot be sent
 //! by a form, and a browser says where a request comes from; clients that are no browsers say nothing, and may.
@@ -12,16 +12,16 @@ use http::{HeaderMap, HeaderName};
 use url::Url;
 
 use crate::error::RouteError;
-use crate::state::Room;
+use crate::state::AppState;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Proof that a request may change something.
 pub(crate) struct MayChange;
 
-impl FromRequestParts<Arc<Room>> for MayChange {
+impl FromRequestParts<Arc<AppState>> for MayChange {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         check(&parts.headers, &room.base)
     }
 }
@@ -29,9 +29,9 @@ impl FromRequestParts<Arc<Room>> for MayChange {
 /// Proof that a request without a body does not come from another site. Only where no form can make the request.
 pub(crate) struct FromHere;
 
-impl FromRequestParts<Arc<Room>> for FromHere {
+impl FromRequestParts<Arc<AppState>> for FromHere {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         match comes_from_here(&parts.headers, &room.base) {
             true => Ok(Self),
             false => Err(RouteError::CrossOrigin),

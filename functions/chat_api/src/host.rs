@@ -23,7 +23,7 @@ const RESERVE: Duration = Duration::from_secs(60);
 const KEPT_MAX: usize = 1_000;
 
 /// A client of the tenant's host agent.
-pub(crate) struct Host {
+pub(crate) struct HostClient {
     endpoint: Endpoint,
     tenant: Tenant,
     issuer: String,
@@ -35,7 +35,7 @@ pub(crate) struct Host {
 }
 
 /// What the client of the host is made of.
-pub(crate) struct HostParts {
+pub(crate) struct HostClientParts {
     pub(crate) url: Url,
     pub(crate) tenant: Tenant,
     pub(crate) issuer: String,
@@ -45,9 +45,9 @@ pub(crate) struct HostParts {
     pub(crate) entropy: Arc<dyn Entropy>,
 }
 
-impl Host {
-    pub(crate) fn new(parts: HostParts) -> Self {
-        let HostParts {
+impl HostClient {
+    pub(crate) fn new(parts: HostClientParts) -> Self {
+        let HostClientParts {
             url,
             tenant,
             issuer,

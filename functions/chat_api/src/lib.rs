@@ -48,7 +48,7 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "chat_api",
     };
-    edge::front(served().with_state(Arc::new(state::Room::new(state))), front)
+    edge::front(served().with_state(Arc::new(state::AppState::new(state))), front)
 }
 
 /// What the function serves, as a list.
@@ -56,7 +56,7 @@ pub fn routes() -> Vec<Route> {
     served().listed().to_vec()
 }
 
-fn served() -> Routes<Arc<state::Room>> {
+fn served() -> Routes<Arc<state::AppState>> {
     let connection = "/api/connections/{provider}";
     Routes::new()
         .get("/", "the chat page", page::page)

@@ -1,4 +1,4 @@
-//! `GET /api/chats/{id}/messages`: the chat as the AI SDK's `UIMessage[]`, with every answer as it is by now.
+//! `GET /api/chats/{id}/messages`: the chat as the AI SDK's `UIMessage[]`, with every answer in its state of now.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::chat::assistant;
 use crate::error::RouteError;
 use crate::owned::OwnedChat;
 use crate::resume::user_message_id;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::turn::{self, Turn};
 use crate::view;
 
 pub(crate) async fn messages(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     OwnedChat(chat): OwnedChat,
 ) -> Result<Json<Value>, RouteError> {
     let stored = room.store.sessions().messages(&room.tenant, &chat.id).await?;

@@ -1,4 +1,4 @@
-//! Chats and tasks that have been looked up and belong to whoever asks. What does not, does not exist.
+//! Extractors of chats and tasks that have been looked up and belong to whoever asks. What does not, does not exist.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use store::{Chat, TaskKey};
 
 use crate::error::RouteError;
 use crate::session::Visitor;
-use crate::state::Room;
+use crate::state::AppState;
 
 /// The chat in the path, where the session has one of that id.
 pub(crate) struct MaybeChat(pub(crate) Option<Chat>);
 
-impl FromRequestParts<Arc<Room>> for MaybeChat {
+impl FromRequestParts<Arc<AppState>> for MaybeChat {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         let id = ChatId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
         let Visitor(Some(owner)) = Visitor::from_request_parts(parts, room).await? else {
             return Ok(Self(None));
@@ -29,9 +29,9 @@ impl FromRequestParts<Arc<Room>> for MaybeChat {
 /// The chat in the path.
 pub(crate) struct OwnedChat(pub(crate) Chat);
 
-impl FromRequestParts<Arc<Room>> for OwnedChat {
+impl FromRequestParts<Arc<AppState>> for OwnedChat {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         let MaybeChat(chat) = MaybeChat::from_request_parts(parts, room).await?;
         chat.map(Self).ok_or(RouteError::NotFound)
     }
@@ -43,9 +43,9 @@ pub(crate) struct OwnedTask {
     pub(crate) owner: Owner,
 }
 
-impl FromRequestParts<Arc<Room>> for OwnedTask {
+impl FromRequestParts<Arc<AppState>> for OwnedTask {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         let id = TaskId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
         let Visitor(owner) = Visitor::from_request_parts(parts, room).await?;
         let owner = owner.ok_or(RouteError::NotFound)?;
@@ -55,7 +55,7 @@ impl FromRequestParts<Arc<Room>> for OwnedTask {
     }
 }
 
-impl Room {
+impl AppState {
     /// The owner's task of that id; one read.
     pub(crate) async fn find_task(&self, owner: &Owner, id: TaskId) -> Result<Option<Task>, RouteError> {
         let key = TaskKey {
@@ -89,7 +89,7 @@ impl<S: Sync> FromRequestParts<S> for Trace {
     }
 }
 
-async fn id(parts: &mut Parts, room: &Arc<Room>) -> Result<String, RouteError> {
+async fn id(parts: &mut Parts, room: &Arc<AppState>) -> Result<String, RouteError> {
     let params = RawPathParams::from_request_parts(parts, room)
         .await
         .map_err(|_| RouteError::NotFound)?;

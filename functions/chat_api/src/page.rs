@@ -9,12 +9,12 @@ use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 
-use crate::state::Room;
+use crate::state::AppState;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
 
-pub(crate) async fn page(State(room): State<Arc<Room>>) -> Response {
+pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
     // The base makes every address on the page relative to the tenant, with or without a slash at the end.
     let base = format!("{}/", room.base.path().trim_end_matches('/'));
     let html = include_str!("../page/index.html").replace("{{base}}", &escaped(&base));

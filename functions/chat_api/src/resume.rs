@@ -10,13 +10,13 @@ use http::StatusCode;
 use crate::error::RouteError;
 use crate::owned::MaybeChat;
 use crate::relay::Relay;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::turn::{self, Turn};
 
 /// 204 where no answer runs. A page asks for every chat it opens, also for one that has no message yet, so a chat
 /// that is not there (or not the asker's) has no running answer either.
 pub(crate) async fn resume(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     MaybeChat(chat): MaybeChat,
 ) -> Result<Response, RouteError> {
     let Some(chat) = chat else {

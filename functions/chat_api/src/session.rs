@@ -1,4 +1,4 @@
-//! Who asks: the session in the cookie, or nobody yet.
+//! Session cookies: who asks, or nobody yet.
 //!
 //! The cookie holds a random token; the table holds its hash and the owner it stands for. A guest's owner is made with
 //! the first thing the guest asks for, never by a look.
@@ -15,7 +15,7 @@ use tracing::field::display;
 use url::Url;
 
 use crate::error::RouteError;
-use crate::state::Room;
+use crate::state::AppState;
 
 /// What tokens of sessions begin with, so that scanners and people know one.
 const TOKEN_PREFIX: &str = "sws";
@@ -25,9 +25,9 @@ const TOKEN_MAX: usize = 128;
 /// The owner behind the request's session; `None` where it has no session that is still good.
 pub(crate) struct Visitor(pub(crate) Option<Owner>);
 
-impl FromRequestParts<Arc<Room>> for Visitor {
+impl FromRequestParts<Arc<AppState>> for Visitor {
     type Rejection = RouteError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, RouteError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         Span::current().record("tenant.id", display(&room.tenant));
         let Some(token) = token(&parts.headers, &room.tenant) else {
             return Ok(Self(None));
@@ -47,7 +47,7 @@ impl FromRequestParts<Arc<Room>> for Visitor {
 }
 
 /// Makes a guest and a session for it; the header value is the cookie to set.
-pub(crate) async fn welcome_guest(room: &Room) -> Result<(Owner, HeaderValue), RouteError> {
+pub(crate) async fn welcome_guest(room: &AppState) -> Result<(Owner, HeaderValue), RouteError> {
     let owner = Owner::parse(&format!("guest-{}", room.entropy.uuid()))
         .map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
     let token = auth::token::random(TOKEN_PREFIX, room.entropy.as_ref());
@@ -61,7 +61,7 @@ pub(crate) async fn welcome_guest(room: &Room) -> Result<(Owner, HeaderValue), R
     Ok((owner, cookie(&token, room)?))
 }
 
-fn cookie(token: &SecretString, room: &Room) -> Result<HeaderValue, RouteError> {
+fn cookie(token: &SecretString, room: &AppState) -> Result<HeaderValue, RouteError> {
     let text = format!(
         "{}={}; Path={}; Max-Age={}; HttpOnly; SameSite=Lax{}",
         cookie_name(&room.tenant),

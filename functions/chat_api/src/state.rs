@@ -1,4 +1,4 @@
-//! What the function works with.
+//! The app state: what the function is given, and what its handlers share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use outbound::oauth::Providers;
 use store::Store;
 use url::Url;
 
-use crate::host::{Host, HostParts};
+use crate::host::{HostClient, HostClientParts};
 
 /// What the function works with, given by whoever starts it.
 pub struct State {
@@ -62,11 +62,11 @@ impl Default for Settings {
 }
 
 /// The state as the endpoints share it.
-pub(crate) struct Room {
+pub(crate) struct AppState {
     pub(crate) tenant: Tenant,
     pub(crate) base: Url,
     pub(crate) agent: AgentName,
-    pub(crate) host: Host,
+    pub(crate) host: HostClient,
     pub(crate) store: Store,
     pub(crate) outbound: Outbound,
     pub(crate) sealer: Arc<Sealer>,
@@ -76,7 +76,7 @@ pub(crate) struct Room {
     pub(crate) settings: Settings,
 }
 
-impl Room {
+impl AppState {
     pub(crate) fn new(state: State) -> Self {
         let State {
             tenant,
@@ -92,7 +92,7 @@ impl Room {
             entropy,
             settings,
         } = state;
-        let host_client = Host::new(HostParts {
+        let host_client = HostClient::new(HostClientParts {
             url: host_url,
             tenant: tenant.clone(),
             issuer: base.as_str().trim_end_matches('/').to_owned(),

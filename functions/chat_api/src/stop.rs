@@ -1,4 +1,4 @@
-//! `POST /api/chat/{id}/stop`: calls the chat's unfinished task off.
+//! `POST /api/chat/{id}/stop`: cancels the chat's unfinished task.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::error::RouteError;
 use crate::guard::MayChange;
 use crate::owned::{OwnedChat, Trace};
-use crate::state::Room;
+use crate::state::AppState;
 use crate::view;
 
 /// The newest task that was not over, as it is now; `null` where there was none.
 pub(crate) async fn stop(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     _: MayChange,
     OwnedChat(chat): OwnedChat,
     Trace(trace): Trace,

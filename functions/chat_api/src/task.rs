@@ -11,7 +11,7 @@ use store::TaskKey;
 use crate::chats::parameter;
 use crate::error::RouteError;
 use crate::owned::{OwnedTask, Trace};
-use crate::state::Room;
+use crate::state::AppState;
 use crate::view;
 
 /// Most events whose states are shown; a task has a handful.
@@ -20,7 +20,7 @@ const LOOK: u32 = 200;
 
 /// With `?refresh=true` the host first asks the agents that work on it; where that fails, what is stored is shown.
 pub(crate) async fn task(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     OwnedTask { mut task, owner }: OwnedTask,
     Trace(trace): Trace,
     RawQuery(query): RawQuery,
@@ -45,7 +45,7 @@ pub(crate) async fn task(
     Ok(Json(view))
 }
 
-async fn log(room: &Room, task: &Task) -> Result<Vec<Event>, RouteError> {
+async fn log(room: &AppState, task: &Task) -> Result<Vec<Event>, RouteError> {
     let key = TaskKey::from(task);
     let (mut events, mut jobs) = (Vec::new(), JobLog::default());
     // What came after the task was read is left for the next look, so that history and status agree.

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::chats::{page_request, parameter};
 use crate::error::RouteError;
 use crate::session::Visitor;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::view;
 
 /// Tasks of one conversation come oldest first, those of all conversations newest status first.
 pub(crate) async fn tasks(
-    State(room): State<Arc<Room>>,
+    State(room): State<Arc<AppState>>,
     Visitor(visitor): Visitor,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {

@@ -18,7 +18,7 @@ use crate::login::{self, Attempt};
 use crate::pages::{self, Sent};
 use crate::request::{self, Asked, Fault, Prompt, Refused, Reply, fault};
 use crate::scope;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
 /// What a code begins with.
@@ -34,19 +34,19 @@ enum Next {
 }
 
 /// What ends a request early; each is a page.
-enum Stop {
+enum EarlyEnd {
     Page(StatusCode, &'static str, &'static str),
     Request(Refused),
     Store(StoreError),
 }
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for EarlyEnd {
     fn from(fault: StoreError) -> Self {
         Self::Store(fault)
     }
 }
 
-impl From<Refused> for Stop {
+impl From<Refused> for EarlyEnd {
     fn from(refused: Refused) -> Self {
         Self::Request(refused)
     }
@@ -54,7 +54,7 @@ impl From<Refused> for Stop {
 
 /// One request, as both methods see it.
 struct Visit<'a> {
-    room: &'a Room,
+    room: &'a AppState,
     here: Here,
     query: String,
     fields: Fields,
@@ -62,7 +62,7 @@ struct Visit<'a> {
 
 pub(crate) async fn show(
     here: Result<Here, TokenError>,
-    Held(room): Held<Arc<Room>>,
+    Held(room): Held<Arc<AppState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
@@ -76,7 +76,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn step(
     here: Result<Here, TokenError>,
-    Held(room): Held<Arc<Room>>,
+    Held(room): Held<Arc<AppState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     form: Result<Fields, TokenError>,
@@ -91,7 +91,7 @@ pub(crate) async fn step(
 
 impl<'a> Visit<'a> {
     fn of(
-        room: &'a Room,
+        room: &'a AppState,
         here: Result<Here, TokenError>,
         query: Option<String>,
     ) -> Result<Self, Box<Response>> {
@@ -119,18 +119,18 @@ impl<'a> Visit<'a> {
         })
     }
 
-    async fn show(&self, headers: &HeaderMap) -> Result<Response, Stop> {
+    async fn show(&self, headers: &HeaderMap) -> Result<Response, EarlyEnd> {
         let asked = request::check(self.room, &self.here, &self.fields).await?;
         let browser = Browser::of(headers, &self.here);
         match self.next(&asked, &browser).await? {
             Next::SignIn if asked.prompt == Prompt::None => {
                 let fault = fault("login_required", "nobody is signed in");
-                Ok(self.back(&asked.reply, StatusCode::FOUND, &Answer::Fault(fault)))
+                Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(fault)))
             }
             Next::SignIn => Ok(self.login_page(browser, &asked, None)),
             Next::Agree(_) if asked.prompt == Prompt::None => {
                 let fault = fault("consent_required", "the person has not agreed to this yet");
-                Ok(self.back(&asked.reply, StatusCode::FOUND, &Answer::Fault(fault)))
+                Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(fault)))
             }
             Next::Agree(signed_in) => {
                 let token = signed_in.form_token(&self.query);
@@ -174,13 +174,17 @@ impl<'a> Visit<'a> {
             .await
     }
 
-    async fn step(&self, headers: &HeaderMap, form: Result<Fields, TokenError>) -> Result<Response, Stop> {
-        const UNREADABLE: Stop = Stop::Page(
+    async fn step(
+        &self,
+        headers: &HeaderMap,
+        form: Result<Fields, TokenError>,
+    ) -> Result<Response, EarlyEnd> {
+        const UNREADABLE: EarlyEnd = EarlyEnd::Page(
             StatusCode::BAD_REQUEST,
             "That cannot be read",
             "What was sent is not the form of this page.",
         );
-        const OUTDATED: Stop = Stop::Page(
+        const OUTDATED: EarlyEnd = EarlyEnd::Page(
             StatusCode::FORBIDDEN,
             "This page is out of date",
             "It was shown for another request or another login, or it was not sent from here.",
@@ -197,7 +201,7 @@ impl<'a> Visit<'a> {
                     return Err(OUTDATED);
                 }
                 if step == Some("cancel") {
-                    return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &Answer::Fault(DENIED)));
+                    return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)));
                 }
                 let (username, password) = (one("username"), one("password"));
                 let attempt = login::attempt(self.room, &self.here, username, password).await?;
@@ -220,7 +224,7 @@ impl<'a> Visit<'a> {
                         self.grant(&asked, &signed_in, StatusCode::SEE_OTHER).await
                     }
                     Some("deny") => {
-                        Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &Answer::Fault(DENIED)))
+                        Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)))
                     }
                     _ => {
                         let unset = signed_in.end(self.room, &self.here).await?;
@@ -248,8 +252,13 @@ impl<'a> Visit<'a> {
     }
 
     /// Gives out a code.
-    async fn grant(&self, asked: &Asked, signed_in: &SignedIn, status: StatusCode) -> Result<Response, Stop> {
-        let Room {
+    async fn grant(
+        &self,
+        asked: &Asked,
+        signed_in: &SignedIn,
+        status: StatusCode,
+    ) -> Result<Response, EarlyEnd> {
+        let AppState {
             store,
             clock,
             entropy,
@@ -275,7 +284,7 @@ impl<'a> Visit<'a> {
             .identity()
             .put_code(&self.here.tenant, &hash, &stored)
             .await?;
-        Ok(self.back(&asked.reply, status, &Answer::Code(code.expose_secret())))
+        Ok(self.back(&asked.reply, status, &ClientAnswer::Code(code.expose_secret())))
     }
 
     fn login_page(&self, browser: Browser, asked: &Asked, again: Option<pages::Again>) -> Response {
@@ -313,9 +322,9 @@ impl<'a> Visit<'a> {
     }
 
     /// The authorization response: RFC 6749 §4.1.2 with the `iss` of RFC 9207.
-    fn back(&self, reply: &Reply, status: StatusCode, answer: &Answer<'_>) -> Response {
+    fn back(&self, reply: &Reply, status: StatusCode, answer: &ClientAnswer<'_>) -> Response {
         let Ok(mut to) = Url::parse(&reply.redirect_uri) else {
-            return self.stopped(Stop::Page(
+            return self.stopped(EarlyEnd::Page(
                 StatusCode::BAD_REQUEST,
                 "There is no way back",
                 "The application has registered an address that is none.",
@@ -324,8 +333,8 @@ impl<'a> Visit<'a> {
         {
             let mut pairs = to.query_pairs_mut();
             match answer {
-                Answer::Code(code) => pairs.append_pair("code", code),
-                Answer::Fault(fault) => pairs
+                ClientAnswer::Code(code) => pairs.append_pair("code", code),
+                ClientAnswer::Fault(fault) => pairs
                     .append_pair("error", fault.code)
                     .append_pair("error_description", fault.text),
             };
@@ -337,22 +346,24 @@ impl<'a> Visit<'a> {
         redirect(status, to.as_str())
     }
 
-    fn stopped(&self, stop: Stop) -> Response {
+    fn stopped(&self, stop: EarlyEnd) -> Response {
         match stop {
-            Stop::Page(status, title, words) => pages::fault(status, title, words, Some(&self.query)),
-            Stop::Request(Refused::OnPage(words)) => {
+            EarlyEnd::Page(status, title, words) => pages::fault(status, title, words, Some(&self.query)),
+            EarlyEnd::Request(Refused::OnPage(words)) => {
                 pages::fault(StatusCode::BAD_REQUEST, "This link does not work", words, None)
             }
-            Stop::Request(Refused::ToClient(reply, fault)) => {
-                self.back(&reply, StatusCode::FOUND, &Answer::Fault(fault))
+            EarlyEnd::Request(Refused::ToClient(reply, fault)) => {
+                self.back(&reply, StatusCode::FOUND, &ClientAnswer::Fault(fault))
             }
-            Stop::Request(Refused::Store(fault)) | Stop::Store(fault) => failed(&TokenError::Store(fault)),
+            EarlyEnd::Request(Refused::Store(fault)) | EarlyEnd::Store(fault) => {
+                failed(&TokenError::Store(fault))
+            }
         }
     }
 }
 
 /// What the client is told.
-enum Answer<'a> {
+enum ClientAnswer<'a> {
     Code(&'a str),
     Fault(Fault),
 }

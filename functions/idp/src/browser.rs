@@ -9,7 +9,7 @@ use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 use store::{Login, StoreError};
 
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
 /// What a login's token begins with.
@@ -47,7 +47,11 @@ impl Browser {
     }
 
     /// Who is signed in.
-    pub(crate) async fn signed_in(&self, room: &Room, here: &Here) -> Result<Option<SignedIn>, StoreError> {
+    pub(crate) async fn signed_in(
+        &self,
+        room: &AppState,
+        here: &Here,
+    ) -> Result<Option<SignedIn>, StoreError> {
         let Some(token) = self.login.clone() else {
             return Ok(None);
         };
@@ -65,7 +69,7 @@ impl Browser {
     }
 
     /// Makes the form cookie where there is none yet. One that is there stays, for forms in other tabs.
-    pub(crate) fn with_form(mut self, room: &Room, here: &Here) -> (Self, Option<HeaderValue>) {
+    pub(crate) fn with_form(mut self, room: &AppState, here: &Here) -> (Self, Option<HeaderValue>) {
         if self.form.is_some() {
             return (self, None);
         }
@@ -83,7 +87,7 @@ impl SignedIn {
     }
 
     /// Ends the login; the value unsets its cookie.
-    pub(crate) async fn end(self, room: &Room, here: &Here) -> Result<Option<HeaderValue>, StoreError> {
+    pub(crate) async fn end(self, room: &AppState, here: &Here) -> Result<Option<HeaderValue>, StoreError> {
         let hash = auth::token::hash(self.token.expose_secret());
         room.store.identity().delete_login(&here.tenant, &hash).await?;
         Ok(set_cookie(
@@ -98,7 +102,7 @@ impl SignedIn {
 
 /// Begins a login with a secret of its own; the value sets its cookie.
 pub(crate) async fn begin(
-    room: &Room,
+    room: &AppState,
     here: &Here,
     login: &Login,
 ) -> Result<Option<HeaderValue>, StoreError> {
@@ -156,7 +160,7 @@ fn set_cookie(
     name: &str,
     token: &SecretString,
     lifetime: Option<u64>,
-    room: &Room,
+    room: &AppState,
     here: &Here,
 ) -> Option<HeaderValue> {
     let age = lifetime.map(|age| format!("; Max-Age={age}")).unwrap_or_default();

@@ -11,7 +11,7 @@ use store::Client;
 use crate::error::TokenError;
 use crate::fields::Fields;
 use crate::request::MAX_CLIENT_ID;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
 /// Longest client secret.
@@ -25,7 +25,7 @@ struct Claimed {
 
 /// The client that calls, where it has proved it: by its secret, or by having none.
 pub(crate) async fn authenticated(
-    room: &Room,
+    room: &AppState,
     here: &Here,
     headers: &HeaderMap,
     fields: &Fields,

@@ -13,13 +13,13 @@ use store::{Client, StoreError};
 use crate::error::{TokenError, unstored};
 use crate::fields::Fields;
 use crate::refresh::RefreshToken;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 use crate::{client, own_token};
 
 pub(crate) async fn answer(
     here: Here,
-    Held(room): Held<Arc<Room>>,
+    Held(room): Held<Arc<AppState>>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, TokenError> {
@@ -38,7 +38,7 @@ pub(crate) async fn answer(
 }
 
 async fn of_refresh(
-    room: &Room,
+    room: &AppState,
     here: &Here,
     client: &Client,
     refresh: &RefreshToken,
@@ -64,7 +64,7 @@ async fn of_refresh(
     }))
 }
 
-fn of_access(room: &Room, here: &Here, token: &str) -> Option<Value> {
+fn of_access(room: &AppState, here: &Here, token: &str) -> Option<Value> {
     let told = own_token::verify(room, here, token).ok()?;
     Some(json!({
         "active": true,

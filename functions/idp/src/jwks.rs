@@ -9,14 +9,14 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::error::TokenError;
 use crate::metadata::cached;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
-pub(crate) async fn show(_: Here, Held(room): Held<Arc<Room>>) -> Response {
+pub(crate) async fn show(_: Here, Held(room): Held<Arc<AppState>>) -> Response {
     cached(Json(room.keys.set().document()).into_response())
 }
 
-pub(crate) async fn sessions(here: Here, Held(room): Held<Arc<Room>>) -> Result<Response, TokenError> {
+pub(crate) async fn sessions(here: Here, Held(room): Held<Arc<AppState>>) -> Result<Response, TokenError> {
     let found = room.store.identity().find_session_issuer(&here.tenant).await?;
     let issuer = found.ok_or(TokenError::NoTenant)?;
     Ok(cached(Json(issuer).into_response()))

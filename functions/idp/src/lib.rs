@@ -54,7 +54,7 @@ pub fn router(state: State) -> Router {
         entropy: state.entropy.clone(),
         function: "idp",
     };
-    front(served().with_state(Arc::new(state::Room::new(state))), dress)
+    front(served().with_state(Arc::new(state::AppState::new(state))), dress)
 }
 
 /// What the function serves, as a list.
@@ -62,7 +62,7 @@ pub fn routes() -> Vec<Route> {
     served().listed().to_vec()
 }
 
-fn served() -> Routes<Arc<state::Room>> {
+fn served() -> Routes<Arc<state::AppState>> {
     let (authorize, userinfo) = ("/{tenant}/authorize", "/{tenant}/userinfo");
     // Below the issuer, where OpenID Connect Discovery has them, and where RFC 8414 puts them for issuers with a path.
     let metadata = [

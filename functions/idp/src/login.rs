@@ -1,4 +1,4 @@
-//! One attempt to sign in. Names that nobody has behave like those that somebody has, in words, time and limits.
+//! Sign-in with throttling. Names that nobody has behave like those that somebody has, in words, time and limits.
 
 use http::HeaderValue;
 use store::{Login, StoreError};
@@ -6,7 +6,7 @@ use store::{Login, StoreError};
 use crate::browser;
 use crate::pages::Again;
 use crate::password::MAX_PASSWORD;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
 /// Longest user name.
@@ -31,7 +31,7 @@ pub(crate) fn username(text: &str) -> Option<String> {
 }
 
 pub(crate) async fn attempt(
-    room: &Room,
+    room: &AppState,
     here: &Here,
     name: Option<&str>,
     password: Option<&str>,

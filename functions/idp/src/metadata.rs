@@ -11,10 +11,10 @@ use http::header::CACHE_CONTROL;
 use serde_json::json;
 
 use crate::scope::SCOPES;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
-pub(crate) async fn show(here: Here, Held(room): Held<Arc<Room>>) -> Response {
+pub(crate) async fn show(here: Here, Held(room): Held<Arc<AppState>>) -> Response {
     let Here { issuer, .. } = here;
     let below = |path: &str| format!("{issuer}/{path}");
     let set = room.keys.set();

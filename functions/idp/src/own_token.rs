@@ -7,7 +7,7 @@ use domain::Timestamp;
 use serde::Deserialize;
 
 use crate::error::TokenError;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
 /// Longest token that is looked at.
@@ -43,7 +43,7 @@ impl OwnToken {
 }
 
 /// Verifies that a token is an access token that this tenant's issuer gave out, and good for somebody now.
-pub(crate) fn verify(room: &Room, here: &Here, token: &str) -> Result<OwnToken, TokenError> {
+pub(crate) fn verify(room: &AppState, here: &Here, token: &str) -> Result<OwnToken, TokenError> {
     let Unverified { aud } = payload(token).ok_or(Refusal::Malformed)?;
     let issuer = Issuer {
         issuer: here.issuer.clone(),

@@ -6,7 +6,7 @@ use domain::Scopes;
 use store::{Client, StoreError};
 
 use crate::fields::Fields;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 use crate::{resource, scope};
 
@@ -73,7 +73,7 @@ pub(crate) const fn fault(code: &'static str, text: &'static str) -> Fault {
 }
 
 /// Checks a request.
-pub(crate) async fn check(room: &Room, here: &Here, fields: &Fields) -> Result<Asked, Refused> {
+pub(crate) async fn check(room: &AppState, here: &Here, fields: &Fields) -> Result<Asked, Refused> {
     let once = |name| {
         fields
             .one(name)

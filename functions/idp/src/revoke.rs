@@ -10,13 +10,13 @@ use http::{HeaderMap, StatusCode};
 use crate::error::{TokenError, unstored};
 use crate::fields::Fields;
 use crate::refresh::RefreshToken;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 use crate::{client, own_token};
 
 pub(crate) async fn revoke(
     here: Here,
-    Held(room): Held<Arc<Room>>,
+    Held(room): Held<Arc<AppState>>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, TokenError> {

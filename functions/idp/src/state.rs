@@ -1,4 +1,4 @@
-//! What the function works with.
+//! The app state: what the function is given, and what its handlers share.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,7 @@ impl Default for Settings {
 const MAX_ACCESS_TOKEN: Duration = Duration::from_secs(600);
 
 /// The state as the endpoints share it.
-pub(crate) struct Room {
+pub(crate) struct AppState {
     pub(crate) url: Url,
     pub(crate) store: Store,
     pub(crate) keys: Keyring,
@@ -68,7 +68,7 @@ pub(crate) struct Room {
     known: Mutex<BTreeSet<Tenant>>,
 }
 
-impl Room {
+impl AppState {
     pub(crate) fn new(state: State) -> Self {
         let State {
             url,

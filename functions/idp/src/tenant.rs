@@ -10,7 +10,7 @@ use tracing::field::display;
 use url::Url;
 
 use crate::error::TokenError;
-use crate::state::Room;
+use crate::state::AppState;
 
 /// The client that every tenant has: it is there once the tenant is provisioned.
 pub const HOST_CLIENT: &str = "host";
@@ -30,14 +30,14 @@ pub(crate) struct Here {
 
 impl Here {
     /// The path of everything of this tenant, for cookies.
-    pub(crate) fn path(&self, room: &Room) -> String {
+    pub(crate) fn path(&self, room: &AppState) -> String {
         format!("{}/{}", room.url.path().trim_end_matches('/'), self.tenant)
     }
 }
 
-impl FromRequestParts<Arc<Room>> for Here {
+impl FromRequestParts<Arc<AppState>> for Here {
     type Rejection = TokenError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<Room>) -> Result<Self, TokenError> {
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, TokenError> {
         let Path(name) = Path::<String>::from_request_parts(parts, room)
             .await
             .map_err(|_| TokenError::NoTenant)?;

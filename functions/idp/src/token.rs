@@ -13,7 +13,7 @@ use store::{Client, Code, Family, Redeemed, Rotated};
 use crate::error::{TokenError, unstored};
 use crate::fields::Fields;
 use crate::refresh::RefreshToken;
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 use crate::userinfo::user_of;
 use crate::{client, resource, scope};
@@ -23,7 +23,7 @@ const STALE_REFRESH: TokenError = TokenError::InvalidGrant("the refresh token is
 
 pub(crate) async fn issue(
     here: Here,
-    Held(room): Held<Arc<Room>>,
+    Held(room): Held<Arc<AppState>>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, TokenError> {
@@ -32,7 +32,7 @@ pub(crate) async fn issue(
         .one("grant_type")
         .unwrap_or_default()
         .ok_or(TokenError::invalid("grant_type is missing"))?;
-    let desk = Desk {
+    let request = TokenRequest {
         room: &room,
         here: &here,
         client: &client,
@@ -47,16 +47,16 @@ pub(crate) async fn issue(
         return Err(TokenError::UnauthorizedClient);
     }
     let body = match grant {
-        "authorization_code" => desk.code().await,
-        "refresh_token" => desk.refresh().await,
-        _ => desk.client_credentials(),
+        "authorization_code" => request.code().await,
+        "refresh_token" => request.refresh().await,
+        _ => request.client_credentials(),
     }?;
     Ok(unstored(Json(body)))
 }
 
 /// One request for tokens, of a client that is known.
-struct Desk<'a> {
-    room: &'a Room,
+struct TokenRequest<'a> {
+    room: &'a AppState,
     here: &'a Here,
     client: &'a Client,
     fields: &'a Fields,
@@ -71,7 +71,7 @@ struct Wanted<'a> {
     auth_time: Option<Timestamp>,
 }
 
-impl Desk<'_> {
+impl TokenRequest<'_> {
     fn needed(&self, name: &str, missing: &'static str) -> Result<&str, TokenError> {
         let value = self.fields.one(name).unwrap_or_default();
         value.ok_or(TokenError::invalid(missing))

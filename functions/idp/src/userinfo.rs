@@ -1,4 +1,4 @@
-//! `GET` and `POST /{tenant}/userinfo` (OIDC Core §5.3): who the bearer of an access token with `openid` speaks of.
+//! `GET` and `POST /{tenant}/userinfo` (OIDC Core §5.3): the user of an access token with `openid`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use store::{StoreError, User};
 use crate::error::{TokenError, unstored};
 use crate::own_token;
 use crate::scope::{OPENID, PROFILE};
-use crate::state::Room;
+use crate::state::AppState;
 use crate::tenant::Here;
 
 /// What a user's subject begins with; the rest is the user name, which is given to nobody else. No client has such an id.
@@ -23,7 +23,7 @@ pub(crate) const SUBJECT_PREFIX: &str = "user-";
 
 pub(crate) async fn show(
     here: Here,
-    Held(room): Held<Arc<Room>>,
+    Held(room): Held<Arc<AppState>>,
     headers: HeaderMap,
 ) -> Result<Response, TokenError> {
     let header = headers.get(AUTHORIZATION).map(|value| value.to_str());
@@ -51,7 +51,11 @@ pub(crate) fn subject_of(username: &str) -> String {
 }
 
 /// The user whom a subject stands for.
-pub(crate) async fn user_of(room: &Room, here: &Here, subject: &Owner) -> Result<Option<User>, StoreError> {
+pub(crate) async fn user_of(
+    room: &AppState,
+    here: &Here,
+    subject: &Owner,
+) -> Result<Option<User>, StoreError> {
     let Some(username) = subject.as_str().strip_prefix(SUBJECT_PREFIX) else {
         return Ok(None);
     };

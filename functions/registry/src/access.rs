@@ -1,4 +1,4 @@
-//! Who calls, and what of the registry that caller may see or change. Handlers take one of these extractors, so
+//! Authorization: who calls, and what of the registry that caller may see or change. Handlers take one of these extractors, so
 //! none can forget the check.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a request can be refused with, and how that looks on the wire.
+//! Errors of the endpoints, with their HTTP status and body.
 
 use auth::Refusal;
 use axum::Json;

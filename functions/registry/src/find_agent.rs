@@ -1,4 +1,4 @@
-//! `GET /agents/{id}`.
+//! `GET /agents/{id}`: one agent, with its card and health.
 
 use std::sync::Arc;
 

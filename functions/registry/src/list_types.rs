@@ -1,4 +1,4 @@
-//! `GET /types`.
+//! `GET /types`: every declared type with its scope.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `DELETE /agents/{id}`.
+//! `DELETE /agents/{id}`: takes an agent out of the registry.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One sweep over all shards.
+//! One sweep: a bounded query of each shard of the due index, and a wake for each task that is due.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

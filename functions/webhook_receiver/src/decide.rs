@@ -1,4 +1,4 @@
-//! What news of a job does to its task: a pure rule, asked anew whenever the task changed meanwhile.
+//! What an update of a job does to its task: a pure rule, applied again whenever the task changed meanwhile.
 
 use std::time::Duration;
 

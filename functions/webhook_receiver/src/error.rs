@@ -1,4 +1,4 @@
-//! What a notification can be refused with: `{"error": code, "message": text}`.
+//! Errors of the endpoint: `{"error": code, "message": text}`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How much one source may send, in this process: a bucket each, so that a sender of ours has all the room it needs and
+//! Rate limiting by source, in this process: a token bucket each, so that a sender of ours has all the room it needs and
 //! somebody who guesses tokens has little. The gateway's own limits stand before it; what one token may write is
 //! bounded in the job's record.
 

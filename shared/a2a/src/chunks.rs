@@ -1,4 +1,4 @@
-//! Big artifacts in pieces that a stream can show one by one.
+//! Chunking of big artifacts, so that a stream can show them piece by piece.
 
 use domain::{Artifact, Event, EventKind, Part, PartContent};
 

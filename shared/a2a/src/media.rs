@@ -1,4 +1,4 @@
-//! Media types of content: what somebody lists as what they take, and whether something is of that.
+//! Negotiation of media types: whether content fits what somebody accepts.
 //!
 //! Lists are compared kindly, because a refusal for a spelling helps nobody: parameters do not count, `*` stands for
 //! anything, whoever takes `text/plain` can read every text (RFC 2046, 4.1.4), and whoever takes `application/json`

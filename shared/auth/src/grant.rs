@@ -1,4 +1,4 @@
-//! What a user's consent brings, as it lies in the tables: sealed, and bound to whose it is and for what.
+//! OAuth tokens of a user's consent as they are stored: encrypted, and bound to whose it is and for what.
 //!
 //! [`GrantSecrets`] are the tokens of a grant, [`ConsentSecrets`] what a consent that is under way must remember.
 //!

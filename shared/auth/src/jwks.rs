@@ -1,4 +1,4 @@
-//! Keys that are fetched: who fetches them ([`KeySource`]) and how seldom ([`JwksCache`]).
+//! A cache of fetched key sets (JWKS): who fetches them ([`KeySource`]) and how seldom ([`JwksCache`]).
 //!
 //! A token under a key that is here costs no look-up. One under an unknown key makes the issuer's keys be fetched
 //! again, at most once a minute whatever arrives; so do keys that are an hour old, of which a withdrawn one must go

@@ -1,4 +1,4 @@
-//! Secrets at rest: XChaCha20-Poly1305 with keys that can be rotated.
+//! Encryption at rest: XChaCha20-Poly1305 with keys that can be rotated.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;

@@ -30,10 +30,10 @@ const PLATFORM_SCOPES: [&str; 1] = ["registry:admin"];
 pub struct Verifier {
     audience: String,
     /// By the issuer's name or template; the one that tenants' documents vouch for by no name.
-    issuers: HashMap<String, Known>,
+    issuers: HashMap<String, IssuerKeys>,
 }
 
-struct Known {
+struct IssuerKeys {
     tenants: TenantRule,
     profile: Profile,
     algorithms: Vec<Algorithm>,
@@ -62,13 +62,13 @@ pub struct Verified {
 }
 
 /// Why a look at a token came to no end.
-enum Stop {
+enum Unverified {
     Refused(Refusal),
     /// Its key is not here, but its issuer may have it.
     NoKey(Arc<Slot>),
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for Unverified {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -94,7 +94,7 @@ impl Verifier {
     }
 
     fn build(audience: String, issuers: Vec<Issuer>, cache: Option<&JwksCache>) -> Result<Self, KeyError> {
-        let mut known: HashMap<String, Known> = HashMap::new();
+        let mut known: HashMap<String, IssuerKeys> = HashMap::new();
         for issuer in issuers {
             let issuer = issuer.checked()?;
             let keys = match (&issuer.keys, cache) {
@@ -114,7 +114,7 @@ impl Verifier {
             } = issuer;
             match known.get_mut(&issuer) {
                 None => {
-                    let entry = Known {
+                    let entry = IssuerKeys {
                         tenants,
                         profile,
                         algorithms,
@@ -147,8 +147,8 @@ impl Verifier {
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Verified, Refusal> {
         self.look(token, now, None, Fetch::Never)
             .map_err(|stop| match stop {
-                Stop::Refused(refusal) => refusal,
-                Stop::NoKey(_) => Refusal::Malformed,
+                Unverified::Refused(refusal) => refusal,
+                Unverified::NoKey(_) => Refusal::Malformed,
             })
     }
 
@@ -182,24 +182,24 @@ impl Verifier {
         own: Option<&Tenant>,
     ) -> Result<Verified, Refusal> {
         match self.look(token, now, own, Fetch::Wanted) {
-            Err(Stop::NoKey(slot)) => {
+            Err(Unverified::NoKey(slot)) => {
                 let reached = slot.refresh(now).await;
                 match self.look(token, now, own, Fetch::Never) {
                     // Nobody knows whether it is a good one; saying that it is not would make clients throw it away.
-                    Err(Stop::NoKey(_)) if !reached => Err(Refusal::Unavailable),
-                    Err(Stop::NoKey(_)) => Err(Refusal::Malformed),
-                    Err(Stop::Refused(refusal)) => Err(refusal),
+                    Err(Unverified::NoKey(_)) if !reached => Err(Refusal::Unavailable),
+                    Err(Unverified::NoKey(_)) => Err(Refusal::Malformed),
+                    Err(Unverified::Refused(refusal)) => Err(refusal),
                     Ok(verified) => Ok(verified),
                 }
             }
-            Err(Stop::Refused(refusal)) => Err(refusal),
+            Err(Unverified::Refused(refusal)) => Err(refusal),
             Ok(verified) => Ok(verified),
         }
     }
 
     /// The issuer of that name, with the name of the tenant that it says it is: by its own name where it is one of a
     /// template; where tenants' documents vouch for it, by the token's claim, which nobody has checked yet.
-    fn issuer<'i>(&self, iss: &'i str, payload: &'i [u8]) -> Option<(&Known, Cow<'i, str>)> {
+    fn issuer<'i>(&self, iss: &'i str, payload: &'i [u8]) -> Option<(&IssuerKeys, Cow<'i, str>)> {
         if let Some(known) = self.issuers.get(iss).filter(|_| !iss.is_empty()) {
             return Some((known, "".into()));
         }
@@ -229,7 +229,7 @@ impl Verifier {
         now: Timestamp,
         own: Option<&Tenant>,
         fetch: Fetch,
-    ) -> Result<Verified, Stop> {
+    ) -> Result<Verified, Unverified> {
         if token.len() > TOKEN_LIMIT {
             return Err(Refusal::Malformed.into());
         }
@@ -245,12 +245,12 @@ impl Verifier {
         let good = |key: &PublicKey| key.signed(parts.signed, &parts.signature);
         let fetched = |slot: Arc<Slot>| {
             let Some(kept) = slot.keys(now) else {
-                return Err(Stop::NoKey(slot));
+                return Err(Unverified::NoKey(slot));
             };
             let named = issuer.tenants != TenantRule::Vouched || kept.issuer.as_deref() == Some(&*iss);
             match usable(&kept.keys, &header.kid, header.algorithm).filter(|_| named) {
-                None => Err(Stop::NoKey(slot)),
-                Some(_) if kept.is_old(now) && fetch == Fetch::Wanted => Err(Stop::NoKey(slot)),
+                None => Err(Unverified::NoKey(slot)),
+                Some(_) if kept.is_old(now) && fetch == Fetch::Wanted => Err(Unverified::NoKey(slot)),
                 Some(key) => Ok(good(key)),
             }
         };
@@ -323,7 +323,7 @@ fn static_keys(jwks: &[serde_json::Value], algorithms: &[Algorithm]) -> Result<K
 
 /// The tenant a token is for, where its issuer may speak for it: the outer `None` where it may not, the inner one for
 /// the platform. `name` is the tenant's in the issuer's own name, where it stands there.
-fn tenant_of(issuer: &Known, name: &str, told: Option<&str>) -> Option<Option<Tenant>> {
+fn tenant_of(issuer: &IssuerKeys, name: &str, told: Option<&str>) -> Option<Option<Tenant>> {
     let silent = issuer.profile.tenant_claim.is_none();
     match &issuer.tenants {
         TenantRule::Platform => told.is_none().then_some(None),

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::Failure;
 use super::agents::{printable, text};
-use super::place::{self, Place};
+use super::place::{self, RunningSystem};
 use crate::client::{Call, Client, ClientError, below};
 
 /// Changes to the registry
@@ -30,7 +30,7 @@ enum Scope {
 #[derive(Args)]
 pub(super) struct Register {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Where the agent's card is, such as https://agent.example/.well-known/agent-card.json
     card_url: Url,
     /// A tag for skills that have no `type:` tag of their own; `type:NAME` says what it is found by

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::Failure;
-use super::place::Place;
+use super::place::RunningSystem;
 use crate::client::{Call, Client, below};
 use crate::endpoints::Endpoints;
 
@@ -14,7 +14,7 @@ use crate::endpoints::Endpoints;
 #[derive(Args)]
 pub(super) struct Agents {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Look at each agent's card again first
     #[arg(long)]
     check: bool,

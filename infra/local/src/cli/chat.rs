@@ -17,7 +17,7 @@ use url::Url;
 use self::session::Sessions;
 use self::show::Show;
 use super::Failure;
-use super::place::{self, Place};
+use super::place::{self, RunningSystem};
 use crate::client::{Begun, Call, Client, ClientError, below};
 
 /// How long to wait before a broken stream of events is opened again.
@@ -29,7 +29,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Args)]
 pub(super) struct Chat {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Whose host agent
     #[arg(long)]
     tenant: Tenant,

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Failure;
 use super::agents::{printable, text};
-use super::place::{self, Place};
+use super::place::{self, RunningSystem};
 use crate::client::{Call, Client, ClientError, below};
 use crate::endpoints::Endpoints;
 use crate::secrets::Secrets;
@@ -39,7 +39,7 @@ enum What {
 #[derive(Args)]
 struct Scope {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Only this tenant's
     #[arg(long)]
     tenant: Option<Tenant>,
@@ -67,7 +67,7 @@ struct Replay {
 }
 
 /// One agent's deliveries for one tenant.
-struct Desk {
+struct DeliveriesClient {
     tenant: Tenant,
     agent: AgentName,
     url: Url,
@@ -149,7 +149,7 @@ impl Replay {
     }
 }
 
-impl Desk {
+impl DeliveriesClient {
     async fn deliveries(&self, client: &Client, parked: bool) -> Result<Vec<Value>, Failure> {
         let (mut found, mut cursor) = (Vec::new(), None::<String>);
         loop {
@@ -175,7 +175,7 @@ impl Desk {
 
 impl Scope {
     /// Every agent that is asked for, with a token for it in each tenant that is asked for.
-    fn desks(&self) -> Result<Vec<Desk>, Failure> {
+    fn desks(&self) -> Result<Vec<DeliveriesClient>, Failure> {
         let endpoints = self.place.endpoints()?;
         if let Some(tenant) = &self.tenant {
             place::tenant(&endpoints, tenant)?;
@@ -199,7 +199,7 @@ impl Scope {
                 let wanted = self.tenant.as_ref().is_none_or(|wanted| wanted == tenant)
                     && self.agent.as_ref().is_none_or(|wanted| wanted == agent);
                 if wanted {
-                    desks.push(Desk {
+                    desks.push(DeliveriesClient {
                         token: token(&secrets, &endpoints, tenant, url, behind_sign_in)?,
                         tenant: tenant.clone(),
                         agent: agent.clone(),

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::json;
 
 use super::Failure;
-use super::place::{Place, admin};
+use super::place::{RunningSystem, admin};
 use crate::client::Call;
 use crate::control::Rotation;
 
@@ -21,7 +21,7 @@ pub(super) enum Keys {
 #[derive(Args)]
 pub(super) struct Rotate {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Rotate the key that this tenant's chat and host sign with
     #[arg(long, conflicts_with = "sealing")]
     tenant: Option<Tenant>,

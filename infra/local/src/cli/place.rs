@@ -16,7 +16,7 @@ use crate::{ChangeError, StartError, admin};
 
 /// Where the running system left its `endpoints.json`.
 #[derive(Args)]
-pub(super) struct Place {
+pub(super) struct RunningSystem {
     /// The data folder of the running system
     #[arg(long, value_name = "FOLDER", default_value = ".local")]
     data: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Place {
     endpoints: Option<PathBuf>,
 }
 
-impl Place {
+impl RunningSystem {
     fn endpoints_file(&self) -> PathBuf {
         self.endpoints
             .clone()

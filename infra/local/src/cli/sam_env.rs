@@ -7,7 +7,7 @@ use clap::Args;
 use domain::Tenant;
 
 use super::Failure;
-use super::place::{self, Place, admin};
+use super::place::{self, RunningSystem, admin};
 use crate::client::Call;
 use crate::{folder, sam_env};
 
@@ -19,7 +19,7 @@ use crate::{folder, sam_env};
 )]
 pub(super) struct SamEnv {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Whose functions, where a function is one tenant's; the first there is
     #[arg(long)]
     tenant: Option<Tenant>,

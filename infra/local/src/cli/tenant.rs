@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Failure;
-use super::place::{Place, admin};
+use super::place::{RunningSystem, admin};
 use super::tenant_aws::Aws;
 use crate::client::Call;
 use crate::endpoints::{DemoUser, TenantEndpoints};
@@ -27,7 +27,7 @@ pub(super) enum TenantCommand {
 #[derive(Args)]
 pub(super) struct Named {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// The tenant's name: lower-case letters, digits and dashes
     name: Tenant,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) struct Named {
 #[derive(Args)]
 pub(super) struct List {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
 }
 
 /// A tenant as the system tells it.

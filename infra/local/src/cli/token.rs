@@ -9,7 +9,7 @@ use domain::{Clock, ExposeSecret, Owner, SystemClock, SystemEntropy, Tenant};
 use url::Url;
 
 use super::Failure;
-use super::place::{self, Place};
+use super::place::{self, RunningSystem};
 use crate::folder;
 use crate::secrets::Secrets;
 
@@ -20,7 +20,7 @@ const LIFETIME: Duration = Duration::from_secs(300);
 #[derive(Args)]
 pub(super) struct Token {
     #[command(flatten)]
-    place: Place,
+    place: RunningSystem,
     /// Whose token; with --key, the platform's own where no tenant is named
     #[arg(long, required_unless_present = "key")]
     tenant: Option<Tenant>,

@@ -1,7 +1,7 @@
 //! The ladder: a room uses only rooms on lower rungs, functions do not know each other, a function's `main.rs` only
 //! wires, and every module says what it is for. Read from `cargo metadata` and the files themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -210,6 +210,34 @@ fn says_what_it_is_for(source: &str) -> bool {
 fn a_room_uses_only_lower_rungs() {
     let broken = broken_rungs(&rooms());
     assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+/// The rooms that a room is made of, itself included.
+fn made_of(rooms: &[Room], name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![name.to_owned()];
+    while let Some(next) = open.pop() {
+        if let Some(room) = rooms.iter().find(|room| room.name == next)
+            && found.insert(next)
+        {
+            open.extend(room.uses.iter().cloned());
+        }
+    }
+    found
+}
+
+#[test]
+fn only_the_host_has_a_model() {
+    let rooms = rooms();
+    let functions = rooms.iter().filter(|room| room.folder.starts_with("functions/"));
+    let with_model: Vec<&str> = functions
+        .filter(|room| made_of(&rooms, &room.name).contains("llm"))
+        .map(|room| room.name.as_str())
+        .collect();
+    assert_eq!(with_model, ["host_agent"]);
+    // Nor does the local system choose one: it starts the host as Lambda does.
+    let local = rooms.iter().find(|room| room.name == "local").unwrap();
+    assert!(!local.uses.contains(&"llm".to_owned()));
 }
 
 #[test]

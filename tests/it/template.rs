@@ -59,25 +59,6 @@ fn text_of(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The variables that a file of settings names, before its own tests.
-fn named_in(path: &str) -> BTreeSet<String> {
-    let text = text_of(path);
-    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let words = code
-        .split("(\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next());
-    words
-        .filter(|word| {
-            word.len() > 4
-                && word
-                    .bytes()
-                    .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-        })
-        .map(str::to_owned)
-        .collect()
-}
-
 /// Whether a role may do something anywhere.
 fn may(stack: &Stack, function: &str, action: &str) -> bool {
     let roles = stack.template.of_type("AWS::IAM::Role");
@@ -95,42 +76,87 @@ const AT_THE_TENANTS_BASE: [&str; 3] = [
     "WebhookReceiverFunction",
 ];
 
+/// What every function reads, but this one has no use for.
+fn of_no_use(stack: &Stack, id: &str) -> BTreeSet<&'static str> {
+    let mut unused = BTreeSet::new();
+    // Its role says so.
+    if !may(stack, id, "sqs:SendMessage") {
+        unused.extend(["AWS_ENDPOINT_URL_SQS", "WAKE_QUEUES"]);
+    }
+    if !may(stack, id, "secretsmanager:GetSecretValue") {
+        unused.insert("AWS_ENDPOINT_URL_SECRETS_MANAGER");
+    }
+    let is_routed = routes(stack).into_iter().any(|route| route.function == id);
+    if !is_routed {
+        unused.insert("ANSWERS");
+    }
+    if !is_routed || AT_THE_TENANTS_BASE.contains(&id) {
+        unused.insert("BASE_PATH");
+    }
+    unused
+}
+
+/// The settings that a function reads where it has these.
+fn read_by(package: &str, variables: BTreeMap<String, String>) -> BTreeSet<String> {
+    let functions = local::functions(&host_agent::Patience::default());
+    let function = functions.iter().find(|function| function.name == package);
+    let mut env = Env::of(variables);
+    let read = function
+        .unwrap_or_else(|| panic!("the local system does not know {package}"))
+        .read(&mut env);
+    let asked = env.asked().clone();
+    let told = read.err().map(|error| error.to_string());
+    assert_eq!(told, None, "{package}");
+    env.finish().unwrap();
+    asked
+}
+
 #[test]
-fn each_function_gets_exactly_the_settings_that_it_reads() {
+fn each_function_gets_exactly_the_settings_that_it_reads_and_they_are_good() {
     for (stack, id) in functions() {
         let package = stack.template.package(&id).to_owned();
-        let own = format!("functions/{package}/src/config.rs");
-        let mut read = named_in(&own);
-        read.extend(named_in("shared/edge/src/config/platform.rs"));
-        if text_of(&own).contains("AgentConfig::read") {
-            read.extend(named_in("shared/edge/src/agent_parts.rs"));
-        }
+        let mut read = read_by(&package, stack.environment(&id).into_iter().collect());
         // Lambda sets it.
         read.remove("AWS_REGION");
-        // What a function has no use for: its role says so.
-        if !may(&stack, &id, "sqs:SendMessage") {
-            read.remove("AWS_ENDPOINT_URL_SQS");
-            read.remove("WAKE_QUEUES");
-        }
-        if !may(&stack, &id, "secretsmanager:GetSecretValue") {
-            read.remove("AWS_ENDPOINT_URL_SECRETS_MANAGER");
-        }
-        let routed: Vec<_> = routes(&stack)
-            .into_iter()
-            .filter(|route| route.function == id)
-            .collect();
-        if routed.is_empty() {
-            read.remove("ANSWERS");
-        }
-        if routed.is_empty() || AT_THE_TENANTS_BASE.contains(&id.as_str()) {
-            read.remove("BASE_PATH");
-        }
+        let unused = of_no_use(&stack, &id);
+        read.retain(|name| !unused.contains(name.as_str()));
         let given: BTreeSet<String> = stack.environment(&id).into_keys().collect();
         assert_eq!(
             given, read,
             "{id}: the template's variables and those that {package} reads"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_local_system_starts_each_function_from_the_settings_of_its_template() {
+    let system = local::System::start(local::Options::default()).await.unwrap();
+    let asked = axum::http::Request::get("/admin/environments/acme")
+        .header(
+            "authorization",
+            format!("Bearer {}", system.endpoints().admin_token),
+        )
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let told = tower::ServiceExt::oneshot(system.router(), asked).await.unwrap();
+    let told = axum::body::to_bytes(told.into_body(), 1 << 20).await.unwrap();
+    let told: BTreeMap<String, BTreeMap<String, String>> = serde_json::from_slice(&told).unwrap();
+    system.stop().await;
+    for (stack, id) in functions() {
+        let unused = of_no_use(&stack, &id);
+        let local: BTreeSet<&str> = told[&id]
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !unused.contains(name))
+            .collect();
+        let deployed = stack.environment(&id);
+        assert_eq!(
+            local,
+            deployed.keys().map(String::as_str).collect(),
+            "{id}: here and in the template"
+        );
+    }
+    assert_eq!(told.len(), functions().len());
 }
 
 /// Who reads a variable, as the table of `edge::config` says it.
@@ -163,41 +189,6 @@ fn the_table_of_settings_says_who_gets_each() {
             given.keys().all(|name| readers.contains_key(name)),
             "{id}: {given:?}"
         );
-    }
-}
-
-#[test]
-fn each_functions_settings_are_good_ones() {
-    for (stack, id) in functions() {
-        let env = || Env::of(stack.environment(&id));
-        let refused = match stack.template.package(&id) {
-            "registry" => registry::Config::read(env()).err().map(|error| error.to_string()),
-            "idp" => idp::Config::read(env()).err().map(|error| error.to_string()),
-            "weather_agent" => weather_agent::Config::read(env())
-                .err()
-                .map(|error| error.to_string()),
-            "task_sweeper" => task_sweeper::Config::read(env())
-                .err()
-                .map(|error| error.to_string()),
-            "host_agent" => host_agent::Config::read(env(), host_agent::Args::default())
-                .err()
-                .map(|error| error.to_string()),
-            "chat_api" => chat_api::Config::read(env()).err().map(|error| error.to_string()),
-            "oauth_callback" => oauth_callback::Config::read(env())
-                .err()
-                .map(|error| error.to_string()),
-            "webhook_receiver" => webhook_receiver::Config::read(env())
-                .err()
-                .map(|error| error.to_string()),
-            "horizon_agent" => horizon_agent::Config::read(env())
-                .err()
-                .map(|error| error.to_string()),
-            "report_agent" => report_agent::Config::read(env())
-                .err()
-                .map(|error| error.to_string()),
-            other => panic!("{other} is not read here"),
-        };
-        assert_eq!(refused, None, "{id}");
     }
 }
 

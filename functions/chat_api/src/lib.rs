@@ -35,18 +35,46 @@ mod view;
 use std::sync::Arc;
 
 use axum::Router;
-use edge::Front;
+use domain::AgentName;
+use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
 pub use state::{Settings, State};
+
+/// The function's name.
+pub const NAME: &str = "chat_api";
+
+/// Builds the function.
+///
+/// # Errors
+/// Where a secret cannot be read, or does not hold what it should.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    Ok(Function::new(router(State {
+        key: ground.signing_key(&config.session_key).await?,
+        sealer: ground.sealer(&config.sealing_keys).await?,
+        providers: ground.providers(config.providers.as_deref()).await?,
+        tenant: config.tenant,
+        base: config.base,
+        host: AgentName::parse("host")?,
+        host_url: config.host_url,
+        store: ground.store,
+        outbound: ground.outbound,
+        clock: ground.clock,
+        entropy: ground.entropy,
+        settings: Settings {
+            grace: config.grace,
+            ..Settings::default()
+        },
+    })))
+}
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
     let front = Front {
         clock: state.clock.clone(),
         entropy: state.entropy.clone(),
-        function: "chat_api",
+        function: NAME,
     };
     edge::front(served().with_state(Arc::new(state::AppState::new(state))), front)
 }

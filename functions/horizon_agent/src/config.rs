@@ -1,8 +1,5 @@
 //! The function's settings.
 
-use std::sync::Arc;
-
-use agent::Agent;
 use domain::Tenant;
 use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
@@ -23,12 +20,11 @@ impl Config {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Everything that is missing or wrong, in one error.
-    pub fn read(mut env: Env) -> Result<Self, ConfigError> {
-        let agent = AgentConfig::read(&mut env);
+    /// The first that is missing or wrong; all of them by [`Env::finish`].
+    pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
+        let agent = AgentConfig::read(env);
         let tenant = env.required("TENANT_ID");
         let idp = env.required("IDP_URL");
-        env.finish()?;
         Ok(Self {
             tenant: tenant?,
             idp: idp?,
@@ -36,14 +32,10 @@ impl Config {
         })
     }
 
-    /// Builds the agent.
-    ///
-    /// # Errors
-    /// What is missing: keys, the way out, an address for the tenant below `IDP_URL`.
-    pub async fn build(self) -> Result<Arc<Agent>, edge::Error> {
+    /// The tenant's authorization server.
+    pub(crate) fn issuer(&self) -> Result<Url, url::ParseError> {
         let base = self.idp.as_str().trim_end_matches('/');
-        let issuer = Url::parse(&format!("{base}/{}", self.tenant))?;
-        Ok(crate::build(self.agent.parts().await?, self.tenant, &issuer)?)
+        Url::parse(&format!("{base}/{}", self.tenant))
     }
 }
 
@@ -53,7 +45,10 @@ mod tests {
 
     #[test]
     fn everything_missing_is_named_at_once() {
-        let fault = Config::read(Env::of::<&str, &str>([])).err().unwrap().to_string();
+        let fault = edge::config::read(Env::of::<&str, &str>([]), Config::read)
+            .err()
+            .unwrap()
+            .to_string();
         for name in [
             "AGENT_URL",
             "TENANT_ID",

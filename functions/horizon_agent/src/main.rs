@@ -1,18 +1,8 @@
 //! The Horizon agent as a Lambda function: HTTP and its own queue.
 
-use edge::Function;
 use edge::config::Env;
-use edge::queue::Wakes;
-use horizon_agent::{Config, router};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
-    let config = Config::read(Env::process())?;
-    edge::telemetry::init(&config.agent.platform.log_filter);
-    let http = config.agent.platform.http.clone();
-    lambda::serve(http, async move {
-        let agent = config.build().await?;
-        Ok(Function::new(router(&agent)).with_queue(Wakes(agent)))
-    })
-    .await
+    lambda::run(Env::process(), horizon_agent::Config::read, horizon_agent::build).await
 }

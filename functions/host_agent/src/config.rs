@@ -1,22 +1,17 @@
 //! The host's settings.
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
 
 use agent::PushSchedule;
-use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey};
-use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
-use edge::config::{ConfigError, Env, Platform};
-use edge::queue::SqsDoor;
-use edge::secrets::{Secrets, SecretsError};
+use auth::Issuer;
+use domain::Tenant;
+use edge::agent_parts::{self, settings};
+use edge::config::{ConfigError, Env};
+use edge::{Error, Function, Ground};
 use llm::{ModelConfig, Models};
-use outbound::oauth::Providers;
-use outbound::{FetchedKeys, Outbound, Policy, SetupError};
-use store::{Store, Tables};
 use url::Url;
 
-use crate::{Directory, Parts, Patience};
+use crate::{Directory, NAME, Parts, Patience, host};
 
 /// The command line.
 #[derive(Debug, Clone, Default, clap::Parser)]
@@ -39,10 +34,9 @@ pub struct Config {
     pub directory: Place,
     /// `A2A_WEBHOOK_URL`: the public URL of the webhook receiver; https, unless loopback is allowed.
     pub webhook: Url,
-    /// `A2A_WEBHOOK_TOKEN_TTL` (seconds, default a week): how long after the task's creation an agent's news is taken.
-    pub token_ttl: Duration,
+    /// `A2A_WEBHOOK_TOKEN_TTL` (seconds, default a week): how long after the task's creation an agent's news is taken;
     /// `A2A_TASK_TIMEOUT` (seconds, default 1800): how long a task hears nothing before it is `unknown`.
-    pub limit: Duration,
+    pub patience: Patience,
     /// `A2A_ENABLED` (default `true`): `false` keeps the host from delegating anything new.
     pub enabled: bool,
     /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say: the tenant's own
@@ -59,12 +53,8 @@ pub struct Config {
     /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the authorization servers that know the host,
     /// as JSON `{"idp": {"issuer", "client_id", "client_secret"}}`; without it agents behind a sign-in are not asked.
     pub providers: Option<String>,
-    /// `ALLOW_LOOPBACK` (default `false`): plain http to loopback addresses, for local work.
-    pub allow_loopback: bool,
-    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
-    pub push_schedule: PushSchedule,
-    /// What every function has; `WAKE_QUEUES` must name the queue of `host`.
-    pub platform: Platform,
+    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
+    pub push_schedule: Option<PushSchedule>,
 }
 
 /// Where agents are found.
@@ -87,23 +77,6 @@ pub enum StartError {
     /// Settings are missing or wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A secret cannot be read.
-    #[error("a secret of the host cannot be read: {0}")]
-    Secret(#[from] SecretsError),
-    /// A secret holds no key.
-    #[error("the secret {secret} does not hold what it should: {reason}")]
-    Key {
-        /// The secret's name.
-        secret: String,
-        /// What is wrong, without the secret.
-        reason: String,
-    },
-    /// The way out cannot be opened.
-    #[error(transparent)]
-    Outbound(#[from] SetupError),
-    /// The tenant has no address below `IDP_URL`.
-    #[error("the address of the tenant's authorization server: {0}")]
-    Address(#[from] url::ParseError),
 }
 
 /// The same as the text for people: this is what a failing `main` prints.
@@ -117,9 +90,9 @@ impl Config {
     /// Reads the settings.
     ///
     /// # Errors
-    /// [`StartError::NoTenant`] before everything else; otherwise all that is missing or wrong, in one error.
-    pub fn read(env: Env, args: Args) -> Result<Self, StartError> {
-        let mut env = env.overridden("TENANT_ID", args.tenant_id);
+    /// [`StartError::NoTenant`] before everything else; otherwise the first that is missing or wrong, and all of them by
+    /// [`Env::finish`].
+    pub fn read(env: &mut Env) -> Result<Self, StartError> {
         let tenant = env.optional::<Tenant>("TENANT_ID");
         if matches!(tenant, Ok(None)) {
             return Err(StartError::NoTenant);
@@ -142,10 +115,7 @@ impl Config {
         let session_key = env.required("SESSION_KEY_SECRET");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
-        let allow_loopback = env.or("ALLOW_LOOPBACK", false);
-        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
-        let platform = Platform::read(&mut env);
-        env.finish()?;
+        let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let tenant = tenant?.ok_or(StartError::NoTenant)?;
         Ok(Self {
             tenant,
@@ -153,116 +123,68 @@ impl Config {
             base: base?,
             directory: directory?,
             webhook: webhook?,
-            token_ttl: token_ttl?,
-            limit: limit?,
+            patience: Patience {
+                limit: limit?,
+                token_ttl: token_ttl?,
+                ..usual
+            },
             enabled: enabled?,
             issuers: issuers?,
             idp: idp?,
             session_key: session_key?,
             sealing_keys: sealing_keys?,
             providers: providers?,
-            allow_loopback: allow_loopback?,
             push_schedule: push_schedule?,
-            platform: platform?,
-        })
-    }
-
-    /// Builds what the host works with.
-    ///
-    /// # Errors
-    /// [`StartError`] says what is missing.
-    pub async fn parts(self) -> Result<Parts, StartError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let platform = self.platform;
-        let secrets = Secrets::new(platform.secrets.clone(), Arc::clone(&clock));
-        let key = SigningKey::from_pem(&secrets.value(&self.session_key).await?)
-            .map_err(|error| broken(&self.session_key, error))?;
-        let sealer = sealer(&self.sealing_keys, &secrets.value(&self.sealing_keys).await?)?;
-        let providers = match &self.providers {
-            Some(name) => providers(name, &secrets.value(name).await?)?,
-            None => Providers::new(),
-        };
-        let sdk = edge::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
-        let policy = Policy {
-            allow_loopback: self.allow_loopback,
-            ..Policy::default()
-        };
-        let outbound = Outbound::new(policy, Arc::clone(&entropy))?;
-        let keys = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
-        let sign_in = match &self.idp {
-            Some(idp) => {
-                let base = idp.as_str().trim_end_matches('/');
-                Some(Url::parse(&format!("{base}/{}", self.tenant))?)
-            }
-            None => None,
-        };
-        let directory = match self.directory {
-            Place::Registry(url) => Directory::registry(outbound.clone(), url),
-            Place::Fixed(card) => Directory::fixed(outbound.clone(), card),
-        };
-        Ok(Parts {
-            tenant: self.tenant,
-            url: self.url,
-            issuer: self.base.as_str().trim_end_matches('/').to_owned(),
-            key: Arc::new(key),
-            trusted: self.issuers,
-            keys,
-            sign_in,
-            directory,
-            webhook: self.webhook,
-            sealer: Arc::new(sealer),
-            store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),
-            wake: Arc::new(SqsDoor::new(platform.queues)),
-            outbound,
-            model: Models::from(ModelConfig::default()),
-            clock,
-            entropy,
-            patience: Patience {
-                limit: self.limit,
-                token_ttl: self.token_ttl,
-                ..Patience::default()
-            },
-            enabled: self.enabled,
-            providers,
-            settings: agent::Settings {
-                push_schedule: self.push_schedule,
-                ..agent::Settings::default()
-            },
         })
     }
 }
 
-fn sealer(secret: &str, text: &SecretString) -> Result<Sealer, StartError> {
-    let keys: Vec<(String, String)> =
-        serde_json::from_str(text.expose_secret()).map_err(|_| StartError::Key {
-            secret: secret.to_owned(),
-            reason: "it is not a JSON list of pairs".to_owned(),
-        })?;
-    let keys = keys
-        .into_iter()
-        .map(|(id, key)| (id, SecretString::from(key)))
-        .collect();
-    Sealer::new(keys).map_err(|error| broken(secret, error))
-}
-
-fn providers(secret: &str, text: &SecretString) -> Result<Providers, StartError> {
-    // The parser's own words might quote the secret.
-    serde_json::from_str(text.expose_secret()).map_err(|_| StartError::Key {
-        secret: secret.to_owned(),
-        reason: "it is not JSON of providers".to_owned(),
-    })
-}
-
-fn broken(secret: &str, error: KeyError) -> StartError {
-    StartError::Key {
-        secret: secret.to_owned(),
-        reason: error.to_string(),
-    }
+/// Builds the whole function: HTTP, with paths relative to the host's URL, and its queue. `WAKE_QUEUES` must name the queue of
+/// `host`.
+///
+/// # Errors
+/// What is missing or wrong: keys, secrets, addresses.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let sign_in = match &config.idp {
+        Some(idp) => {
+            let base = idp.as_str().trim_end_matches('/');
+            Some(Url::parse(&format!("{base}/{}", config.tenant))?)
+        }
+        None => None,
+    };
+    let directory = match config.directory {
+        Place::Registry(url) => Directory::registry(ground.outbound.clone(), url),
+        Place::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
+    };
+    let host = host(Parts {
+        tenant: config.tenant,
+        issuer: config.base.as_str().trim_end_matches('/').to_owned(),
+        key: ground.signing_key(&config.session_key).await?,
+        sealer: ground.sealer(&config.sealing_keys).await?,
+        providers: ground.providers(config.providers.as_deref()).await?,
+        url: config.url,
+        trusted: config.issuers,
+        keys: ground.keys,
+        sign_in,
+        directory,
+        webhook: config.webhook,
+        store: ground.store,
+        wake: ground.wake,
+        outbound: ground.outbound,
+        model: Models::from(ModelConfig::default()),
+        clock: ground.clock,
+        entropy: ground.entropy,
+        patience: config.patience,
+        enabled: config.enabled,
+        settings: settings(ground.settings, config.push_schedule),
+    })?;
+    Ok(agent_parts::function(host.agent, NAME))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const ALL: [(&str, &str); 8] = [
@@ -285,39 +207,29 @@ mod tests {
 
     #[test]
     fn without_a_tenant_it_refuses_to_start_and_says_so() {
-        let refusal = Config::read(without("TENANT_ID"), Args::default()).err().unwrap();
+        let refusal = edge::config::read(without("TENANT_ID"), Config::read)
+            .err()
+            .unwrap();
         assert_eq!(
             format!("{refusal:?}"),
             "a host agent serves exactly one tenant, and it was not told which: set TENANT_ID or pass --tenant-id NAME"
         );
     }
 
+    fn read(env: Env) -> Result<Config, String> {
+        let read = edge::config::read(env, Config::read);
+        read.map(|(_, config)| config).map_err(|error| error.to_string())
+    }
+
     #[test]
     fn the_argument_wins_over_the_environment() {
-        let args = Args {
-            tenant_id: Some("globex".into()),
+        let tenant = |argument: Option<&str>| {
+            let env = Env::of(ALL).overridden("TENANT_ID", argument.map(str::to_owned));
+            read(env).map(|config| config.tenant.to_string())
         };
-        assert_eq!(
-            Config::read(Env::of(ALL), args).unwrap().tenant.as_str(),
-            "globex"
-        );
-        assert_eq!(
-            Config::read(Env::of(ALL), Args::default())
-                .unwrap()
-                .tenant
-                .as_str(),
-            "acme"
-        );
-        let bad = Args {
-            tenant_id: Some("Not A Tenant".into()),
-        };
-        assert!(
-            Config::read(Env::of(ALL), bad)
-                .err()
-                .unwrap()
-                .to_string()
-                .contains("TENANT_ID")
-        );
+        assert_eq!(tenant(Some("globex")).as_deref(), Ok("globex"));
+        assert_eq!(tenant(None).as_deref(), Ok("acme"));
+        assert!(tenant(Some("Not A Tenant")).unwrap_err().contains("TENANT_ID"));
     }
 
     #[test]
@@ -326,15 +238,12 @@ mod tests {
             .into_iter()
             .filter(|(name, _)| *name != "REGISTRY_URL")
             .collect();
-        let missing = Config::read(Env::of(all.clone()), Args::default())
-            .err()
-            .unwrap()
-            .to_string();
+        let missing = read(Env::of(all.clone())).err().unwrap();
         assert!(missing.contains("REGISTRY_URL"), "{missing}");
         all.push(("A2A_AGENT_URL", "https://agent.example/card.json"));
-        let config = Config::read(Env::of(all), Args::default()).unwrap();
+        let config = read(Env::of(all)).unwrap();
         assert!(matches!(config.directory, Place::Fixed(_)));
         assert!(config.enabled);
-        assert_eq!(config.limit, Duration::from_secs(1_800));
+        assert_eq!(config.patience.limit, Duration::from_secs(1_800));
     }
 }

@@ -29,9 +29,7 @@ use std::sync::Arc;
 use ::consent::Consents;
 use agent::{Access, Agent, Wake, WakeDoor, WorkError};
 use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey, Verifier};
-use axum::Router;
 use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
-use edge::{Front, front};
 use llm::Model;
 use outbound::oauth::Providers;
 use outbound::{Outbound, PushKeys};
@@ -43,9 +41,14 @@ use executor::HostExecutor;
 use session_tokens::SessionTokens;
 use thinking::thinker::Thinker;
 
-pub use config::{Args, Config, StartError};
+pub use config::{Args, Config, StartError, build};
 pub use rules::patience::Patience;
 pub use thinking::directory::Directory;
+
+/// The function's name.
+pub const NAME: &str = "host_agent";
+/// The agent's name in keys and on queues.
+pub const AGENT: &str = "host";
 
 /// What a host is built of.
 pub struct Parts {
@@ -109,11 +112,11 @@ pub enum BuildError {
     Name(#[from] InvalidId),
 }
 
-/// Builds a host.
+/// Builds a host of its parts; [`build`] builds the function.
 ///
 /// # Errors
 /// [`BuildError`] where a trusted key cannot be used.
-pub fn build(parts: Parts) -> Result<State, BuildError> {
+pub fn host(parts: Parts) -> Result<State, BuildError> {
     let deps = Arc::new(Deps {
         tenant: parts.tenant.clone(),
         url: parts.url.clone(),
@@ -144,7 +147,7 @@ pub fn build(parts: Parts) -> Result<State, BuildError> {
     });
     let thinker = Thinker::new(deps, parts.directory, parts.model, parts.enabled);
     let agent = Agent {
-        name: AgentName::parse("host")?,
+        name: AgentName::parse(AGENT)?,
         card: card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref()),
         own_tenant: Some(parts.tenant),
         access: Access::Secured,
@@ -161,16 +164,6 @@ pub fn build(parts: Parts) -> Result<State, BuildError> {
     Ok(State {
         agent: Arc::new(agent),
     })
-}
-
-/// The whole function, paths relative to the host's URL.
-pub fn router(state: State) -> Router {
-    let dress = Front {
-        clock: Arc::clone(&state.agent.clock),
-        entropy: Arc::clone(&state.agent.entropy),
-        function: "host_agent",
-    };
-    front(agent::router(state.agent), dress)
 }
 
 /// Works on one wake of the host's queue.

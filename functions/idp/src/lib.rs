@@ -36,23 +36,43 @@ mod userinfo;
 
 use std::sync::Arc;
 
+use auth::KeySet;
 use axum::Router;
-use edge::{Front, front};
+use edge::{Error, Front, Function, Ground, front};
 use routes::{Route, Routes};
 
-pub use config::{Config, StartError};
+pub use config::Config;
 pub use keys::Keyring;
 pub use password::HashError;
 pub use provision::{NewClient, NewUser, ProvisionError, items, provision};
 pub use state::{Settings, State};
 pub use tenant::{HOST_CLIENT, issuer};
 
+/// The function's name.
+pub const NAME: &str = "idp";
+
+/// Builds the function.
+///
+/// # Errors
+/// Where the secret of its keys cannot be read, or holds none.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let keys = KeySet::from_secret(&ground.secrets.value(&config.keys).await?);
+    Ok(Function::new(router(State {
+        keys: Keyring::new(keys.map_err(|error| edge::broken(&config.keys, &error))?),
+        url: config.url,
+        store: ground.store,
+        clock: ground.clock,
+        entropy: ground.entropy,
+        settings: Settings::default(),
+    })))
+}
+
 /// The whole function, paths relative to its URL.
 pub fn router(state: State) -> Router {
     let dress = Front {
         clock: state.clock.clone(),
         entropy: state.entropy.clone(),
-        function: "idp",
+        function: NAME,
     };
     front(served().with_state(Arc::new(state::AppState::new(state))), dress)
 }

@@ -27,7 +27,7 @@ use auth::Sealer;
 use axum::Router;
 use consent::Consents;
 use domain::{Clock, Entropy, Tenant};
-use edge::Front;
+use edge::{Error, Front, Function, Ground};
 use outbound::Outbound;
 use outbound::oauth::Providers;
 use routes::{Route, Routes};
@@ -35,7 +35,7 @@ use store::Store;
 use url::Url;
 
 use app::App;
-pub use config::{Config, StartError};
+pub use config::Config;
 
 /// What the function is built of.
 pub struct State {
@@ -59,12 +59,33 @@ pub struct State {
     pub entropy: Arc<dyn Entropy>,
 }
 
+/// The function's name.
+pub const NAME: &str = "oauth_callback";
+
+/// Builds the function. `WAKE_QUEUES` must name the queue of each agent whose tasks wait for consent.
+///
+/// # Errors
+/// Where a secret cannot be read, or does not hold what it should.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    Ok(Function::new(router(State {
+        sealer: ground.sealer(&config.sealing_keys).await?,
+        providers: ground.providers(Some(&config.providers)).await?,
+        tenant: config.tenant,
+        base: config.base,
+        store: ground.store,
+        outbound: ground.outbound,
+        wake: ground.wake,
+        clock: ground.clock,
+        entropy: ground.entropy,
+    })))
+}
+
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
     let front = Front {
         clock: state.clock.clone(),
         entropy: state.entropy.clone(),
-        function: "oauth_callback",
+        function: NAME,
     };
     let app = App {
         consents: Consents {

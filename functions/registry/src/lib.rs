@@ -34,12 +34,30 @@ use std::sync::Arc;
 use auth::Verifier;
 use axum::Router;
 use domain::{Clock, Entropy};
-use edge::{Front, front};
+use edge::{Error, Front, Function, Ground, front};
 use outbound::Outbound;
 use routes::{Route, Routes};
 use store::Store;
 
 pub use config::Config;
+
+/// The function's name.
+pub const NAME: &str = "registry";
+
+/// Builds the function.
+///
+/// # Errors
+/// Where the key of an issuer is none.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let verifier = ground.verifier(&config.url, config.issuers)?;
+    Ok(Function::new(router(State {
+        verifier,
+        store: ground.store,
+        outbound: ground.outbound,
+        clock: ground.clock,
+        entropy: ground.entropy,
+    })))
+}
 
 /// What the registry works with.
 pub struct State {
@@ -60,7 +78,7 @@ pub fn router(state: State) -> Router {
     let dress = Front {
         clock: state.clock.clone(),
         entropy: state.entropy.clone(),
-        function: "registry",
+        function: NAME,
     };
     front(served().with_state(Arc::new(state)), dress)
 }

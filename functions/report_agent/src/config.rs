@@ -1,9 +1,7 @@
 //! The function's settings.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Agent;
 use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
 
@@ -23,22 +21,13 @@ impl Config {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Everything that is missing or wrong, in one error.
-    pub fn read(mut env: Env) -> Result<Self, ConfigError> {
-        let agent = AgentConfig::read(&mut env);
+    /// The first that is missing or wrong; all of them by [`Env::finish`].
+    pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
+        let agent = AgentConfig::read(env);
         let step = env.seconds_or("REPORT_STEP", STEP);
-        env.finish()?;
         Ok(Self {
             step: step?,
             agent: agent?,
         })
-    }
-
-    /// Builds the agent.
-    ///
-    /// # Errors
-    /// What is missing: keys, the way out.
-    pub async fn build(self) -> Result<Arc<Agent>, edge::Error> {
-        Ok(crate::build(self.agent.parts().await?, self.step)?)
     }
 }

@@ -15,27 +15,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Access, Agent};
-use axum::Router;
 use domain::{AgentName, InvalidId};
 use edge::agent_parts::{self, AgentParts};
+use edge::{Error, Function, Ground};
 
 pub use config::{Config, STEP};
 pub use executor::ReportExecutor;
 
+/// The function's name.
+pub const NAME: &str = "report_agent";
 /// The agent's name in keys and on queues.
-pub const NAME: &str = "report";
+pub const AGENT: &str = "report";
+
+/// The whole function: HTTP, with paths relative to the agent's URL, and its queue.
+///
+/// # Errors
+/// Where a key is missing or none.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let agent = agent(config.agent.parts(ground).await?, config.step)?;
+    Ok(agent_parts::function(agent, NAME))
+}
 
 /// Builds the agent; each step of its reports takes this long.
 ///
 /// # Errors
-/// Never, as long as [`NAME`] is an agent's name.
-pub fn build(parts: AgentParts, step: Duration) -> Result<Arc<Agent>, InvalidId> {
+/// Never, as long as [`AGENT`] is an agent's name.
+pub fn agent(parts: AgentParts, step: Duration) -> Result<Arc<Agent>, InvalidId> {
     let card = card::card(parts.url.clone());
     let executor = Arc::new(ReportExecutor { step });
-    Ok(parts.agent((AgentName::parse(NAME)?, card), (Access::Open, None), executor))
-}
-
-/// The whole function over HTTP, paths relative to the agent's URL.
-pub fn router(agent: &Arc<Agent>) -> Router {
-    agent_parts::router(agent, "report_agent")
+    Ok(parts.agent((AgentName::parse(AGENT)?, card), (Access::Open, None), executor))
 }

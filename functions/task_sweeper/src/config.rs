@@ -1,25 +1,18 @@
 //! The sweeper's settings.
 
-use edge::config::{ConfigError, Env, Platform};
+use edge::config::{ConfigError, Env};
 
-/// The sweeper's settings: those of the platform, with the queues of all agents (`WAKE_QUEUES`).
+/// The sweeper's settings: those of the platform, of which the queues of all agents (`WAKE_QUEUES`) must be there.
 #[derive(Debug, Clone)]
-pub struct Config {
-    /// The settings that every function has.
-    pub platform: Platform,
-}
+pub struct Config;
 
 impl Config {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Everything that is missing or wrong. A sweeper without queues would do nothing, silently, so they are required.
-    pub fn read(mut env: Env) -> Result<Self, ConfigError> {
-        let platform = Platform::read(&mut env);
-        let queues = env.required::<String>("WAKE_QUEUES");
-        env.finish()?;
-        queues?;
-        Ok(Self { platform: platform? })
+    /// Where there are no queues: a sweeper without them would do nothing, silently.
+    pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
+        env.required::<String>("WAKE_QUEUES").map(|_| Self)
     }
 }
 
@@ -29,17 +22,12 @@ mod tests {
 
     #[test]
     fn a_sweeper_without_queues_does_not_start() {
-        let error = Config::read(Env::of([("TABLE_PREFIX", "x-")])).unwrap_err();
+        let read = |variables: [(&str, &str); 1]| edge::config::read(Env::of(variables), Config::read);
+        let error = read([("TABLE_PREFIX", "x-")]).err().unwrap();
         assert_eq!(
             error.to_string(),
             "the configuration is incomplete: WAKE_QUEUES is not set"
         );
-        assert!(
-            Config::read(Env::of([(
-                "WAKE_QUEUES",
-                r#"{"host":"https://sqs.example/host"}"#
-            )]))
-            .is_ok()
-        );
+        assert!(read([("WAKE_QUEUES", r#"{"host":"https://sqs.example/host"}"#)]).is_ok());
     }
 }

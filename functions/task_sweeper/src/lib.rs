@@ -11,9 +11,8 @@ mod sweep;
 use std::sync::Arc;
 
 use agent::WakeDoor;
-use axum::Router;
 use domain::Clock;
-use edge::{Front, ScheduleError, ScheduleHandler};
+use edge::{Error, Function, Ground, ScheduleError, ScheduleHandler};
 use routes::Routes;
 use serde_json::Value;
 use store::Store;
@@ -35,9 +34,20 @@ pub struct State {
 /// Sweeps whenever the schedule says so.
 pub struct Sweeper(pub State);
 
-/// The sweeper has no endpoint; whoever asks for one is told so in typed form.
-pub fn router(front: Front) -> Router {
-    edge::front(Routes::new(), front)
+/// The function's name.
+pub const NAME: &str = "task_sweeper";
+
+/// Builds the function. It has no endpoint; whoever asks for one is told so in typed form.
+///
+/// # Errors
+/// None in practice.
+pub async fn build(ground: Ground, _: Config) -> Result<Function, Error> {
+    let router = edge::front(Routes::new(), ground.front(NAME));
+    Ok(Function::new(router).with_schedule(Sweeper(State {
+        store: ground.store,
+        wake: ground.wake,
+        clock: ground.clock,
+    })))
 }
 
 /// A shard of the due index could not be read.

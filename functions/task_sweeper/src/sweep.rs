@@ -8,7 +8,7 @@ use domain::{Clock, Timestamp};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use store::{DUE_SHARDS, Pointer, PointsAt, Store};
 
 /// Pointers read from one shard at once.
@@ -21,7 +21,7 @@ const AT_ONCE: usize = 4;
 const LONGEST: Duration = Duration::from_secs(45);
 
 /// What a sweep did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Swept {
     /// Tasks woken.

@@ -1,8 +1,5 @@
 //! The function's settings.
 
-use std::sync::Arc;
-
-use agent::Agent;
 use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
 use outbound::open_meteo::Bases;
@@ -23,12 +20,11 @@ impl Config {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Everything that is missing or wrong, in one error.
-    pub fn read(mut env: Env) -> Result<Self, ConfigError> {
-        let agent = AgentConfig::read(&mut env);
+    /// The first that is missing or wrong; all of them by [`Env::finish`].
+    pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
+        let agent = AgentConfig::read(env);
         let geocoding = env.optional("OPEN_METEO_GEOCODING_URL");
         let forecast = env.optional("OPEN_METEO_FORECAST_URL");
-        env.finish()?;
         Ok(Self {
             geocoding: geocoding?,
             forecast: forecast?,
@@ -36,17 +32,13 @@ impl Config {
         })
     }
 
-    /// Builds the agent.
-    ///
-    /// # Errors
-    /// What is missing: keys, the way out.
-    pub async fn build(self) -> Result<Arc<Agent>, edge::Error> {
+    /// Where weather comes from.
+    pub(crate) fn open_meteo(&self) -> Result<Bases, url::ParseError> {
         let live = Bases::live()?;
-        let open_meteo = Bases {
-            geocoding: self.geocoding.unwrap_or(live.geocoding),
-            forecast: self.forecast.unwrap_or(live.forecast),
-        };
-        Ok(crate::build(self.agent.parts().await?, open_meteo)?)
+        Ok(Bases {
+            geocoding: self.geocoding.clone().unwrap_or(live.geocoding),
+            forecast: self.forecast.clone().unwrap_or(live.forecast),
+        })
     }
 }
 
@@ -56,7 +48,10 @@ mod tests {
 
     #[test]
     fn everything_missing_is_named_at_once() {
-        let fault = Config::read(Env::of::<&str, &str>([])).err().unwrap().to_string();
+        let fault = edge::config::read(Env::of::<&str, &str>([]), Config::read)
+            .err()
+            .unwrap()
+            .to_string();
         for name in ["AGENT_URL", "TRUSTED_ISSUERS", "SEALING_KEYS_SECRET"] {
             assert!(fault.contains(name), "{fault}");
         }

@@ -20,30 +20,37 @@ mod wmo;
 use std::sync::Arc;
 
 use agent::{Access, Agent};
-use axum::Router;
 use domain::{AgentName, InvalidId};
 use edge::agent_parts::{self, AgentParts};
+use edge::{Error, Function, Ground};
 use outbound::open_meteo::{Bases, OpenMeteo};
 
 pub use config::Config;
 pub use executor::WeatherExecutor;
 pub use forecaster::{Forecaster, Progress, Reply, Trouble};
 
+/// The function's name.
+pub const NAME: &str = "weather_agent";
 /// The agent's name in keys and on queues.
-pub const NAME: &str = "weather";
+pub const AGENT: &str = "weather";
+
+/// The whole function: HTTP, with paths relative to the agent's URL, and its queue.
+///
+/// # Errors
+/// What is missing or wrong: keys, addresses.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let open_meteo = config.open_meteo()?;
+    let agent = agent(config.agent.parts(ground).await?, open_meteo)?;
+    Ok(agent_parts::function(agent, NAME))
+}
 
 /// Builds the agent: its router and its worker share it. `open_meteo` is Open-Meteo, or its sandbox.
 ///
 /// # Errors
-/// Never, as long as [`NAME`] is an agent's name.
-pub fn build(parts: AgentParts, open_meteo: Bases) -> Result<Arc<Agent>, InvalidId> {
+/// Never, as long as [`AGENT`] is an agent's name.
+pub fn agent(parts: AgentParts, open_meteo: Bases) -> Result<Arc<Agent>, InvalidId> {
     let card = card::card(parts.url.clone());
     let open_meteo = OpenMeteo::new(parts.outbound.clone(), open_meteo);
     let executor = Arc::new(WeatherExecutor::new(Forecaster::new(open_meteo)));
-    Ok(parts.agent((AgentName::parse(NAME)?, card), (Access::Open, None), executor))
-}
-
-/// The whole function over HTTP, paths relative to the agent's URL.
-pub fn router(agent: &Arc<Agent>) -> Router {
-    agent_parts::router(agent, "weather_agent")
+    Ok(parts.agent((AgentName::parse(AGENT)?, card), (Access::Open, None), executor))
 }

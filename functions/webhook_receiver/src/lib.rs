@@ -22,7 +22,7 @@ use std::time::Duration;
 use agent::WakeDoor;
 use axum::Router;
 use domain::{AgentName, Clock, Entropy, Tenant};
-use edge::Front;
+use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 use store::Store;
 
@@ -61,12 +61,31 @@ struct Shared {
     sources: Sources,
 }
 
+/// The function's name.
+pub const NAME: &str = "webhook_receiver";
+
+/// Builds the function. `WAKE_QUEUES` must name the queue of `host`.
+///
+/// # Errors
+/// None in practice.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    Ok(Function::new(router(State {
+        tenant: config.tenant,
+        host: AgentName::parse("host")?,
+        store: ground.store,
+        wake: ground.wake,
+        clock: ground.clock,
+        entropy: ground.entropy,
+        token_ttl: config.token_ttl,
+    })))
+}
+
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
     let front = Front {
         clock: state.clock.clone(),
         entropy: state.entropy.clone(),
-        function: "webhook_receiver",
+        function: NAME,
     };
     let shared = Shared {
         receiver: state,

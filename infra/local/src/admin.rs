@@ -27,9 +27,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::client::below;
-use crate::control::{Control, Current, Rotation};
-use crate::{ChangeError, StartError, aws, functions, index, sam_env};
+use crate::client::{below, plain};
+use crate::control::{Control, Rotation};
+use crate::current::Current;
+use crate::{ChangeError, StartError, aws, index, sam_env};
 
 /// What a token must allow; only the platform's own issuer is asked about it.
 pub(crate) const SCOPE: &str = "system:admin";
@@ -53,7 +54,7 @@ impl FromRequestParts<Arc<Admin>> for Operator {
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Refused> {
         let header = parts.headers.get(header::AUTHORIZATION);
         let token = auth::bearer(header.map(|value| value.to_str().unwrap_or("")))?;
-        let verified = admin.verifier.verify(token, admin.control.ground.clock.now())?;
+        let verified = admin.verifier.verify(token, admin.control.site.clock.now())?;
         if verified.scopes.contains(SCOPE) {
             Ok(Self)
         } else {
@@ -66,12 +67,12 @@ impl FromRequestParts<Arc<Admin>> for Operator {
 /// The gateway's own routes.
 pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
     let current = control.now();
-    let trusted = functions::platform(&current.secrets, &current.endpoints);
-    let audience = functions::plain(&url(&current.endpoints.gateway));
+    let trusted = current.platform();
+    let audience = plain(&url(&current.endpoints.gateway));
     let verifier = Verifier::new(audience, vec![trusted]).map_err(StartError::part("token verifier"))?;
     let front = Front {
-        clock: control.ground.clock.clone(),
-        entropy: control.ground.entropy.clone(),
+        clock: control.site.clock.clone(),
+        entropy: control.site.entropy.clone(),
         function: "admin",
     };
     let changes = Routes::new()
@@ -171,8 +172,8 @@ async fn environments(
 ) -> Result<Response, Refused> {
     let Path(name) = name?;
     let current = admin.control.now();
-    let ground = &admin.control.ground;
-    let Some(functions) = sam_env::environments(&current, &name, &ground.names, &ground.live)? else {
+    let site = &admin.control.site;
+    let Some(functions) = sam_env::environments(&site.functions, &current, &name, &site.live)? else {
         let known = current.endpoints.tenants.keys().cloned().collect();
         return Err(ChangeError::Unknown { name, known }.into());
     };

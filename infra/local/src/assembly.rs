@@ -1,178 +1,78 @@
-//! Where everything is, and every function put at its place: computed anew from the secrets of now whenever a tenant
-//! comes or goes or a key is rotated, as a deployment would.
+//! Every function started from its settings and put at its place: anew from the secrets of now whenever a tenant comes or
+//! goes or a key is rotated, as a deployment would.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::{AgentName, Clock, InvalidId, Tenant};
-use outbound::open_meteo::Bases;
-use url::Url;
+use edge::config::Env;
+use edge::{Ground, ScheduleHandler};
 
 use crate::client::below;
-use crate::functions::{Own, Shared};
+use crate::current::Current;
+use crate::functions::{Place, Spec};
 use crate::gateway::Gateway;
-use crate::queue::{AgentWork, Workers};
-use crate::secrets::{Secrets, Wanted};
-use crate::{Endpoints, Live, StartError, TenantEndpoints, identity};
+use crate::queue::Workers;
+use crate::sam_env::{self, Environment};
+use crate::{Live, StartError};
 
-/// The names that agents have in keys.
-pub(crate) struct Names {
-    host: AgentName,
-    horizon: AgentName,
-    weather: AgentName,
-    report: AgentName,
-    tenant_agents: Vec<AgentName>,
-    agents: Vec<AgentName>,
+/// What runs: functions by address, by agent, by the clock.
+pub(crate) struct Assembled {
+    pub(crate) gateway: Gateway,
+    pub(crate) workers: Workers,
+    pub(crate) timers: Vec<Arc<dyn ScheduleHandler>>,
 }
 
-impl Names {
-    pub(crate) fn new() -> Result<Self, InvalidId> {
-        let host = AgentName::parse("host")?;
-        let horizon = AgentName::parse(horizon_agent::NAME)?;
-        let weather = AgentName::parse(weather_agent::NAME)?;
-        let report = AgentName::parse(report_agent::NAME)?;
-        Ok(Self {
-            tenant_agents: vec![host.clone(), horizon.clone()],
-            agents: vec![weather.clone(), report.clone()],
-            host,
-            horizon,
-            weather,
-            report,
-        })
-    }
-
-    /// What there must be secrets for, with these tenants at least.
-    pub(crate) fn wanted<'a>(&'a self, tenants: &'a [Tenant]) -> Wanted<'a> {
-        Wanted {
-            tenants,
-            tenant_agents: &self.tenant_agents,
-            agents: &self.agents,
-            users: identity::demo_users,
+/// Starts every function and puts it at its place.
+pub(crate) async fn assemble(
+    functions: &[Spec],
+    ground: &Ground,
+    live: &BTreeSet<Live>,
+    current: &Current,
+) -> Result<Assembled, StartError> {
+    let settings = sam_env::all(functions, current, live)?;
+    let mut assembled = Assembled {
+        gateway: Gateway::default(),
+        workers: Workers::new(),
+        timers: Vec::new(),
+    };
+    let open_meteo = sandbox::open_meteo::open_meteo(ground.clock.clone());
+    assembled.gateway.mount("/sandbox/open-meteo", open_meteo)?;
+    for started in settings {
+        let Environment {
+            spec,
+            tenant,
+            variables,
+        } = &started;
+        let function = spec.start(ground.clone(), Env::of(variables.clone())).await;
+        let function = function.map_err(StartError::part(spec.name))?;
+        for (path, prefix) in addresses(&started, current) {
+            assembled
+                .gateway
+                .mount_below(&path, prefix, function.router.clone())?;
         }
-    }
-
-    /// Every agent there is.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &AgentName> {
-        self.tenant_agents.iter().chain(&self.agents)
-    }
-
-    /// Puts what the secrets say of agents and tenants into the list of endpoints.
-    pub(crate) fn locate(&self, endpoints: &mut Endpoints, secrets: &Secrets) {
-        let gateway = &endpoints.gateway;
-        let urls = |slugs: &BTreeMap<AgentName, String>| -> BTreeMap<AgentName, Url> {
-            slugs
-                .iter()
-                .map(|(name, slug)| (name.clone(), below(gateway, &format!("/a/{slug}"))))
-                .collect()
-        };
-        let agents = urls(&secrets.slugs);
-        let tenants: BTreeMap<Tenant, TenantEndpoints> = secrets
-            .tenants
-            .iter()
-            .filter_map(|(name, own)| {
-                let mut agents = urls(&own.slugs);
-                let host_agent = agents.remove(&self.host)?;
-                let base = below(gateway, &format!("/t/{name}"));
-                Some((
-                    name.clone(),
-                    TenantEndpoints {
-                        base,
-                        host_agent,
-                        agents,
-                    },
-                ))
-            })
-            .collect();
-        let users = secrets
-            .tenants
-            .iter()
-            .map(|(name, own)| (name.clone(), identity::listed(&own.users)));
-        endpoints.users = users.collect();
-        endpoints.agents = agents;
-        endpoints.tenants = tenants;
-    }
-}
-
-/// Every tenant with all that is its own.
-pub(crate) fn owned<'a>(endpoints: &'a Endpoints, secrets: &'a Secrets) -> impl Iterator<Item = Own<'a>> {
-    endpoints.tenants.iter().filter_map(|(name, endpoints)| {
-        let secrets = secrets.tenants.get(name)?;
-        Some(Own {
-            name,
-            endpoints,
-            secrets,
-        })
-    })
-}
-
-/// Where weather comes from.
-pub(crate) fn open_meteo(live: &BTreeSet<Live>, endpoints: &Endpoints) -> Result<Bases, StartError> {
-    if live.contains(&Live::Weather) {
-        Bases::live().map_err(StartError::part("weather agent"))
-    } else {
-        Ok(Bases::both(below(&endpoints.gateway, "/sandbox/open-meteo")))
-    }
-}
-
-/// Builds every function and puts it at its address.
-pub(crate) fn assemble(
-    shared: &Shared,
-    names: &Names,
-    (live, clock): (&BTreeSet<Live>, &Arc<dyn Clock>),
-    secrets: &Secrets,
-    endpoints: &Endpoints,
-) -> Result<(Gateway, Workers), StartError> {
-    let mut gateway = Gateway::default();
-    let mut workers = Workers::new();
-    gateway.mount(endpoints.registry.path(), shared.registry(&endpoints.registry)?)?;
-    gateway.mount(endpoints.idp.path(), shared.idp(&endpoints.idp, secrets))?;
-    gateway.mount(
-        "/sandbox/open-meteo",
-        sandbox::open_meteo::open_meteo(clock.clone()),
-    )?;
-
-    if let Some(url) = endpoints.agents.get(&names.weather) {
-        let agent = shared.weather(url, open_meteo(live, endpoints)?)?;
-        gateway.mount(url.path(), weather_agent::router(&agent))?;
-        workers.insert((names.weather.clone(), None), Arc::new(AgentWork(agent)));
-    }
-    if let Some(url) = endpoints.agents.get(&names.report) {
-        let agent = shared.report(url)?;
-        gateway.mount(url.path(), report_agent::router(&agent))?;
-        workers.insert((names.report.clone(), None), Arc::new(AgentWork(agent)));
-    }
-    for own in owned(endpoints, secrets) {
-        let (name, tenant) = (own.name, own.endpoints);
-        let host = shared.host_agent(&own, &endpoints.registry, (&endpoints.idp, secrets))?;
-        gateway.mount(
-            tenant.host_agent.path(),
-            host_agent::router(host_agent::State { agent: host.clone() }),
-        )?;
-        workers.insert(
-            (names.host.clone(), Some(name.clone())),
-            Arc::new(AgentWork(host)),
-        );
-        if let Some(url) = tenant.agents.get(&names.horizon) {
-            let agent = shared.horizon(&own, url, (&endpoints.idp, secrets))?;
-            gateway.mount(url.path(), horizon_agent::router(&agent))?;
-            workers.insert(
-                (names.horizon.clone(), Some(name.clone())),
-                Arc::new(AgentWork(agent)),
-            );
+        if let (Some(agent), Some(queue)) = (spec.agent(), function.queue) {
+            let agent = agent.map_err(StartError::part(spec.name))?;
+            assembled
+                .workers
+                .insert((agent, tenant.map(|own| own.name.clone())), queue);
         }
-        gateway.mount_below(
-            tenant.base.path(),
-            "/api/webhook/",
-            shared.webhook_receiver(name, &names.host),
-        )?;
-        for below in ["/connect/", "/callback"] {
-            let callback = shared.oauth_callback(&own, &endpoints.idp);
-            gateway.mount_below(tenant.base.path(), below, callback)?;
-        }
-        gateway.mount(
-            tenant.base.path(),
-            shared.chat_api(&own, &names.host, &endpoints.idp),
-        )?;
+        assembled.timers.extend(function.schedule);
     }
-    Ok((gateway, workers))
+    Ok(assembled)
+}
+
+/// The paths of a function, each with what the paths below must begin with.
+fn addresses(started: &Environment<'_>, current: &Current) -> Vec<(String, &'static str)> {
+    match (started.spec.place, &started.tenant) {
+        (Place::At(path), _) => vec![(below(&current.endpoints.gateway, path).path().to_owned(), "/")],
+        (Place::Below(prefixes), Some(own)) => {
+            let base = own.endpoints.base.path();
+            prefixes.iter().map(|prefix| (base.to_owned(), *prefix)).collect()
+        }
+        (Place::Agent(_) | Place::TenantAgent(..), _) => {
+            let url = started.agent_url(current);
+            url.map(|url| (url.path().to_owned(), "/")).into_iter().collect()
+        }
+        (Place::Below(_) | Place::Timer, _) => Vec::new(),
+    }
 }

@@ -21,7 +21,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::control::{Control, Current};
+use crate::client::plain;
+use crate::control::Control;
+use crate::current::Current;
 
 /// The secret of the authorization server's keys.
 pub(crate) const IDP_KEYS: &str = "switchyard/idp-keys";
@@ -44,7 +46,7 @@ pub(crate) fn oauth_providers(tenant: &Tenant) -> String {
 }
 
 /// Every secret by its name.
-fn secrets(current: &Current) -> BTreeMap<String, SecretString> {
+pub(crate) fn secrets(current: &Current) -> BTreeMap<String, SecretString> {
     let Current { secrets, endpoints } = current;
     let sealing: Vec<(&str, &str)> = secrets
         .sealing
@@ -162,9 +164,9 @@ struct SendMessage {
 
 async fn send_message(control: &Control, current: &Current, body: &[u8]) -> Result<Value, Fault> {
     let sent: SendMessage = read(body)?;
-    let base = format!("{}/", crate::functions::plain(&current.endpoints.sqs));
+    let base = format!("{}/", plain(&current.endpoints.sqs));
     let agent = sent.queue_url.strip_prefix(&base);
-    let agent = agent.filter(|agent| control.ground.names.all().any(|known| known.as_str() == *agent));
+    let agent = agent.filter(|agent| control.site.names.all().any(|known| known.as_str() == *agent));
     let agent = agent.ok_or(Fault(
         "com.amazonaws.sqs#QueueDoesNotExist",
         "The specified queue does not exist.",
@@ -180,7 +182,7 @@ async fn send_message(control: &Control, current: &Current, body: &[u8]) -> Resu
             "com.amazonaws.sqs#InvalidMessageContents",
             "the message is no wake of this agent",
         ))?;
-    let taken = control.ground.door.wake(&wake, delay).await;
+    let taken = control.site.door.wake(&wake, delay).await;
     taken.map_err(|_| Fault("com.amazonaws.sqs#OverLimit", "the queue takes no more"))?;
-    Ok(json!({ "MessageId": control.ground.entropy.uuid().to_string() }))
+    Ok(json!({ "MessageId": control.site.entropy.uuid().to_string() }))
 }

@@ -172,6 +172,11 @@ impl Begun {
     }
 }
 
+/// The text of a URL as it stands in tokens: issuers and audiences are compared to the letter.
+pub(crate) fn plain(url: &Url) -> String {
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
 /// `base` with more behind its path.
 pub(crate) fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();

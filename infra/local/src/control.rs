@@ -5,20 +5,24 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent::WakeDoor;
+use auth::JwksCache;
 use domain::{Clock, Entropy, ExposeSecret, SecretString, Tenant};
-use outbound::Outbound;
+use edge::secrets::Held;
+use edge::{Ground, ScheduleHandler};
+use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
 use store::Store;
 use tokio::sync::Mutex;
 
-use crate::assembly::{Names, assemble, owned};
-use crate::functions::{self, Own, Shared};
+use crate::assembly::{Assembled, assemble};
+use crate::current::{Current, Own};
+use crate::functions::Spec;
 use crate::gateway::Served;
+use crate::names::Names;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
 use crate::secrets::{Draft, Secrets, Stored, Vault};
-use crate::{ChangeError, Endpoints, Live, StartError, Tempo, identity, orders};
+use crate::{ChangeError, Endpoints, Live, StartError, Tempo, aws, identity, orders};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +55,9 @@ impl Rotation {
     }
 }
 
-/// What every function is built from besides secrets and addresses.
-pub(crate) struct Ground {
+/// What stays as it is for as long as the system runs.
+pub(crate) struct Site {
+    pub(crate) functions: Vec<Spec>,
     pub(crate) names: Names,
     pub(crate) store: Store,
     pub(crate) door: Door,
@@ -64,18 +69,26 @@ pub(crate) struct Ground {
     pub(crate) tempo: Tempo,
 }
 
-/// The system's secrets and addresses of now.
-pub(crate) struct Current {
-    pub(crate) secrets: Secrets,
-    pub(crate) endpoints: Endpoints,
+impl Site {
+    /// The way out of every function here.
+    fn outbound(&self) -> Outbound {
+        let policy = Policy {
+            // Everything here is at a loopback address; deployed functions never call one.
+            allow_loopback: true,
+            rest: self.tempo.rest,
+            ..Policy::default()
+        };
+        Outbound::new(policy, Arc::clone(&self.entropy))
+    }
 }
 
 /// A running system, as far as it can change.
 pub(crate) struct Control {
-    pub(crate) ground: Ground,
+    pub(crate) site: Site,
     outbound: Outbound,
     pub(crate) served: Served,
     pub(crate) crew: Crew,
+    timers: RwLock<Vec<Arc<dyn ScheduleHandler>>>,
     current: RwLock<Arc<Current>>,
     /// Held while something changes.
     vault: Mutex<Vault>,
@@ -83,21 +96,30 @@ pub(crate) struct Control {
 
 impl Control {
     /// Sets up whatever the secrets say there is, and serves it.
-    pub(crate) async fn start(ground: Ground, vault: Vault, current: Current) -> Result<Self, StartError> {
-        for own in owned(&current.endpoints, &current.secrets) {
-            set_up(&ground, &own).await?;
+    pub(crate) async fn start(site: Site, vault: Vault, current: Current) -> Result<Self, StartError> {
+        let outbound = site.outbound();
+        let early = outbound.clone();
+        let _nobody_waits = tokio::task::spawn_blocking(move || early.warm());
+        for own in current.tenants() {
+            set_up(&site, &own).await?;
         }
-        let outbound = functions::outbound(ground.entropy.clone(), ground.tempo.rest)?;
         let control = Self {
-            ground,
             outbound,
+            site,
             served: Served::default(),
             crew: Crew::default(),
+            timers: RwLock::default(),
             current: RwLock::new(Arc::new(current)),
             vault: Mutex::new(vault),
         };
-        control.serve(&control.now())?;
+        let built = control.build(&control.now()).await?;
+        control.put(built);
         Ok(control)
+    }
+
+    /// What runs by the clock.
+    pub(crate) fn timers(&self) -> Vec<Arc<dyn ScheduleHandler>> {
+        self.timers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The secrets and addresses of now.
@@ -129,11 +151,7 @@ impl Control {
     pub(crate) async fn add_tenant(&self, name: &Tenant) -> Result<Arc<Current>, ChangeError> {
         let mut vault = self.vault.lock().await;
         let draft = self.draft(&vault, |stored| stored.add_tenant(name))?;
-        let endpoints = self.located(&draft.secrets);
-        if let Some(own) = owned(&endpoints, &draft.secrets).find(|own| own.name == name) {
-            set_up(&self.ground, &own).await?;
-        }
-        let current = self.take_over(&mut vault, draft, endpoints)?;
+        let current = self.take_over(&mut vault, draft, Some(name)).await?;
         let registrar = registrar(&current.endpoints);
         register(&registrar, &current.endpoints, name).await?;
         self.list(&current.endpoints)?;
@@ -146,8 +164,7 @@ impl Control {
     pub(crate) async fn remove_tenant(&self, name: &Tenant) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
         let draft = self.draft(&vault, |stored| stored.remove_tenant(name))?;
-        let endpoints = self.located(&draft.secrets);
-        let current = self.take_over(&mut vault, draft, endpoints)?;
+        let current = self.take_over(&mut vault, draft, None).await?;
         let nobody = BTreeSet::new();
         let users = current.secrets.removed.get(name).unwrap_or(&nobody);
         self.clear(name, users, &registrar(&current.endpoints)).await?;
@@ -159,12 +176,11 @@ impl Control {
     /// Rotates keys.
     pub(crate) async fn rotate(&self, rotation: &Rotation, force: bool) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
-        let Ground { clock, entropy, .. } = &self.ground;
+        let Site { clock, entropy, .. } = &self.site;
         let draft = self.draft(&vault, |stored| {
             rotation.apply(stored, force, (&**clock, &**entropy))
         })?;
-        let endpoints = self.located(&draft.secrets);
-        self.take_over(&mut vault, draft, endpoints)?;
+        self.take_over(&mut vault, draft, None).await?;
         tracing::info!(rotation = ?rotation, force, "keys rotated");
         Ok(())
     }
@@ -174,52 +190,59 @@ impl Control {
         vault: &Vault,
         change: impl FnOnce(&mut Stored) -> Result<(), ChangeError>,
     ) -> Result<Draft, ChangeError> {
-        let Ground { names, entropy, .. } = &self.ground;
+        let Site { names, entropy, .. } = &self.site;
         vault.draft(&names.wanted(&[]), &**entropy, change)
     }
 
     fn located(&self, secrets: &Secrets) -> Endpoints {
         let mut endpoints = self.now().endpoints.clone();
-        self.ground.names.locate(&mut endpoints, secrets);
+        self.site.names.locate(&mut endpoints, secrets);
         endpoints
     }
 
-    /// Keeps the draft and serves it. What cannot be built is not kept.
-    fn take_over(
+    /// Keeps the draft and serves it, once whoever is new in it is set up. What cannot be built is not kept.
+    async fn take_over(
         &self,
         vault: &mut Vault,
         draft: Draft,
-        endpoints: Endpoints,
+        new: Option<&Tenant>,
     ) -> Result<Arc<Current>, StartError> {
-        let built = self.build(&draft.secrets, &endpoints)?;
-        let secrets = vault.keep(draft)?;
+        let current = Current {
+            endpoints: self.located(&draft.secrets),
+            secrets: draft.secrets,
+        };
+        if let Some(own) = new.and_then(|name| current.tenant(name)) {
+            set_up(&self.site, &own).await?;
+        }
+        let built = self.build(&current).await?;
+        vault.keep(draft.stored)?;
         self.put(built);
-        let current = Arc::new(Current { secrets, endpoints });
+        let current = Arc::new(current);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&current);
         Ok(current)
     }
 
-    fn serve(&self, current: &Current) -> Result<(), StartError> {
-        self.put(self.build(&current.secrets, &current.endpoints)?);
-        Ok(())
+    async fn build(&self, current: &Current) -> Result<Assembled, StartError> {
+        let site = &self.site;
+        let ground = Ground {
+            clock: Arc::clone(&site.clock),
+            entropy: Arc::clone(&site.entropy),
+            store: site.store.clone(),
+            wake: Arc::new(site.door.clone()),
+            outbound: self.outbound.clone(),
+            secrets: Arc::new(Held(aws::secrets(current))),
+            // Keys that were fetched before may be rotated ones.
+            keys: JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone()))),
+            settings: site.tempo.agent.clone(),
+        };
+        assemble(&site.functions, &ground, &site.live, current).await
     }
 
-    fn build(
-        &self,
-        secrets: &Secrets,
-        endpoints: &Endpoints,
-    ) -> Result<(crate::gateway::Gateway, crate::queue::Workers), StartError> {
-        let ground = &self.ground;
-        let wake: Arc<dyn WakeDoor> = Arc::new(ground.door.clone());
-        let shared = Shared::new(ground, wake, self.outbound.clone(), secrets, endpoints)?;
-        let how = (&ground.live, &ground.clock);
-        assemble(&shared, &ground.names, how, secrets, endpoints)
-    }
-
-    fn put(&self, (gateway, workers): (crate::gateway::Gateway, crate::queue::Workers)) {
+    fn put(&self, assembled: Assembled) {
         // Workers first: a call that is taken finds somebody who does its work.
-        self.crew.replace(workers);
-        self.served.replace(gateway);
+        self.crew.replace(assembled.workers);
+        *self.timers.write().unwrap_or_else(PoisonError::into_inner) = assembled.timers;
+        self.served.replace(assembled.gateway);
     }
 
     /// Clears away what makes a tenant one.
@@ -230,14 +253,11 @@ impl Control {
         registrar: &Registrar<'_>,
     ) -> Result<(), StartError> {
         registrar.forget(name).await?;
-        identity::clear(&self.ground.store, name, users).await
+        identity::clear(&self.site.store, name, users).await
     }
 
     fn list(&self, endpoints: &Endpoints) -> Result<(), StartError> {
-        self.ground
-            .lists
-            .iter()
-            .try_for_each(|list| endpoints.write(list))
+        self.site.lists.iter().try_for_each(|list| endpoints.write(list))
     }
 }
 
@@ -260,9 +280,9 @@ async fn register(
     Ok(())
 }
 
-async fn set_up(ground: &Ground, own: &Own<'_>) -> Result<(), StartError> {
-    identity::set_up(&ground.store, own, &*ground.entropy).await?;
-    orders::set_up(&ground.store, own, &*ground.clock).await
+async fn set_up(site: &Site, own: &Own<'_>) -> Result<(), StartError> {
+    identity::set_up(&site.store, own, &*site.entropy).await?;
+    orders::set_up(&site.store, own, &*site.clock).await
 }
 
 /// What the platform itself may do, for as long as a local system runs.

@@ -1,269 +1,169 @@
-//! Every function of the system, built from the same parts that its `main.rs` builds it from on AWS.
+//! Every function of the system, a line each: what it is called, where it stands, how its settings are read and how it is
+//! built. Its `main.rs` says the same to Lambda.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::pin::Pin;
 
-use agent::{Agent, WakeDoor};
-use auth::{Algorithm, Issuer, JwksCache, KeyPlace, Profile, Sealer, TenantRule, TrustedIssuer, Verifier};
-use axum::Router;
-use domain::{AgentName, Clock, Entropy, Tenant};
-use edge::agent_parts::AgentParts;
-use host_agent::Directory;
-use llm::{ModelConfig, Models};
-use outbound::oauth::{OAuthClient, Provider, Providers};
-use outbound::open_meteo::Bases;
-use outbound::{Outbound, Policy};
-use store::Store;
-use url::Url;
+use domain::{AgentName, InvalidId};
+use edge::config::{Env, Platform};
+use edge::{Error, Function, Ground};
 
-use crate::client::below;
-use crate::control::Ground;
-use crate::secrets::{Secrets, TenantSecrets};
-use crate::{Endpoints, StartError, Tempo, TenantEndpoints};
-
-/// What the functions share.
-pub(crate) struct Shared {
-    pub(crate) store: Store,
-    pub(crate) wake: Arc<dyn WakeDoor>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    outbound: Outbound,
-    sealer: Arc<Sealer>,
-    issuers: Vec<TrustedIssuer>,
-    tempo: Tempo,
+/// A function of the system.
+pub struct Spec {
+    /// Its name, which is its package's.
+    pub name: &'static str,
+    pub(crate) place: Place,
+    reads: Box<Reading>,
+    starts: Box<dyn Fn(Ground, Env) -> Starting + Send + Sync>,
 }
 
-impl Shared {
-    pub(crate) fn new(
-        ground: &Ground,
-        wake: Arc<dyn WakeDoor>,
-        outbound: Outbound,
-        secrets: &Secrets,
-        endpoints: &Endpoints,
-    ) -> Result<Self, StartError> {
-        Ok(Self {
-            outbound,
-            sealer: Arc::new(Sealer::new(secrets.sealing.clone()).map_err(StartError::part("sealer"))?),
-            issuers: trusted(secrets, endpoints),
-            store: ground.store.clone(),
-            wake,
-            clock: ground.clock.clone(),
-            entropy: ground.entropy.clone(),
-            tempo: ground.tempo.clone(),
+type Reading = dyn Fn(&mut Env) -> Result<(), Error> + Send + Sync;
+type Starting = Pin<Box<dyn Future<Output = Result<Function, Error>> + Send>>;
+
+/// Where a function stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Once for all tenants, at this path.
+    At(&'static str),
+    /// Once for all tenants, as the agent of this name, at an unguessable path.
+    Agent(&'static str),
+    /// For each tenant, likewise; with whose tokens it takes.
+    TenantAgent(&'static str, Trust),
+    /// For each tenant, below its base, for the paths that begin so.
+    Below(&'static [&'static str]),
+    /// Once, at no address: it runs by the clock.
+    Timer,
+}
+
+/// Whose tokens an agent takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Those of whoever has signed in at the tenant's authorization server.
+    SignedIn,
+    /// Those, and the sessions that tenants and platform sign themselves.
+    SessionsToo,
+}
+
+/// The name of the host agent in keys and on queues.
+pub(crate) const HOST: &str = host_agent::AGENT;
+
+/// Every function; the hosts among them wait for other agents as this says. Where several stand at one base, the first that fits a path gets it.
+#[must_use]
+pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
+    let patience = patience.clone();
+    let host = move |env: &mut Env| {
+        let read = host_agent::Config::read(env);
+        read.map(|config| host_agent::Config {
+            patience: patience.clone(),
+            ..config
         })
-    }
+    };
+    let open = Place::Agent;
+    let host_place = Place::TenantAgent(HOST, Trust::SessionsToo);
+    let horizon_place = Place::TenantAgent(horizon_agent::AGENT, Trust::SignedIn);
+    vec![
+        Spec::new(
+            registry::NAME,
+            Place::At("/registry"),
+            registry::Config::read,
+            registry::build,
+        ),
+        Spec::new(idp::NAME, Place::At("/idp"), idp::Config::read, idp::build),
+        Spec::new(
+            weather_agent::NAME,
+            open(weather_agent::AGENT),
+            weather_agent::Config::read,
+            weather_agent::build,
+        ),
+        Spec::new(
+            report_agent::NAME,
+            open(report_agent::AGENT),
+            report_agent::Config::read,
+            report_agent::build,
+        ),
+        Spec::new(host_agent::NAME, host_place, host, host_agent::build),
+        Spec::new(
+            horizon_agent::NAME,
+            horizon_place,
+            horizon_agent::Config::read,
+            horizon_agent::build,
+        ),
+        Spec::new(
+            webhook_receiver::NAME,
+            Place::Below(&["/api/webhook/"]),
+            webhook_receiver::Config::read,
+            webhook_receiver::build,
+        ),
+        Spec::new(
+            oauth_callback::NAME,
+            Place::Below(&["/connect/", "/callback"]),
+            oauth_callback::Config::read,
+            oauth_callback::build,
+        ),
+        Spec::new(
+            chat_api::NAME,
+            Place::Below(&["/"]),
+            chat_api::Config::read,
+            chat_api::build,
+        ),
+        Spec::new(
+            task_sweeper::NAME,
+            Place::Timer,
+            task_sweeper::Config::read,
+            task_sweeper::build,
+        ),
+    ]
+}
 
-    fn verifier(&self, audience: &Url) -> Result<Verifier, StartError> {
-        Verifier::new(plain(audience), self.issuers.clone()).map_err(StartError::part("token verifier"))
-    }
-
-    pub(crate) fn registry(&self, url: &Url) -> Result<Router, StartError> {
-        Ok(registry::router(registry::State {
-            store: self.store.clone(),
-            outbound: self.outbound.clone(),
-            verifier: self.verifier(url)?,
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-        }))
-    }
-
-    pub(crate) fn idp(&self, url: &Url, secrets: &Secrets) -> Router {
-        idp::router(idp::State {
-            url: url.clone(),
-            store: self.store.clone(),
-            keys: secrets.idp.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            settings: idp::Settings::default(),
-        })
-    }
-
-    /// What every agent works with, at its own address.
-    fn parts(&self, url: &Url, verifier: Verifier) -> AgentParts {
-        AgentParts {
-            url: url.clone(),
-            store: self.store.clone(),
-            wake: self.wake.clone(),
-            verifier,
-            sealer: self.sealer.clone(),
-            outbound: self.outbound.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            settings: self.tempo.agent.clone(),
+impl Spec {
+    fn new<C, E, F>(
+        name: &'static str,
+        place: Place,
+        read: impl Fn(&mut Env) -> Result<C, E> + Clone + Send + Sync + 'static,
+        build: fn(Ground, C) -> F,
+    ) -> Self
+    where
+        C: Send + 'static,
+        E: Into<Error> + Send + 'static,
+        F: Future<Output = Result<Function, Error>> + Send + 'static,
+    {
+        let reading = read.clone();
+        Self {
+            name,
+            place,
+            reads: Box::new(move |env| {
+                let (platform, own) = (Platform::read(env), reading(env));
+                own.map_err(Into::into)?;
+                platform?;
+                Ok(())
+            }),
+            starts: Box::new(move |ground, env| {
+                let settings = edge::config::read(env, &read);
+                Box::pin(async move {
+                    let (_, config) = settings?;
+                    build(ground, config).await
+                })
+            }),
         }
     }
 
-    pub(crate) fn weather(&self, url: &Url, open_meteo: Bases) -> Result<Arc<Agent>, StartError> {
-        let parts = self.parts(url, self.verifier(url)?);
-        weather_agent::build(parts, open_meteo).map_err(StartError::part("weather agent"))
+    /// Reads its settings, to see which there are and whether they are good.
+    ///
+    /// # Errors
+    /// The first that is missing or wrong.
+    pub fn read(&self, env: &mut Env) -> Result<(), Error> {
+        (self.reads)(env)
     }
 
-    pub(crate) fn report(&self, url: &Url) -> Result<Arc<Agent>, StartError> {
-        let parts = self.parts(url, self.verifier(url)?);
-        report_agent::build(parts, report_agent::STEP).map_err(StartError::part("report agent"))
+    /// Starts the function with these settings, as `main.rs` does.
+    pub(crate) async fn start(&self, ground: Ground, env: Env) -> Result<Function, Error> {
+        (self.starts)(ground, env).await
     }
 
-    /// Takes the tokens of the tenant's authorization server alone: whoever asks for orders has signed in.
-    pub(crate) fn horizon(
-        &self,
-        own: &Own<'_>,
-        url: &Url,
-        (idp, secrets): (&Url, &Secrets),
-    ) -> Result<Arc<Agent>, StartError> {
-        let part = "Horizon agent";
-        let issuer = Url::parse(&idp::issuer(idp, own.name)).map_err(StartError::part(part))?;
-        let trusted = idp_issuer(idp, KeyPlace::Static(secrets.idp.set().public_jwks()));
-        let verifier = Verifier::with_issuers(plain(url), vec![trusted], &JwksCache::offline())
-            .map_err(StartError::part(part))?;
-        horizon_agent::build(self.parts(url, verifier), own.name.clone(), &issuer)
-            .map_err(StartError::part(part))
+    /// The agent that it is, if it is one.
+    pub(crate) fn agent(&self) -> Option<Result<AgentName, InvalidId>> {
+        match self.place {
+            Place::Agent(name) | Place::TenantAgent(name, _) => Some(AgentName::parse(name)),
+            Place::At(_) | Place::Below(_) | Place::Timer => None,
+        }
     }
-
-    pub(crate) fn host_agent(
-        &self,
-        own: &Own<'_>,
-        registry: &Url,
-        (idp, secrets): (&Url, &Secrets),
-    ) -> Result<Arc<Agent>, StartError> {
-        let part = "host agent";
-        // Beside the tenants' own sessions, whoever has signed in at the authorization server.
-        let sessions = self.issuers.iter().cloned().map(Issuer::from);
-        let idps = idp_issuer(idp, KeyPlace::Static(secrets.idp.set().public_jwks()));
-        let sign_in = Url::parse(&idp::issuer(idp, own.name)).map_err(StartError::part(part))?;
-        let parts = host_agent::Parts {
-            tenant: own.name.clone(),
-            url: own.endpoints.host_agent.clone(),
-            issuer: plain(&own.endpoints.base),
-            key: own.secrets.session.clone(),
-            trusted: sessions.chain([idps]).collect(),
-            keys: JwksCache::offline(),
-            sign_in: Some(sign_in),
-            directory: Directory::registry(self.outbound.clone(), registry.clone()),
-            webhook: below(&own.endpoints.base, "/api/webhook/tasks"),
-            sealer: self.sealer.clone(),
-            store: self.store.clone(),
-            wake: self.wake.clone(),
-            outbound: self.outbound.clone(),
-            model: Models::from(ModelConfig::default()),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            patience: self.tempo.patience.clone(),
-            enabled: true,
-            providers: own.providers(idp),
-            settings: self.tempo.agent.clone(),
-        };
-        Ok(host_agent::build(parts).map_err(StartError::part(part))?.agent)
-    }
-
-    pub(crate) fn webhook_receiver(&self, tenant: &Tenant, host: &AgentName) -> Router {
-        webhook_receiver::router(webhook_receiver::State {
-            tenant: tenant.clone(),
-            host: host.clone(),
-            store: self.store.clone(),
-            wake: self.wake.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            token_ttl: webhook_receiver::TOKEN_TTL,
-        })
-    }
-
-    pub(crate) fn oauth_callback(&self, own: &Own<'_>, idp: &Url) -> Router {
-        oauth_callback::router(oauth_callback::State {
-            tenant: own.name.clone(),
-            base: own.endpoints.base.clone(),
-            store: self.store.clone(),
-            sealer: self.sealer.clone(),
-            providers: own.providers(idp),
-            outbound: self.outbound.clone(),
-            wake: self.wake.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-        })
-    }
-
-    pub(crate) fn chat_api(&self, own: &Own<'_>, host: &AgentName, idp: &Url) -> Router {
-        chat_api::router(chat_api::State {
-            tenant: own.name.clone(),
-            base: own.endpoints.base.clone(),
-            host: host.clone(),
-            host_url: own.endpoints.host_agent.clone(),
-            store: self.store.clone(),
-            key: own.secrets.session.clone(),
-            outbound: self.outbound.clone(),
-            sealer: self.sealer.clone(),
-            providers: own.providers(idp),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            settings: chat_api::Settings::default(),
-        })
-    }
-}
-
-/// A tenant with all that is its own.
-pub(crate) struct Own<'a> {
-    pub(crate) name: &'a Tenant,
-    pub(crate) endpoints: &'a TenantEndpoints,
-    pub(crate) secrets: &'a TenantSecrets,
-}
-
-impl Own<'_> {
-    /// Where its host is a client: at the tenant's own authorization server.
-    fn providers(&self, idp: &Url) -> Providers {
-        let client = OAuthClient {
-            id: idp::HOST_CLIENT.to_owned(),
-            secret: self.secrets.client_secret.clone(),
-        };
-        let issuer = idp::issuer(idp, self.name);
-        Providers::from([("idp".to_owned(), Provider { issuer, client })])
-    }
-}
-
-/// The way out of every function here; `rest` is what receivers that do not answer are left in peace for.
-pub(crate) fn outbound(entropy: Arc<dyn Entropy>, rest: Duration) -> Result<Outbound, StartError> {
-    // Everything here is at a loopback address; deployed functions never call one.
-    let policy = Policy {
-        allow_loopback: true,
-        rest,
-        ..Policy::default()
-    };
-    Outbound::new(policy, entropy).map_err(StartError::part("HTTP client"))
-}
-
-/// Who signs sessions: each tenant for itself, and the platform.
-pub(crate) fn trusted(secrets: &Secrets, endpoints: &Endpoints) -> Vec<TrustedIssuer> {
-    let tenants = endpoints.tenants.iter().filter_map(|(name, tenant)| {
-        let own = secrets.tenants.get(name)?;
-        Some(TrustedIssuer {
-            issuer: plain(&tenant.base),
-            tenant: Some(name.clone()),
-            keys: own.session_jwks(),
-        })
-    });
-    tenants.chain([platform(secrets, endpoints)]).collect()
-}
-
-/// The platform, as an issuer.
-pub(crate) fn platform(secrets: &Secrets, endpoints: &Endpoints) -> TrustedIssuer {
-    TrustedIssuer {
-        issuer: plain(&endpoints.gateway),
-        tenant: None,
-        keys: vec![secrets.platform.public_jwk()],
-    }
-}
-
-/// The authorization server, as an issuer. It is one for all tenants: a token of another tenant is known for what it
-/// is, and refused as that.
-pub(crate) fn idp_issuer(idp: &Url, keys: KeyPlace) -> Issuer {
-    Issuer {
-        issuer: format!("{}/{{tenant}}", plain(idp)),
-        tenants: TenantRule::Named,
-        profile: Profile::default(),
-        algorithms: vec![Algorithm::Es256, Algorithm::Rs256],
-        keys,
-    }
-}
-
-/// The text of a URL as it stands in tokens: issuers and audiences are compared to the letter.
-pub(crate) fn plain(url: &Url) -> String {
-    url.as_str().trim_end_matches('/').to_owned()
 }

@@ -6,7 +6,8 @@ use domain::{Entropy, ExposeSecret, Tenant};
 use idp::{NewClient, NewUser, provision};
 use store::{SessionIssuer, Store};
 
-use crate::functions::{Own, plain};
+use crate::client::plain;
+use crate::current::Own;
 use crate::secrets::Password;
 use crate::{DemoUser, StartError};
 

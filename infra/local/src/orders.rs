@@ -4,7 +4,7 @@ use domain::{Clock, Owner, Timestamp};
 use store::{Order, OrderItem, OrderStatus, Store};
 
 use crate::StartError;
-use crate::functions::Own;
+use crate::current::Own;
 
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 3600 * 1000;

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use crate::System;
+use crate::client::plain;
 use auth::{AccessToken, Grant};
 use domain::{ExposeSecret, Tenant};
-use url::Url;
-
-use crate::System;
 
 /// How long a token of [`System::token`] lives.
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -117,8 +116,4 @@ impl System {
     pub fn router(&self) -> axum::Router {
         self.router.clone()
     }
-}
-
-fn plain(url: &Url) -> String {
-    url.as_str().trim_end_matches('/').to_owned()
 }

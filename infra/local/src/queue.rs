@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use agent::{Agent, Stop, Wake, WakeDoor, WakeError};
+use agent::{Stop, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use domain::{AgentName, PushConfigId, TaskId, Tenant, TraceParent};
+use domain::{AgentName, PushConfigId, TaskId, Tenant};
+use edge::QueueHandler;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
@@ -123,33 +124,17 @@ impl WakeDoor for Door {
     }
 }
 
-/// Takes the wakes of one agent.
-#[async_trait]
-pub(crate) trait Work: Send + Sync {
-    async fn work(&self, wake: &Wake) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
-}
-
-/// An agent's side of its queue.
-pub(crate) struct AgentWork(pub(crate) Arc<Agent>);
-
-#[async_trait]
-impl Work for AgentWork {
-    async fn work(&self, wake: &Wake) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        Ok(agent::handle(&self.0, wake).await?)
-    }
-}
-
 /// Resolves once the system is to stop.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _or_nobody_is_left_to_say_so = stop.wait_for(|stop| *stop).await;
 }
 
 /// Who works: a tenant's own agents, and those that serve every tenant.
-pub(crate) type Workers = HashMap<(AgentName, Option<Tenant>), Arc<dyn Work>>;
+pub(crate) type Workers = HashMap<(AgentName, Option<Tenant>), Arc<dyn QueueHandler>>;
 
 #[derive(Clone)]
 struct Worker {
-    work: Arc<dyn Work>,
+    work: Arc<dyn QueueHandler>,
     room: Room,
 }
 
@@ -273,8 +258,10 @@ impl Delivery {
             if *stop.borrow() {
                 return;
             }
+            // The same words as on AWS.
+            let words = wake.to_json();
             // At the end of the process, work in hand is handed over and not broken off.
-            let work = Stop::on(stop.clone()).scope(worker.work.work(&wake));
+            let work = Stop::on(stop.clone()).scope(worker.work.handle(&words));
             let work = work.instrument(span(&wake));
             let done = match &meter {
                 Some(meter) => meter.wake(work).await,
@@ -284,7 +271,7 @@ impl Delivery {
                 Ok(()) => return,
                 Err(error) => {
                     let task = wake.key().id;
-                    tracing::warn!(task.id = %task, attempt, error = &*error as &dyn std::error::Error, "a wake failed");
+                    tracing::warn!(task.id = %task, attempt, error = &error as &dyn std::error::Error, "a wake failed");
                 }
             }
         }
@@ -293,13 +280,12 @@ impl Delivery {
 
 /// What the log lines of the work on a wake have in common: the same as on AWS.
 fn span(wake: &Wake) -> tracing::Span {
-    let key = wake.key();
     tracing::info_span!(
         "local.wake.handle",
-        agent = %key.agent,
-        tenant.id = %key.tenant,
-        task.id = %key.id,
-        trace_id = wake.trace().map(TraceParent::trace_id),
+        agent = %wake.key().agent,
+        tenant.id = tracing::field::Empty,
+        task.id = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
     )
 }
 
@@ -308,6 +294,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use domain::SystemEntropy;
+    use edge::QueueError;
     use store::TaskKey;
     use tokio::time::Instant;
 
@@ -335,15 +322,15 @@ mod tests {
     }
 
     #[async_trait]
-    impl Work for Flaky {
-        async fn work(&self, _: &Wake) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    impl QueueHandler for Flaky {
+        async fn handle(&self, _: &str) -> Result<(), QueueError> {
             let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(now, Ordering::SeqCst);
             tokio::time::sleep(self.pause).await;
             self.at_once.fetch_sub(1, Ordering::SeqCst);
             let call = self.calls.fetch_add(1, Ordering::SeqCst);
             if call < self.failures {
-                Err("not yet".into())
+                Err(QueueError::Failed("not yet".into()))
             } else {
                 Ok(())
             }
@@ -427,7 +414,7 @@ mod tests {
         let weather = Flaky::new(0, Duration::from_secs(60));
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
-        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
+        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
         let running = tokio::spawn(queue.run(crew(workers), None, stopped));
         let most = async |expect: usize| {
             let deadline = Instant::now() + Duration::from_secs(10);
@@ -455,7 +442,7 @@ mod tests {
         let weather = Flaky::new(0, Duration::from_millis(50));
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
-        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn Work>)].into();
+        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
         let running = tokio::spawn(queue.run(crew(workers), None, stopped));
         let many = 3 * AT_ONCE;
         for _ in 0..many {

@@ -1,40 +1,142 @@
-//! What the environments of the functions are to hold so that they run outside of this process, by `sam local`, `cargo
-//! lambda` or their `bootstrap` itself, against this system: its DynamoDB, its secrets, its queues, its addresses.
+//! The settings of every function, as its environment would hold them. The local system starts its functions from this
+//! table; `switchyard sam-env` prints it, for those that run outside of this process, by `sam local`, `cargo lambda` or their
+//! `bootstrap` itself, against this system: its DynamoDB, its secrets, its queues, its addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use auth::{Issuer, KeyPlace, TrustedIssuer};
-use domain::Tenant;
+use domain::{AgentName, Tenant};
+use edge::config::Env;
 use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use crate::assembly::{Names, open_meteo};
 use crate::client::below;
-use crate::control::Current;
-use crate::functions::{idp_issuer, trusted};
+use crate::current::{Current, Own};
+use crate::functions::{HOST, Place, Spec, Trust};
 use crate::onboarding::quoted;
 use crate::{Live, StartError, aws};
 
-/// The variables of one function.
-pub(crate) type Environment = BTreeMap<&'static str, String>;
+/// Settings by their names.
+type Variables = BTreeMap<String, String>;
 
-/// The environment of each function by its logical id in the templates; those of a tenant's functions are for this
-/// tenant. `None` where there is no such tenant.
+/// The settings of one function; of one tenant's where each has its own.
+pub(crate) struct Environment<'a> {
+    pub(crate) spec: &'a Spec,
+    pub(crate) tenant: Option<Own<'a>>,
+    pub(crate) variables: Variables,
+}
+
+/// The settings of every function, and of every tenant's.
+pub(crate) fn all<'a>(
+    functions: &'a [Spec],
+    current: &'a Current,
+    live: &BTreeSet<Live>,
+) -> Result<Vec<Environment<'a>>, StartError> {
+    let queues = queues(functions, current)?;
+    let mut all = Vec::new();
+    for spec in functions {
+        let tenants: Vec<Option<Own<'_>>> = match spec.place {
+            Place::At(_) | Place::Agent(_) | Place::Timer => vec![None],
+            Place::TenantAgent(..) | Place::Below(_) => current.tenants().map(Some).collect(),
+        };
+        for tenant in tenants {
+            let mut environment = Environment {
+                spec,
+                tenant,
+                variables: Variables::new(),
+            };
+            environment.fill(current, &queues, live)?;
+            all.push(environment);
+        }
+    }
+    Ok(all)
+}
+
+/// The settings of the functions that serve this tenant, by their logical ids in the templates. `None` where there is no such
+/// tenant.
 pub(crate) fn environments(
+    functions: &[Spec],
     current: &Current,
     tenant: &Tenant,
-    names: &Names,
     live: &BTreeSet<Live>,
-) -> Result<Option<BTreeMap<&'static str, Environment>>, StartError> {
-    let Current { secrets, endpoints } = current;
-    let Some(own) = endpoints.tenants.get(tenant) else {
+) -> Result<Option<BTreeMap<String, Variables>>, StartError> {
+    if current.tenant(tenant).is_none() {
         return Ok(None);
+    }
+    let serves = |environment: &Environment<'_>| environment.tenant.is_none_or(|own| own.name == tenant);
+    let found = all(functions, current, live)?.into_iter().filter(serves);
+    let found = found.map(|environment| (logical_id(environment.spec.name), environment.variables));
+    Ok(Some(found.collect()))
+}
+
+/// The agents' queues.
+fn queues(functions: &[Spec], current: &Current) -> Result<String, StartError> {
+    let agents = functions.iter().filter_map(Spec::agent);
+    let agents = agents.collect::<Result<Vec<AgentName>, _>>();
+    let queue = |agent: AgentName| {
+        let url = below(&current.endpoints.sqs, &format!("/{agent}"));
+        (agent, url)
     };
-    let sessions = trusted(secrets, endpoints);
-    let queue = |agent: &domain::AgentName| (agent.clone(), below(&endpoints.sqs, &format!("/{agent}")));
-    let queues: BTreeMap<_, Url> = names.all().map(queue).collect();
-    let common = Environment::from([
+    let queues: BTreeMap<_, Url> = agents
+        .map_err(StartError::part("list of agents"))?
+        .into_iter()
+        .map(queue)
+        .collect();
+    text(&queues)
+}
+
+impl<'a> Environment<'a> {
+    /// Where the agent is that this function is.
+    pub(crate) fn agent_url(&self, current: &'a Current) -> Option<&'a Url> {
+        let (agents, name) = match (self.spec.place, self.tenant) {
+            (Place::TenantAgent(HOST, _), Some(own)) => return Some(&own.endpoints.host_agent),
+            (Place::TenantAgent(name, _), Some(own)) => (&own.endpoints.agents, name),
+            (Place::Agent(name), _) => (&current.endpoints.agents, name),
+            _ => return None,
+        };
+        let found = agents.iter().find(|(known, _)| known.as_str() == name);
+        found.map(|(_, url)| url)
+    }
+
+    /// Gives the function each setting that it reads; one that is not known here has its default.
+    fn fill(&mut self, current: &Current, queues: &str, live: &BTreeSet<Live>) -> Result<(), StartError> {
+        let mut known = shared(current, queues, live);
+        known.insert("TRUSTED_ISSUERS", self.trusted(current)?);
+        known.extend(self.agent_url(current).map(|url| ("AGENT_URL", url.to_string())));
+        known.extend(self.tenant.iter().flat_map(of_tenant));
+        let mut env = Env::of(known.clone());
+        // What is wrong is told by whoever starts it.
+        let _read = self.spec.read(&mut env);
+        // Lambda sets the region.
+        let asked = env.asked().iter().filter(|name| *name != "AWS_REGION");
+        let given = asked.map(|name| (name.clone(), known.remove(name.as_str()).unwrap_or_default()));
+        self.variables = given.collect();
+        Ok(())
+    }
+
+    /// Whose tokens it takes.
+    fn trusted(&self, current: &Current) -> Result<String, StartError> {
+        // Fetched, so that a function that runs for long sees rotated keys.
+        let sign_in = |own: Own<'_>| {
+            let jwks = format!("/{}/jwks.json", own.name);
+            current.sign_in(below(&current.endpoints.idp, &jwks))
+        };
+        match (self.spec.place, self.tenant) {
+            (Place::TenantAgent(_, Trust::SignedIn), Some(own)) => text(&[sign_in(own)]),
+            (Place::TenantAgent(_, Trust::SessionsToo), Some(own)) => {
+                let mut trusted = current.sessions();
+                trusted.push(sign_in(own));
+                text(&trusted)
+            }
+            _ => text(&current.sessions()),
+        }
+    }
+}
+
+/// What every function may be told.
+fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'static str, String> {
+    let endpoints = &current.endpoints;
+    let mut known = BTreeMap::from([
         ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.to_string()),
         (
             "AWS_ENDPOINT_URL_SECRETS_MANAGER",
@@ -42,125 +144,37 @@ pub(crate) fn environments(
         ),
         ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.to_string()),
         ("TABLE_PREFIX", crate::database::TABLE_PREFIX.to_owned()),
-        ("WAKE_QUEUES", text(&queues)?),
+        ("WAKE_QUEUES", queues.to_owned()),
         ("ANSWERS", "buffered".to_owned()),
-        // The sample events carry the functions' own paths, without what the template puts in front of them.
-        ("BASE_PATH", String::new()),
+        // Everything here is at a loopback address; deployed functions never call one.
+        ("ALLOW_LOOPBACK", true.to_string()),
+        ("REGISTRY_URL", endpoints.registry.to_string()),
+        ("IDP_URL", endpoints.idp.to_string()),
+        ("IDP_KEYS_SECRET", aws::IDP_KEYS.to_owned()),
+        ("SEALING_KEYS_SECRET", aws::SEALING_KEYS.to_owned()),
     ]);
-    let with = |more: Vec<(&'static str, String)>| -> Environment {
-        let mut all = common.clone();
-        all.extend(more);
-        all
-    };
-    let loopback = || ("ALLOW_LOOPBACK", true.to_string());
-    let sealing = || ("SEALING_KEYS_SECRET", aws::SEALING_KEYS.to_owned());
-    let tenant_id = || ("TENANT_ID", tenant.to_string());
-    let base = || ("TENANT_BASE_URL", own.base.to_string());
-    let host_url = || ("HOST_AGENT_URL", own.host_agent.to_string());
-    let idp = || ("IDP_URL", endpoints.idp.to_string());
-    let session = || ("SESSION_KEY_SECRET", aws::session_key(tenant));
-    let providers = || ("OAUTH_PROVIDERS_SECRET", aws::oauth_providers(tenant));
-    let registry = || ("REGISTRY_URL", endpoints.registry.to_string());
-    let agent_url = |agents: &BTreeMap<domain::AgentName, Url>, name: &str| {
-        let found = agents.iter().find(|(known, _)| known.as_str() == name);
-        (
-            "AGENT_URL",
-            found.map(|(_, url)| url.to_string()).unwrap_or_default(),
-        )
-    };
-    let issuers = |all: &[Issuer]| Ok::<_, StartError>(("TRUSTED_ISSUERS", text(&all)?));
-
-    // Fetched, so that a function that runs for long sees rotated keys.
-    let jwks = below(&endpoints.idp, &format!("/{tenant}/jwks.json"));
-    let of_idp = idp_issuer(&endpoints.idp, KeyPlace::Jwks(jwks));
-    let of_host: Vec<Issuer> = sessions
-        .iter()
-        .cloned()
-        .map(Issuer::from)
-        .chain([of_idp.clone()])
-        .collect();
-    let of_sessions = || Ok::<_, StartError>(("TRUSTED_ISSUERS", text::<Vec<TrustedIssuer>>(&sessions)?));
-    let weather = open_meteo(live, endpoints)?;
-    let webhook = below(&own.base, "/api/webhook/tasks");
-
-    Ok(Some(BTreeMap::from([
-        (
-            "HostAgentFunction",
-            with(vec![
-                tenant_id(),
-                host_url(),
-                base(),
-                registry(),
-                idp(),
-                ("A2A_WEBHOOK_URL", webhook.to_string()),
-                issuers(&of_host)?,
-                session(),
-                sealing(),
-                providers(),
-                loopback(),
-            ]),
-        ),
-        (
-            "ChatApiFunction",
-            with(vec![
-                tenant_id(),
-                base(),
-                host_url(),
-                session(),
-                sealing(),
-                providers(),
-                loopback(),
-            ]),
-        ),
-        (
-            "OauthCallbackFunction",
-            with(vec![tenant_id(), base(), sealing(), providers(), loopback()]),
-        ),
-        ("WebhookReceiverFunction", with(vec![tenant_id()])),
-        (
-            "HorizonAgentFunction",
-            with(vec![
-                tenant_id(),
-                agent_url(&own.agents, horizon_agent::NAME),
-                idp(),
-                issuers(&[of_idp])?,
-                sealing(),
-                loopback(),
-            ]),
-        ),
-        (
-            "RegistryFunction",
-            with(vec![registry(), of_sessions()?, loopback()]),
-        ),
-        (
-            "IdpFunction",
-            with(vec![idp(), ("IDP_KEYS_SECRET", aws::IDP_KEYS.to_owned())]),
-        ),
-        (
-            "WeatherAgentFunction",
-            with(vec![
-                agent_url(&endpoints.agents, weather_agent::NAME),
-                of_sessions()?,
-                sealing(),
-                ("OPEN_METEO_GEOCODING_URL", weather.geocoding.to_string()),
-                ("OPEN_METEO_FORECAST_URL", weather.forecast.to_string()),
-                loopback(),
-            ]),
-        ),
-        (
-            "ReportAgentFunction",
-            with(vec![
-                agent_url(&endpoints.agents, report_agent::NAME),
-                of_sessions()?,
-                sealing(),
-                loopback(),
-            ]),
-        ),
-        ("TaskSweeperFunction", with(Vec::new())),
-    ])))
+    if !live.contains(&Live::Weather) {
+        let sandbox = below(&endpoints.gateway, "/sandbox/open-meteo").to_string();
+        known.insert("OPEN_METEO_GEOCODING_URL", sandbox.clone());
+        known.insert("OPEN_METEO_FORECAST_URL", sandbox);
+    }
+    known
 }
 
-fn text<T: Serialize>(value: &T) -> Result<String, StartError> {
+/// What a tenant's functions may be told besides.
+fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 6] {
+    let webhook = below(&own.endpoints.base, "/api/webhook/tasks");
+    [
+        ("TENANT_ID", own.name.to_string()),
+        ("TENANT_BASE_URL", own.endpoints.base.to_string()),
+        ("HOST_AGENT_URL", own.endpoints.host_agent.to_string()),
+        ("A2A_WEBHOOK_URL", webhook.to_string()),
+        ("SESSION_KEY_SECRET", aws::session_key(own.name)),
+        ("OAUTH_PROVIDERS_SECRET", aws::oauth_providers(own.name)),
+    ]
+}
+
+fn text<T: Serialize + ?Sized>(value: &T) -> Result<String, StartError> {
     serde_json::to_string(value).map_err(StartError::part("environment"))
 }
 

@@ -1,6 +1,5 @@
 //! The system's own secrets: keys and unguessable paths, made once per data folder. On AWS they are entries of
-//! Secrets Manager and of the stacks' outputs. The functions in this process get them handed over; those that run
-//! outside of it ask [`crate::aws`] for them.
+//! Secrets Manager and of the stacks' outputs. [`crate::aws`] has them by the names that functions ask for.
 
 mod stored;
 mod vault;

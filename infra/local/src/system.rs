@@ -17,15 +17,15 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::assembly::Names;
-use crate::client::below;
-use crate::control::{Control, Current, Ground, platform_token, shown};
+use crate::client::{below, plain};
+use crate::control::{Control, Site, platform_token, shown};
+use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
-use crate::functions::plain;
+use crate::names::Names;
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
-use crate::{Data, Endpoints, Options, StartError, admin, endpoints};
+use crate::{Data, Endpoints, Options, StartError, admin, endpoints, functions};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -39,7 +39,6 @@ pub struct System {
     endpoints: Endpoints,
     port: u16,
     store: Store,
-    sweeper: task_sweeper::State,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
     pub(crate) database: Database,
@@ -72,7 +71,8 @@ impl System {
             // Whoever waits for the file must not find the last run's.
             let _none = std::fs::remove_file(list);
         }
-        let names = Names::new().map_err(StartError::part("list of agents"))?;
+        let functions = functions::all(&options.tempo.patience);
+        let names = Names::of(&functions).map_err(StartError::part("list of agents"))?;
         let wanted = names.wanted(&options.tenants);
         let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());
         let (vault, secrets) =
@@ -94,7 +94,8 @@ impl System {
             meter,
             ..
         } = options;
-        let ground = Ground {
+        let site = Site {
+            functions,
             names,
             store: database.store.clone(),
             door: door.clone(),
@@ -108,12 +109,7 @@ impl System {
             secrets,
             endpoints: endpoints.clone(),
         };
-        let control = Arc::new(Control::start(ground, vault, current).await?);
-        let sweeper = task_sweeper::State {
-            store: database.store.clone(),
-            wake: Arc::new(door.clone()),
-            clock: clock.clone(),
-        };
+        let control = Arc::new(Control::start(site, vault, current).await?);
 
         let router = admin::router(&control)?.merge(control.served.router());
         let router = match &meter {
@@ -125,14 +121,13 @@ impl System {
             tokio::spawn(queue.run(control.crew.clone(), meter, stopped.clone())),
         ];
         if let Some(every) = sweep_every {
-            parts.push(tokio::spawn(sweep_often(sweeper.clone(), every, stopped)));
+            parts.push(tokio::spawn(sweep_often(Arc::clone(&control), every, stopped)));
         }
         let store = database.store.clone();
         let system = Self {
             endpoints,
             port,
             store,
-            sweeper,
             stop,
             parts,
             database,
@@ -175,7 +170,7 @@ impl System {
 
     /// Wakes what is due by now, once.
     pub async fn sweep(&self) -> Swept {
-        sweep(&self.sweeper).await
+        sweep(&self.control).await
     }
 
     /// The tables.
@@ -277,17 +272,28 @@ fn serve(listener: TcpListener, router: axum::Router, mut stop: watch::Receiver<
     })
 }
 
-async fn sweep(sweeper: &task_sweeper::State) -> Swept {
-    task_sweeper::sweep(&sweeper.store, &*sweeper.wake, &*sweeper.clock).await
+/// What runs by the clock is the sweeper alone. What it could not do is due again with the next sweep.
+async fn sweep(control: &Control) -> Swept {
+    let mut swept = Swept::default();
+    for timer in control.timers() {
+        match timer.run().await.map(serde_json::from_value) {
+            Ok(Ok(report)) => swept = report,
+            Ok(Err(error)) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "no report of a sweep")
+            }
+            Err(error) => tracing::error!(error = &error as &dyn std::error::Error, "the sweep failed"),
+        }
+    }
+    swept
 }
 
-async fn sweep_often(sweeper: task_sweeper::State, every: Duration, mut stop: watch::Receiver<bool>) {
+async fn sweep_often(control: Arc<Control>, every: Duration, mut stop: watch::Receiver<bool>) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = ticks.tick() => {
-                sweep(&sweeper).await;
+                sweep(&control).await;
             }
             () = queue::stopped(&mut stop) => return,
         }

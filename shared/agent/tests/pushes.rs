@@ -115,7 +115,7 @@ async fn world(push_timeout: Duration) -> World {
         executor: Arc::new(Quick),
         verifier: Verifier::new(URL.into(), issuers.to_vec()).unwrap(),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(policy, entropy.clone()).unwrap(),
+        outbound: Outbound::new(policy, entropy.clone()),
         clock: clock.clone(),
         entropy,
         settings: Settings::default(),

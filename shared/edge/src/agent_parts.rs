@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use agent::{Access, Agent, Executor, PushSchedule, Settings, WakeDoor};
-use auth::{Issuer, JwksCache, KeyError, Sealer, Verifier};
-use axum::Router;
-use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
-use outbound::{FetchedKeys, Outbound, Policy, SetupError};
-use store::{Store, Tables};
+use auth::{Issuer, Sealer, Verifier};
+use domain::{AgentName, Clock, Entropy, Tenant};
+use outbound::Outbound;
+use store::Store;
 use url::Url;
 
-use crate::Front;
-use crate::config::{ConfigError, Env, Platform};
-use crate::queue::SqsDoor;
-use crate::secrets::{Secrets, SecretsError};
+use crate::config::{ConfigError, Env};
+use crate::queue::Wakes;
+use crate::{Error, Front, Function, Ground};
 
 /// The settings of every agent's function.
 #[derive(Clone)]
@@ -22,32 +20,10 @@ pub struct AgentConfig {
     pub url: Url,
     /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say: whose tokens are good.
     pub issuers: Vec<Issuer>,
-    /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds `[["name", "32 bytes in base64url"], …]`, the
-    /// newest key first.
+    /// `SEALING_KEYS_SECRET`: the name or ARN of the secret of [`Ground::sealer`].
     pub sealing_keys: String,
-    /// `ALLOW_LOOPBACK`: `true` lets calls go to loopback addresses, for local work.
-    pub allow_loopback: bool,
-    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again.
-    pub push_schedule: PushSchedule,
-    /// What every function has.
-    pub platform: Platform,
-}
-
-/// Why an agent's function cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum AgentError {
-    /// The secret with the sealing keys cannot be read.
-    #[error("the sealing keys")]
-    Secret(#[from] SecretsError),
-    /// The secret holds no list of keys. Its text is not quoted.
-    #[error("the secret of SEALING_KEYS_SECRET is not a JSON list of name and key")]
-    NoKeys,
-    /// A key is none.
-    #[error("a key")]
-    Key(#[from] KeyError),
-    /// The way out cannot be opened.
-    #[error("the way out")]
-    Outbound(#[from] SetupError),
+    /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
+    pub push_schedule: Option<PushSchedule>,
 }
 
 impl AgentConfig {
@@ -56,53 +32,46 @@ impl AgentConfig {
     /// # Errors
     /// The first that is wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
-        let platform = Platform::read(env);
         let url = env.required("AGENT_URL");
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
-        let allow_loopback = env.or("ALLOW_LOOPBACK", false);
-        let push_schedule = env.or("A2A_PUSH_SCHEDULE", PushSchedule::default());
+        let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         Ok(Self {
             url: url?,
             issuers: issuers?,
             sealing_keys: sealing_keys?,
-            allow_loopback: allow_loopback?,
             push_schedule: push_schedule?,
-            platform: platform?,
         })
     }
 
     /// Builds what the agent works with.
     ///
     /// # Errors
-    /// [`AgentError`] says what is missing.
-    pub async fn parts(self) -> Result<AgentParts, AgentError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let platform = self.platform;
-        let secrets = Secrets::new(platform.secrets.clone(), clock.clone());
-        let keys = sealing_keys(&secrets.value(&self.sealing_keys).await?)?;
-        let sdk = crate::aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
-        let policy = Policy {
-            allow_loopback: self.allow_loopback,
-            ..Policy::default()
-        };
-        let outbound = Outbound::new(policy, entropy.clone())?;
-        let cache = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
+    /// Where a key is missing or none.
+    pub async fn parts(self, ground: Ground) -> Result<AgentParts, Error> {
         Ok(AgentParts {
-            verifier: Verifier::with_issuers(self.url.to_string(), self.issuers, &cache)?,
+            verifier: ground.verifier(&self.url, self.issuers)?,
+            sealer: ground.sealer(&self.sealing_keys).await?,
+            settings: settings(ground.settings, self.push_schedule),
             url: self.url,
-            store: Store::new(&sdk, Tables::prefixed(&platform.table_prefix)),
-            wake: Arc::new(SqsDoor::new(platform.queues)),
-            sealer: Arc::new(Sealer::new(keys)?),
-            outbound,
-            clock,
-            entropy,
-            settings: Settings {
-                push_schedule: self.push_schedule,
-                ..Settings::default()
-            },
+            store: ground.store,
+            wake: ground.wake,
+            outbound: ground.outbound,
+            clock: ground.clock,
+            entropy: ground.entropy,
         })
+    }
+}
+
+/// Times and bounds, with the push schedule that somebody set.
+#[must_use]
+pub fn settings(usual: Settings, push_schedule: Option<PushSchedule>) -> Settings {
+    match push_schedule {
+        Some(push_schedule) => Settings {
+            push_schedule,
+            ..usual
+        },
+        None => usual,
     }
 }
 
@@ -155,20 +124,16 @@ impl AgentParts {
     }
 }
 
-/// An agent's whole function over HTTP, paths relative to the agent's URL; `function` names it in its log lines.
-pub fn router(agent: &Arc<Agent>, function: &'static str) -> Router {
+/// An agent's whole function: HTTP, with paths relative to the agent's URL, and its queue. `function` names it in its log
+/// lines.
+#[must_use]
+pub fn function(agent: Arc<Agent>, function: &'static str) -> Function {
     let front = Front {
         clock: agent.clock.clone(),
         entropy: agent.entropy.clone(),
         function,
     };
-    crate::front(agent::router(agent.clone()), front)
-}
-
-fn sealing_keys(secret: &SecretString) -> Result<Vec<(String, SecretString)>, AgentError> {
-    let keys: Vec<(String, String)> =
-        serde_json::from_str(secret.expose_secret()).map_err(|_| AgentError::NoKeys)?;
-    Ok(keys.into_iter().map(|(name, key)| (name, key.into())).collect())
+    Function::new(crate::front(agent::router(agent.clone()), front)).with_queue(Wakes(agent))
 }
 
 #[cfg(test)]
@@ -202,9 +167,9 @@ mod tests {
             env.finish()?;
             config.map(|config| config.push_schedule)
         };
-        assert_eq!(read(""), Ok(PushSchedule::default()));
+        assert_eq!(read(""), Ok(None));
         let two = [2, 60].map(std::time::Duration::from_secs);
-        assert_eq!(read("2,60"), Ok(PushSchedule::of(two.to_vec())));
+        assert_eq!(read("2,60"), Ok(Some(PushSchedule::of(two.to_vec()))));
         for rubbish in ["soon", "0", "5,,5", "999999999"] {
             let refused = read(rubbish).err().map(|error| error.to_string());
             let refused = refused.unwrap_or_default();
@@ -213,13 +178,5 @@ mod tests {
                 "{refused}"
             );
         }
-    }
-
-    #[test]
-    fn sealing_keys_keep_their_order() {
-        let keys = sealing_keys(&SecretString::from(r#"[["k2","b"],["k1","a"]]"#)).unwrap_or_default();
-        let names: Vec<_> = keys.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["k2", "k1"]);
-        assert!(sealing_keys(&SecretString::from("abc")).is_err());
     }
 }

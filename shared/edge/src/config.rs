@@ -29,7 +29,7 @@
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |
-//! | `ALLOW_LOOPBACK` | host_agent, chat_api, horizon_agent, oauth_callback, registry, weather_agent, report_agent | plain http to loopback addresses, for local work | `false` |
+//! | `ALLOW_LOOPBACK` | all | plain http to loopback addresses, for local work | `false` |
 //! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken | none; required at task_sweeper |
 //! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
@@ -52,24 +52,27 @@
 //!
 //! struct Config { tenant: Tenant, registry: Url, token_ttl: Duration }
 //!
-//! fn read(mut env: Env) -> Result<Config, ConfigError> {
+//! fn read(env: &mut Env) -> Result<Config, ConfigError> {
 //!     let tenant = env.required("TENANT_ID");
 //!     let registry = env.required("REGISTRY_URL");
 //!     let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", Duration::from_secs(86_400));
-//!     env.finish()?; // everything that is wrong
 //!     Ok(Config { tenant: tenant?, registry: registry?, token_ttl: token_ttl? })
 //! }
 //!
-//! let error = read(Env::of([("A2A_WEBHOOK_TOKEN_TTL", "soon")])).err().map(|e| e.to_string()).unwrap_or_default();
+//! // Everything that is wrong, with what every function has, at once.
+//! let read = edge::config::read(Env::of([("A2A_WEBHOOK_TOKEN_TTL", "soon")]), read);
+//! let error = read.err().map(|e| e.to_string()).unwrap_or_default();
 //! assert!(error.contains("TENANT_ID") && error.contains("REGISTRY_URL") && error.contains("A2A_WEBHOOK_TOKEN_TTL"));
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+
+use crate::Error;
 
 mod platform;
 
@@ -79,7 +82,22 @@ pub use platform::{Answers, BasePath, Http, Platform};
 pub struct Env {
     source: Source,
     given: BTreeMap<String, String>,
+    asked: BTreeSet<String>,
     problems: Vec<Problem>,
+}
+
+/// Reads a function's own settings and those that every function has, from one table.
+///
+/// # Errors
+/// Everything that is missing or wrong in it, in one error.
+pub fn read<C, E: Into<Error>>(
+    mut env: Env,
+    own: impl FnOnce(&mut Env) -> Result<C, E>,
+) -> Result<(Platform, C), Error> {
+    let platform = Platform::read(&mut env);
+    let own = own(&mut env);
+    env.finish()?;
+    Ok((platform?, own.map_err(Into::into)?))
 }
 
 enum Source {
@@ -129,6 +147,7 @@ impl Env {
         Self {
             source: Source::Process,
             given: BTreeMap::new(),
+            asked: BTreeSet::new(),
             problems: Vec::new(),
         }
     }
@@ -143,6 +162,7 @@ impl Env {
         Self {
             source: Source::Given,
             given,
+            asked: BTreeSet::new(),
             problems: Vec::new(),
         }
     }
@@ -154,6 +174,12 @@ impl Env {
             self.given.insert(name.to_owned(), value);
         }
         self
+    }
+
+    /// The names that were asked for so far, whether they were there or not: which settings somebody has.
+    #[must_use]
+    pub fn asked(&self) -> &BTreeSet<String> {
+        &self.asked
     }
 
     /// A variable that must be there.
@@ -245,6 +271,7 @@ impl Env {
     }
 
     fn text(&mut self, name: &str) -> Result<Option<String>, ConfigError> {
+        self.asked.insert(name.to_owned());
         let given = self.given.get(name).cloned();
         let found = match (given, &self.source) {
             (Some(given), _) => Some(given),

@@ -1,6 +1,6 @@
 //! What a function stands on, wherever it runs: the front of every router ([`front()`]), settings ([`config`]), secrets
 //! ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]) and metrics ([`metrics`]); what every agent's function is made of
-//! ([`agent_parts`]), and what a [`Function`] is to whoever starts it.
+//! ([`agent_parts`]), what each is built on ([`Ground`]) and what it is to whoever starts it ([`Function`]).
 //!
 //! It knows no endpoint, no agent and no rule: those are the functions'. It knows no event either: that is `lambda`. It opens
 //! no connection to a URL that a tenant gave (that is `outbound`), and it does not name DynamoDB (that is `store`).
@@ -10,6 +10,7 @@ pub mod aws;
 pub mod config;
 mod front;
 mod function;
+mod ground;
 pub mod metrics;
 pub mod queue;
 pub mod secrets;
@@ -17,6 +18,7 @@ pub mod telemetry;
 
 pub use front::{BODY_LIMIT, Front, RequestId, Source, front, not_found};
 pub use function::{Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
+pub use ground::{Ground, StartError, broken};
 
 /// What a function's `main` may fail with: anything that can say what went wrong.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -1,9 +1,10 @@
-//! Secrets Manager, asked once per secret and time to live.
+//! Where secrets are read: Secrets Manager, asked once per secret and time to live, or a table of them in hand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::error::SdkError;
 use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
@@ -15,6 +16,27 @@ use crate::aws;
 
 /// How long a secret is kept before it is asked for again; a rotated key is in use after at most this long.
 pub const SECRETS_TTL: Duration = Duration::from_secs(300);
+
+/// Where secrets are read, by the names that settings give them.
+#[async_trait]
+pub trait SecretSource: Send + Sync {
+    /// The secret's text, by name or ARN.
+    ///
+    /// # Errors
+    /// [`SecretsError`] says whether the secret is missing or could not be read.
+    async fn value(&self, id: &str) -> Result<SecretString, SecretsError>;
+}
+
+/// Secrets in hand, by their names: the local system's own.
+pub struct Held(pub BTreeMap<String, SecretString>);
+
+#[async_trait]
+impl SecretSource for Held {
+    async fn value(&self, id: &str) -> Result<SecretString, SecretsError> {
+        let missing = || SecretsError::Missing { id: id.to_owned() };
+        self.0.get(id).cloned().ok_or_else(missing)
+    }
+}
 
 /// Where the secrets are.
 #[derive(Debug, Clone, Default)]
@@ -70,13 +92,32 @@ impl Secrets {
         }
     }
 
-    /// The secret's text, by name or ARN.
-    ///
+    async fn ask(&self, id: &str) -> Result<SecretString, SecretsError> {
+        let client = self
+            .client
+            .get_or_init(|| async {
+                let place = &self.place;
+                Client::new(&aws::sdk_config(place.endpoint.as_ref(), place.region.as_deref()))
+            })
+            .await;
+        let missing = || SecretsError::Missing { id: id.to_owned() };
+        match client.get_secret_value().secret_id(id).send().await {
+            Ok(found) => found.secret_string.map(SecretString::from).ok_or_else(missing),
+            Err(error) => match error.as_service_error() {
+                Some(GetSecretValueError::ResourceNotFoundException(_)) => Err(missing()),
+                _ => Err(SecretsError::Unavailable {
+                    id: id.to_owned(),
+                    source: Box::new(error),
+                }),
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl SecretSource for Secrets {
     /// A value past its time to live is still given while Secrets Manager does not answer.
-    ///
-    /// # Errors
-    /// [`SecretsError`] says whether the secret is missing or could not be read.
-    pub async fn value(&self, id: &str) -> Result<SecretString, SecretsError> {
+    async fn value(&self, id: &str) -> Result<SecretString, SecretsError> {
         // The lock is held while asking, so that parallel callers ask once.
         let mut known = self.known.lock().await;
         let now = self.clock.now();
@@ -103,27 +144,6 @@ impl Secrets {
                 None => Err(SecretsError::Unavailable { id, source }),
             },
             Err(missing) => Err(missing),
-        }
-    }
-
-    async fn ask(&self, id: &str) -> Result<SecretString, SecretsError> {
-        let client = self
-            .client
-            .get_or_init(|| async {
-                let place = &self.place;
-                Client::new(&aws::sdk_config(place.endpoint.as_ref(), place.region.as_deref()))
-            })
-            .await;
-        let missing = || SecretsError::Missing { id: id.to_owned() };
-        match client.get_secret_value().secret_id(id).send().await {
-            Ok(found) => found.secret_string.map(SecretString::from).ok_or_else(missing),
-            Err(error) => match error.as_service_error() {
-                Some(GetSecretValueError::ResourceNotFoundException(_)) => Err(missing()),
-                _ => Err(SecretsError::Unavailable {
-                    id: id.to_owned(),
-                    source: Box::new(error),
-                }),
-            },
         }
     }
 }

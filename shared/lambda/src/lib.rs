@@ -1,25 +1,28 @@
-//! Events in, answers out: what stands between AWS Lambda and a function. [`serve`] asks Lambda for events, recognises them
-//! (API Gateway, SQS batches, schedules), hands them to the parts of the [`edge::Function`], and sends the answer back, whole
-//! or as a stream.
+//! Events in, answers out: what stands between AWS Lambda and a function. A `main.rs` is one call of [`run`]; [`serve`] asks
+//! Lambda for events, recognises them (API Gateway, SQS batches, schedules), hands them to the parts of the
+//! [`edge::Function`], and sends the answer back, whole or as a stream.
 //!
 //! No other room names the Lambda runtime or its events. Here is no endpoint and no setting.
 //!
 //! ```no_run
-//! use std::sync::Arc;
-//! use domain::{SystemClock, SystemEntropy};
-//! use edge::{Front, Function, config::{Env, Platform}};
+//! use edge::config::{ConfigError, Env};
+//! use edge::{Error, Function, Ground, front};
+//! use routes::Routes;
+//!
+//! struct Config { greeting: String }
+//!
+//! fn read(env: &mut Env) -> Result<Config, ConfigError> {
+//!     Ok(Config { greeting: env.required("GREETING")? })
+//! }
+//!
+//! async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+//!     let routes = Routes::new().get("/", "says hello", async move || config.greeting);
+//!     Ok(Function::new(front(routes, ground.front("hello"))))
+//! }
 //!
 //! #[tokio::main(flavor = "current_thread")]
-//! async fn main() -> Result<(), edge::Error> {
-//!     let mut env = Env::process();
-//!     let platform = Platform::read(&mut env);
-//!     env.finish()?;
-//!     let platform = platform?;
-//!     edge::telemetry::init(&platform.log_filter);
-//!
-//!     let front = Front { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), function: "hello" };
-//!     let routes = routes::Routes::new().get("/", "says hello", async || "hello");
-//!     lambda::serve(platform.http, async move { Ok(Function::new(edge::front(routes, front))) }).await
+//! async fn main() -> Result<(), Error> {
+//!     lambda::run(Env::process(), read, build).await
 //! }
 //! ```
 
@@ -27,8 +30,10 @@ mod answer;
 mod batch;
 mod event;
 mod request;
+mod run;
 mod serve;
 
 pub use answer::{Answer, AnswerBody};
 pub use event::EventError;
+pub use run::run;
 pub use serve::{answer, serve};

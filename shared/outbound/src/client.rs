@@ -13,7 +13,7 @@ use url::Url;
 use crate::breaker::Breaker;
 use crate::guard::{self, Blocked, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
-use crate::{CallError, Policy, SetupError};
+use crate::{CallError, Policy};
 
 /// What API Gateway makes of `WWW-Authenticate`.
 const REMAPPED_CHALLENGE: &str = "x-amzn-remapped-www-authenticate";
@@ -103,36 +103,27 @@ pub(crate) struct Answered {
 }
 
 impl Outbound {
-    /// Opens the way out.
-    ///
-    /// # Errors
-    /// [`SetupError`] where no thread can be started.
-    pub fn new(policy: Policy, entropy: Arc<dyn Entropy>) -> Result<Self, SetupError> {
+    /// The way out. Nothing is loaded and no connection opened before the first call.
+    #[must_use]
+    pub fn new(policy: Policy, entropy: Arc<dyn Entropy>) -> Self {
         Self::with_dns(policy, entropy, Arc::new(SystemDns))
     }
 
     /// The same with another DNS than the system's, under the same guard.
-    ///
-    /// # Errors
-    /// As [`Outbound::new`].
-    pub fn with_dns(
-        policy: Policy,
-        entropy: Arc<dyn Entropy>,
-        dns: Arc<dyn Lookup>,
-    ) -> Result<Self, SetupError> {
-        let http = Arc::new(Http::new(policy, GuardedDns::shared(policy.allow_loopback, dns)));
-        let early = Arc::clone(&http);
-        std::thread::Builder::new()
-            .name("outbound".to_owned())
-            // What goes wrong here is told to whoever calls out.
-            .spawn(move || drop(early.client()))
-            .map_err(SetupError)?;
-        Ok(Self {
-            http,
+    #[must_use]
+    pub fn with_dns(policy: Policy, entropy: Arc<dyn Entropy>, dns: Arc<dyn Lookup>) -> Self {
+        Self {
+            http: Arc::new(Http::new(policy, GuardedDns::shared(policy.allow_loopback, dns))),
             policy,
             breaker: Arc::new(Breaker::new(policy.rest)),
             entropy,
-        })
+        }
+    }
+
+    /// Loads what the first call needs, some milliseconds of computing: for whoever starts once and has the time meanwhile.
+    pub fn warm(&self) {
+        // What goes wrong here is told to whoever calls out.
+        let _client = self.http.client();
     }
 
     /// Checks a URL without asking DNS: what is refused here is refused for ever.

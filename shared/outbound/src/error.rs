@@ -58,8 +58,3 @@ impl CallError {
         }
     }
 }
-
-/// Why the way out cannot be opened at all.
-#[derive(Debug, thiserror::Error)]
-#[error("the HTTP client cannot be set up")]
-pub struct SetupError(#[source] pub(crate) std::io::Error);

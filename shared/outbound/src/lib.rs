@@ -12,7 +12,7 @@
 //! use outbound::{CallError, Outbound, Policy};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let outbound = Outbound::new(Policy::default(), Arc::new(SystemEntropy))?;
+//! let outbound = Outbound::new(Policy::default(), Arc::new(SystemEntropy));
 //! assert!(outbound.check_url(&"https://agents.example/a".parse()?).is_ok());
 //! let inside = outbound.check_url(&"https://169.254.169.254/".parse()?);
 //! assert!(matches!(inside, Err(CallError::NotAllowed(_))));
@@ -37,7 +37,7 @@ mod push;
 
 pub use a2a::{Answer, RemoteTask, SendCall};
 pub use client::Outbound;
-pub use error::{CallError, SetupError};
+pub use error::CallError;
 pub use guard::Lookup;
 pub use keys::{FetchedKeys, PushKeys};
 pub use policy::Policy;

@@ -39,7 +39,7 @@ mod sessions;
 mod tasks;
 mod transact;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
@@ -71,7 +71,8 @@ pub struct Store {
 }
 
 struct Inner {
-    client: aws_sdk_dynamodb::Client,
+    config: aws_types::SdkConfig,
+    client: OnceLock<aws_sdk_dynamodb::Client>,
     tables: Tables,
     turns: Semaphore,
 }
@@ -89,29 +90,34 @@ fn timeouts(patience: u32) -> TimeoutConfig {
         .build()
 }
 
+fn client(config: &aws_types::SdkConfig) -> aws_sdk_dynamodb::Client {
+    let retries = RetryConfig::standard()
+        .with_max_attempts(4)
+        .with_initial_backoff(Duration::from_millis(50))
+        .with_max_backoff(Duration::from_secs(1));
+    let mut builder = aws_sdk_dynamodb::config::Builder::from(config)
+        .timeout_config(timeouts(1))
+        .retry_config(retries)
+        .interceptor(count::CountCalls);
+    // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
+    let plain = config
+        .endpoint_url()
+        .is_some_and(|url| url.starts_with("http://"));
+    if plain && config.http_client().is_none() {
+        builder.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
+    }
+    aws_sdk_dynamodb::Client::from_conf(builder.build())
+}
+
 impl Store {
-    /// A store over the account, region, endpoint and HTTP client of `config`. Opens nothing yet.
+    /// A store over the account, region, endpoint and HTTP client of `config`. Its client is made by whoever wants it first,
+    /// which a start need not wait for.
     #[must_use]
     pub fn new(config: &aws_types::SdkConfig, tables: Tables) -> Self {
-        let retries = RetryConfig::standard()
-            .with_max_attempts(4)
-            .with_initial_backoff(Duration::from_millis(50))
-            .with_max_backoff(Duration::from_secs(1));
-        let mut builder = aws_sdk_dynamodb::config::Builder::from(config)
-            .timeout_config(timeouts(1))
-            .retry_config(retries)
-            .interceptor(count::CountCalls);
-        // The usual client loads the system's certificates first, which a plain local endpoint has no use for.
-        let plain = config
-            .endpoint_url()
-            .is_some_and(|url| url.starts_with("http://"));
-        if plain && config.http_client().is_none() {
-            builder.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
-        }
-        let client = aws_sdk_dynamodb::Client::from_conf(builder.build());
         Self {
             inner: Arc::new(Inner {
-                client,
+                config: config.clone(),
+                client: OnceLock::new(),
                 tables,
                 turns: Semaphore::new(AT_ONCE),
             }),
@@ -163,7 +169,7 @@ impl Store {
     }
 
     fn client(&self) -> &aws_sdk_dynamodb::Client {
-        &self.inner.client
+        self.inner.client.get_or_init(|| client(&self.inner.config))
     }
 
     /// Held while a request is under way. The semaphore is never closed, so that this always comes.

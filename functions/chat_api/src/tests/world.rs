@@ -236,7 +236,7 @@ fn way_out() -> Outbound {
         allow_loopback: true,
         ..Policy::default()
     };
-    Outbound::new(policy, Arc::new(SystemEntropy)).unwrap()
+    Outbound::new(policy, Arc::new(SystemEntropy))
 }
 
 fn card(url: &Url) -> Card {

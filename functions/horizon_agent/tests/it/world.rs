@@ -114,12 +114,12 @@ pub(crate) async fn world() -> World {
         wake: door.clone(),
         verifier: Verifier::with_issuers(URL.into(), issuers, &cache).unwrap(),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(policy, entropy.clone()).unwrap(),
+        outbound: Outbound::new(policy, entropy.clone()),
         clock: clock.clone(),
         entropy,
         settings: Settings::default(),
     };
-    let agent = horizon_agent::build(parts, acme(), &ACME.parse().unwrap()).unwrap();
+    let agent = horizon_agent::agent(parts, acme(), &ACME.parse().unwrap()).unwrap();
     World {
         agent,
         clock,
@@ -223,7 +223,11 @@ impl World {
     }
 
     pub(crate) async fn call(&self, request: Request<Body>) -> Answer {
-        let response = horizon_agent::router(&self.agent).oneshot(request).await.unwrap();
+        let response = edge::agent_parts::function(self.agent.clone(), horizon_agent::NAME)
+            .router
+            .oneshot(request)
+            .await
+            .unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
         Answer {

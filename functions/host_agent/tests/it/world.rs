@@ -191,7 +191,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
         allow_loopback: true,
         ..Policy::default()
     };
-    let outbound = Outbound::new(policy, entropy.clone()).unwrap();
+    let outbound = Outbound::new(policy, entropy.clone());
     let sealer = Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
     let sealer = Arc::new(sealer);
     let build = || {
@@ -226,7 +226,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             settings: agent::Settings::default(),
         };
         change(&mut parts, &server);
-        host_agent::build(parts).unwrap()
+        host_agent::host(parts).unwrap()
     };
     let (host, restarted) = (build(), build());
     World {
@@ -325,7 +325,8 @@ impl World {
             .header("a2a-version", "1.0")
             .body(Body::from(body.to_string()))
             .unwrap();
-        let response = host_agent::router(self.host.clone())
+        let response = edge::agent_parts::function(self.host.agent.clone(), host_agent::NAME)
+            .router
             .oneshot(request)
             .await
             .unwrap();

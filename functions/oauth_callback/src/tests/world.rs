@@ -213,7 +213,7 @@ impl World {
             store: store.clone(),
             sealer: sealer.clone(),
             providers: [("idp".to_owned(), provider)].into(),
-            outbound: Outbound::new(policy, Arc::new(SystemEntropy)).unwrap(),
+            outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
             wake: queue.clone(),
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),

@@ -60,7 +60,7 @@ impl Registry {
         };
         let router = registry::router(State {
             store,
-            outbound: Outbound::new(policy, entropy.clone()).unwrap(),
+            outbound: Outbound::new(policy, entropy.clone()),
             verifier: Verifier::new(URL.to_owned(), issuers.collect()).unwrap(),
             clock: clock.clone(),
             entropy,

@@ -84,12 +84,16 @@ impl World {
             wake: self.door.clone(),
             verifier: Verifier::new(URL.into(), vec![acme]).unwrap(),
             sealer: self.sealer.clone(),
-            outbound: Outbound::new(policy, entropy.clone()).unwrap(),
+            outbound: Outbound::new(policy, entropy.clone()),
             clock: self.clock.clone(),
             entropy,
             settings: Settings::default(),
         };
-        report_agent::build(parts, STEP).unwrap()
+        report_agent::agent(parts, STEP).unwrap()
+    }
+
+    fn router(&self) -> axum::Router {
+        edge::agent_parts::function(self.agent(), report_agent::NAME).router
     }
 
     async fn call(&self, operation: &str, params: Value) -> Value {
@@ -99,10 +103,7 @@ impl World {
             .header("a2a-version", "1.0")
             .body(Body::from(body.to_string()))
             .unwrap();
-        let answer = report_agent::router(&self.agent())
-            .oneshot(request)
-            .await
-            .unwrap();
+        let answer = self.router().oneshot(request).await.unwrap();
         let bytes = answer.into_body().collect().await.unwrap().to_bytes();
         serde_json::from_slice(&bytes).unwrap()
     }
@@ -141,7 +142,7 @@ impl World {
     async fn wake(&self, id: &str) {
         let key = TaskKey {
             tenant: Tenant::public(),
-            agent: AgentName::parse(report_agent::NAME).unwrap(),
+            agent: AgentName::parse(report_agent::AGENT).unwrap(),
             id: id.parse().unwrap(),
         };
         agent::handle(&self.agent(), &Wake::task(&key, None))

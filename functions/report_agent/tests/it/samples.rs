@@ -31,10 +31,7 @@ async fn the_sample_events_are_answered() {
             request = request.header(name, value.as_str().unwrap());
         }
         let request = request.body(Body::from(field("body"))).unwrap();
-        let answer = report_agent::router(&world.agent())
-            .oneshot(request)
-            .await
-            .unwrap();
+        let answer = world.router().oneshot(request).await.unwrap();
         assert_eq!(answer.status().as_u16(), status, "{name}");
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         let body = String::from_utf8(body.to_vec()).unwrap();

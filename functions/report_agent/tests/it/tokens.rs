@@ -44,10 +44,7 @@ async fn call(
         request = request.header("authorization", authorization);
     }
     let request = request.body(Body::from(body.to_string())).unwrap();
-    let answer = report_agent::router(&world.agent())
-        .oneshot(request)
-        .await
-        .unwrap();
+    let answer = world.router().oneshot(request).await.unwrap();
     let status = answer.status();
     let bytes = answer.into_body().collect().await.unwrap().to_bytes();
     (status, serde_json::from_slice(&bytes).unwrap())

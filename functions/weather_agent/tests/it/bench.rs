@@ -38,7 +38,7 @@ pub(crate) fn outbound() -> Outbound {
         allow_loopback: true,
         ..Policy::default()
     };
-    Outbound::new(policy, Arc::new(SystemEntropy)).unwrap()
+    Outbound::new(policy, Arc::new(SystemEntropy))
 }
 
 /// Serves a router on a loopback port until the test ends.

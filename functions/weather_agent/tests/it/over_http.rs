@@ -57,7 +57,7 @@ pub(crate) async fn world_with(verifier: Verifier) -> World {
         entropy,
         settings: Settings::default(),
     };
-    let agent = weather_agent::build(parts, Bases::both(bench.base)).unwrap();
+    let agent = weather_agent::agent(parts, Bases::both(bench.base)).unwrap();
     World {
         agent,
         clock: bench.clock,
@@ -73,7 +73,11 @@ impl World {
     }
 
     pub(crate) async fn answer(&self, request: Request<Body>) -> (StatusCode, HeaderMap, Value) {
-        let response = weather_agent::router(&self.agent).oneshot(request).await.unwrap();
+        let response = edge::agent_parts::function(self.agent.clone(), weather_agent::NAME)
+            .router
+            .oneshot(request)
+            .await
+            .unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
         (status, headers, serde_json::from_slice(&body).unwrap())

@@ -7,10 +7,11 @@ use domain::{SystemEntropy, Tenant};
 use serde_json::Value;
 
 use super::Failure;
-use crate::assembly::Names;
 use crate::client::{Call, Client, ClientError};
 use crate::endpoints::{self, Endpoints, TenantEndpoints};
 use crate::folder::{self, Folder};
+use crate::functions;
+use crate::names::Names;
 use crate::secrets::{self, Secrets, Stored, Vault};
 use crate::{ChangeError, StartError, admin};
 
@@ -66,7 +67,7 @@ impl RunningSystem {
             Err(StartError::Busy(_)) => return Ok(None),
             Err(fault) => return Err(fault.into()),
         };
-        let names = Names::new().map_err(Failure::other)?;
+        let names = Names::of(&functions::all(&host_agent::Patience::default())).map_err(Failure::other)?;
         let (vault, secrets) = Vault::open(Some(file), &names.wanted(&[]), &SystemEntropy)?;
         Ok(Some(Resting {
             names,
@@ -124,7 +125,8 @@ impl Resting {
     ) -> Result<Secrets, Failure> {
         let wanted = self.names.wanted(&[]);
         let draft = self.vault.draft(&wanted, &SystemEntropy, change)?;
-        Ok(self.vault.keep(draft)?)
+        self.vault.keep(draft.stored)?;
+        Ok(draft.secrets)
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Vault {
 /// Secrets as they would be, not kept yet.
 pub(crate) struct Draft {
     pub(crate) secrets: Secrets,
-    stored: Stored,
+    pub(crate) stored: Stored,
 }
 
 impl Vault {
@@ -55,11 +55,11 @@ impl Vault {
         Ok(self.completed(stored, wanted, entropy)?.0)
     }
 
-    /// Keeps a draft.
-    pub(crate) fn keep(&mut self, draft: Draft) -> Result<Secrets, StartError> {
-        self.write(&draft.stored)?;
-        self.stored = draft.stored;
-        Ok(draft.secrets)
+    /// Keeps what a draft holds.
+    pub(crate) fn keep(&mut self, stored: Stored) -> Result<(), StartError> {
+        self.write(&stored)?;
+        self.stored = stored;
+        Ok(())
     }
 
     fn completed(

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use agent::{Wake, WakeDoor};
+use agent::{Wake, WakeDoor as _};
 use axum::Router;
 use axum::body::Body;
 use domain::{SystemClock, SystemEntropy};
 use edge::config::Env;
+use edge::secrets::SecretSource as _;
+use edge::{Function, Ground};
 use http::{Request, StatusCode};
 use local::{Data, Options, System};
 use tower::ServiceExt;
@@ -41,6 +43,19 @@ async fn started(place: &tempfile::TempDir) -> (System, Environments) {
     (system, serde_json::from_str(&text).unwrap())
 }
 
+/// The function's router, built as its `main.rs` builds it.
+async fn started_by<C, E: Into<edge::Error>, F>(
+    env: Env,
+    read: fn(&mut Env) -> Result<C, E>,
+    build: impl FnOnce(Ground, C) -> F,
+) -> Router
+where
+    F: Future<Output = Result<Function, edge::Error>>,
+{
+    let (platform, config) = edge::config::read(env, read).unwrap();
+    build(Ground::aws(platform), config).await.unwrap().router
+}
+
 async fn ask(router: &Router, path: &str, token: Option<&str>) -> StatusCode {
     let mut request = Request::get(path).header("a2a-version", "1.0");
     if let Some(token) = token {
@@ -65,8 +80,12 @@ async fn every_function_starts_from_exactly_that_and_answers() {
         system.signed(signer, "user-ada", audience, scope, std::time::Duration::ZERO)
     };
 
-    let host = host_agent::Config::read(env("HostAgentFunction"), host_agent::Args::default()).unwrap();
-    let host = host_agent::router(host_agent::build(host.parts().await.unwrap()).unwrap());
+    let host = started_by(
+        env("HostAgentFunction"),
+        host_agent::Config::read,
+        host_agent::build,
+    )
+    .await;
     let url = acme.host_agent.as_str();
     assert_eq!(
         ask(&host, NO_TASK, Some(&token(url))).await,
@@ -80,52 +99,64 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     );
     assert_eq!(ask(&host, NO_TASK, None).await, StatusCode::UNAUTHORIZED);
 
-    let horizon = horizon_agent::Config::read(env("HorizonAgentFunction")).unwrap();
-    let horizon = horizon_agent::router(&horizon.build().await.unwrap());
+    let env_of_horizon = env("HorizonAgentFunction");
+    let horizon = started_by(env_of_horizon, horizon_agent::Config::read, horizon_agent::build).await;
     let of_idp = idp_token(horizon_url, "tasks orders:read");
     assert_eq!(
         ask(&horizon, NO_TASK, of_idp.as_deref()).await,
         StatusCode::NOT_FOUND
     );
 
-    let weather = weather_agent::Config::read(env("WeatherAgentFunction")).unwrap();
-    let weather = weather_agent::router(&weather.build().await.unwrap());
+    let env_of_weather = env("WeatherAgentFunction");
+    let weather = started_by(env_of_weather, weather_agent::Config::read, weather_agent::build).await;
     let url = environments["WeatherAgentFunction"]["AGENT_URL"].as_str();
     assert_eq!(
         ask(&weather, NO_TASK, Some(&token(url))).await,
         StatusCode::NOT_FOUND
     );
 
-    let chat = chat_api::Config::read(env("ChatApiFunction")).unwrap();
-    let chat = chat_api::router(chat.state().await.unwrap());
+    let chat = started_by(env("ChatApiFunction"), chat_api::Config::read, chat_api::build).await;
     assert_eq!(ask(&chat, "/api/chats", None).await, StatusCode::OK);
 
-    let idp = idp::Config::read(env("IdpFunction")).unwrap();
-    let idp = idp::router(idp.state().await.unwrap());
+    let idp = started_by(env("IdpFunction"), idp::Config::read, idp::build).await;
     assert_eq!(ask(&idp, "/acme/jwks.json", None).await, StatusCode::OK);
     assert_eq!(ask(&idp, "/nobody/jwks.json", None).await, StatusCode::NOT_FOUND);
 
-    let callback = oauth_callback::Config::read(env("OauthCallbackFunction")).unwrap();
-    let callback = oauth_callback::router(callback.state().await.unwrap());
+    let env_of_callback = env("OauthCallbackFunction");
+    let callback = started_by(
+        env_of_callback,
+        oauth_callback::Config::read,
+        oauth_callback::build,
+    )
+    .await;
     let unknown = "/connect/00000000-0000-4000-8000-000000000000";
     assert_eq!(ask(&callback, unknown, None).await, StatusCode::NOT_FOUND);
 
-    let receiver = webhook_receiver::Config::read(env("WebhookReceiverFunction")).unwrap();
-    let receiver = webhook_receiver::router(receiver.state().unwrap());
+    let env_of_receiver = env("WebhookReceiverFunction");
+    let receiver = started_by(
+        env_of_receiver,
+        webhook_receiver::Config::read,
+        webhook_receiver::build,
+    )
+    .await;
     let post = Request::post("/api/webhook/tasks").body(Body::empty()).unwrap();
     assert_eq!(
         receiver.oneshot(post).await.unwrap().status(),
         StatusCode::UNAUTHORIZED
     );
 
-    registry::Config::read(env("RegistryFunction")).unwrap();
+    let registry = started_by(env("RegistryFunction"), registry::Config::read, registry::build).await;
+    assert_eq!(ask(&registry, "/types", None).await, StatusCode::UNAUTHORIZED);
 
-    let sweeper = task_sweeper::Config::read(env("TaskSweeperFunction")).unwrap();
-    let store = edge::aws::store(&sweeper.platform);
-    let door: Arc<dyn WakeDoor> = Arc::new(edge::queue::SqsDoor::new(sweeper.platform.queues.clone()));
+    let env_of_sweeper = env("TaskSweeperFunction");
+    let (platform, config) = edge::config::read(env_of_sweeper, task_sweeper::Config::read).unwrap();
+    let mut queues = platform.queues.clone();
+    let ground = Ground::aws(platform);
+    let door = ground.wake.clone();
+    let sweeper = task_sweeper::build(ground, config).await.unwrap();
     assert_eq!(
-        task_sweeper::sweep(&store, &*door, &SystemClock).await,
-        task_sweeper::Swept::default()
+        sweeper.schedule.unwrap().run().await.unwrap(),
+        serde_json::to_value(task_sweeper::Swept::default()).unwrap()
     );
     // A wake by the SDK arrives; one for a queue that is none does not.
     let wake = |agent: &str| {
@@ -137,7 +168,6 @@ async fn every_function_starts_from_exactly_that_and_answers() {
         Wake::task(&key, None)
     };
     door.wake(&wake("host"), std::time::Duration::ZERO).await.unwrap();
-    let mut queues = sweeper.platform.queues.clone();
     for url in queues.urls.values_mut() {
         url.set_path(&format!("{}x", url.path()));
     }

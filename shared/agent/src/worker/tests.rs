@@ -69,7 +69,7 @@ async fn bench(executor: impl Executor + 'static) -> Bench {
         executor: Arc::new(executor),
         verifier: Verifier::new(url.to_string(), Vec::new()).unwrap(),
         sealer: Arc::new(Sealer::new(vec![("k".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(Policy::default(), entropy.clone()).unwrap(),
+        outbound: Outbound::new(Policy::default(), entropy.clone()),
         clock: clock.clone(),
         entropy,
         settings: Settings {

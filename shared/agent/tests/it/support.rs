@@ -133,8 +133,7 @@ pub(crate) async fn bench(access: Access, script: Script) -> Bench {
                 ..Policy::default()
             },
             entropy.clone(),
-        )
-        .unwrap(),
+        ),
         clock: clock.clone(),
         entropy,
         settings: Settings {

@@ -20,6 +20,8 @@ pub struct Platform {
     pub region: Option<String>,
     /// `TABLE_PREFIX`
     pub table_prefix: String,
+    /// `ALLOW_LOOPBACK`
+    pub allow_loopback: bool,
     /// `AWS_ENDPOINT_URL_DYNAMODB`
     pub dynamodb: Option<Url>,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`
@@ -100,6 +102,7 @@ impl Platform {
         let log_filter = env.or("LOG_FILTER", LogFilter::default());
         let region = env.optional::<String>("AWS_REGION");
         let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
+        let allow_loopback = env.or("ALLOW_LOOPBACK", false);
         let dynamodb = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
         let secrets = env.optional("AWS_ENDPOINT_URL_SECRETS_MANAGER");
         let sqs = env.optional("AWS_ENDPOINT_URL_SQS");
@@ -110,6 +113,7 @@ impl Platform {
         Ok(Self {
             log_filter: log_filter?,
             table_prefix: table_prefix?,
+            allow_loopback: allow_loopback?,
             dynamodb: dynamodb?,
             secrets: SecretsPlace {
                 endpoint: secrets?,

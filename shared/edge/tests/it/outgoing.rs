@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use domain::{AgentName, ExposeSecret as _, ManualClock, TaskId, Tenant, Timestamp};
 use edge::queue::{Queues, SqsDoor};
-use edge::secrets::{SECRETS_TTL, Secrets, SecretsError, SecretsPlace};
+use edge::secrets::{SECRETS_TTL, SecretSource as _, Secrets, SecretsError, SecretsPlace};
 use serde_json::{Value, json};
 use store::TaskKey;
 use url::Url;

@@ -110,7 +110,7 @@ async fn a_name_that_is_public_when_checked_and_private_when_dialled_is_not_conn
                 timeout: Duration::from_secs(2),
                 ..Policy::default()
             };
-            let out = Outbound::with_dns(policy, Arc::new(SystemEntropy), dns.clone()).unwrap();
+            let out = Outbound::with_dns(policy, Arc::new(SystemEntropy), dns.clone());
             let url = Url::parse(&format!("https://rebind.example:{port}/")).unwrap();
             // Whoever checks the URL and resolves the name beforehand finds nothing wrong with it.
             assert!(out.check_url(&url).is_ok());

@@ -21,7 +21,7 @@ pub(crate) fn with(change: impl FnOnce(&mut Policy)) -> Outbound {
         ..Policy::default()
     };
     change(&mut policy);
-    Outbound::new(policy, Arc::new(SystemEntropy)).unwrap()
+    Outbound::new(policy, Arc::new(SystemEntropy))
 }
 
 pub(crate) fn endpoint(server: &MockServer, generation: Generation, transport: Transport) -> Endpoint {

@@ -155,7 +155,7 @@ fn kit_agent(card: Card, store: store::Store, door: Door, key: &SigningKey) -> A
         sealer: Arc::new(
             Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).expect("a good key"),
         ),
-        outbound: Outbound::new(policy, entropy.clone()).expect("a client"),
+        outbound: Outbound::new(policy, entropy.clone()),
         clock: Arc::new(SystemClock),
         entropy,
         settings: Settings::default(),

@@ -1,0 +1,90 @@
+//! The agents of the system by their names in keys, and where each of them is.
+
+use std::collections::BTreeMap;
+
+use domain::{AgentName, InvalidId, Tenant};
+use url::Url;
+
+use crate::client::below;
+use crate::functions::{HOST, Place, Spec};
+use crate::secrets::{Secrets, Wanted};
+use crate::{Endpoints, TenantEndpoints, identity};
+
+/// The names that agents have in keys.
+pub(crate) struct Names {
+    host: AgentName,
+    /// Of those that each tenant has for itself, the host among them.
+    tenant_agents: Vec<AgentName>,
+    agents: Vec<AgentName>,
+}
+
+impl Names {
+    /// The agents among these functions.
+    pub(crate) fn of(functions: &[Spec]) -> Result<Self, InvalidId> {
+        let (own, shared): (Vec<_>, Vec<_>) = functions
+            .iter()
+            .partition(|spec| matches!(spec.place, Place::TenantAgent(..)));
+        let names = |specs: Vec<&Spec>| {
+            specs
+                .into_iter()
+                .filter_map(Spec::agent)
+                .collect::<Result<_, _>>()
+        };
+        Ok(Self {
+            host: AgentName::parse(HOST)?,
+            tenant_agents: names(own)?,
+            agents: names(shared)?,
+        })
+    }
+
+    /// What there must be secrets for, with these tenants at least.
+    pub(crate) fn wanted<'a>(&'a self, tenants: &'a [Tenant]) -> Wanted<'a> {
+        Wanted {
+            tenants,
+            tenant_agents: &self.tenant_agents,
+            agents: &self.agents,
+            users: identity::demo_users,
+        }
+    }
+
+    /// Every agent there is.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &AgentName> {
+        self.tenant_agents.iter().chain(&self.agents)
+    }
+
+    /// Puts what the secrets say of agents and tenants into the list of endpoints.
+    pub(crate) fn locate(&self, endpoints: &mut Endpoints, secrets: &Secrets) {
+        let gateway = &endpoints.gateway;
+        let urls = |slugs: &BTreeMap<AgentName, String>| -> BTreeMap<AgentName, Url> {
+            slugs
+                .iter()
+                .map(|(name, slug)| (name.clone(), below(gateway, &format!("/a/{slug}"))))
+                .collect()
+        };
+        let agents = urls(&secrets.slugs);
+        let tenants: BTreeMap<Tenant, TenantEndpoints> = secrets
+            .tenants
+            .iter()
+            .filter_map(|(name, own)| {
+                let mut agents = urls(&own.slugs);
+                let host_agent = agents.remove(&self.host)?;
+                let base = below(gateway, &format!("/t/{name}"));
+                Some((
+                    name.clone(),
+                    TenantEndpoints {
+                        base,
+                        host_agent,
+                        agents,
+                    },
+                ))
+            })
+            .collect();
+        let users = secrets
+            .tenants
+            .iter()
+            .map(|(name, own)| (name.clone(), identity::listed(&own.users)));
+        endpoints.users = users.collect();
+        endpoints.agents = agents;
+        endpoints.tenants = tenants;
+    }
+}

@@ -10,6 +10,7 @@
 mod calls;
 mod cards;
 mod operations;
+mod pushes;
 mod streams;
 mod support;
 mod terms;

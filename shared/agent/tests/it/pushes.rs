@@ -1,11 +1,5 @@
 //! Deliveries of push notifications: those who do not answer, what is parked, and who may see and replay it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests fail by panicking"
-)]
-
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -24,7 +24,11 @@ fn features(arguments: &[&str]) -> Features {
 
 fn read(told: &str) -> Features {
     let mut found = Features::new();
-    for line in told.lines() {
+    // A line in brackets, or an empty one, is a heading.
+    for line in told
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('['))
+    {
         let (package, features) = line.trim_end_matches(" (*)").split_once('\t').unwrap();
         // Rooms of our own have a path.
         if !package.contains(" (/") {

@@ -28,6 +28,55 @@ fn it_says_where_to_click_and_stops_cleanly() {
     }
 }
 
+/// What a system said on its two outputs while somebody asked it something.
+fn told_while_asked(log: &[&str]) -> (String, String) {
+    let place = tempfile::tempdir().unwrap();
+    let up = Up::start(place.path(), log);
+    let data = place.path().to_str().unwrap();
+    let prompt = "Will it rain\nin Oslo \u{1b}[31mtomorrow?";
+    let asked = switchyard(&["chat", "--tenant", "acme", "--data", data, prompt]);
+    assert_eq!(asked.status.code(), Some(0), "{asked:?}");
+    let output = up.end("TERM");
+    (out(&output), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_task_is_one_line_for_people_and_nothing_else_is() {
+    let (told, _) = told_while_asked(&[]);
+    let lines: Vec<&str> = told.lines().filter(|line| line.contains(" acme ● ")).collect();
+    let [line] = lines.as_slice() else {
+        panic!("one line for one task: {told}")
+    };
+    assert!(
+        line.contains("● Weather ✓ ") && line.ends_with("Will it rain in Oslo [31mtomorrow?"),
+        "{line}"
+    );
+    assert!(
+        !told.contains('\u{1b}'),
+        "a pipe gets no colours, whatever people write: {told:?}"
+    );
+    assert!(!told.contains("_aws"), "CloudWatch does not read this: {told}");
+
+    let (told, errors) = told_while_asked(&["--log", "json"]);
+    for line in told.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        assert!(line["level"].is_string() && line.get("_aws").is_none(), "{line}");
+    }
+    assert!(
+        told.contains("task acknowledged") && !told.contains("Oslo"),
+        "{told}"
+    );
+    assert!(errors.contains("Switchyard is ready"), "{errors}");
+
+    let (told, errors) = told_while_asked(&["--log", "off"]);
+    assert!(
+        told.contains("● Weather ✓ ") && errors.is_empty(),
+        "{told}{errors}"
+    );
+    let (_, errors) = told_while_asked(&["--log", "debug"]);
+    assert!(errors.contains("DEBUG"), "{errors}");
+}
+
 #[test]
 fn a_second_one_on_the_same_folder_or_port_is_told_so() {
     let place = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use domain::{ExposeSecret, Owner, SecretString, Tenant};
-use http::header::COOKIE;
+use edge::cookie::TokenCookie;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 use tracing::Span;
@@ -19,8 +19,6 @@ use crate::state::AppState;
 
 /// What tokens of sessions begin with, so that scanners and people know one.
 const TOKEN_PREFIX: &str = "sws";
-/// More is no token of ours.
-const TOKEN_MAX: usize = 128;
 
 /// The owner behind the request's session; `None` where it has no session that is still good.
 pub(crate) struct Visitor(pub(crate) Option<Owner>);
@@ -32,7 +30,7 @@ impl FromRequestParts<Arc<AppState>> for Visitor {
         let Some(token) = token(&parts.headers, &room.tenant) else {
             return Ok(Self(None));
         };
-        let hash = auth::token::hash(&token);
+        let hash = auth::token::hash(token.expose_secret());
         let session = room
             .store
             .sessions()
@@ -62,22 +60,16 @@ pub(crate) async fn welcome_guest(room: &AppState) -> Result<(Owner, HeaderValue
 }
 
 fn cookie(token: &SecretString, room: &AppState) -> Result<HeaderValue, RouteError> {
-    let text = format!(
-        "{}={}; Path={}; Max-Age={}; HttpOnly; SameSite=Lax{}",
-        cookie_name(&room.tenant),
-        token.expose_secret(),
-        cookie_path(&room.base),
-        room.settings.session_lifetime.as_secs(),
-        if room.base.scheme() == "https" {
-            "; Secure"
-        } else {
-            ""
-        },
-    );
-    let mut value = HeaderValue::from_str(&text)
-        .map_err(|_| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))?;
-    value.set_sensitive(true);
-    Ok(value)
+    let cookie = TokenCookie {
+        name: &cookie_name(&room.tenant),
+        token,
+        path: cookie_path(&room.base),
+        max_age: Some(room.settings.session_lifetime),
+        https: room.base.scheme() == "https",
+    };
+    cookie
+        .header()
+        .ok_or_else(|| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))
 }
 
 fn cookie_name(tenant: &Tenant) -> String {
@@ -91,24 +83,14 @@ fn cookie_path(base: &Url) -> &str {
     }
 }
 
-fn token(headers: &HeaderMap, tenant: &Tenant) -> Option<String> {
-    let name = cookie_name(tenant);
-    let cookies = headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = pairs.find(|(known, _)| *known == name)?;
-    let ours = value
-        .strip_prefix(TOKEN_PREFIX)
-        .is_some_and(|rest| rest.starts_with('_'));
-    (ours && value.len() <= TOKEN_MAX).then(|| value.to_owned())
+fn token(headers: &HeaderMap, tenant: &Tenant) -> Option<SecretString> {
+    edge::cookie::token(headers, &cookie_name(tenant), TOKEN_PREFIX)
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header::COOKIE;
+
     use super::*;
 
     #[test]
@@ -117,7 +99,7 @@ mod tests {
         let read = |line: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(COOKIE, HeaderValue::from_str(line).unwrap());
-            token(&headers, &tenant)
+            token(&headers, &tenant).map(|token| token.expose_secret().to_owned())
         };
         assert_eq!(read("a=b; switchyard_acme=sws_x; c=d").as_deref(), Some("sws_x"));
         for bad in [

@@ -107,7 +107,7 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
             .collect();
         let text = match names.as_slice() {
             [] => "Going on without it …".to_owned(),
-            names => format!("Thank you. Asking {} …", wording::listed(names)),
+            names => format!("Thank you. Asking {} …", words::listed(names, "and")),
         };
         kinds.push(EventKind::status(TaskState::Working, Some(run.message(&text))));
     }

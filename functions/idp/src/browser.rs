@@ -4,8 +4,10 @@
 //! that no other site can send it, and no form can be sent for another request. The secret of a login changes with
 //! each login. Only hashes of it are stored.
 
+use std::time::Duration;
+
 use domain::{ExposeSecret as _, SecretString};
-use http::header::COOKIE;
+use edge::cookie::TokenCookie;
 use http::{HeaderMap, HeaderValue};
 use store::{Login, StoreError};
 
@@ -93,7 +95,7 @@ impl SignedIn {
         Ok(set_cookie(
             &login_cookie(here),
             &String::new().into(),
-            Some(0),
+            Some(Duration::ZERO),
             room,
             here,
         ))
@@ -112,7 +114,7 @@ pub(crate) async fn begin(
         .identity()
         .put_login(&here.tenant, &hash, login)
         .await?;
-    let lifetime = room.settings.login.as_secs();
+    let lifetime = room.settings.login;
     Ok(set_cookie(
         &login_cookie(here),
         &token,
@@ -141,42 +143,31 @@ fn form_cookie(here: &Here) -> String {
 }
 
 fn cookie(headers: &HeaderMap, name: &str, prefix: &str) -> Option<SecretString> {
-    let lines = headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let mut pairs = lines
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = pairs.find(|(known, _)| *known == name)?;
-    let ours = value
-        .strip_prefix(prefix)
-        .is_some_and(|rest| rest.starts_with('_'));
-    (ours && value.len() == TOKEN_LEN).then(|| value.into())
+    edge::cookie::token(headers, name, prefix).filter(|token| token.expose_secret().len() == TOKEN_LEN)
 }
 
-/// `Lax`, as the person comes here by a link of another site; what changes anything is a POST with a form token.
+/// What changes anything is a POST with a form token, so that a cookie alone does nothing.
 fn set_cookie(
     name: &str,
     token: &SecretString,
-    lifetime: Option<u64>,
+    max_age: Option<Duration>,
     room: &AppState,
     here: &Here,
 ) -> Option<HeaderValue> {
-    let age = lifetime.map(|age| format!("; Max-Age={age}")).unwrap_or_default();
-    let secure = if room.is_https() { "; Secure" } else { "" };
-    let text = format!(
-        "{name}={}; Path={}{age}; HttpOnly; SameSite=Lax{secure}",
-        token.expose_secret(),
-        here.path(room),
-    );
-    let mut value = HeaderValue::from_str(&text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
+    let cookie = TokenCookie {
+        name,
+        token,
+        path: &here.path(room),
+        max_age,
+        https: room.is_https(),
+    };
+    cookie.header()
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header::COOKIE;
+
     use super::*;
 
     #[test]

@@ -8,6 +8,7 @@
 pub mod agent_parts;
 pub mod aws;
 pub mod config;
+pub mod cookie;
 mod front;
 mod function;
 mod ground;

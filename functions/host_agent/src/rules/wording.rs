@@ -146,14 +146,5 @@ pub(crate) fn address(text: &str) -> Option<String> {
 
 fn names(jobs: &[&Job]) -> String {
     let names: Vec<&str> = jobs.iter().map(|job| job.agent_name.as_str()).collect();
-    listed(&names)
-}
-
-/// "A", "A and B", "A, B and C".
-pub(crate) fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    words::listed(&names, "and")
 }

@@ -141,7 +141,7 @@ impl Tools<'_> {
             jobs.push(job);
         }
         let names: Vec<&str> = sends.iter().map(|send| send.to.name.as_str()).collect();
-        let mut text = format!("Asking {} …", wording::listed(&names));
+        let mut text = format!("Asking {} …", words::listed(&names, "and"));
         for result in failed {
             let (ToolOutcome::Failed(said) | ToolOutcome::Done(said)) = &result.outcome;
             text = format!("{text} {said}");

@@ -22,7 +22,7 @@ pub(crate) struct HostExecutor(pub(crate) Thinker);
 impl HostExecutor {
     fn on<'a>(&'a self, run: &'a Run) -> OnTask<'a> {
         OnTask {
-            deps: &self.0.deps,
+            deps: self.0.deps(),
             task: run.task(),
             now: run.now(),
         }
@@ -32,7 +32,7 @@ impl HostExecutor {
 #[async_trait]
 impl Executor for HostExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let deps = self.0.deps.as_ref();
+        let deps = self.0.deps();
         if run.task().jobs.is_empty() {
             return self.0.begin(run).await;
         }
@@ -67,7 +67,7 @@ impl Executor for HostExecutor {
     }
 
     async fn refresh(&self, run: &mut Run) -> Result<(), ExecuteError> {
-        let deps = self.0.deps.as_ref();
+        let deps = self.0.deps();
         let jobs = look_at_all(self.on(run)).await;
         if !jobs.is_empty() {
             let kinds = wording::news(deps.entropy.as_ref(), run.task(), &jobs);

@@ -1,6 +1,7 @@
 //! Deciding: what the model is shown, and what its tools do.
 
 pub(crate) mod directory;
+mod discovery;
 mod one_agent;
 mod own_tasks;
 pub(crate) mod thinker;

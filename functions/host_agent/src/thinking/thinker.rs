@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
-use domain::{Message, PartContent, Task};
+use domain::{Message, PartContent};
 use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Turn};
 
 use crate::deps::Deps;
 use crate::rules::outcome::outcome;
 use crate::rules::transcript;
 use crate::thinking::directory::{Directory, KnownAgents};
+use crate::thinking::discovery::Discovery;
 use crate::thinking::one_agent::OneAgent;
 use crate::thinking::tools::Tools;
 use crate::waiting::wait;
@@ -20,8 +21,7 @@ const TEXT_MAX: usize = 32_000;
 const EARLIER_MAX: usize = 6;
 
 pub(crate) struct Thinker {
-    pub(crate) deps: Arc<Deps>,
-    directory: Directory,
+    agents: Discovery,
     model: Arc<dyn Model>,
     /// False where nothing may be delegated for now.
     enabled: bool,
@@ -34,11 +34,14 @@ impl Thinker {
             Directory::Registry { .. } => model,
         };
         Self {
-            deps,
-            directory,
+            agents: Discovery { deps, directory },
             model,
             enabled,
         }
+    }
+
+    pub(crate) fn deps(&self) -> &Deps {
+        &self.agents.deps
     }
 
     /// True where the text only cancels what was asked before.
@@ -48,7 +51,7 @@ impl Thinker {
 
     /// A new task: what was said earlier, who there is, and then the model.
     pub(crate) async fn begin(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let deps = self.deps.as_ref();
+        let deps = self.deps();
         if !self.enabled {
             return Ok(Outcome::Rejected(
                 "Delegating to agents is switched off here at the moment.".to_owned(),
@@ -65,7 +68,7 @@ impl Thinker {
                 "The message is too long: I take up to {TEXT_MAX} characters."
             )));
         }
-        let known = self.discover(run.task()).await?;
+        let known = self.agents.discover(run.task()).await?;
         let agents = known.briefs(&deps.tenant, &deps.url);
         let before = deps
             .store
@@ -95,14 +98,14 @@ impl Thinker {
         known: Option<Arc<KnownAgents>>,
     ) -> Result<Outcome, ExecuteError> {
         let mut tools = Tools {
-            thinker: self,
+            agents: &self.agents,
             run,
             known,
         };
         let ended = llm::run(self.model.as_ref(), prompt, &mut tools, Limits::default()).await;
         match ended {
             Ok(Ended::Said(text)) => Ok(outcome(run.task(), text)),
-            Ok(Ended::Parked) => wait(&self.deps, run).await,
+            Ok(Ended::Parked) => wait(self.deps(), run).await,
             Err(LoopError::Tool(error)) => Err(error),
             Err(LoopError::Model(ModelError::Unavailable(reason))) => {
                 tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
@@ -115,26 +118,6 @@ impl Thinker {
                 Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
             }
         }
-    }
-
-    /// Finds the agents, with the host's own token.
-    pub(crate) async fn discover(&self, task: &Task) -> Result<Arc<KnownAgents>, ExecuteError> {
-        let now = self.deps.clock.now();
-        let token = |url: &url::Url| self.deps.tokens.registry(url.as_str(), now);
-        let unusable =
-            || ExecuteError::Retry("The registry of agents cannot be asked at the moment.".to_owned());
-        let found = self
-            .directory
-            .discover(token, task.trace.as_ref())
-            .await
-            .map_err(|error| {
-                tracing::error!(error = %error, "no token for the registry");
-                unusable()
-            })?;
-        found.map_err(|error| {
-            tracing::warn!(error = %error, "the registry cannot be asked");
-            unusable()
-        })
     }
 }
 

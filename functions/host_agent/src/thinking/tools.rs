@@ -14,14 +14,14 @@ use crate::deps::OnTask;
 use crate::rules::patience::is_over;
 use crate::rules::{transcript, wording};
 use crate::thinking::directory::{ChosenAgent, KnownAgents};
+use crate::thinking::discovery::Discovery;
 use crate::thinking::own_tasks;
-use crate::thinking::thinker::Thinker;
 
 /// Most jobs of one task.
 const JOBS_MAX: usize = 20;
 
 pub(crate) struct Tools<'a> {
-    pub(crate) thinker: &'a Thinker,
+    pub(crate) agents: &'a Discovery,
     pub(crate) run: &'a mut Run,
     /// Who there is; looked up when it is needed.
     pub(crate) known: Option<Arc<KnownAgents>>,
@@ -41,8 +41,8 @@ impl Toolbox for Tools<'_> {
     type Error = ExecuteError;
 
     async fn call(&mut self, calls: Vec<ToolCall>) -> Result<Called, ExecuteError> {
-        let thinker = self.thinker;
-        let deps = thinker.deps.as_ref();
+        let agents = self.agents;
+        let deps = agents.deps.as_ref();
         let mut results: Vec<ToolResult> = Vec::new();
         let mut sends: Vec<Send> = Vec::new();
         for ToolCall { id, tool } in calls {
@@ -105,9 +105,10 @@ impl Tools<'_> {
     async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<ChosenAgent>, ExecuteError> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => self.thinker.discover(self.run.task()).await?,
+            None => self.agents.discover(self.run.task()).await?,
         };
-        let chosen = known.choose(agent_type, &self.thinker.deps.tenant, &self.thinker.deps.url);
+        let deps = &self.agents.deps;
+        let chosen = known.choose(agent_type, &deps.tenant, &deps.url);
         self.known = Some(known);
         Ok(chosen)
     }
@@ -115,7 +116,7 @@ impl Tools<'_> {
     /// Stores the jobs, with what their users are told, in one write; before anything leaves. Gives the index of the
     /// first one.
     async fn prepare(&mut self, sends: &[Send], failed: &[ToolResult]) -> Result<usize, ExecuteError> {
-        let (deps, task, now) = (self.thinker.deps.as_ref(), self.run.task(), self.run.now());
+        let (deps, task, now) = (self.agents.deps.as_ref(), self.run.task(), self.run.now());
         let on = OnTask { deps, task, now };
         let first = task.jobs.len();
         let mut jobs = task.jobs.clone();

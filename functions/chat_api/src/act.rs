@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawPathParams, State};
-use domain::{Message, Owner, Role, Task, TaskState, TraceParent};
+use domain::{Message, Owner, Role, Task, TaskState};
 use outbound::Answer;
 use serde_json::{Value, json};
 
 use crate::chat::local_id;
 use crate::error::RouteError;
 use crate::guard::MayChange;
-use crate::owned::{OwnedTask, Trace};
+use crate::owned::OwnedTask;
 use crate::state::AppState;
 use crate::turn::Turn;
 use crate::view;
@@ -23,26 +23,24 @@ pub(crate) async fn act(
     params: RawPathParams,
     _: MayChange,
     OwnedTask { task, owner }: OwnedTask,
-    Trace(trace): Trace,
 ) -> Result<Json<Value>, RouteError> {
     let action = params
         .iter()
         .find(|(name, _)| *name == "action")
         .map(|(_, action)| action);
-    let trace = trace.as_ref();
     match (action, task.status.state) {
         (Some("cancel"), _) => {
-            room.host.cancel(&owner, task.id, trace).await?;
+            room.host.cancel(&owner, task.id).await?;
         }
         (Some("start"), TaskState::Submitted) | (Some("retry"), TaskState::Unknown) => {
-            room.host.retry(&owner, task.id, trace).await?;
+            room.host.retry(&owner, task.id).await?;
         }
         (Some("start"), _) => {
             let reason = "a task starts by itself; this one has";
             return Err(RouteError::conflict("not_startable", reason));
         }
         (Some("retry"), TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => {
-            return again(&room, &owner, &task, trace).await;
+            return again(&room, &owner, &task).await;
         }
         (Some("retry"), _) => {
             let reason = "only a task that did not succeed can be retried";
@@ -58,12 +56,7 @@ pub(crate) async fn act(
 }
 
 /// A finished task never changes: what it was asked for is asked once more, in the same conversation.
-async fn again(
-    room: &AppState,
-    owner: &Owner,
-    task: &Task,
-    trace: Option<&TraceParent>,
-) -> Result<Json<Value>, RouteError> {
+async fn again(room: &AppState, owner: &Owner, task: &Task) -> Result<Json<Value>, RouteError> {
     let nothing = || RouteError::conflict("not_retryable", "nobody asked for this task");
     let turn = Turn::taken_by(task).ok_or_else(nothing)?;
     let asked = task.history.iter().find(|message| message.role == Role::User);
@@ -74,7 +67,7 @@ async fn again(
         reference_task_ids: vec![task.id.to_string()],
         ..Message::new(turn.next_attempt(), Role::User, asked.parts.clone())
     };
-    let Answer::Task(remote) = room.host.send(owner, message, trace).await? else {
+    let Answer::Task(remote) = room.host.send(owner, message).await? else {
         return Err(RouteError::conflict(
             "answered",
             "the host answered without a task",

@@ -9,7 +9,7 @@ use auth::consent_code;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TraceParent};
+use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId};
 use http::header::SET_COOKIE;
 use outbound::{Answer, CallError};
 use serde_json::{Value, json};
@@ -18,7 +18,6 @@ use store::{Added, Chat, Opened, StoredMessage};
 use crate::error::RouteError;
 use crate::frames::{Frames, ui_stream};
 use crate::guard::MayChange;
-use crate::owned::Trace;
 use crate::relay::Relay;
 use crate::session::{Visitor, welcome_guest};
 use crate::state::AppState;
@@ -29,7 +28,6 @@ pub(crate) async fn chat(
     State(room): State<Arc<AppState>>,
     _: MayChange,
     Visitor(visitor): Visitor,
-    Trace(trace): Trace,
     body: Bytes,
 ) -> Result<Response, RouteError> {
     let request = ChatRequest::parse(&body)?;
@@ -41,7 +39,7 @@ pub(crate) async fn chat(
         }
     };
     // A guest gets the cookie also where the host is out of reach: the repeat must be the same guest's.
-    let mut response = match answer(&room, &owner, request, trace).await {
+    let mut response = match answer(&room, &owner, request).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     };
@@ -51,12 +49,7 @@ pub(crate) async fn chat(
     Ok(response)
 }
 
-async fn answer(
-    room: &AppState,
-    owner: &Owner,
-    request: ChatRequest,
-    trace: Option<TraceParent>,
-) -> Result<Response, RouteError> {
+async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<Response, RouteError> {
     let ChatRequest {
         chat,
         message,
@@ -69,7 +62,7 @@ async fn answer(
     let message_id = turn.message_id.clone();
     let task = match turn.task {
         Some(task) => task.clone(),
-        None => match send(room, &chat, &tasks, &turn, message, trace).await? {
+        None => match send(room, &chat, &tasks, &turn, message).await? {
             Sent::Task(task) => *task,
             Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
         },
@@ -120,7 +113,6 @@ async fn send(
     tasks: &[Task],
     turn: &Turn<'_>,
     message: UserMessage,
-    trace: Option<TraceParent>,
 ) -> Result<Sent, RouteError> {
     let mut message = Message::new(turn.message_id.clone(), Role::User, message.parts);
     message.context_id = Some(chat.context_id.clone());
@@ -133,11 +125,11 @@ async fn send(
             message = consent_code::masked(message, &code, consents.into_iter());
         }
     }
-    let mut answer = room.host.send(&chat.owner, message.clone(), trace.as_ref()).await;
+    let mut answer = room.host.send(&chat.owner, message.clone()).await;
     // The task that waited may have ended meanwhile: then this is a new request.
     if message.task_id.is_some() && matches!(&answer, Err(RouteError::NotFound | RouteError::Refused(_))) {
         message.task_id = None;
-        answer = room.host.send(&chat.owner, message, trace.as_ref()).await;
+        answer = room.host.send(&chat.owner, message).await;
     }
     match answer? {
         Answer::Message(message) => Ok(Sent::Said(message.text())),

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use auth::{GrantBinding, GrantSecrets};
 use axum::Json;
 use axum::extract::{Path, State};
-use domain::{Owner, TraceParent};
+use domain::Owner;
 use outbound::oauth::{OAuthError, TokenKind};
 use serde_json::{Value, json};
 use store::{GrantKey, StoredGrant};
 
 use crate::error::RouteError;
 use crate::guard::FromHere;
-use crate::owned::Trace;
 use crate::session::Visitor;
 use crate::state::AppState;
 
@@ -56,7 +55,6 @@ pub(crate) async fn disconnect(
     Path(provider): Path<String>,
     _: FromHere,
     Visitor(visitor): Visitor,
-    Trace(trace): Trace,
 ) -> Result<Json<Value>, RouteError> {
     let owner = visitor.ok_or(RouteError::NotFound)?;
     let store = room.store.grants();
@@ -73,7 +71,7 @@ pub(crate) async fn disconnect(
     }
     let mut revoked = true;
     for grant in &ended {
-        if let Err(error) = revoke(&room, &owner, grant, trace.as_ref()).await {
+        if let Err(error) = revoke(&room, &owner, grant).await {
             tracing::warn!(
                 provider,
                 error = &error as &dyn std::error::Error,
@@ -87,16 +85,11 @@ pub(crate) async fn disconnect(
 }
 
 /// Revokes the refresh token, and with it all that came of it; or what there is.
-async fn revoke(
-    room: &AppState,
-    owner: &Owner,
-    grant: &StoredGrant,
-    trace: Option<&TraceParent>,
-) -> Result<(), OAuthError> {
+async fn revoke(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Result<(), OAuthError> {
     let provider = room.providers.get(&grant.provider);
     let provider = provider.ok_or(OAuthError::Metadata("the provider is not set up any more"))?;
     let secrets = opened(room, owner, grant).ok_or(OAuthError::Metadata("the grant does not open"))?;
-    let server = room.outbound.server_metadata(&provider.issuer, trace).await?;
+    let server = room.outbound.server_metadata(&provider.issuer).await?;
     let endpoint = server
         .revocation_endpoint
         .ok_or(OAuthError::Metadata("it revokes nothing"))?;
@@ -104,9 +97,7 @@ async fn revoke(
         Some(token) => (TokenKind::Refresh, token),
         None => (TokenKind::Access, &secrets.access_token),
     };
-    room.outbound
-        .revoke(&endpoint, &provider.client, token, trace)
-        .await
+    room.outbound.revoke(&endpoint, &provider.client, token).await
 }
 
 fn opened(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Option<GrantSecrets> {

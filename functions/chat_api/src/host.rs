@@ -7,7 +7,7 @@ use std::time::Duration;
 use auth::{Grant, KeyError, SigningKey};
 use domain::{
     Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant,
-    Timestamp, TraceParent, Transport,
+    Timestamp, Transport,
 };
 use outbound::{Answer, CallError, Outbound, RemoteTask, SendCall};
 use serde_json::{Value, json};
@@ -75,73 +75,40 @@ impl HostClient {
     }
 
     /// Sends a message and does not wait for the task's end.
-    pub(crate) async fn send(
-        &self,
-        owner: &Owner,
-        message: Message,
-        trace: Option<&TraceParent>,
-    ) -> Result<Answer, RouteError> {
+    pub(crate) async fn send(&self, owner: &Owner, message: Message) -> Result<Answer, RouteError> {
         let token = self.token(owner)?;
         let mut call = SendCall::new(message);
         call.history_length = Some(0); // the task is read from the store
-        Ok(self
-            .outbound
-            .send(&self.endpoint, &call, Some(&token), trace)
-            .await?)
+        Ok(self.outbound.send(&self.endpoint, &call, Some(&token)).await?)
     }
 
     /// Calls a task off.
-    pub(crate) async fn cancel(
-        &self,
-        owner: &Owner,
-        task: TaskId,
-        trace: Option<&TraceParent>,
-    ) -> Result<RemoteTask, RouteError> {
+    pub(crate) async fn cancel(&self, owner: &Owner, task: TaskId) -> Result<RemoteTask, RouteError> {
         let token = self.token(owner)?;
         let id = RemoteTaskId::parse(&task.to_string()).map_err(|_| RouteError::NotFound)?;
-        Ok(self
-            .outbound
-            .cancel(&self.endpoint, &id, Some(&token), trace)
-            .await?)
+        Ok(self.outbound.cancel(&self.endpoint, &id, Some(&token)).await?)
     }
 
     /// Has the host ask the agents of a task's jobs how they are doing.
-    pub(crate) async fn refresh(
-        &self,
-        owner: &Owner,
-        task: TaskId,
-        trace: Option<&TraceParent>,
-    ) -> Result<(), RouteError> {
-        self.act(owner, (task, "refresh"), trace).await
+    pub(crate) async fn refresh(&self, owner: &Owner, task: TaskId) -> Result<(), RouteError> {
+        self.act(owner, (task, "refresh")).await
     }
 
     /// Has the host go on with a task at once that waits in vain.
-    pub(crate) async fn retry(
-        &self,
-        owner: &Owner,
-        task: TaskId,
-        trace: Option<&TraceParent>,
-    ) -> Result<(), RouteError> {
-        self.act(owner, (task, "retry"), trace).await
+    pub(crate) async fn retry(&self, owner: &Owner, task: TaskId) -> Result<(), RouteError> {
+        self.act(owner, (task, "retry")).await
     }
 
     /// One of our agents' own operations beside A2A's.
-    async fn act(
-        &self,
-        owner: &Owner,
-        (task, verb): (TaskId, &str),
-        trace: Option<&TraceParent>,
-    ) -> Result<(), RouteError> {
+    async fn act(&self, owner: &Owner, (task, verb): (TaskId, &str)) -> Result<(), RouteError> {
         let token = self.token(owner)?;
         let mut url = self.endpoint.url.clone();
         url.set_path(&format!(
             "{}/tasks/{task}:{verb}",
             url.path().trim_end_matches('/')
         ));
-        let answered: Result<Value, CallError> = self
-            .outbound
-            .post_json(&url, &json!({}), Some(&token), trace)
-            .await;
+        let answered: Result<Value, CallError> =
+            self.outbound.post_json(&url, &json!({}), Some(&token)).await;
         answered.map(|_| ()).map_err(RouteError::from)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
-use domain::{ChatId, Owner, Task, TaskId, TraceParent};
+use domain::{ChatId, Owner, Task, TaskId};
 use http::request::Parts;
 use store::{Chat, TaskKey};
 
@@ -76,16 +76,6 @@ impl AppState {
         Ok(tasks
             .by_context(&self.tenant, &self.agent, &chat.owner, &chat.context_id, now)
             .await?)
-    }
-}
-
-/// The trace of the request, where the front started one.
-pub(crate) struct Trace(pub(crate) Option<TraceParent>);
-
-impl<S: Sync> FromRequestParts<S> for Trace {
-    type Rejection = std::convert::Infallible;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(parts.extensions.get::<TraceParent>().cloned()))
     }
 }
 

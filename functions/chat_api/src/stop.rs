@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::RouteError;
 use crate::guard::MayChange;
-use crate::owned::{OwnedChat, Trace};
+use crate::owned::OwnedChat;
 use crate::state::AppState;
 use crate::view;
 
@@ -17,13 +17,12 @@ pub(crate) async fn stop(
     State(room): State<Arc<AppState>>,
     _: MayChange,
     OwnedChat(chat): OwnedChat,
-    Trace(trace): Trace,
 ) -> Result<Json<Value>, RouteError> {
     let tasks = room.tasks_of(&chat).await?;
     let Some(open) = tasks.iter().rfind(|task| !task.status.state.is_terminal()) else {
         return Ok(Json(json!({"task": null})));
     };
-    match room.host.cancel(&chat.owner, open.id, trace.as_ref()).await {
+    match room.host.cancel(&chat.owner, open.id).await {
         // It ended while we asked: it is stopped.
         Ok(_) | Err(RouteError::Conflict { .. }) => {}
         Err(error) => return Err(error),

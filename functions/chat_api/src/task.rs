@@ -10,7 +10,7 @@ use store::TaskKey;
 
 use crate::chats::parameter;
 use crate::error::RouteError;
-use crate::owned::{OwnedTask, Trace};
+use crate::owned::OwnedTask;
 use crate::state::AppState;
 use crate::view;
 
@@ -22,12 +22,11 @@ const LOOK: u32 = 200;
 pub(crate) async fn task(
     State(room): State<Arc<AppState>>,
     OwnedTask { mut task, owner }: OwnedTask,
-    Trace(trace): Trace,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {
     let mut refreshed = None;
     if parameter(query.as_deref(), "refresh").as_deref() == Some("true") {
-        let asked = room.host.refresh(&owner, task.id, trace.as_ref()).await;
+        let asked = room.host.refresh(&owner, task.id).await;
         if let Err(error) = &asked {
             tracing::warn!(task.id = %task.id, error = error as &dyn std::error::Error, "no latest state to be had");
         }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use agent::{Wake, WakeDoor, wake_or_log};
 use auth::Sealer;
 use consent::Consents;
-use domain::{AwaitedConsent, Clock, Entropy, Task, Tenant, Timestamp, TraceParent};
+use domain::{AwaitedConsent, Clock, Entropy, Task, Tenant, Timestamp};
 use outbound::{Outbound, PushKeys};
-use store::{Store, TaskKey};
+use store::Store;
 use url::Url;
 
 use crate::rules::patience::Patience;
@@ -39,7 +39,7 @@ impl Deps {
     /// Wakes the task after a while; the sweeper would, but not as soon.
     pub(crate) async fn nudge(&self, task: &Task, wait: Duration) {
         if wait <= SOON {
-            let wake = Wake::task(&TaskKey::from(task), task.trace.clone());
+            let wake = Wake::for_task(task);
             wake_or_log(self.wake.as_ref(), &wake, wait).await;
         }
     }
@@ -56,11 +56,4 @@ pub(crate) struct OnTask<'a> {
     pub(crate) deps: &'a Deps,
     pub(crate) task: &'a Task,
     pub(crate) now: Timestamp,
-}
-
-impl<'a> OnTask<'a> {
-    /// What its calls are traced under.
-    pub(crate) fn trace(&self) -> Option<&'a TraceParent> {
-        self.task.trace.as_ref()
-    }
 }

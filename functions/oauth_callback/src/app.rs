@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent::WakeDoor;
 use axum::extract::FromRequestParts;
 use consent::{Consent, Consents};
-use domain::{Clock, Entropy, Tenant, TraceParent};
+use domain::{Clock, Entropy, Tenant};
 use http::HeaderMap;
 use http::request::Parts;
 use tracing::Span;
@@ -55,7 +55,6 @@ impl App {
 pub(crate) struct Visit {
     pub(crate) app: Arc<App>,
     pub(crate) headers: HeaderMap,
-    pub(crate) trace: Option<TraceParent>,
 }
 
 impl FromRequestParts<Arc<App>> for Visit {
@@ -66,7 +65,6 @@ impl FromRequestParts<Arc<App>> for Visit {
         Ok(Self {
             app: Arc::clone(app),
             headers: parts.headers.clone(),
-            trace: parts.extensions.get().cloned(),
         })
     }
 }

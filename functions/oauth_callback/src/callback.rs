@@ -116,7 +116,7 @@ async fn exchange(
     let tokens = app
         .consents
         .outbound
-        .exchange_code(&endpoint, &provider.client, exchange, visit.trace.as_ref())
+        .exchange_code(&endpoint, &provider.client, exchange)
         .await
         .map_err(|error| Page::of_provider(&error, again()))?;
     let subject = match &tokens.id_token {

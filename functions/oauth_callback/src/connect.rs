@@ -53,7 +53,7 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
     let metadata = app
         .consents
         .outbound
-        .server_metadata(&consent.request.issuer, visit.trace.as_ref())
+        .server_metadata(&consent.request.issuer)
         .await;
     let metadata = metadata.map_err(|error| Page::of_provider(&error, Some(app.link(&consent))))?;
     let secrets = ConsentSecrets {

@@ -51,6 +51,6 @@ pub(crate) async fn make_due(app: &App, consent: &Consent, at: Timestamp) -> Res
 
 /// Wakes the task on its agent's queue.
 pub(crate) async fn wake(visit: &Visit, consent: &Consent) {
-    let wake = Wake::task(&key(&visit.app, consent), visit.trace.clone());
+    let wake = Wake::task(&key(&visit.app, consent));
     wake_or_log(visit.app.wake.as_ref(), &wake, Duration::ZERO).await;
 }

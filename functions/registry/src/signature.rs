@@ -47,7 +47,7 @@ async fn published(state: &State, card_url: &Url, card: &Value) -> BTreeMap<Stri
         if documents.len() >= MAX_DOCUMENTS {
             break;
         }
-        match state.outbound.get_json::<Value>(&url, None, None).await {
+        match state.outbound.get_json::<Value>(&url, None).await {
             Ok(document) => {
                 documents.insert(jku, document);
             }

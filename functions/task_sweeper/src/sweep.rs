@@ -147,8 +147,8 @@ impl Sweep<'_> {
         let waited = self.now.since(pointer.due_at).as_secs();
         self.oldest.fetch_max(waited, Ordering::Relaxed);
         let (message, counter) = match pointer.what {
-            PointsAt::Task => (Wake::task(&pointer.key, None), &self.count.tasks),
-            PointsAt::Push(config) => (Wake::push(&pointer.key, config, None), &self.count.deliveries),
+            PointsAt::Task => (Wake::task(&pointer.key), &self.count.tasks),
+            PointsAt::Push(config) => (Wake::push(&pointer.key, config), &self.count.deliveries),
         };
         let counter = match self.wake.wake(&message, Duration::ZERO).await {
             Ok(()) => counter,

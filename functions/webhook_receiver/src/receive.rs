@@ -11,7 +11,8 @@ use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
-use domain::{ExposeSecret, Notification, RemoteTaskId, Task, Timestamp, TraceParent};
+use domain::trace::within;
+use domain::{ExposeSecret, Notification, RemoteTaskId, Task, Timestamp};
 use edge::Source;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -61,7 +62,6 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
         shared.sources.guessed(source, receiver.clock.now());
     }
     let Addressed { mut task, number } = addressed?;
-    let trace = parts.extensions.get::<TraceParent>().cloned();
     if let Some(own) = &task.trace {
         // The job's trace, also where its agent sends none or another.
         tracing::Span::current().record("trace_id", own.trace_id());
@@ -82,15 +82,8 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
             measure::record(measure::NEEDS_NEWER, 1, "Count", &task.agent);
             return Err(RouteError::NeedsNewer.into());
         }
-        match note(
-            receiver,
-            &task,
-            number,
-            (news.clone(), delivery.as_deref()),
-            trace.as_ref(),
-        )
-        .await?
-        {
+        let noted = note(receiver, &task, number, (news.clone(), delivery.as_deref()));
+        match within(task.trace.clone(), noted).await? {
             Committed::Yes => return Ok(()),
             Committed::Conflict => {}
         }
@@ -113,7 +106,6 @@ async fn note(
     task: &Task,
     number: u32,
     (news, delivery): (Notification, Option<&str>),
-    trace: Option<&TraceParent>,
 ) -> Result<Committed, RouteError> {
     let told = news.update.as_ref().map(|update| update.state.as_str());
     let (revision, due, wake) = match decide(task, number, news, delivery, receiver.clock.now()) {
@@ -139,8 +131,7 @@ async fn note(
         measure::moved(&revision);
         wake_deliveries(receiver.wake.as_ref(), &revision).await;
         if wake {
-            let trace = task.trace.clone().or_else(|| trace.cloned());
-            let wake = Wake::task(&TaskKey::from(task), trace);
+            let wake = Wake::for_task(task);
             wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
         }
     }
@@ -162,7 +153,7 @@ async fn stray(
         return Ok(Committed::Conflict);
     }
     tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, task.remote_id = id.as_str(), "heard of only after the task was over; to be called off");
-    let wake = Wake::task(&key, task.trace.clone());
+    let wake = Wake::for_task(task);
     wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
     Ok(Committed::Yes)
 }

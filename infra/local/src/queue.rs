@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use agent::{Stop, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
+use domain::trace::within;
 use domain::{AgentName, PushConfigId, TaskId, Tenant};
 use edge::QueueHandler;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -262,7 +263,9 @@ impl Delivery {
             let words = wake.to_json();
             // At the end of the process, work in hand is handed over and not broken off.
             let work = Stop::on(stop.clone()).scope(worker.work.handle(&words));
-            let work = work.instrument(span(&wake));
+            let work = within(wake.trace().cloned(), async {
+                work.instrument(span(&wake)).await
+            });
             let done = match &meter {
                 Some(meter) => meter.wake(work).await,
                 None => work.await,
@@ -343,7 +346,7 @@ mod tests {
             agent: AgentName::parse(agent).unwrap(),
             id: TaskId::random(&SystemEntropy),
         };
-        Wake::task(&key, None)
+        Wake::task(&key)
     }
 
     fn crew(workers: Workers) -> Crew {
@@ -426,7 +429,7 @@ mod tests {
         // Each hangs; so many more than there is room for.
         for _ in 0..2 * DELIVERIES_AT_ONCE {
             let task = wake("acme", "weather").key();
-            let push = Wake::push(&task, PushConfigId::parse("p").unwrap(), None);
+            let push = Wake::push(&task, PushConfigId::parse("p").unwrap());
             door.wake(&push, Duration::ZERO).await.unwrap();
         }
         most(DELIVERIES_AT_ONCE).await;

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use auth::KeyError;
 use auth::webhook::SenderKeys;
+use domain::trace::within;
 use domain::{Event, MessageId, PushConfigId, Revision, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
 use store::{ClaimedPush, Due, Owed, PushConfig, PushSettled, Settled, StoreError, TaskKey};
+use tracing::Instrument as _;
 
 use crate::{Agent, Wake, WakeDoor, measure, wake_or_log};
 
@@ -49,9 +51,8 @@ pub async fn wake_deliveries(door: &dyn WakeDoor, revision: &Revision) {
         return;
     }
     let task = revision.task();
-    let key = TaskKey::from(task);
     for config in &task.push_configs {
-        let wake = Wake::push(&key, config.clone(), task.trace.clone());
+        let wake = Wake::for_push(task, config.clone());
         wake_or_log(door, &wake, Duration::ZERO).await;
     }
 }
@@ -97,7 +98,14 @@ pub(crate) async fn deliver(
                 };
                 // The same with every resend, and without full stops, which set the parts of what is signed apart.
                 let id = MessageId::derived(&format!("push/{}/{config}/{told}", key.id));
-                if let Err(error) = send(agent, &stored.task, &visible, key, &claimed.config, id).await {
+                let sent = within(stored.task.trace.clone(), async {
+                    let span = tracing::debug_span!(
+                        "agent.push.deliver", tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, seq = told
+                    );
+                    let sending = send(agent, &stored.task, &visible, key, &claimed.config, id);
+                    sending.instrument(span).await
+                });
+                if let Err(error) = sent.await {
                     return later(agent, &stored.task, &claimed, &holder, &error).await;
                 }
                 tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told, "push delivered");
@@ -118,7 +126,7 @@ pub(crate) async fn deliver(
     }
     wake_or_log(
         agent.wake.as_ref(),
-        &Wake::push(key, config.clone(), None),
+        &Wake::push(key, config.clone()),
         Duration::ZERO,
     )
     .await;
@@ -168,12 +176,7 @@ async fn send(
     };
     agent
         .outbound
-        .push(
-            &delivery,
-            &keys(agent)?,
-            agent.clock.as_ref(),
-            task.trace.as_ref(),
-        )
+        .push(&delivery, &keys(agent)?, agent.clock.as_ref())
         .await?;
     Ok(())
 }
@@ -233,7 +236,7 @@ async fn later(
         )
         .await?;
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
-        let wake = Wake::push(key, config.clone(), task.trace.clone());
+        let wake = Wake::for_push(task, config.clone());
         wake_or_log(agent.wake.as_ref(), &wake, wait).await;
     }
     Ok(())

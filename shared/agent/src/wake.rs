@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{AgentName, PushConfigId, TaskId, Tenant, TraceParent};
+use domain::{AgentName, PushConfigId, Task, TaskId, Tenant, TraceParent};
 use serde::{Deserialize, Serialize};
 use store::TaskKey;
+use tracing::Instrument as _;
 
 /// A message on an agent's queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,9 +75,19 @@ pub enum WakeError {
 }
 
 impl Wake {
-    /// A wake for a task.
+    /// A wake for a task that has been read: it goes on in the task's own trace.
     #[must_use]
-    pub fn task(key: &TaskKey, trace: Option<TraceParent>) -> Self {
+    pub fn for_task(task: &Task) -> Self {
+        Self::of_task(&TaskKey::from(task), task.trace.clone())
+    }
+
+    /// A wake for a task of which nothing but its key is known here; its worker finds the trace.
+    #[must_use]
+    pub fn task(key: &TaskKey) -> Self {
+        Self::of_task(key, None)
+    }
+
+    fn of_task(key: &TaskKey, trace: Option<TraceParent>) -> Self {
         Self::Task(TaskWake {
             tenant: key.tenant.clone(),
             agent: key.agent.clone(),
@@ -85,9 +96,19 @@ impl Wake {
         })
     }
 
-    /// A wake for a delivery.
+    /// A wake for a delivery of a task that has been read.
     #[must_use]
-    pub fn push(key: &TaskKey, config_id: PushConfigId, trace: Option<TraceParent>) -> Self {
+    pub fn for_push(task: &Task, config_id: PushConfigId) -> Self {
+        Self::of_push(&TaskKey::from(task), config_id, task.trace.clone())
+    }
+
+    /// A wake for a delivery, as [`Wake::task`].
+    #[must_use]
+    pub fn push(key: &TaskKey, config_id: PushConfigId) -> Self {
+        Self::of_push(key, config_id, None)
+    }
+
+    fn of_push(key: &TaskKey, config_id: PushConfigId, trace: Option<TraceParent>) -> Self {
         let TaskKey { tenant, agent, id } = key.clone();
         Self::Push(PushWake {
             tenant,
@@ -158,8 +179,11 @@ pub trait WakeDoor: Send + Sync {
 
 /// Sends a wake and only logs when that fails: what is due is in the table, and the sweeper finds it.
 pub async fn wake_or_log(door: &dyn WakeDoor, wake: &Wake, delay: Duration) {
-    if let Err(error) = door.wake(wake, delay).await {
-        let key = wake.key();
+    let key = wake.key();
+    let span = tracing::debug_span!(
+        "agent.wake.send", tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id
+    );
+    if let Err(error) = door.wake(wake, delay).instrument(span).await {
         tracing::warn!(tenant.id = %key.tenant, task.id = %key.id, error = %error, "wake not sent; the sweeper will find the task");
     }
 }
@@ -177,8 +201,8 @@ mod tests {
         };
         let trace = TraceParent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
         for wake in [
-            Wake::task(&key, None),
-            Wake::push(&key, PushConfigId::parse("p").unwrap(), trace),
+            Wake::task(&key),
+            Wake::of_push(&key, PushConfigId::parse("p").unwrap(), trace),
         ] {
             assert_eq!(Wake::parse(&wake.to_json()).unwrap(), wake);
         }

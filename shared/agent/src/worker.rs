@@ -17,8 +17,10 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{MessageId, Task};
-use store::{Attempts, Due, Leased, StoreError, TaskKey};
+use domain::trace::within;
+use domain::{MessageId, Task, Timestamp};
+use store::{Attempts, Due, Leased, StoreError, StoredTask, TaskKey};
+use tracing::Instrument as _;
 
 use crate::stop::Stop;
 use crate::{Agent, ExecuteError, Outcome, Run, Wake, measure, push};
@@ -126,30 +128,40 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
     if let Some(trace) = &stored.task.trace {
         tracing::Span::current().record("trace_id", trace.trace_id());
     }
-    let begun = stored.task.rev;
-    match (stored.attempts, stored.task.rev) {
-        (1, 1) => measure::time(measure::STARTED, agent, now.since(stored.task.created_at)),
-        (1, _) => {}
-        _ => measure::count(measure::RESUMED, agent),
-    }
-    let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts).held_by(&work.holder);
-    for _ in 0..STALE_ROUNDS {
-        match work.round(&mut run, begun).await {
-            Ok(executed) => return Ok(executed),
-            Err(ExecuteError::Store(error)) => return Err(error),
-            Err(_) => {}
-        }
-        match run.reload().await {
-            Err(ExecuteError::Store(error)) => return Err(error),
-            Err(_) => return Ok(Executed::Missing),
-            Ok(()) => {}
-        }
-    }
-    tracing::warn!(task.id = %key.id, "task kept changing while it was worked on; left to its lease's end");
-    Ok(Executed::Elsewhere)
+    let trace = stored.task.trace.clone();
+    within(trace, work.all(*stored, now)).await
 }
 
 impl Work<'_> {
+    /// Executes until the task rests. In the task's own trace, whoever woke it.
+    async fn all(&self, stored: StoredTask, now: Timestamp) -> Result<Executed, StoreError> {
+        let (agent, key) = (self.agent, self.key);
+        let begun = stored.task.rev;
+        match (stored.attempts, stored.task.rev) {
+            (1, 1) => measure::time(measure::STARTED, agent, now.since(stored.task.created_at)),
+            (1, _) => {}
+            _ => measure::count(measure::RESUMED, agent),
+        }
+        let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts).held_by(&self.holder);
+        for _ in 0..STALE_ROUNDS {
+            let span = tracing::debug_span!(
+                "agent.worker.round", tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, attempt = run.attempt()
+            );
+            match self.round(&mut run, begun).instrument(span).await {
+                Ok(executed) => return Ok(executed),
+                Err(ExecuteError::Store(error)) => return Err(error),
+                Err(_) => {}
+            }
+            match run.reload().await {
+                Err(ExecuteError::Store(error)) => return Err(error),
+                Err(_) => return Ok(Executed::Missing),
+                Ok(()) => {}
+            }
+        }
+        tracing::warn!(task.id = %key.id, "task kept changing while it was worked on; left to its lease's end");
+        Ok(Executed::Elsewhere)
+    }
+
     /// Executes once, and writes down what came of it. [`ExecuteError::Stale`] wants another round.
     async fn round(&self, run: &mut Run, begun: u64) -> Result<Executed, ExecuteError> {
         if run.task().needs_newer_release() {

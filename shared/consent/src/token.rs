@@ -7,7 +7,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use auth::{GrantBinding, GrantSecrets};
-use domain::{Owner, SecretString, TraceParent};
+use domain::{Owner, SecretString};
 use outbound::CallError;
 use outbound::oauth::{OAuthError, Provider, Refresh, Tokens};
 use store::{Claim, GrantKey, StoreError, StoredGrant};
@@ -33,8 +33,6 @@ pub struct GrantNeed<'a> {
     pub resource: &'a str,
     /// The scopes that the call needs.
     pub scopes: &'a [String],
-    /// The trace of the calls at the authorization server.
-    pub trace: Option<&'a TraceParent>,
 }
 
 impl GrantNeed<'_> {
@@ -158,7 +156,7 @@ impl Consents {
             token: refresh_token,
             resource: need.resource,
         };
-        let renewed = match self.refresh(provider, refresh, need.trace).await {
+        let renewed = match self.refresh(provider, refresh).await {
             Ok(tokens) => tokens.refreshed(&secrets, self.clock.now()),
             Err(error) if error.is_invalid_grant() => {
                 tracing::info!(provider = need.provider, error = %error, "the provider renews the grant no more");
@@ -194,15 +192,10 @@ impl Consents {
         }
     }
 
-    async fn refresh(
-        &self,
-        provider: &Provider,
-        refresh: Refresh<'_>,
-        trace: Option<&TraceParent>,
-    ) -> Result<Tokens, OAuthError> {
-        let server = self.outbound.server_metadata(&provider.issuer, trace).await?;
+    async fn refresh(&self, provider: &Provider, refresh: Refresh<'_>) -> Result<Tokens, OAuthError> {
+        let server = self.outbound.server_metadata(&provider.issuer).await?;
         self.outbound
-            .refresh(&server.token_endpoint, &provider.client, refresh, trace)
+            .refresh(&server.token_endpoint, &provider.client, refresh)
             .await
     }
 

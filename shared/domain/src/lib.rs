@@ -38,8 +38,9 @@ mod tag;
 mod task;
 pub mod testing;
 mod time;
+pub mod trace;
 
-pub use caller::{Caller, Scope, Scopes, TraceParent};
+pub use caller::{Caller, Scope, Scopes};
 pub use chance::{Entropy, SystemEntropy};
 pub use heard::Heard;
 pub use ids::{
@@ -58,6 +59,7 @@ pub use task::{
     WorkNote,
 };
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
+pub use trace::TraceParent;
 
 /// Secrets that neither print nor log, and are wiped when dropped.
 pub use secrecy::{ExposeSecret, SecretString};

@@ -1,8 +1,7 @@
 //! What stands before every function's router: the bound of request bodies, typed errors for whatever the framework
 //! itself refuses, a constant answer to panics, the trace, the request id, and one log line a request.
 //!
-//! Handlers find the [`domain::TraceParent`] among the request's extensions and the request id in its `x-request-id`
-//! header. They may record `tenant.id`, `task.id` and `requester` on the current span
+//! Handlers work within the request's trace ([`domain::trace`]) and find the request id in its `x-request-id` header. They may record `tenant.id`, `task.id` and `requester` on the current span
 //! (`tracing::Span::current().record(..)`); the log line carries them.
 
 use std::panic::AssertUnwindSafe;
@@ -12,6 +11,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use domain::trace::within;
 use domain::{Clock, Entropy, TraceParent};
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, StatusCode};
@@ -77,32 +77,33 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
         .get::<MatchedPath>()
         .map(|path| path.as_str().to_owned());
     request.headers_mut().insert(REQUEST_ID, id_header.clone());
-    request.extensions_mut().insert(trace);
-
-    let span = tracing::info_span!(
-        "edge.request.answer",
-        tenant.id = tracing::field::Empty,
-        task.id = tracing::field::Empty,
-        requester = tracing::field::Empty,
-        trace_id,
-    );
-    async {
-        let (mut response, calls) = counted(answer(request, next, &method, &request_id)).await;
-        response.headers_mut().insert(REQUEST_ID, id_header);
-        tracing::info!(
-            function = front.function,
-            method = method.as_str(),
-            route = route.as_deref().unwrap_or("-"),
-            status = response.status().as_u16(),
-            duration_ms = u64::try_from(front.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
-            dynamodb_calls = calls.total(),
-            request_id,
-            "request answered"
+    let answered = async {
+        let span = tracing::info_span!(
+            "edge.request.answer",
+            tenant.id = tracing::field::Empty,
+            task.id = tracing::field::Empty,
+            requester = tracing::field::Empty,
+            trace_id,
         );
-        response
-    }
-    .instrument(span)
-    .await
+        async {
+            let (mut response, calls) = counted(answer(request, next, &method, &request_id)).await;
+            response.headers_mut().insert(REQUEST_ID, id_header);
+            tracing::info!(
+                function = front.function,
+                method = method.as_str(),
+                route = route.as_deref().unwrap_or("-"),
+                status = response.status().as_u16(),
+                duration_ms = u64::try_from(front.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
+                dynamodb_calls = calls.total(),
+                request_id,
+                "request answered"
+            );
+            response
+        }
+        .instrument(span)
+        .await
+    };
+    within(Some(trace), answered).await
 }
 
 async fn answer(request: Request, next: Next, method: &Method, request_id: &str) -> Response {

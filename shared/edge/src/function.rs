@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
+use domain::TraceParent;
 use serde_json::Value;
 
 /// What a function is made of. Events for a part that is `None` are refused.
@@ -53,6 +54,11 @@ pub trait QueueHandler: Send + Sync {
     /// # Errors
     /// [`QueueError`]: this message alone comes again, or goes to the dead-letter queue.
     async fn handle(&self, body: &str) -> Result<(), QueueError>;
+
+    /// The trace that the message belongs to, where it says so.
+    fn trace(&self, _body: &str) -> Option<TraceParent> {
+        None
+    }
 }
 
 /// Why a message was not handled.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent::{Agent, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use aws_sdk_sqs::Client;
-use domain::{AgentName, Tenant};
+use domain::{AgentName, Tenant, TraceParent};
 use tokio::sync::OnceCell;
 use tracing::Span;
 use tracing::field::display;
@@ -103,6 +103,10 @@ impl QueueHandler for Wakes {
         agent::handle(&self.0, &wake)
             .await
             .map_err(|error| QueueError::Failed(Box::new(error)))
+    }
+
+    fn trace(&self, body: &str) -> Option<TraceParent> {
+        Wake::parse(body).ok()?.trace().cloned()
     }
 }
 

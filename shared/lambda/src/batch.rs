@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
+use domain::trace::within;
 use edge::{QueueError, QueueHandler};
 use futures_util::future::{FutureExt as _, join_all};
 use serde_json::{Value, json};
@@ -39,43 +40,46 @@ async fn one<'a>(queue: &dyn QueueHandler, id: &'a str, message: &SqsMessage) ->
     let body = message.body.as_deref().unwrap_or_default();
     // A panic in one message must not take its neighbours along.
     let work = AssertUnwindSafe(queue.handle(body)).catch_unwind();
-    let span = tracing::info_span!(
-        "edge.message.handle",
-        tenant.id = tracing::field::Empty,
-        task.id = tracing::field::Empty,
-        trace_id = tracing::field::Empty,
-    );
-    let (done, calls) = counted(work.instrument(span.clone())).await;
-    let _entered = span.entered();
-    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let dynamodb_calls = calls.total();
-    match done {
-        Ok(Ok(())) => {
-            tracing::info!(message_id = id, duration_ms, dynamodb_calls, "message handled");
-            None
+    within(queue.trace(body), async {
+        let span = tracing::info_span!(
+            "edge.message.handle",
+            tenant.id = tracing::field::Empty,
+            task.id = tracing::field::Empty,
+            trace_id = tracing::field::Empty,
+        );
+        let (done, calls) = counted(work.instrument(span.clone())).await;
+        let _entered = span.entered();
+        let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let dynamodb_calls = calls.total();
+        match done {
+            Ok(Ok(())) => {
+                tracing::info!(message_id = id, duration_ms, dynamodb_calls, "message handled");
+                None
+            }
+            Ok(Err(QueueError::Failed(error))) => {
+                let attempt = message
+                    .attributes
+                    .get("ApproximateReceiveCount")
+                    .map(String::as_str);
+                tracing::warn!(
+                    message_id = id,
+                    duration_ms,
+                    dynamodb_calls,
+                    attempt,
+                    error,
+                    "message failed, comes again"
+                );
+                Some(id)
+            }
+            Ok(Err(error @ QueueError::Unreadable(_))) => {
+                tracing::error!(message_id = id, %error, "message cannot be read, goes to the dead letters");
+                Some(id)
+            }
+            Err(_panic) => {
+                tracing::error!(message_id = id, "message handler panicked, comes again");
+                Some(id)
+            }
         }
-        Ok(Err(QueueError::Failed(error))) => {
-            let attempt = message
-                .attributes
-                .get("ApproximateReceiveCount")
-                .map(String::as_str);
-            tracing::warn!(
-                message_id = id,
-                duration_ms,
-                dynamodb_calls,
-                attempt,
-                error,
-                "message failed, comes again"
-            );
-            Some(id)
-        }
-        Ok(Err(error @ QueueError::Unreadable(_))) => {
-            tracing::error!(message_id = id, %error, "message cannot be read, goes to the dead letters");
-            Some(id)
-        }
-        Err(_panic) => {
-            tracing::error!(message_id = id, "message handler panicked, comes again");
-            Some(id)
-        }
-    }
+    })
+    .await
 }

@@ -2,6 +2,7 @@
 //! elsewhere.
 
 use async_trait::async_trait;
+use tracing::Instrument as _;
 
 use crate::{Model, ModelError, Prompt, Step, ToolCall, ToolResult, Turn};
 
@@ -75,8 +76,9 @@ pub async fn run<T: Toolbox>(
     toolbox: &mut T,
     limits: Limits,
 ) -> Result<Ended, LoopError<T::Error>> {
-    for _ in 0..limits.steps {
-        let calls = match model.step(&prompt).await? {
+    for number in 1..=limits.steps {
+        let span = tracing::debug_span!("llm.model.step", number);
+        let calls = match model.step(&prompt).instrument(span).await? {
             Step::Say(text) => return Ok(Ended::Said(text)),
             Step::Call(calls) if calls.is_empty() || calls.len() > limits.calls => {
                 return Err(LoopError::TooMuch);

@@ -1,7 +1,7 @@
 //! The A2A client: send, look, cancel, over both bindings and both generations.
 
 use a2a::{A2aError, Answer, Call, ListCall, RemoteTask, SendCall, Transport, decode, jsonrpc, rest};
-use domain::{ContextId, Endpoint, Generation, MessageId, RemoteTaskId, SecretString, TraceParent};
+use domain::{ContextId, Endpoint, Generation, MessageId, RemoteTaskId, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -30,13 +30,12 @@ impl Outbound {
         to: &Endpoint,
         call: &SendCall,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<Answer, CallError> {
         let call = SendCall {
             tenant: to.tenant.clone(),
             ..call.clone()
         };
-        let result = self.call(to, Operation::Send(&call), token, trace).await?;
+        let result = self.call(to, Operation::Send(&call), token).await?;
         decode::send_result(&result, to.generation).map_err(unusable)
     }
 
@@ -49,9 +48,8 @@ impl Outbound {
         to: &Endpoint,
         id: &RemoteTaskId,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<RemoteTask, CallError> {
-        let result = self.call(to, Operation::Get(id), token, trace).await?;
+        let result = self.call(to, Operation::Get(id), token).await?;
         decode::task(&result, to.generation).map_err(unusable)
     }
 
@@ -64,9 +62,8 @@ impl Outbound {
         to: &Endpoint,
         id: &RemoteTaskId,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<RemoteTask, CallError> {
-        let result = self.call(to, Operation::Cancel(id), token, trace).await?;
+        let result = self.call(to, Operation::Cancel(id), token).await?;
         decode::task(&result, to.generation).map_err(unusable)
     }
 
@@ -80,7 +77,6 @@ impl Outbound {
         to: &Endpoint,
         (context, message): (&ContextId, &MessageId),
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<Option<RemoteTask>, CallError> {
         let call = ListCall {
             context_id: Some(context.to_string()),
@@ -88,7 +84,7 @@ impl Outbound {
             tenant: to.tenant.clone(),
             ..ListCall::default()
         };
-        let result = self.call(to, Operation::List(&call), token, trace).await?;
+        let result = self.call(to, Operation::List(&call), token).await?;
         let tasks = result.get("tasks").and_then(Value::as_array);
         let is_it = |task: &&Value| {
             let history = task.get("history").and_then(Value::as_array);
@@ -107,7 +103,6 @@ impl Outbound {
         to: &Endpoint,
         operation: Operation<'_>,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<Value, CallError> {
         let (url, body) = match to.transport {
             Transport::JsonRpc => (to.url.clone(), Some(self.jsonrpc_request(to, operation))),
@@ -118,8 +113,8 @@ impl Outbound {
             _ => "application/json",
         };
         let ask = match &body {
-            Some(body) => Ask::post(&url, body, trace).header("content-type", media_type),
-            None => Ask::get(&url, trace),
+            Some(body) => Ask::post(&url, body).header("content-type", media_type),
+            None => Ask::get(&url),
         };
         let ask = ask
             .bearer(token)?

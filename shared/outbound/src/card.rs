@@ -31,7 +31,7 @@ impl Outbound {
     }
 
     async fn card_at(&self, url: &Url) -> Result<Value, CallError> {
-        let card = self.exchange(Ask::get(url, None)).await?.success()?.json()?;
+        let card = self.exchange(Ask::get(url)).await?.success()?.json()?;
         if card.is_object() {
             Ok(card)
         } else {

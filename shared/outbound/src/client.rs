@@ -8,6 +8,8 @@ use domain::{Entropy, ExposeSecret, SecretString, TraceParent};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
+use tracing::Instrument as _;
+use tracing::field::Empty;
 use url::Url;
 
 use crate::breaker::Breaker;
@@ -43,25 +45,23 @@ pub(crate) struct Ask<'a> {
     pub(crate) url: &'a Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Vec<u8>>,
-    pub(crate) trace: Option<&'a TraceParent>,
     /// A shorter time than the policy's, where there is one.
     pub(crate) timeout: Option<Duration>,
 }
 
 impl<'a> Ask<'a> {
-    pub(crate) fn get(url: &'a Url, trace: Option<&'a TraceParent>) -> Self {
+    pub(crate) fn get(url: &'a Url) -> Self {
         Self {
             method: Method::GET,
             url,
             headers: HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]),
             body: None,
-            trace,
             timeout: None,
         }
     }
 
-    pub(crate) fn post(url: &'a Url, body: &Value, trace: Option<&'a TraceParent>) -> Self {
-        let mut ask = Self::get(url, trace);
+    pub(crate) fn post(url: &'a Url, body: &Value) -> Self {
+        let mut ask = Self::get(url);
         ask.method = Method::POST;
         ask.headers
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -140,11 +140,21 @@ impl Outbound {
         self.entropy.uuid().to_string()
     }
 
-    /// One exchange. Each hop of a trace gets its own parent id.
-    pub(crate) async fn exchange(&self, mut ask: Ask<'_>) -> Result<Answered, CallError> {
+    /// One exchange, as part of the trace of the work at hand. Each hop gets a parent id of its own.
+    pub(crate) async fn exchange(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
         self.check_url(ask.url)?;
-        if let Some(trace) = ask.trace
-            && let Ok(hop) = HeaderValue::from_str(&trace.child(self.entropy.as_ref()).to_string())
+        let span = tracing::debug_span!(
+            "outbound.http.exchange",
+            http.request.method = ask.method.as_str(),
+            server.address = ask.url.host_str(),
+            http.response.status_code = Empty,
+        );
+        self.sent(ask).instrument(span).await
+    }
+
+    async fn sent(&self, mut ask: Ask<'_>) -> Result<Answered, CallError> {
+        if let Some(trace) = TraceParent::outgoing(self.entropy.as_ref())
+            && let Ok(hop) = HeaderValue::from_str(&trace.to_string())
         {
             ask.headers.insert("traceparent", hop);
         }
@@ -166,6 +176,7 @@ impl Outbound {
             .iter()
             .find_map(|name| response.headers().get(*name)?.to_str().ok().map(str::to_owned));
         let etag = response.headers().get(ETAG).cloned();
+        tracing::Span::current().record("http.response.status_code", status);
         tracing::debug!(host = ask.url.host_str(), status, "call answered");
         let body = match self.read(response).await {
             Ok(body) => body,

@@ -1,6 +1,6 @@
 //! Plain JSON over HTTP, for services that are no agents.
 
-use domain::{SecretString, TraceParent};
+use domain::SecretString;
 use http::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,9 +19,8 @@ impl Outbound {
         &self,
         url: &Url,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<T, CallError> {
-        read(self.exchange(Ask::get(url, trace).bearer(token)?).await?)
+        read(self.exchange(Ask::get(url).bearer(token)?).await?)
     }
 
     /// Posts JSON and reads JSON.
@@ -33,11 +32,18 @@ impl Outbound {
         url: &Url,
         body: &B,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<T, CallError> {
         let body = serde_json::to_value(body)
             .map_err(|_| CallError::NotAllowed("the body is not JSON".to_owned()))?;
-        read(self.exchange(Ask::post(url, &body, trace).bearer(token)?).await?)
+        read(self.exchange(Ask::post(url, &body).bearer(token)?).await?)
+    }
+
+    /// Posts JSON to where only the status of the answer counts.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn post(&self, url: &Url, body: &Value) -> Result<(), CallError> {
+        self.exchange(Ask::post(url, body)).await?.success().map(drop)
     }
 
     /// Any method with any JSON, for callers that read refusals themselves: status and body as they came. A body that is
@@ -51,11 +57,10 @@ impl Outbound {
         url: &Url,
         body: Option<&Value>,
         token: Option<&SecretString>,
-        trace: Option<&TraceParent>,
     ) -> Result<(u16, Value), CallError> {
         let ask = match body {
-            Some(body) => Ask::post(url, body, trace),
-            None => Ask::get(url, trace),
+            Some(body) => Ask::post(url, body),
+            None => Ask::get(url),
         };
         let answered = self.exchange(Ask { method, ..ask }.bearer(token)?).await?;
         Ok((answered.status, answered.json().unwrap_or_default()))

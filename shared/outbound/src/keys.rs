@@ -27,7 +27,7 @@ pub struct FetchedKeys(
 #[async_trait]
 impl KeySource for FetchedKeys {
     async fn fetch(&self, url: &Url) -> Result<Value, NoKeys> {
-        let fetched = self.0.get_json(url, None, None).await;
+        let fetched = self.0.get_json(url, None).await;
         fetched.map_err(|error| {
             tracing::warn!(host = url.host_str(), error = %error, "an issuer's keys could not be fetched");
             NoKeys
@@ -69,7 +69,7 @@ impl PushKeys {
         }) else {
             return Vec::new();
         };
-        let keys = match self.outbound.get_json::<Value>(&url, None, None).await {
+        let keys = match self.outbound.get_json::<Value>(&url, None).await {
             Ok(document) => auth::webhook::published_keys(&document),
             Err(CallError::Timeout | CallError::Unreachable { .. }) => return Vec::new(),
             Err(_) => Vec::new(),

@@ -366,7 +366,7 @@ impl OpenMeteo {
     async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, OpenMeteoError> {
         let (status, body) = self
             .outbound
-            .request_json(Method::GET, url, None, None, None)
+            .request_json(Method::GET, url, None, None)
             .await
             .map_err(OpenMeteoError::Call)?;
         match Refusal::deserialize(&body) {

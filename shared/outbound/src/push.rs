@@ -1,7 +1,7 @@
 //! Delivering push notifications.
 
 use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, SenderKeys, TIMESTAMP_HEADER};
-use domain::{Clock, ExposeSecret, Generation, SecretString, Tenant, TraceParent};
+use domain::{Clock, ExposeSecret, Generation, SecretString, Tenant};
 use http::header::{AUTHORIZATION, HeaderName};
 use serde_json::Value;
 use url::Url;
@@ -66,9 +66,8 @@ impl Outbound {
         delivery: &PushDelivery,
         keys: &SenderKeys,
         clock: &dyn Clock,
-        trace: Option<&TraceParent>,
     ) -> Result<(), PushError> {
-        let ask = self.signed(delivery, keys, clock, trace)?;
+        let ask = self.signed(delivery, keys, clock)?;
         let trial = self
             .breaker
             .admit(&delivery.tenant, &delivery.url, clock.now())
@@ -84,10 +83,9 @@ impl Outbound {
         delivery: &'d PushDelivery,
         keys: &SenderKeys,
         clock: &dyn Clock,
-        trace: Option<&'d TraceParent>,
     ) -> Result<Ask<'d>, CallError> {
-        let mut ask = Ask::post(&delivery.url, &delivery.body, trace)
-            .header("a2a-version", a2a::version(delivery.generation));
+        let mut ask =
+            Ask::post(&delivery.url, &delivery.body).header("a2a-version", a2a::version(delivery.generation));
         ask.timeout = Some(self.policy.push_timeout);
         if delivery.generation == Generation::V1_0 {
             ask = ask.header("content-type", a2a::MEDIA_TYPE);

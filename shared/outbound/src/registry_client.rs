@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{AgentId, AgentType, SecretString, Tag, Tenant, Timestamp, TraceParent, TypeScope};
+use domain::{AgentId, AgentType, SecretString, Tag, Tenant, Timestamp, TypeScope};
 use http::HeaderValue;
 use http::header::IF_NONE_MATCH;
 use serde::Deserialize;
@@ -92,7 +92,6 @@ impl Registry {
         tags: &[Tag],
         known: Option<&EntityTag>,
         token: &SecretString,
-        trace: Option<&TraceParent>,
     ) -> Result<Option<Found>, CallError> {
         let mut url = self.url.clone();
         match url.path_segments_mut() {
@@ -105,7 +104,7 @@ impl Registry {
             url.query_pairs_mut()
                 .extend_pairs(tags.iter().map(|tag| ("tag", tag.to_string())));
         }
-        let mut ask = Ask::get(&url, trace).bearer(Some(token))?;
+        let mut ask = Ask::get(&url).bearer(Some(token))?;
         ask.headers
             .extend(known.map(|EntityTag(known)| (IF_NONE_MATCH, known.clone())));
         let answered = self.outbound.exchange(ask).await?;
@@ -120,7 +119,7 @@ impl Registry {
             };
             let mut next = url.clone();
             next.query_pairs_mut().append_pair("cursor", &cursor);
-            let page: Found = self.outbound.get_json(&next, Some(token), trace).await?;
+            let page: Found = self.outbound.get_json(&next, Some(token)).await?;
             found.agents.extend(page.agents);
             found.types.extend(page.types);
             found.next_cursor = page.next_cursor;

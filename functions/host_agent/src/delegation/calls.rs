@@ -1,5 +1,5 @@
 //! The calls that agents serve, with the token that each takes: ours for our own agents, the user's grant for one that
-//! is protected. Here alone a call gets its token and its trace.
+//! is protected. Here alone a call gets its token.
 
 use std::future::Future;
 
@@ -12,8 +12,8 @@ use crate::deps::OnTask;
 
 /// Sends a message to the job's agent.
 pub(crate) async fn send(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Answer, Obstacle> {
-    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
-    let send = |token| async move { outbound.send(to, call, Some(&token), trace).await };
+    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    let send = |token| async move { outbound.send(to, call, Some(&token)).await };
     with_token(on, job, send).await
 }
 
@@ -22,8 +22,8 @@ pub(crate) async fn remote_task(on: OnTask<'_>, job: &Job) -> Result<RemoteTask,
     let id = job
         .remote_task_id()
         .ok_or(CallError::Refused(A2aError::TaskNotFound))?;
-    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
-    let look = |token| async move { outbound.task(to, id, Some(&token), trace).await };
+    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    let look = |token| async move { outbound.task(to, id, Some(&token)).await };
     with_token(on, job, look).await
 }
 
@@ -34,9 +34,9 @@ pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<
     if job.endpoint.generation != Generation::V1_0 {
         return Ok(None);
     }
-    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
+    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
     let sent = (&on.task.context_id, &job.message_id);
-    let find = |token| async move { outbound.task_of_message(to, sent, Some(&token), trace).await };
+    let find = |token| async move { outbound.task_of_message(to, sent, Some(&token)).await };
     match with_token(on, job, find).await {
         Err(Obstacle::Call(CallError::Refused(_) | CallError::BadAnswer(_))) => Ok(None),
         Err(Obstacle::Call(CallError::Status(status))) if (400..500).contains(&status) => Ok(None),
@@ -46,8 +46,8 @@ pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<
 
 /// Cancels the agent's task.
 pub(crate) async fn cancel(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<(), Obstacle> {
-    let (outbound, to, trace) = (&on.deps.outbound, &job.endpoint, on.trace());
-    let cancel = |token| async move { outbound.cancel(to, id, Some(&token), trace).await };
+    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    let cancel = |token| async move { outbound.cancel(to, id, Some(&token)).await };
     with_token(on, job, cancel).await.map(|_| ())
 }
 
@@ -82,6 +82,5 @@ pub(crate) fn need<'a>(task: &'a Task, job: &'a Job, protection: &'a Protection)
         provider: &protection.provider,
         resource: job.endpoint.url.as_str(),
         scopes: &protection.scopes,
-        trace: task.trace.as_ref(),
     }
 }

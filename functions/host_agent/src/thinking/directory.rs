@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
-use domain::{AgentId, AgentType, Endpoint, SecretString, Tag, Tenant, TraceParent, TypeScope};
+use domain::{AgentId, AgentType, Endpoint, SecretString, Tag, Tenant, TypeScope};
 use llm::{AgentBrief, CardText, SkillText};
 use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
@@ -91,13 +91,12 @@ impl Directory {
     pub(crate) async fn discover<E>(
         &self,
         token: impl FnOnce(&Url) -> Result<SecretString, E>,
-        trace: Option<&TraceParent>,
     ) -> Result<Result<Arc<KnownAgents>, CallError>, E> {
         Ok(match self {
             Self::Registry { client, url, last } => {
                 let (token, known) = (token(url)?, last.known());
                 let etag = known.as_ref().map(|(etag, _)| etag);
-                let found = client.agents(&[], etag, &token, trace).await;
+                let found = client.agents(&[], etag, &token).await;
                 found.and_then(|found| match found {
                     Some(mut found) => {
                         let etag = found.etag.take();

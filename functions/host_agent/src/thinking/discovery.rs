@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use agent::ExecuteError;
-use domain::Task;
 
 use crate::deps::Deps;
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -15,19 +14,15 @@ pub(crate) struct Discovery {
 
 impl Discovery {
     /// Finds the agents, with the host's own token.
-    pub(crate) async fn discover(&self, task: &Task) -> Result<Arc<KnownAgents>, ExecuteError> {
+    pub(crate) async fn discover(&self) -> Result<Arc<KnownAgents>, ExecuteError> {
         let now = self.deps.clock.now();
         let token = |url: &url::Url| self.deps.tokens.registry(url.as_str(), now);
         let unusable =
             || ExecuteError::Retry("The registry of agents cannot be asked at the moment.".to_owned());
-        let found = self
-            .directory
-            .discover(token, task.trace.as_ref())
-            .await
-            .map_err(|error| {
-                tracing::error!(error = %error, "no token for the registry");
-                unusable()
-            })?;
+        let found = self.directory.discover(token).await.map_err(|error| {
+            tracing::error!(error = %error, "no token for the registry");
+            unusable()
+        })?;
         found.map_err(|error| {
             tracing::warn!(error = %error, "the registry cannot be asked");
             unusable()

@@ -147,9 +147,8 @@ async fn commit(deps: &Deps, revision: &Revision, due: Due) -> Result<bool, Exec
     }
     agent::measure::moved(revision);
     let task = revision.task();
-    let key = TaskKey::from(task);
     for config in &task.push_configs {
-        let wake = Wake::push(&key, config.clone(), task.trace.clone());
+        let wake = Wake::for_push(task, config.clone());
         wake_or_log(deps.wake.as_ref(), &wake, Duration::ZERO).await;
     }
     Ok(true)

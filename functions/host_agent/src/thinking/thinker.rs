@@ -68,7 +68,7 @@ impl Thinker {
                 "The message is too long: I take up to {TEXT_MAX} characters."
             )));
         }
-        let known = self.agents.discover(run.task()).await?;
+        let known = self.agents.discover().await?;
         let agents = known.briefs(&deps.tenant, &deps.url);
         let before = deps
             .store

@@ -105,7 +105,7 @@ impl Tools<'_> {
     async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<ChosenAgent>, ExecuteError> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => self.agents.discover(self.run.task()).await?,
+            None => self.agents.discover().await?,
         };
         let deps = &self.agents.deps;
         let chosen = known.choose(agent_type, &deps.tenant, &deps.url);

@@ -361,7 +361,7 @@ impl World {
     }
 
     pub(crate) async fn wake(&self, id: TaskId) -> Task {
-        host_agent::handle(&self.host, &Wake::task(&self.key(id), None))
+        host_agent::handle(&self.host, &Wake::task(&self.key(id)))
             .await
             .unwrap();
         self.task(id).await

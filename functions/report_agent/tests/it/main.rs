@@ -145,9 +145,7 @@ impl World {
             agent: AgentName::parse(report_agent::AGENT).unwrap(),
             id: id.parse().unwrap(),
         };
-        agent::handle(&self.agent(), &Wake::task(&key, None))
-            .await
-            .unwrap();
+        agent::handle(&self.agent(), &Wake::task(&key)).await.unwrap();
     }
 }
 

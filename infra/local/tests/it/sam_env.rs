@@ -165,7 +165,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
             agent: domain::AgentName::parse(agent).unwrap(),
             id: domain::TaskId::random(&SystemEntropy),
         };
-        Wake::task(&key, None)
+        Wake::task(&key)
     };
     door.wake(&wake("host"), std::time::Duration::ZERO).await.unwrap();
     for url in queues.urls.values_mut() {

@@ -127,7 +127,7 @@ async fn replay(
         return Err(Failure::NothingOwed);
     }
     tracing::info!(tenant.id = %key.tenant, task.id = %key.id, "a delivery is tried again by hand");
-    let wake = Wake::push(&key, which.config_id, None);
+    let wake = Wake::push(&key, which.config_id);
     wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
     Ok(StatusCode::ACCEPTED)
 }

@@ -7,15 +7,14 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::{Caller, TraceParent};
+use domain::Caller;
 
 use super::resource;
 use crate::{Access, Agent, TASKS_SCOPE};
 
-/// A verified caller with the trace of its call. A handler that takes it cannot forget the check.
+/// A verified caller. A handler that takes it cannot forget the check.
 pub(crate) struct Called {
     pub(crate) caller: Caller,
-    pub(crate) trace: Option<TraceParent>,
 }
 
 impl FromRequestParts<Arc<Agent>> for Called {
@@ -33,10 +32,7 @@ impl FromRequestParts<Arc<Agent>> for Called {
             }
         };
         tracing::Span::current().record("tenant.id", tracing::field::display(&caller.tenant));
-        Ok(Self {
-            caller,
-            trace: parts.extensions.get::<TraceParent>().cloned(),
-        })
+        Ok(Self { caller })
     }
 }
 

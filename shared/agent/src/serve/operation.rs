@@ -93,20 +93,20 @@ impl From<A2aError> for Failed {
 /// Does what is asked.
 pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
     let (agent, generation, last_event) = (&ask.agent, ask.generation, ask.last_event);
-    let (caller, trace) = (&ask.called.caller, ask.called.trace.clone());
+    let caller = &ask.called.caller;
     supported(agent, &call)?;
     find::same_tenant(caller, call.tenant())?;
     Ok(match call {
         Call::Send(call) => {
             let call = ask.taken(call)?;
             let history_length = call.history_length;
-            let task = send::send(agent, caller, call, generation, trace).await?;
+            let task = send::send(agent, caller, call, generation).await?;
             Done::Sent(Box::new(task), history_length)
         }
         Call::Stream(call) => {
             let call = ask.taken(call)?;
             let history_length = call.history_length;
-            let task = send::accept(agent, caller, call, generation, trace).await?;
+            let task = send::accept(agent, caller, call, generation).await?;
             let live = stream::of_send(agent, task, generation, history_length, last_event)?;
             Done::Stream(Box::new(live))
         }

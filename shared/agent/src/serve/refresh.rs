@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use a2a::A2aError;
+use domain::trace::within;
 use domain::{Caller, Task};
 
 use super::find::{failed, owned};
@@ -16,7 +17,8 @@ pub(crate) async fn refresh(agent: &Arc<Agent>, caller: &Caller, id: &str) -> Re
         return Ok(task);
     }
     let mut run = Run::new(Arc::clone(agent), task, 1);
-    match agent.executor.refresh(&mut run).await {
+    let trace = run.task().trace.clone();
+    match within(trace, agent.executor.refresh(&mut run)).await {
         Ok(()) => Ok(run.task().clone()),
         Err(ExecuteError::Store(error)) => Err(failed(error)),
         // Somebody else recorded news meanwhile, or the agent could not be asked: what is stored is the answer.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::A2aError;
+use domain::trace::within;
 use domain::{Caller, EventKind, Task, TaskState};
-use store::{Due, LeaseAfter, TaskKey};
+use store::{Due, LeaseAfter};
 
 use super::find::{failed, owned};
 use crate::{Agent, ExecuteError, Run, Wake, wake_or_log};
@@ -25,11 +26,12 @@ pub(crate) async fn retry(agent: &Arc<Agent>, caller: &Caller, id: &str) -> Resu
             return Err(A2aError::UnsupportedOperation(reason));
         }
         let mut run = Run::new(Arc::clone(agent), task, 1);
-        match again(agent, &mut run).await {
+        let trace = run.task().trace.clone();
+        match within(trace, again(agent, &mut run)).await {
             Ok(()) => {
                 let task = run.task();
                 tracing::info!(tenant.id = %task.tenant, agent = %task.agent, task.id = %task.id, "task retried by hand");
-                let wake = Wake::task(&TaskKey::from(task), task.trace.clone());
+                let wake = Wake::for_task(task);
                 wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
                 return Ok(task.clone());
             }

@@ -26,10 +26,9 @@ pub(crate) async fn send(
     caller: &Caller,
     call: SendCall,
     generation: Generation,
-    trace: Option<TraceParent>,
 ) -> Result<Task, A2aError> {
     let at_once = call.return_immediately;
-    let task = accept(agent, caller, call, generation, trace).await?;
+    let task = accept(agent, caller, call, generation).await?;
     if is_settled(task.status.state) {
         return Ok(task);
     }
@@ -37,7 +36,7 @@ pub(crate) async fn send(
     if !at_once || agent.executor.answers_directly(&task) {
         return block(agent, task).await;
     }
-    let wake = Wake::task(&TaskKey::from(&task), task.trace.clone());
+    let wake = Wake::for_task(&task);
     wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
     Ok(task)
 }
@@ -48,7 +47,6 @@ pub(crate) async fn accept(
     caller: &Caller,
     mut call: SendCall,
     generation: Generation,
-    trace: Option<TraceParent>,
 ) -> Result<Task, A2aError> {
     if call.message.parts.is_empty() {
         return Err(A2aError::InvalidParams(
@@ -57,7 +55,7 @@ pub(crate) async fn accept(
     }
     match call.task_id.take() {
         Some(id) => follow_up(agent, caller, &id, call, generation).await,
-        None => create(agent, caller, call, generation, trace).await,
+        None => create(agent, caller, call, generation).await,
     }
 }
 
@@ -71,7 +69,6 @@ async fn create(
     caller: &Caller,
     mut call: SendCall,
     generation: Generation,
-    trace: Option<TraceParent>,
 ) -> Result<Task, A2aError> {
     let now = agent.clock.now();
     let id = TaskId::random(agent.entropy.as_ref());
@@ -92,7 +89,7 @@ async fn create(
         context_id,
         owner: caller.owner.clone(),
         message: call.message,
-        trace,
+        trace: TraceParent::current(),
     };
     let mut task = Task::create(new, now);
     let key = TaskKey::from(&task);

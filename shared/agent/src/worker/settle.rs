@@ -190,7 +190,7 @@ impl Work<'_> {
 
     async fn wake(&self, run: &Run, wait: Duration) {
         if wait <= LONGEST_DELAY {
-            let wake = Wake::task(self.key, run.task().trace.clone());
+            let wake = Wake::for_task(run.task());
             wake_or_log(self.agent.wake.as_ref(), &wake, wait).await;
         }
     }

@@ -108,7 +108,7 @@ async fn bench(executor: impl Executor + 'static) -> Bench {
 
 impl Bench {
     async fn wake(&self) {
-        handle(&self.agent, &Wake::task(&self.key, None)).await.unwrap();
+        handle(&self.agent, &Wake::task(&self.key)).await.unwrap();
     }
 
     async fn stored(&self) -> store::StoredTask {
@@ -330,7 +330,7 @@ async fn an_execution_whose_time_is_up_hands_over_and_the_next_goes_on_from_its_
         assert_eq!(bench.woken(), [Duration::ZERO], "somebody else is woken at once");
         assert_eq!(stored.attempts, 0, "it brought something");
     }
-    let wake = Wake::task(&bench.key, None);
+    let wake = Wake::task(&bench.key);
     Stop::default()
         .within(Duration::from_secs(60))
         .scope(handle(&bench.agent, &wake))
@@ -345,7 +345,7 @@ async fn an_execution_whose_time_is_up_hands_over_and_the_next_goes_on_from_its_
 async fn the_end_of_the_process_stops_an_execution_in_good_order() {
     let bench = bench(Forever::default()).await;
     let (stop, signal) = tokio::sync::watch::channel(false);
-    let wake = Wake::task(&bench.key, None);
+    let wake = Wake::task(&bench.key);
     let working = Stop::on(signal).scope(handle(&bench.agent, &wake));
     let (worked, ()) = tokio::join!(tokio::time::timeout(Duration::from_secs(20), working), async {
         while bench.stored().await.lease.is_none() {

@@ -43,9 +43,7 @@ async fn a_send_is_stored_acknowledged_worked_on_and_found() {
         [1, 2, 3, 4]
     );
     // A doubled wake does nothing more.
-    agent::handle(&bench.agent, &Wake::task(&key, None))
-        .await
-        .unwrap();
+    agent::handle(&bench.agent, &Wake::task(&key)).await.unwrap();
     assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 1);
 }
 
@@ -258,9 +256,7 @@ async fn an_execution_that_crashes_is_found_by_its_lease_and_is_poison_in_the_en
             )
             .await;
         assert!(matches!(leased.unwrap(), store::Leased::Taken(_)));
-        agent::handle(&bench.agent, &Wake::task(&key, None))
-            .await
-            .unwrap();
+        agent::handle(&bench.agent, &Wake::task(&key)).await.unwrap();
         assert_eq!(
             bench.executor.runs.load(Ordering::SeqCst),
             0,
@@ -268,9 +264,7 @@ async fn an_execution_that_crashes_is_found_by_its_lease_and_is_poison_in_the_en
         );
         bench.clock.advance(Duration::from_secs(31));
     }
-    agent::handle(&bench.agent, &Wake::task(&key, None))
-        .await
-        .unwrap();
+    agent::handle(&bench.agent, &Wake::task(&key)).await.unwrap();
     let poisoned = bench.act("ann", "GetTask", &id).await;
     assert_eq!(state(&poisoned), "TASK_STATE_FAILED");
     assert_eq!(bench.executor.runs.load(Ordering::SeqCst), 0);
@@ -369,7 +363,7 @@ async fn push_tells_the_client_in_order_and_tries_again() {
                 .0
                 .lock()
                 .unwrap()
-                .push_back(Wake::push(&pointer.key, config, None));
+                .push_back(Wake::push(&pointer.key, config));
         }
     }
     bench.drain().await;
@@ -404,7 +398,7 @@ async fn push_tells_the_client_in_order_and_tries_again() {
         .agent
         .wake
         .wake(
-            &Wake::push(&key, stored.task.push_configs[0].clone(), None),
+            &Wake::push(&key, stored.task.push_configs[0].clone()),
             Duration::ZERO,
         )
         .await

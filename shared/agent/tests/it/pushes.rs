@@ -199,8 +199,8 @@ impl World {
             let due = tasks.due(shard, self.clock.now(), 100, None).await.unwrap();
             for pointer in due.items {
                 let wake = match pointer.what {
-                    store::PointsAt::Push(config) => Wake::push(&pointer.key, config, None),
-                    store::PointsAt::Task => Wake::task(&pointer.key, None),
+                    store::PointsAt::Push(config) => Wake::push(&pointer.key, config),
+                    store::PointsAt::Task => Wake::task(&pointer.key),
                 };
                 agent::handle(&self.agent, &wake).await.unwrap();
             }

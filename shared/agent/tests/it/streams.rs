@@ -250,7 +250,7 @@ async fn who_leaves_a_stream_leaves_the_work_to_others() {
     let told = frames(&read(&mut body, 2).await);
     let id = told[0].data["task"]["id"].as_str().unwrap().to_owned();
     drop(body);
-    let wake = Wake::task(&bench.key(&id), None);
+    let wake = Wake::task(&bench.key(&id));
     agent::handle(&bench.agent, &wake).await.unwrap();
     assert_eq!(
         state(&bench.act("ann", "GetTask", &id).await),

@@ -149,7 +149,7 @@ fn wake(agent: &str) -> Wake {
         agent: AgentName::parse(agent).unwrap(),
         id: TaskId::from_bytes([7; 16]),
     };
-    Wake::task(&key, None)
+    Wake::task(&key)
 }
 
 #[tokio::test]

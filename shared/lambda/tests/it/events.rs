@@ -60,10 +60,7 @@ async fn echo(request: Request) -> impl IntoResponse {
             .map(|value| value.to_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    let trace = head
-        .extensions
-        .get::<domain::TraceParent>()
-        .map(ToString::to_string);
+    let trace = domain::TraceParent::current().map(|trace| trace.to_string());
     let seen = json!({
         "method": head.method.as_str(),
         "path": head.uri.path(),

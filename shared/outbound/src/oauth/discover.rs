@@ -1,6 +1,5 @@
 //! Which authorization server a resource trusts (RFC 9728), and where its endpoints are (RFC 8414, OIDC Discovery).
 
-use domain::TraceParent;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -89,15 +88,11 @@ impl Outbound {
     ///
     /// # Errors
     /// [`OAuthError::Metadata`] or [`OAuthError::Call`].
-    pub async fn resource_metadata(
-        &self,
-        resource: &Url,
-        trace: Option<&TraceParent>,
-    ) -> Result<ResourceMetadata, OAuthError> {
+    pub async fn resource_metadata(&self, resource: &Url) -> Result<ResourceMetadata, OAuthError> {
         const NAME: &str = "oauth-protected-resource";
         // An agent that owns but its own path cannot publish at the root of its host, where the standard looks first.
         let places = [inserted(resource, NAME), appended(resource, NAME)];
-        let found: ResourceMetadata = self.first_of(places, trace).await?;
+        let found: ResourceMetadata = self.first_of(places).await?;
         if plain(&found.resource) != plain(resource.as_str()) {
             return Err(OAuthError::Metadata("they are of another resource"));
         }
@@ -108,11 +103,7 @@ impl Outbound {
     ///
     /// # Errors
     /// [`OAuthError::Metadata`] or [`OAuthError::Call`].
-    pub async fn server_metadata(
-        &self,
-        issuer: &str,
-        trace: Option<&TraceParent>,
-    ) -> Result<ServerMetadata, OAuthError> {
+    pub async fn server_metadata(&self, issuer: &str) -> Result<ServerMetadata, OAuthError> {
         const OIDC: &str = "openid-configuration";
         const OAUTH: &str = "oauth-authorization-server";
         let url = Url::parse(issuer).map_err(|_| OAuthError::Metadata("the issuer is no URL"))?;
@@ -120,7 +111,7 @@ impl Outbound {
             return Err(OAuthError::Metadata("the issuer has a query or a fragment"));
         }
         let places = [appended(&url, OIDC), inserted(&url, OAUTH), appended(&url, OAUTH)];
-        let found: ServerMetadata = self.first_of(places, trace).await?;
+        let found: ServerMetadata = self.first_of(places).await?;
         if found.issuer != issuer {
             return Err(OAuthError::Metadata("they are of another issuer"));
         }
@@ -137,11 +128,10 @@ impl Outbound {
     async fn first_of<T: DeserializeOwned>(
         &self,
         places: impl IntoIterator<Item = Option<Url>>,
-        trace: Option<&TraceParent>,
     ) -> Result<T, OAuthError> {
         let mut first: Option<CallError> = None;
         for place in places.into_iter().flatten() {
-            match self.get_json(&place, None, trace).await {
+            match self.get_json(&place, None).await {
                 Ok(found) => return Ok(found),
                 Err(
                     error @ (CallError::Status(400..=499)

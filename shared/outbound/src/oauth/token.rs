@@ -5,7 +5,7 @@ use std::time::Duration;
 use auth::GrantSecrets;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::{ExposeSecret, SecretString, Timestamp, TraceParent};
+use domain::{ExposeSecret, SecretString, Timestamp};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
@@ -118,7 +118,6 @@ impl Outbound {
         token_endpoint: &Url,
         client: &OAuthClient,
         exchange: CodeExchange<'_>,
-        trace: Option<&TraceParent>,
     ) -> Result<Tokens, OAuthError> {
         let form = [
             ("grant_type", "authorization_code"),
@@ -127,7 +126,7 @@ impl Outbound {
             ("redirect_uri", exchange.redirect_uri),
             ("resource", exchange.resource),
         ];
-        let ask = ask(token_endpoint, client, &form, trace)?;
+        let ask = ask(token_endpoint, client, &form)?;
         tokens(&self.exchange(ask).await?)
     }
 
@@ -140,14 +139,13 @@ impl Outbound {
         token_endpoint: &Url,
         client: &OAuthClient,
         refresh: Refresh<'_>,
-        trace: Option<&TraceParent>,
     ) -> Result<Tokens, OAuthError> {
         let form = [
             ("grant_type", "refresh_token"),
             ("refresh_token", refresh.token.expose_secret()),
             ("resource", refresh.resource),
         ];
-        let ask = ask(token_endpoint, client, &form, trace)?;
+        let ask = ask(token_endpoint, client, &form)?;
         tokens(&self.exchange(ask).await?)
     }
 
@@ -160,24 +158,18 @@ impl Outbound {
         revocation_endpoint: &Url,
         client: &OAuthClient,
         (kind, token): (TokenKind, &SecretString),
-        trace: Option<&TraceParent>,
     ) -> Result<(), OAuthError> {
         let hint = match kind {
             TokenKind::Access => "access_token",
             TokenKind::Refresh => "refresh_token",
         };
         let form = [("token", token.expose_secret()), ("token_type_hint", hint)];
-        let ask = ask(revocation_endpoint, client, &form, trace)?;
+        let ask = ask(revocation_endpoint, client, &form)?;
         accepted(&self.exchange(ask).await?)
     }
 }
 
-fn ask<'a>(
-    url: &'a Url,
-    client: &OAuthClient,
-    form: &[(&str, &str)],
-    trace: Option<&'a TraceParent>,
-) -> Result<Ask<'a>, CallError> {
+fn ask<'a>(url: &'a Url, client: &OAuthClient, form: &[(&str, &str)]) -> Result<Ask<'a>, CallError> {
     let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
     let (id, secret) = (encoded(&client.id), encoded(client.secret.expose_secret()));
     let basic = STANDARD.encode(format!("{id}:{secret}"));
@@ -195,7 +187,6 @@ fn ask<'a>(
             ),
         ]),
         body: Some(body.into_bytes()),
-        trace,
         timeout: None,
     };
     ask.secret(AUTHORIZATION, &format!("Basic {basic}"))

@@ -1,6 +1,7 @@
 //! Calls of agents, over both bindings and generations.
 
 use a2a::{A2aError, Answer};
+use domain::trace::within;
 use domain::*;
 use outbound::CallError;
 use serde_json::{Value, json};
@@ -46,10 +47,9 @@ async fn a_send_carries_token_version_and_trace_and_brings_the_task() {
         };
         let server = answering(200, jsonrpc_result(transport, wrapped)).await;
         let to = endpoint(&server, generation, transport);
-        let answer = outbound()
-            .send(&to, &hello(), Some(&token()), Some(&trace()))
-            .await
-            .unwrap();
+        let (outbound, hello, token) = (outbound(), hello(), token());
+        let sent = outbound.send(&to, &hello, Some(&token));
+        let answer = within(Some(trace()), sent).await.unwrap();
         let Answer::Task(task) = answer else {
             panic!("{generation:?} {transport:?}: {answer:?}")
         };
@@ -97,8 +97,8 @@ async fn a_look_and_a_cancel_bring_the_task() {
         let to = endpoint(&server, generation, transport);
         let id = RemoteTaskId::parse("t-1").unwrap();
         let out = outbound();
-        assert_eq!(out.task(&to, &id, None, None).await.unwrap().id, id);
-        assert_eq!(out.cancel(&to, &id, Some(&token()), None).await.unwrap().id, id);
+        assert_eq!(out.task(&to, &id, None).await.unwrap().id, id);
+        assert_eq!(out.cancel(&to, &id, Some(&token())).await.unwrap().id, id);
         let requests = server.received_requests().await.unwrap();
         assert_eq!(header(&requests[0], "authorization"), None);
         let paths: Vec<_> = requests
@@ -123,7 +123,7 @@ async fn the_interfaces_tenant_is_echoed() {
             tenant: Some("north".into()),
             ..endpoint(&server, Generation::V1_0, transport)
         };
-        outbound().send(&to, &hello(), None, None).await.unwrap();
+        outbound().send(&to, &hello(), None).await.unwrap();
         let request = only_request(&server).await;
         let body: Value = request.body_json().unwrap();
         match transport {
@@ -138,7 +138,7 @@ async fn a_mere_message_is_an_answer() {
     let message = json!({"message": {"messageId": "r", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]}});
     let server = answering(200, jsonrpc_result(Transport::JsonRpc, message)).await;
     let to = endpoint(&server, Generation::V1_0, Transport::JsonRpc);
-    let answer = outbound().send(&to, &hello(), None, None).await.unwrap();
+    let answer = outbound().send(&to, &hello(), None).await.unwrap();
     let news = answer.into_notification();
     assert_eq!(news.update.map(|update| update.state), Some(TaskState::Completed));
     assert_eq!(news.artifacts[0].0.text(), "hi");
@@ -150,7 +150,7 @@ async fn send_error(transport: Transport, template: ResponseTemplate, with_token
     let to = endpoint(&server, Generation::V1_0, transport);
     let token = token();
     outbound()
-        .send(&to, &hello(), with_token.then_some(&token), None)
+        .send(&to, &hello(), with_token.then_some(&token))
         .await
         .unwrap_err()
 }
@@ -317,7 +317,8 @@ async fn the_registry_is_asked_for_tags() {
         Tag::parse("type:weather").unwrap(),
         Tag::parse("tenant_id:acme").unwrap(),
     ];
-    let found = registry.agents(&tags, None, &token(), Some(&trace())).await;
+    let token = token();
+    let found = within(Some(trace()), registry.agents(&tags, None, &token)).await;
     let found = found.unwrap().unwrap();
     assert_eq!(found.agents[0].id.to_string(), id);
     assert_eq!(
@@ -346,15 +347,15 @@ async fn the_registry_is_not_read_again_where_nothing_has_changed() {
         .mount(&server)
         .await;
     let registry = outbound::registry_client::Registry::new(outbound(), server.uri().parse().unwrap());
-    let found = registry.agents(&[], None, &token(), None).await.unwrap().unwrap();
+    let found = registry.agents(&[], None, &token()).await.unwrap().unwrap();
     assert_eq!(found.types.len(), 1);
     let etag = found.etag.unwrap();
-    let again = registry.agents(&[], Some(&etag), &token(), None).await;
+    let again = registry.agents(&[], Some(&etag), &token()).await;
     assert!(again.unwrap().is_none());
     // A registry that answers so without being asked is broken.
     server.reset().await;
     let odd = Mock::given(method("GET")).respond_with(ResponseTemplate::new(304));
     odd.mount(&server).await;
-    let odd = registry.agents(&[], None, &token(), None).await;
+    let odd = registry.agents(&[], None, &token()).await;
     assert!(matches!(odd, Err(outbound::CallError::Status(304))), "{odd:?}");
 }

@@ -17,7 +17,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use crate::support::{outbound, with};
 
 async fn get(out: &Outbound, url: &str) -> Result<Value, CallError> {
-    out.get_json(&Url::parse(url).unwrap(), None, None).await
+    out.get_json(&Url::parse(url).unwrap(), None).await
 }
 
 #[tokio::test]

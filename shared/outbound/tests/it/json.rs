@@ -36,20 +36,17 @@ async fn json_goes_and_comes() {
         .await;
     let out = outbound();
     let told: Weather = out
-        .post_json(&url, &json!({"place": "Oslo"}), Some(&token()), None)
+        .post_json(&url, &json!({"place": "Oslo"}), Some(&token()))
         .await
         .unwrap();
     assert_eq!(told, Weather { rain: 4 });
-    let told = out.get_json::<Weather>(&url, None, None).await;
+    let told = out.get_json::<Weather>(&url, None).await;
     assert!(matches!(told, Err(CallError::BadAnswer(_))));
-    let (status, body) = out
-        .request_json(Method::DELETE, &url, None, None, None)
-        .await
-        .unwrap();
+    let (status, body) = out.request_json(Method::DELETE, &url, None, None).await.unwrap();
     assert_eq!((status, body), (204, Value::Null));
     // A token that cannot stand in a header goes nowhere.
     let evil = SecretString::from("x\r\nX-Evil: 1");
-    let told = out.get_json::<Value>(&url, Some(&evil), None).await;
+    let told = out.get_json::<Value>(&url, Some(&evil)).await;
     assert!(matches!(told, Err(CallError::NotAllowed(_))));
 }
 
@@ -64,10 +61,10 @@ async fn refusals_can_be_read() {
     let url = Url::parse(&server.uri()).unwrap();
     let out = outbound();
     let told = out
-        .request_json(Method::POST, &url, Some(&json!({})), None, None)
+        .request_json(Method::POST, &url, Some(&json!({})), None)
         .await
         .unwrap();
     assert_eq!(told, (422, body));
-    let told = out.post_json::<_, Value>(&url, &json!({}), None, None).await;
+    let told = out.post_json::<_, Value>(&url, &json!({}), None).await;
     assert!(matches!(told, Err(CallError::Status(422))));
 }

@@ -13,7 +13,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use crate::support::with;
 
 async fn get(out: &Outbound, url: &str) -> CallError {
-    out.get_json::<Value>(&Url::parse(url).unwrap(), None, None)
+    out.get_json::<Value>(&Url::parse(url).unwrap(), None)
         .await
         .unwrap_err()
 }

@@ -52,7 +52,7 @@ async fn exchanged(answer: ResponseTemplate) -> Result<outbound::oauth::Tokens, 
         redirect_uri: "https://chat.example/callback",
         resource: "https://agents.example/a",
     };
-    outbound().exchange_code(&url, &client(), exchange, None).await
+    outbound().exchange_code(&url, &client(), exchange).await
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn metadata_are_found_at_every_well_known_place() {
     ] {
         let server = server_with(place, |uri| metadata(&format!("{uri}/idp/acme"))).await;
         let issuer = format!("{}/idp/acme", server.uri());
-        let found = outbound().server_metadata(&issuer, None).await.unwrap();
+        let found = outbound().server_metadata(&issuer).await.unwrap();
         assert_eq!(
             found.token_endpoint.as_str(),
             format!("{issuer}/token"),
@@ -82,7 +82,7 @@ async fn metadata_are_found_at_every_well_known_place() {
         )
         .await;
         let resource = format!("{}/a/x", server.uri()).parse().unwrap();
-        let found = outbound().resource_metadata(&resource, None).await.unwrap();
+        let found = outbound().resource_metadata(&resource).await.unwrap();
         assert_eq!(found.authorization_servers, ["https://idp.example"], "{place}");
     }
 }
@@ -103,7 +103,7 @@ async fn metadata_of_another_issuer_or_resource_are_not_taken() {
     for told in told {
         let server = server_with(place, told).await;
         let issuer = format!("{}/idp/acme", server.uri());
-        let refused = outbound().server_metadata(&issuer, None).await;
+        let refused = outbound().server_metadata(&issuer).await;
         assert!(matches!(refused, Err(OAuthError::Metadata(_))), "{refused:?}");
     }
     // A browser is never sent inside.
@@ -114,16 +114,16 @@ async fn metadata_of_another_issuer_or_resource_are_not_taken() {
     })
     .await;
     let refused = outbound()
-        .server_metadata(&format!("{}/idp/acme", server.uri()), None)
+        .server_metadata(&format!("{}/idp/acme", server.uri()))
         .await;
     assert!(matches!(refused, Err(OAuthError::Call(CallError::NotAllowed(_)))));
     let place = "/a/x/.well-known/oauth-protected-resource";
     let server = server_with(place, |uri| json!({"resource": format!("{uri}/a/y")})).await;
     let resource = format!("{}/a/x", server.uri()).parse().unwrap();
-    let refused = outbound().resource_metadata(&resource, None).await;
+    let refused = outbound().resource_metadata(&resource).await;
     assert!(matches!(refused, Err(OAuthError::Metadata(_))));
     for issuer in ["", "idp", "https://idp.example/?a=b", "https://idp.example/#a"] {
-        let refused = outbound().server_metadata(issuer, None).await;
+        let refused = outbound().server_metadata(issuer).await;
         assert!(matches!(refused, Err(OAuthError::Metadata(_))), "{issuer}");
     }
 }
@@ -137,7 +137,7 @@ async fn tokens_are_asked_for_with_the_clients_secret_in_the_header_alone() {
         resource: "https://agents.example/a",
     };
     let outbound: Outbound = outbound();
-    let tokens = outbound.refresh(&url, &client(), refresh, None).await.unwrap();
+    let tokens = outbound.refresh(&url, &client(), refresh).await.unwrap();
     assert_eq!(tokens.access_token.expose_secret(), "a");
     assert_eq!(tokens.lifetime, Duration::from_secs(60));
     assert!(!format!("{tokens:?}").contains("\"a\""));
@@ -158,7 +158,7 @@ async fn tokens_are_asked_for_with_the_clients_secret_in_the_header_alone() {
     );
 
     let revoked = (TokenKind::Refresh, &"r&1".into());
-    outbound.revoke(&url, &client(), revoked, None).await.unwrap();
+    outbound.revoke(&url, &client(), revoked).await.unwrap();
     let requests = server.received_requests().await.unwrap();
     let forms: Vec<BTreeMap<String, String>> = requests
         .iter()
@@ -214,10 +214,7 @@ async fn a_refusal_is_told_from_a_server_that_is_away() {
     }
     let nobody: Url = "http://127.0.0.1:9/".parse().unwrap();
     let revoked = (TokenKind::Access, &"a".into());
-    let error = outbound()
-        .revoke(&nobody, &client(), revoked, None)
-        .await
-        .unwrap_err();
+    let error = outbound().revoke(&nobody, &client(), revoked).await.unwrap_err();
     assert!(error.is_retryable(), "{error:?}");
 }
 

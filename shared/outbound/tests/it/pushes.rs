@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use auth::Sealer;
 use auth::webhook::{SenderKeys, published_keys, verify};
+use domain::trace::within;
 use domain::{Clock, ExposeSecret, Generation, ManualClock, SecretString, SystemEntropy, Tenant, Timestamp};
 use outbound::{CallError, Outbound, PushDelivery, PushError};
 use serde_json::json;
@@ -51,8 +52,8 @@ async fn receiving(status: u16) -> (MockServer, PushDelivery) {
 #[tokio::test]
 async fn a_push_carries_what_its_receiver_asked_for() {
     let (server, delivery) = receiving(204).await;
-    outbound()
-        .push(&delivery, &keys(), &clock(), Some(&trace()))
+    let (out, sender, time) = (outbound(), keys(), clock());
+    within(Some(trace()), out.push(&delivery, &sender, &time))
         .await
         .unwrap();
     let request = only_request(&server).await;
@@ -69,7 +70,7 @@ async fn a_push_carries_what_its_receiver_asked_for() {
     delivery.scheme = Some("Basic".into());
     delivery.credentials = Some(SecretString::from("dTpw"));
     delivery.generation = Generation::V0_3;
-    outbound().push(&delivery, &keys(), &clock(), None).await.unwrap();
+    outbound().push(&delivery, &keys(), &clock()).await.unwrap();
     let request = only_request(&server).await;
     assert_eq!(header(&request, "authorization").as_deref(), Some("Basic dTpw"));
     assert_eq!(
@@ -89,7 +90,7 @@ async fn a_push_is_signed_for_its_moment_with_the_senders_key_and_the_receivers_
     let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     delivery.token = Some(SecretString::from(secret));
     let (clock, keys) = (clock(), keys());
-    outbound().push(&delivery, &keys, &clock, None).await.unwrap();
+    outbound().push(&delivery, &keys, &clock).await.unwrap();
     let request = only_request(&server).await;
     let told = |name: &str| header(&request, name);
     let [id, at, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(told);
@@ -127,7 +128,7 @@ async fn a_push_is_signed_for_its_moment_with_the_senders_key_and_the_receivers_
 async fn any_status_but_success_is_a_failure() {
     for status in [302, 400, 410, 500] {
         let (_server, delivery) = receiving(status).await;
-        let told = outbound().push(&delivery, &keys(), &clock(), None).await;
+        let told = outbound().push(&delivery, &keys(), &clock()).await;
         assert!(
             matches!(told, Err(PushError::Failed(CallError::Status(code))) if code == status),
             "{told:?}"
@@ -135,7 +136,7 @@ async fn any_status_but_success_is_a_failure() {
     }
     let (_server, delivery) = receiving(401).await;
     assert!(matches!(
-        outbound().push(&delivery, &keys(), &clock(), None).await,
+        outbound().push(&delivery, &keys(), &clock()).await,
         Err(PushError::Failed(CallError::Unauthorized { .. }))
     ));
 }
@@ -157,7 +158,7 @@ async fn a_receiver_that_never_answers_is_left_in_peace_and_tried_again_later() 
     let (out, keys, clock) = (hurried(), keys(), clock());
     let mut timeouts = 0;
     let until = loop {
-        match out.push(&to(&url), &keys, &clock, None).await {
+        match out.push(&to(&url), &keys, &clock).await {
             Err(PushError::Failed(CallError::Timeout)) => timeouts += 1,
             Err(PushError::NotNow { until }) => break until,
             other => panic!("{other:?}"),
@@ -166,14 +167,14 @@ async fn a_receiver_that_never_answers_is_left_in_peace_and_tried_again_later() 
     assert_eq!(timeouts, 5);
     assert_eq!(until.since(clock.now()), Duration::from_secs(30));
     let started = Instant::now();
-    let again = out.push(&to(&url), &keys, &clock, None).await;
+    let again = out.push(&to(&url), &keys, &clock).await;
     assert!(matches!(again, Err(PushError::NotNow { .. })));
     assert!(
         started.elapsed() < Duration::from_millis(150),
         "it costs no waiting"
     );
     clock.advance(Duration::from_secs(30));
-    let again = out.push(&to(&url), &keys, &clock, None).await;
+    let again = out.push(&to(&url), &keys, &clock).await;
     assert!(matches!(again, Err(PushError::Failed(CallError::Timeout))));
 }
 
@@ -182,7 +183,7 @@ async fn a_receiver_that_refuses_at_once_does_not_rest() {
     let (_server, delivery) = receiving(500).await;
     let (out, keys, clock) = (outbound(), keys(), clock());
     for _ in 0..20 {
-        let told = out.push(&delivery, &keys, &clock, None).await;
+        let told = out.push(&delivery, &keys, &clock).await;
         assert!(matches!(told, Err(PushError::Failed(CallError::Status(500)))));
     }
 }

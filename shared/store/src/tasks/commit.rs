@@ -52,6 +52,13 @@ impl Tasks<'_> {
     /// # Errors
     /// [`StoreError::TooLarge`] where it does not fit, [`StoreError::NeedsNewerRelease`] where the task is to be changed
     /// on a view that misses something: nothing is written then. Otherwise what the database says.
+    #[tracing::instrument(
+        name = "store.task.commit", level = "debug", skip_all,
+        fields(
+            tenant.id = %revision.task().tenant, agent = %revision.task().agent, task.id = %revision.task().id,
+            task.state = revision.task().status.state.as_str(),
+        )
+    )]
     pub async fn commit(
         &self,
         revision: &Revision,

@@ -85,6 +85,10 @@ impl Tasks<'_> {
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] where the task does not fit: nothing is written then. Otherwise what the database says.
+    #[tracing::instrument(
+        name = "store.task.create", level = "debug", skip_all,
+        fields(tenant.id = %new.task.tenant, agent = %new.task.agent, task.id = %new.task.id)
+    )]
     pub async fn create(&self, new: &NewRecord<'_>) -> Result<Created, StoreError> {
         let table = self.table();
         let (task, now) = (new.task, new.task.created_at);

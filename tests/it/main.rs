@@ -23,6 +23,7 @@ mod openapi;
 mod rfc9700;
 mod rubbish;
 mod scripted;
+mod spans;
 mod template;
 mod tenants;
 mod token_cost;

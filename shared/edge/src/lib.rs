@@ -15,6 +15,7 @@ mod ground;
 pub mod metrics;
 pub mod queue;
 pub mod secrets;
+mod spans;
 pub mod telemetry;
 
 pub use front::{BODY_LIMIT, Front, RequestId, Source, front, not_found};

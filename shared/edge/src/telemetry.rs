@@ -1,4 +1,4 @@
-//! Logs: JSON lines on standard output, readable text on a terminal.
+//! Logs: JSON lines on standard output, readable text on a terminal. Spans for a collector, where there is one.
 
 use std::io::IsTerminal;
 use std::panic::PanicHookInfo;
@@ -9,8 +9,12 @@ pub use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
+use url::Url;
 
 use crate::metrics::EmbeddedMetrics;
+use crate::spans;
+
+pub use crate::spans::{flush, flush_every, is_collecting};
 
 /// Which log lines are written, by level and by module, such as `info,host_agent=debug`. Not by what stands in a span:
 /// that would bring a regular expression engine into every function.
@@ -30,14 +34,24 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Starts logging for the process, and writing metrics where the log is read by a machine. A second call changes
-/// nothing.
-pub fn init(filter: &LogFilter) {
+/// Where spans go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collector {
+    /// In front of `/v1/traces`.
+    pub endpoint: Url,
+    /// The name of this process there.
+    pub service: String,
+}
+
+/// Starts logging for the process, and writing metrics where the log is read by a machine; and collecting spans where they
+/// have a collector. A second call changes nothing.
+pub fn init(filter: &LogFilter, collector: Option<&Collector>) {
     let terminal = std::io::stdout().is_terminal();
     let logged = filter.0.clone().and(filter_fn(|about| about.target() != METRICS));
     let lines = tracing_subscriber::fmt::layer();
     let started = if terminal {
         tracing_subscriber::registry()
+            .with(collector.map(spans::layer))
             .with(lines.with_filter(logged))
             .try_init()
     } else {
@@ -47,6 +61,7 @@ pub fn init(filter: &LogFilter) {
             .with_current_span(true)
             .with_span_list(false);
         tracing_subscriber::registry()
+            .with(collector.map(spans::layer))
             .with(lines.with_filter(logged))
             .with(EmbeddedMetrics.with_filter(filter_fn(|about| about.target() == METRICS)))
             .try_init()
@@ -66,7 +81,7 @@ pub enum Lines {
 }
 
 /// Starts logging for a program that people start: no metrics, which are for CloudWatch alone.
-pub fn init_local(filter: &LogFilter, lines: Lines) {
+pub fn init_local(filter: &LogFilter, lines: Lines, collector: Option<&Collector>) {
     let logged = filter.0.clone().and(filter_fn(|about| about.target() != METRICS));
     let layer = tracing_subscriber::fmt::layer();
     let layer = match lines {
@@ -77,6 +92,7 @@ pub fn init_local(filter: &LogFilter, lines: Lines) {
         Lines::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
     };
     let _second_call = tracing_subscriber::registry()
+        .with(collector.map(spans::layer))
         .with(layer.with_filter(logged))
         .try_init();
 }

@@ -3,6 +3,9 @@
 use axum::body::{Body, BodyDataStream, to_bytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::StreamExt as _;
+use futures_util::future::ready;
+use futures_util::stream;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Response};
 use lambda_runtime::{FunctionResponse, MetadataPrelude, StreamResponse};
@@ -10,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::EventError;
 use crate::request::Form;
+use edge::telemetry;
 
 /// The body of a streaming answer.
 pub type AnswerBody = BodyDataStream;
@@ -52,8 +56,17 @@ pub(crate) fn streaming(response: Response<Body>) -> Answer {
             headers,
             cookies,
         },
-        stream: body.into_data_stream(),
+        stream: flushed(body).into_data_stream(),
     })
+}
+
+/// The body; its end, which is the invocation's, comes when the spans have left.
+fn flushed(body: Body) -> Body {
+    if !telemetry::is_collecting() {
+        return body;
+    }
+    let end = stream::once(telemetry::flush()).filter_map(|()| ready(None));
+    Body::from_stream(body.into_data_stream().chain(end))
 }
 
 fn without_cookies(mut headers: HeaderMap) -> (HeaderMap, Vec<String>) {

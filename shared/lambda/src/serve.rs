@@ -97,6 +97,10 @@ pub async fn answer(
     let done = before(context.deadline)
         .scope(served(function, http, payload, context.request_id))
         .await;
+    // The spans of a stream leave at its end.
+    if !matches!(done, Ok(Answer::StreamingResponse(_))) {
+        edge::telemetry::flush().await;
+    }
     done.inspect_err(|error| {
         tracing::error!(
             code = error.code(),

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use edge::telemetry::{Lines, LogFilter, ParseError, init_local};
+use edge::telemetry::{Collector, Lines, LogFilter, ParseError, init_local};
 use tokio::signal::unix::{SignalKind, signal};
+use url::Url;
 
 use super::{Failure, lines};
 use crate::{Data, Live, Options, System, endpoints};
@@ -38,6 +39,9 @@ pub(super) struct Up {
         default_value = "warn,dynoxide=error"
     )]
     log: Log,
+    /// Send spans to this collector, by OTLP over HTTP
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    otlp: Option<Url>,
 }
 
 /// What is logged, beside the lines that tell of tasks.
@@ -67,7 +71,14 @@ impl FromStr for Log {
 
 impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        init_local(&self.log.filter, self.log.lines);
+        let collector = self.otlp.map(|endpoint| Collector {
+            endpoint,
+            service: "switchyard".to_owned(),
+        });
+        init_local(&self.log.filter, self.log.lines, collector.as_ref());
+        if collector.is_some() {
+            tokio::spawn(edge::telemetry::flush_every(Duration::from_secs(1)));
+        }
         let machine = self.log.lines == Lines::Json;
         if !machine {
             lines::show();
@@ -113,7 +124,10 @@ impl Up {
             _ = interrupt.recv() => {}
         }
         tokio::select! {
-            () = system.stop() => Ok(()),
+            () = system.stop() => {
+                edge::telemetry::flush().await;
+                Ok(())
+            }
             _ = terminate.recv() => Err(Failure::other("stopped at once")),
             _ = interrupt.recv() => Err(Failure::other("stopped at once")),
         }

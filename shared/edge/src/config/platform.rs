@@ -9,13 +9,15 @@ use url::Url;
 use super::{ConfigError, Env};
 use crate::queue::Queues;
 use crate::secrets::SecretsPlace;
-use crate::telemetry::LogFilter;
+use crate::telemetry::{Collector, LogFilter};
 
 /// The settings that every function has.
 #[derive(Debug, Clone, Default)]
 pub struct Platform {
     /// `LOG_FILTER`
     pub log_filter: LogFilter,
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`
+    pub collector: Option<Collector>,
     /// `AWS_REGION`
     pub region: Option<String>,
     /// `TABLE_PREFIX`
@@ -100,6 +102,9 @@ impl Platform {
     /// The first that is wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let log_filter = env.or("LOG_FILTER", LogFilter::default());
+        let endpoint = env.optional::<Url>("OTEL_EXPORTER_OTLP_ENDPOINT");
+        let service = env.optional::<String>("OTEL_SERVICE_NAME");
+        let function = env.optional::<String>("AWS_LAMBDA_FUNCTION_NAME");
         let region = env.optional::<String>("AWS_REGION");
         let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
@@ -110,7 +115,10 @@ impl Platform {
         let answers = env.or("ANSWERS", Answers::default());
         let base_path = env.or("BASE_PATH", BasePath::default());
         let region = region?;
+        let service = service?.or(function?);
+        let service = service.unwrap_or_else(|| "switchyard".to_owned());
         Ok(Self {
+            collector: endpoint?.map(|endpoint| Collector { endpoint, service }),
             log_filter: log_filter?,
             table_prefix: table_prefix?,
             allow_loopback: allow_loopback?,

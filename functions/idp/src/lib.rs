@@ -45,8 +45,8 @@ pub use config::Config;
 pub use keys::Keyring;
 pub use password::HashError;
 pub use provision::{NewClient, NewUser, ProvisionError, items, provision};
-pub use state::{Settings, State};
-pub use tenant::{HOST_CLIENT, issuer};
+pub use state::{HOST_CLIENT, Settings, State};
+pub use tenant::issuer;
 
 /// The function's name.
 pub const NAME: &str = "idp";

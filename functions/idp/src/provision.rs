@@ -9,7 +9,7 @@ use crate::login::username;
 use crate::password::{HashError, hash, matches};
 use crate::request::MAX_CLIENT_ID;
 use crate::scope::SCOPES;
-use crate::tenant::HOST_CLIENT;
+use crate::state::HOST_CLIENT;
 use crate::userinfo::{SUBJECT_PREFIX, subject_of};
 
 /// A client to set up.

@@ -8,9 +8,11 @@ use domain::{Clock, Entropy, Tenant};
 use store::{Store, StoreError};
 use url::Url;
 
-use crate::HOST_CLIENT;
 use crate::keys::Keyring;
 use crate::password::Doorkeeper;
+
+/// The client that every tenant has: it is there once the tenant is provisioned.
+pub const HOST_CLIENT: &str = "host";
 
 /// What the function works with, given by whoever starts it.
 pub struct State {

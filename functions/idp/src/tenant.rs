@@ -12,9 +12,6 @@ use url::Url;
 use crate::error::TokenError;
 use crate::state::AppState;
 
-/// The client that every tenant has: it is there once the tenant is provisioned.
-pub const HOST_CLIENT: &str = "host";
-
 /// A tenant's issuer: what stands as `iss` in its tokens, to the letter.
 #[must_use]
 pub fn issuer(idp: &Url, tenant: &Tenant) -> String {

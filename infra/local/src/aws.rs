@@ -2,10 +2,9 @@
 //! functions ask for, in the JSON protocols that the AWS SDK speaks. Credentials are not looked at: the unguessable part
 //! of the path is what lets somebody in, and the gateway listens on the loopback address alone.
 //!
-//! `GetSecretValue` tells the secrets of now, under the names of [`secrets`]. `SendMessage` takes wakes for the agents
+//! `GetSecretValue` tells the secrets of now, under the names of [`crate::named`]. `SendMessage` takes wakes for the agents
 //! that run in this process; nothing else of SQS is here, as the agents' queues are this process's own.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use domain::{ExposeSecret, SecretString, Tenant};
+use domain::ExposeSecret;
 use edge::queue::LONGEST_DELAY;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
@@ -24,50 +23,13 @@ use serde_json::{Value, json};
 use crate::client::plain;
 use crate::control::Control;
 use crate::current::Current;
+use crate::named::secrets;
 
-/// The secret of the authorization server's keys.
-pub(crate) const IDP_KEYS: &str = "switchyard/idp-keys";
-/// The secret of the sealing keys.
-pub(crate) const SEALING_KEYS: &str = "switchyard/sealing-keys";
 /// What an ARN of a secret here has in front of and behind the name, which AWS ends with six random characters.
 const ARN: (&str, &str) = (
     "arn:aws:secretsmanager:eu-north-1:000000000000:secret:",
     "-000000",
 );
-
-/// The secret of a tenant's session key.
-pub(crate) fn session_key(tenant: &Tenant) -> String {
-    format!("switchyard/{tenant}/session-key")
-}
-
-/// The secret with the authorization servers that know a tenant's host.
-pub(crate) fn oauth_providers(tenant: &Tenant) -> String {
-    format!("switchyard/{tenant}/oauth-providers")
-}
-
-/// Every secret by its name.
-pub(crate) fn secrets(current: &Current) -> BTreeMap<String, SecretString> {
-    let Current { secrets, endpoints } = current;
-    let sealing: Vec<(&str, &str)> = secrets
-        .sealing
-        .iter()
-        .map(|(name, key)| (name.as_str(), key.expose_secret()))
-        .collect();
-    let mut known = BTreeMap::from([
-        (IDP_KEYS.to_owned(), secrets.idp_text.clone()),
-        (SEALING_KEYS.to_owned(), json!(sealing).to_string().into()),
-    ]);
-    for (tenant, own) in &secrets.tenants {
-        let providers = json!({"idp": {
-            "issuer": idp::issuer(&endpoints.idp, tenant),
-            "client_id": idp::HOST_CLIENT,
-            "client_secret": own.client_secret.expose_secret(),
-        }});
-        known.insert(session_key(tenant), own.session_pem.clone());
-        known.insert(oauth_providers(tenant), providers.to_string().into());
-    }
-    known
-}
 
 /// Answers a call of the AWS SDK.
 pub(crate) async fn answer(

@@ -22,7 +22,7 @@ use crate::names::Names;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
 use crate::secrets::{Draft, Secrets, Stored, Vault};
-use crate::{ChangeError, Endpoints, Live, StartError, Tempo, aws, identity, orders};
+use crate::{ChangeError, Endpoints, Live, StartError, Tempo, identity, named, orders};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,7 +230,7 @@ impl Control {
             store: site.store.clone(),
             wake: Arc::new(site.door.clone()),
             outbound: self.outbound.clone(),
-            secrets: Arc::new(Held(aws::secrets(current))),
+            secrets: Arc::new(Held(named::secrets(current))),
             // Keys that were fetched before may be rotated ones.
             keys: JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone()))),
             settings: site.tempo.agent.clone(),

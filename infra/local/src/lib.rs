@@ -33,6 +33,7 @@ mod gateway;
 mod identity;
 mod index;
 mod meter;
+mod named;
 mod names;
 pub mod onboarding;
 mod openapi;

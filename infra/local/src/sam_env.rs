@@ -14,7 +14,7 @@ use crate::client::below;
 use crate::current::{Current, Own};
 use crate::functions::{HOST, Place, Spec, Trust};
 use crate::onboarding::quoted;
-use crate::{Live, StartError, aws};
+use crate::{Live, StartError, named};
 
 /// Settings by their names.
 type Variables = BTreeMap<String, String>;
@@ -150,8 +150,8 @@ fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'
         ("ALLOW_LOOPBACK", true.to_string()),
         ("REGISTRY_URL", endpoints.registry.to_string()),
         ("IDP_URL", endpoints.idp.to_string()),
-        ("IDP_KEYS_SECRET", aws::IDP_KEYS.to_owned()),
-        ("SEALING_KEYS_SECRET", aws::SEALING_KEYS.to_owned()),
+        ("IDP_KEYS_SECRET", named::IDP_KEYS.to_owned()),
+        ("SEALING_KEYS_SECRET", named::SEALING_KEYS.to_owned()),
     ]);
     if !live.contains(&Live::Weather) {
         let sandbox = below(&endpoints.gateway, "/sandbox/open-meteo").to_string();
@@ -169,8 +169,8 @@ fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 6] {
         ("TENANT_BASE_URL", own.endpoints.base.to_string()),
         ("HOST_AGENT_URL", own.endpoints.host_agent.to_string()),
         ("A2A_WEBHOOK_URL", webhook.to_string()),
-        ("SESSION_KEY_SECRET", aws::session_key(own.name)),
-        ("OAUTH_PROVIDERS_SECRET", aws::oauth_providers(own.name)),
+        ("SESSION_KEY_SECRET", named::session_key(own.name)),
+        ("OAUTH_PROVIDERS_SECRET", named::oauth_providers(own.name)),
     ]
 }
 

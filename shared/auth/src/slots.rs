@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use domain::{Tenant, Timestamp};
 
-use crate::jwks::{KeySource, Slot};
 use crate::key_place::KeyTemplate;
+use crate::slot::{KeySource, Slot};
 
 /// Most tenants whose keys are kept; beyond, the one that was asked for longest ago goes.
 const MOST: usize = 512;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use domain::{Caller, Owner, Scopes, Tenant, Timestamp};
 
 use crate::issuer::{Issuer, KeyPlace, TenantRule};
-use crate::jwks::{JwksCache, Keys, Slot, usable};
+use crate::jwks::JwksCache;
 use crate::public_key::PublicKey;
+use crate::slot::{Keys, Slot, usable};
 use crate::slots::Slots;
 use crate::{Algorithm, KeyError, Profile, Refusal, TrustedIssuer};
 use parse::{Claims, Header, Parts, UnverifiedClaims};

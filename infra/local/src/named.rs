@@ -1,0 +1,47 @@
+//! The secrets of functions, by the names that their settings give them; on AWS those of Secrets Manager.
+
+use std::collections::BTreeMap;
+
+use domain::{ExposeSecret, SecretString, Tenant};
+use serde_json::json;
+
+use crate::current::Current;
+
+/// The secret of the authorization server's keys.
+pub(crate) const IDP_KEYS: &str = "switchyard/idp-keys";
+/// The secret of the sealing keys.
+pub(crate) const SEALING_KEYS: &str = "switchyard/sealing-keys";
+
+/// The secret of a tenant's session key.
+pub(crate) fn session_key(tenant: &Tenant) -> String {
+    format!("switchyard/{tenant}/session-key")
+}
+
+/// The secret with the authorization servers that know a tenant's host.
+pub(crate) fn oauth_providers(tenant: &Tenant) -> String {
+    format!("switchyard/{tenant}/oauth-providers")
+}
+
+/// Every secret by its name.
+pub(crate) fn secrets(current: &Current) -> BTreeMap<String, SecretString> {
+    let Current { secrets, endpoints } = current;
+    let sealing: Vec<(&str, &str)> = secrets
+        .sealing
+        .iter()
+        .map(|(name, key)| (name.as_str(), key.expose_secret()))
+        .collect();
+    let mut known = BTreeMap::from([
+        (IDP_KEYS.to_owned(), secrets.idp_text.clone()),
+        (SEALING_KEYS.to_owned(), json!(sealing).to_string().into()),
+    ]);
+    for (tenant, own) in &secrets.tenants {
+        let providers = json!({"idp": {
+            "issuer": idp::issuer(&endpoints.idp, tenant),
+            "client_id": idp::HOST_CLIENT,
+            "client_secret": own.client_secret.expose_secret(),
+        }});
+        known.insert(session_key(tenant), own.session_pem.clone());
+        known.insert(oauth_providers(tenant), providers.to_string().into());
+    }
+    known
+}

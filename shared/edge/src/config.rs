@@ -36,8 +36,6 @@
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
 //! | `LOG_FILTER` | all | which log lines are written, such as `info,store=debug` | `info` |
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | all | where spans go: a collector that takes OTLP/JSON below `/v1/traces`, over https or at a loopback address | no spans |
-//! | `OTEL_SERVICE_NAME` | all | the function's name there | `AWS_LAMBDA_FUNCTION_NAME` |
-//! | `AWS_LAMBDA_FUNCTION_NAME` | all | set by Lambda | `switchyard` |
 //! | `AWS_REGION` | all | set by Lambda | none; required by AWS itself, not by an emulator |
 //! | `AWS_ENDPOINT_URL_DYNAMODB` | all | another DynamoDB; over plain `http` it is taken for an emulator | AWS |
 //! | `AWS_ENDPOINT_URL_SECRETS_MANAGER` | all | another Secrets Manager, likewise | AWS |

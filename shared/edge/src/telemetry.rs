@@ -43,6 +43,17 @@ pub struct Collector {
     pub service: String,
 }
 
+impl Collector {
+    /// The collector there, which knows this process as a part of Switchyard; each request's span names its function.
+    #[must_use]
+    pub fn at(endpoint: Url) -> Self {
+        Self {
+            endpoint,
+            service: "switchyard".to_owned(),
+        }
+    }
+}
+
 /// Starts logging for the process, and writing metrics where the log is read by a machine; and collecting spans where they
 /// have a collector. A second call changes nothing.
 pub fn init(filter: &LogFilter, collector: Option<&Collector>) {

@@ -71,10 +71,7 @@ impl FromStr for Log {
 
 impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        let collector = self.otlp.map(|endpoint| Collector {
-            endpoint,
-            service: "switchyard".to_owned(),
-        });
+        let collector = self.otlp.map(Collector::at);
         init_local(&self.log.filter, self.log.lines, collector.as_ref());
         if collector.is_some() {
             tokio::spawn(edge::telemetry::flush_every(Duration::from_secs(1)));

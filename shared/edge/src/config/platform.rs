@@ -16,8 +16,8 @@ use crate::telemetry::{Collector, LogFilter};
 pub struct Platform {
     /// `LOG_FILTER`
     pub log_filter: LogFilter,
-    /// `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`
-    pub collector: Option<Collector>,
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`
+    pub collector: Option<Url>,
     /// `AWS_REGION`
     pub region: Option<String>,
     /// `TABLE_PREFIX`
@@ -96,15 +96,19 @@ impl FromStr for BasePath {
 }
 
 impl Platform {
+    /// Where spans go, if anywhere.
+    #[must_use]
+    pub fn collector(&self) -> Option<Collector> {
+        self.collector.clone().map(Collector::at)
+    }
+
     /// Reads the settings that every function has.
     ///
     /// # Errors
     /// The first that is wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let log_filter = env.or("LOG_FILTER", LogFilter::default());
-        let endpoint = env.optional::<Url>("OTEL_EXPORTER_OTLP_ENDPOINT");
-        let service = env.optional::<String>("OTEL_SERVICE_NAME");
-        let function = env.optional::<String>("AWS_LAMBDA_FUNCTION_NAME");
+        let collector = env.optional("OTEL_EXPORTER_OTLP_ENDPOINT");
         let region = env.optional::<String>("AWS_REGION");
         let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
@@ -115,10 +119,8 @@ impl Platform {
         let answers = env.or("ANSWERS", Answers::default());
         let base_path = env.or("BASE_PATH", BasePath::default());
         let region = region?;
-        let service = service?.or(function?);
-        let service = service.unwrap_or_else(|| "switchyard".to_owned());
         Ok(Self {
-            collector: endpoint?.map(|endpoint| Collector { endpoint, service }),
+            collector: collector?,
             log_filter: log_filter?,
             table_prefix: table_prefix?,
             allow_loopback: allow_loopback?,

@@ -62,6 +62,11 @@ pub struct Cloud {
 impl Cloud {
     /// Deploys the platform and these tenants, and onboards them: identities, orders, registered agents.
     pub async fn start(tenants: &[&str]) -> Self {
+        Self::start_with(tenants, &program).await
+    }
+
+    /// The same, with the programs of the functions' packages from elsewhere: of another release, say.
+    pub async fn start_with(tenants: &[&str], program: &dyn Fn(&str) -> PathBuf) -> Self {
         let logs = tempfile::tempdir().expect("a folder");
         let (_, database) = store_testing::start().await;
         let store = Store::new(
@@ -122,7 +127,7 @@ impl Cloud {
             .with_state(cloud.gate.clone());
         let services_at = cloud.serve_new(services).await;
         for (name, stack) in cloud.stacks.clone() {
-            cloud.deploy(&name, &stack, &services_at);
+            cloud.deploy(&name, &stack, &services_at, program);
         }
         let mut gateway = Router::new();
         for name in cloud.stacks.keys() {
@@ -157,7 +162,7 @@ impl Cloud {
         format!("http://{address}")
     }
 
-    fn deploy(&mut self, name: &str, stack: &Stack, services: &str) {
+    fn deploy(&mut self, name: &str, stack: &Stack, services: &str, program: &dyn Fn(&str) -> PathBuf) {
         for (id, properties) in stack.template.functions() {
             let full = format!("{name}/{id}");
             let caller = format!("{name}-{id}");

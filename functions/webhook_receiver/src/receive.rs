@@ -16,17 +16,12 @@ use domain::{ExposeSecret, Notification, RemoteTaskId, Task, Timestamp};
 use edge::Source;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use store::{Committed, LeaseAfter, TaskKey};
+use store::{Revised, TaskKey};
 
 use crate::decide::{Decision, decide};
 use crate::error::RouteError;
 use crate::token;
 use crate::{Receiver, Shared};
-
-/// How often a notification is decided anew when the task changes under it.
-const ROUNDS: u32 = 8;
-/// The wait before the second decision; each further one is longer by as much.
-const PAUSE: Duration = Duration::from_millis(15);
 
 pub(crate) async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     match take(&shared, request).await {
@@ -61,7 +56,7 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     if let (Err(RouteError::Unauthorized), Some(source)) = (&addressed, source) {
         shared.sources.guessed(source, receiver.clock.now());
     }
-    let Addressed { mut task, number } = addressed?;
+    let Addressed { task, number } = addressed?;
     if let Some(own) = &task.trace {
         // The job's trace, also where its agent sends none or another.
         tracing::Span::current().record("trace_id", own.trace_id());
@@ -76,86 +71,77 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
         .map(|id| auth::token::hash(&String::from_utf8_lossy(id.as_bytes())));
     let news =
         a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
-    for round in 1..=ROUNDS {
-        if task.needs_newer_release() {
-            // Its sender keeps the news and repeats them; a newer release knows what they mean here.
-            measure::record(measure::NEEDS_NEWER, 1, "Count", &task.agent);
-            return Err(RouteError::NeedsNewer.into());
-        }
-        let noted = note(receiver, &task, number, (news.clone(), delivery.as_deref()));
-        match within(task.trace.clone(), noted).await? {
-            Committed::Yes => return Ok(()),
-            Committed::Conflict => {}
-        }
-        tokio::time::sleep(PAUSE * round).await;
-        let now = receiver.clock.now();
-        let stored = receiver
-            .store
-            .tasks()
-            .find(&TaskKey::from(&task), now)
-            .await
-            .map_err(RouteError::from)?;
-        task = stored.ok_or(RouteError::Unauthorized)?.task;
-    }
-    Err(RouteError::Contended.into())
+    let noted = note(receiver, task.clone(), number, (&news, delivery.as_deref()));
+    within(task.trace, noted).await?;
+    Ok(())
 }
 
-/// Decides and writes; a conflict wants another round.
+/// Takes the news into the task, as it is by then.
 async fn note(
     receiver: &Receiver,
-    task: &Task,
+    task: Task,
     number: u32,
-    (news, delivery): (Notification, Option<&str>),
-) -> Result<Committed, RouteError> {
+    (news, delivery): (&Notification, Option<&str>),
+) -> Result<(), RouteError> {
+    let (key, now) = (TaskKey::from(&task), receiver.clock.now());
     let told = news.update.as_ref().map(|update| update.state.as_str());
-    let (revision, due, wake) = match decide(task, number, news, delivery, receiver.clock.now()) {
-        Decision::Nothing => {
-            tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification changes nothing");
-            return Ok(Committed::Yes);
+    let mut wakes = false;
+    let revised = receiver.store.tasks().revise(task, now, |task| {
+        if task.needs_newer_release() {
+            return store::Decision::Leave((task, None));
         }
-        Decision::Foreign => return Err(RouteError::Foreign),
-        Decision::TooMany(wait) => {
-            tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, job = number, "too many notifications of one job");
+        match decide(&task, number, news.clone(), delivery, now) {
+            Decision::Write { revision, due, wake } => {
+                wakes = wake;
+                store::Decision::Write { revision, due }
+            }
+            stays => store::Decision::Leave((task, Some(stays))),
+        }
+    });
+    let revision = match revised.await? {
+        Revised::Written(revision) => revision,
+        Revised::Missing => return Err(RouteError::Unauthorized),
+        Revised::Left((task, None)) => {
+            // Its sender keeps the news and repeats them; a newer release knows what they mean here.
+            measure::record(measure::NEEDS_NEWER, 1, "Count", &task.agent);
+            return Err(RouteError::NeedsNewer);
+        }
+        Revised::Left((_, Some(Decision::Foreign))) => return Err(RouteError::Foreign),
+        Revised::Left((_, Some(Decision::TooMany(wait)))) => {
+            tracing::warn!(tenant.id = %key.tenant, task.id = %key.id, job = number, "too many notifications of one job");
             return Err(RouteError::TooMany(wait));
         }
-        Decision::CallOff(id) => return stray(receiver, task, number, &id).await,
-        Decision::Write { revision, due, wake } => (revision, due, wake),
-    };
-    let committed = receiver
-        .store
-        .tasks()
-        .commit(&revision, due, LeaseAfter::Keep)
-        .await?;
-    if committed == Committed::Yes {
-        tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, told, "notification taken");
-        measure::moved(&revision);
-        wake_deliveries(receiver.wake.as_ref(), &revision).await;
-        if wake {
-            let wake = Wake::for_task(task);
-            wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+        Revised::Left((task, Some(Decision::CallOff(id)))) => {
+            return stray(receiver, &task, number, &id).await;
         }
+        Revised::Left((_, Some(Decision::Nothing | Decision::Write { .. }))) => {
+            tracing::info!(tenant.id = %key.tenant, task.id = %key.id, job = number, told, "notification changes nothing");
+            return Ok(());
+        }
+    };
+    tracing::info!(tenant.id = %key.tenant, task.id = %key.id, job = number, told, "notification taken");
+    measure::moved(&revision);
+    wake_deliveries(receiver.wake.as_ref(), &revision).await;
+    if wakes {
+        let wake = Wake::for_task(revision.task());
+        wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
     }
-    Ok(committed)
+    Ok(())
 }
 
-/// Has the host call a remote task off that became known only after the job's own task was over. A conflict where the
-/// host works on the task just now.
-async fn stray(
-    receiver: &Receiver,
-    task: &Task,
-    number: u32,
-    id: &RemoteTaskId,
-) -> Result<Committed, RouteError> {
+/// Has the host call a remote task off that became known only after the job's own task was over. Where the host works on
+/// the task just now, the news are to come again.
+async fn stray(receiver: &Receiver, task: &Task, number: u32, id: &RemoteTaskId) -> Result<(), RouteError> {
     let (key, now) = (TaskKey::from(task), receiver.clock.now());
     let until = now.after(receiver.token_ttl);
     let tasks = receiver.store.tasks();
     if !tasks.report_stray(&key, number, id, until, now).await? {
-        return Ok(Committed::Conflict);
+        return Err(RouteError::Contended);
     }
     tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, task.remote_id = id.as_str(), "heard of only after the task was over; to be called off");
     let wake = Wake::for_task(task);
     wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
-    Ok(Committed::Yes)
+    Ok(())
 }
 
 /// The task and the job that a notification's token belongs to.

@@ -97,7 +97,7 @@ impl System {
         let site = Site {
             functions,
             names,
-            store: database.store.clone(),
+            store: database.store.clone().with_entropy(entropy.clone()),
             door: door.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),

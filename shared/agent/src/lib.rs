@@ -28,6 +28,7 @@ use store::Store;
 pub use executor::{ExecuteError, Executor, Outcome};
 pub use push::{BadSchedule, PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
+pub use serve::cancel::cancel_task;
 pub use serve::{router, routes};
 pub use stop::Stop;
 pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};

@@ -2,23 +2,16 @@
 
 use std::sync::Arc;
 
-use std::time::Duration;
-
 use domain::{
     Artifact, Caller, Clock, Entropy, EventKind, Message, MessageId, Revision, Scopes, Task, TaskState,
     Timestamp, WorkNote,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use store::{Committed, Due, LeaseAfter, TaskKey};
+use store::{Committed, Decision, Due, LeaseAfter, Revised, StoreError, TaskKey};
 use tokio::sync::watch;
 
 use crate::{Agent, ExecuteError, measure, push, tail};
-
-/// How often news is decided anew when the task changes under it.
-const AMEND_ROUNDS: u32 = 10;
-/// The wait before the second decision; each further one is longer by as much.
-const AMEND_PAUSE: Duration = Duration::from_millis(10);
 
 /// What an [`Executor`](crate::Executor) works with. Every record is one compare-and-swap write: nothing an executor
 /// reported is lost, and nothing it decided on an old view is written.
@@ -196,7 +189,7 @@ impl Run {
         kinds: Vec<EventKind>,
         rest: impl FnOnce(&Task) -> Option<Timestamp>,
     ) -> Result<(), ExecuteError> {
-        let revision = self.revised(kinds)?;
+        let revision = revised(self.task.clone(), kinds, self.now())?;
         let until = rest(revision.task()).filter(|_| !revision.is_empty());
         match (self.holder.clone(), until) {
             (Some(holder), Some(until)) => {
@@ -221,17 +214,30 @@ impl Run {
     /// # Errors
     /// [`ExecuteError::Stale`] where the task is over or gone, or kept changing; otherwise as [`Run::record`].
     pub async fn amend(&mut self, mut news: impl FnMut(&Task) -> Vec<EventKind>) -> Result<(), ExecuteError> {
-        for round in 1..=AMEND_ROUNDS {
-            let kinds = news(&self.task);
-            match self.record(kinds).await {
-                Err(ExecuteError::Stale) => {}
-                Err(ExecuteError::Transition(_)) if self.task.status.state.is_terminal() => break,
-                done => return done,
+        let now = self.now();
+        let revised = self.agent.store.tasks().revise(self.task.clone(), now, |task| {
+            let kinds = news(&task);
+            match revised(task, kinds, now) {
+                Ok(revision) if !revision.is_empty() => Decision::Write {
+                    revision: Box::new(revision),
+                    due: Due::Keep,
+                },
+                Ok(revision) => Decision::Leave(Ok(revision.into_task())),
+                Err(error) => Decision::Leave(Err(error)),
             }
-            tokio::time::sleep(AMEND_PAUSE * round).await;
-            self.reload().await?;
+        });
+        match revised.await {
+            Ok(Revised::Written(revision)) => self.written(*revision).await,
+            Ok(Revised::Left(Ok(task))) => self.task = task,
+            Ok(Revised::Left(Err(ExecuteError::Transition(error)))) if !error.from.is_terminal() => {
+                return Err(error.into());
+            }
+            Ok(Revised::Left(Err(_)) | Revised::Missing) | Err(StoreError::Throttled { .. }) => {
+                return Err(ExecuteError::Stale);
+            }
+            Err(error) => return Err(error.into()),
         }
-        Err(ExecuteError::Stale)
+        Ok(())
     }
 
     /// A message of the agent about this task.
@@ -246,18 +252,8 @@ impl Run {
         due: Due,
         lease: LeaseAfter<'_>,
     ) -> Result<(), ExecuteError> {
-        let revision = self.revised(kinds)?;
+        let revision = revised(self.task.clone(), kinds, self.now())?;
         self.commit(revision, due, lease).await
-    }
-
-    /// The task with these events.
-    fn revised(&self, kinds: Vec<EventKind>) -> Result<Revision, ExecuteError> {
-        let now = self.now();
-        let mut revision = Revision::of(self.task.clone());
-        for kind in kinds {
-            revision.record(kind, now)?;
-        }
-        Ok(revision)
     }
 
     async fn commit(
@@ -272,13 +268,18 @@ impl Run {
         match self.agent.store.tasks().commit(&revision, due, lease).await? {
             Committed::Conflict => Err(ExecuteError::Stale),
             Committed::Yes => {
-                measure::moved(&revision);
-                tail::tell(revision.events());
-                push::announce(&self.agent, &revision).await;
-                self.task = revision.into_task();
+                self.written(revision).await;
                 Ok(())
             }
         }
+    }
+
+    /// Tells of what was stored, and goes on from there.
+    async fn written(&mut self, revision: Revision) {
+        measure::moved(&revision);
+        tail::tell(revision.events());
+        push::announce(&self.agent, &revision).await;
+        self.task = revision.into_task();
     }
 
     /// Takes the task as it is stored now.
@@ -295,4 +296,13 @@ impl Run {
         self.task = found.ok_or(ExecuteError::Stale)?.task;
         Ok(())
     }
+}
+
+/// The task with these events.
+fn revised(task: Task, kinds: Vec<EventKind>, now: Timestamp) -> Result<Revision, ExecuteError> {
+    let mut revision = Revision::of(task);
+    for kind in kinds {
+        revision.record(kind, now)?;
+    }
+    Ok(revision)
 }

@@ -1,7 +1,10 @@
 //! The settings that every AWS client shares.
 
+use std::sync::Arc;
+
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
 use aws_types::SdkConfig;
+use domain::Entropy;
 use store::{Store, Tables};
 use url::Url;
 
@@ -60,11 +63,11 @@ fn credentials(environment: impl Fn(&str) -> Option<String>) -> Option<Credentia
     ))
 }
 
-/// The tables of the function's account, or of the local system.
+/// The tables of the function's account, or of the local system; its marks are drawn from `entropy`.
 #[must_use]
-pub fn store(platform: &Platform) -> Store {
+pub fn store(platform: &Platform, entropy: Arc<dyn Entropy>) -> Store {
     let config = sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
-    Store::new(&config, Tables::prefixed(&platform.table_prefix))
+    Store::new(&config, Tables::prefixed(&platform.table_prefix)).with_entropy(entropy)
 }
 
 #[cfg(test)]

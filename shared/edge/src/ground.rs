@@ -73,7 +73,7 @@ impl Ground {
         };
         let outbound = Outbound::new(policy, Arc::clone(&entropy));
         Self {
-            store: crate::aws::store(&platform),
+            store: crate::aws::store(&platform, Arc::clone(&entropy)),
             wake: Arc::new(SqsDoor::new(platform.queues)),
             secrets: Arc::new(Secrets::new(platform.secrets, Arc::clone(&clock))),
             keys: JwksCache::new(Arc::new(FetchedKeys(outbound.clone()))),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{AgentId, AgentType, Entropy as _, SystemEntropy, Tag, Tenant, Timestamp, TypeScope};
+use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -409,7 +409,7 @@ impl Cards<'_> {
     /// Marks the part as changed, with the writes that change it.
     fn renew(&self, writes: &mut Writes, visibility: Visibility<'_>) -> Result<(), StoreError> {
         let (pk, sk) = visibility.edition();
-        let edition = SystemEntropy.uuid().to_string();
+        let edition = self.store.mark();
         writes.put(
             self.table(),
             encode(&EditionItem { pk, sk, edition })?,

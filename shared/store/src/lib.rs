@@ -44,6 +44,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use domain::{Entropy, SystemEntropy};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use cards::{CardSignature, Cards, Declared, Health, Put, RegisteredAgent, Visibility};
@@ -59,15 +60,16 @@ pub use page::{Page, PageRequest};
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
-    Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Delivery, DeliveryFilter, DeliveryState,
-    Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed, Pointer, PointsAt, PushConfig,
-    PushSettled, PutPush, Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
+    Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Decision, Delivery, DeliveryFilter,
+    DeliveryState, Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed, Pointer, PointsAt,
+    PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
 };
 
 /// The door to every table. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
+    entropy: Arc<dyn Entropy>,
 }
 
 struct Inner {
@@ -121,7 +123,14 @@ impl Store {
                 tables,
                 turns: Semaphore::new(AT_ONCE),
             }),
+            entropy: Arc::new(SystemEntropy),
         }
+    }
+
+    /// The same store, drawing its marks and tokens from this source: a seeded run then repeats its writes.
+    #[must_use]
+    pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
+        Self { entropy, ..self }
     }
 
     /// Creates the tables that are not there yet: for the local system and for tests.
@@ -166,6 +175,11 @@ impl Store {
     #[must_use]
     pub fn grants(&self) -> Grants<'_> {
         Grants { store: self }
+    }
+
+    /// A mark or token that nobody else has.
+    pub(crate) fn mark(&self) -> String {
+        self.entropy.uuid().to_string()
     }
 
     fn client(&self) -> &aws_sdk_dynamodb::Client {

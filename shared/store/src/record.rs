@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::{Entropy as _, SystemEntropy, Timestamp};
+use domain::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -77,7 +77,7 @@ impl Store {
     /// Takes an item away; what it was. Of several at once only one gets it: it leaves its mark first, by which a repeat
     /// whose first answer was lost knows its own work.
     pub(crate) async fn take(&self, table: &str, key: &Key) -> Result<Option<Item>, StoreError> {
-        let mark = SystemEntropy.uuid().to_string();
+        let mark = self.mark();
         let change = Change::new()
             .set("taken_by", text(&mark))
             .when("attribute_exists(#pk)")

@@ -7,8 +7,6 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem, Update,
 };
 
-use domain::{Entropy as _, SystemEntropy};
-
 use crate::change::Change;
 use crate::codec::{Item, Key, fits, keyed};
 use crate::dynamo::{ROUNDS, pause, some};
@@ -49,7 +47,7 @@ impl Store {
             .client()
             .transact_write_items()
             .set_transact_items(Some(items))
-            .client_request_token(SystemEntropy.uuid().to_string())
+            .client_request_token(self.mark())
             .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let mut round = 0;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use agent::{ExecuteError, Wake, wake_or_log};
-use domain::{EventKind, Job, Message, MessageId, Revision, Task, TaskId, TaskState};
+use agent::{ExecuteError, cancel_task, wake_deliveries};
+use domain::{Job, Message, Revision, Task, TaskId, TaskState};
 use llm::ToolOutcome;
-use store::{Committed, Due, LeaseAfter, PageRequest, TaskKey};
+use store::{Committed, Due, LeaseAfter, PageRequest, Revised, TaskKey};
 
 use crate::delegation::look::look_at_all;
 use crate::deps::{Deps, OnTask};
@@ -13,8 +13,6 @@ use crate::rules::{transcript, wording};
 
 /// How far back a task without an id is looked for.
 const LOOK_BACK: u32 = 20;
-/// How often a cancel is tried again when the task changes under it.
-const ROUNDS: usize = 5;
 
 /// How a task is doing: its agents are asked first.
 pub(crate) async fn status_of(
@@ -33,36 +31,31 @@ pub(crate) async fn status_of(
     Ok(ToolOutcome::Done(described(&task)))
 }
 
-/// Calls a task off, here and at its agents.
+/// Cancels a task, here and at its agents.
 pub(crate) async fn cancel_by_words(
     deps: &Deps,
     current: &Task,
     id: Option<TaskId>,
 ) -> Result<ToolOutcome, ExecuteError> {
     let runs = |task: &Task| !task.status.state.is_terminal();
-    for _ in 0..ROUNDS {
-        let Some(task) = own(deps, current, id, runs).await? else {
-            return Ok(unknown(id));
-        };
-        let state = task.status.state;
-        if state.is_terminal() {
-            let text = format!("Task {} is {} already.", task.id, state.as_str());
-            return Ok(ToolOutcome::Done(text));
+    let Some(task) = own(deps, current, id, runs).await? else {
+        return Ok(unknown(id));
+    };
+    let (id, now) = (task.id, deps.clock.now());
+    let canceled = cancel_task(deps.store.tasks(), task, deps.entropy.as_ref(), now).await;
+    Ok(match canceled? {
+        Revised::Missing => unknown(Some(id)),
+        Revised::Left(task) => {
+            let text = format!("Task {id} is {} already.", task.status.state.as_str());
+            ToolOutcome::Done(text)
         }
-        let said = Message::agent_text(MessageId::random(deps.entropy.as_ref()), "Canceled as you asked.");
-        let mut revision = Revision::of(task);
-        revision.record(
-            EventKind::status(TaskState::Canceled, Some(said)),
-            deps.clock.now(),
-        )?;
-        // Due at once: its own look tells the agents, again where that fails.
-        if commit(deps, &revision, Due::At(deps.clock.now())).await? {
-            let task = revision.into_task();
-            deps.nudge(&task, Duration::ZERO).await;
-            return Ok(ToolOutcome::Done(format!("Task {} is canceled.", task.id)));
+        Revised::Written(revision) => {
+            announce(deps, &revision).await;
+            // Due at once: its own look tells the agents, again where that fails.
+            deps.nudge(revision.task(), Duration::ZERO).await;
+            ToolOutcome::Done(format!("Task {id} is canceled."))
         }
-    }
-    Err(ExecuteError::Stale)
+    })
 }
 
 /// The caller's task with that id, or the newest that delegated something; never the task that asks.
@@ -145,13 +138,14 @@ async fn commit(deps: &Deps, revision: &Revision, due: Due) -> Result<bool, Exec
     if committed == Committed::Conflict {
         return Ok(false);
     }
-    agent::measure::moved(revision);
-    let task = revision.task();
-    for config in &task.push_configs {
-        let wake = Wake::for_push(task, config.clone());
-        wake_or_log(deps.wake.as_ref(), &wake, Duration::ZERO).await;
-    }
+    announce(deps, revision).await;
     Ok(true)
+}
+
+/// Tells of what was written into another task than the one that is being executed.
+async fn announce(deps: &Deps, revision: &Revision) {
+    agent::measure::moved(revision);
+    wake_deliveries(deps.wake.as_ref(), revision).await;
 }
 
 fn unknown(id: Option<TaskId>) -> ToolOutcome {

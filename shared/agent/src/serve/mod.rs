@@ -1,7 +1,7 @@
 //! Taking calls: both generations, JSON-RPC at the agent's URL and REST below it, onto one set of operations.
 
 pub(crate) mod caller;
-mod cancel;
+pub(crate) mod cancel;
 mod card;
 mod find;
 mod headers;

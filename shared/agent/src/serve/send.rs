@@ -8,7 +8,7 @@ use domain::{
     Caller, ContextId, EventKind, Generation, Message, MessageId, NewTask, Revision, Task, TaskId, TaskState,
     TraceParent,
 };
-use store::{Committed, Created, Due, LeaseAfter, NewRecord, TaskKey};
+use store::{Created, Decision, Due, NewRecord, Revised, TaskKey};
 use tokio::time::Instant;
 
 use super::find::{failed, owned};
@@ -16,9 +16,6 @@ use super::push_configs;
 use crate::tail::{Limits, News, Tail};
 use crate::worker::{Executed, WorkError};
 use crate::{Agent, Stop, Wake, measure, push, wake_or_log, worker};
-
-/// How often a follow-up is tried again when the task changes under it.
-const ROUNDS: u32 = 5;
 
 /// Takes a message, and answers it in the way it asks for: at once, or when the task is settled.
 pub(crate) async fn send(
@@ -141,73 +138,69 @@ async fn follow_up(
     call: SendCall,
     generation: Generation,
 ) -> Result<Task, A2aError> {
-    let SendCall {
-        message, mut push, ..
-    } = call;
-    for _ in 0..ROUNDS {
-        let task = owned(agent, caller, id).await?.task;
-        if let Some(context) = &message.context_id
-            && *context != task.context_id
-        {
-            return Err(A2aError::InvalidParams("contextId is not the task's".to_owned()));
+    let SendCall { message, push, .. } = call;
+    let mut task = owned(agent, caller, id).await?.task;
+    let fresh = takes(&task, &message)?;
+    if let Some(target) = push.filter(|_| fresh) {
+        let key = TaskKey::from(&task);
+        let config = push_configs::sealed(agent, &key, target, generation)?;
+        push_configs::put(agent, &key, &config, task.rev).await?;
+        // The task names its configurations: it is another one now.
+        task = owned(agent, caller, id).await?.task;
+    }
+    let now = agent.clock.now();
+    let due = Due::At(now.after(agent.settings.born_due));
+    let revised = agent.store.tasks().revise(task, now, |task| {
+        match takes(&task, &message) {
+            Ok(true) => {}
+            Ok(false) => return Decision::Leave(Ok(task)),
+            Err(refused) => return Decision::Leave(Err(refused)),
         }
-        let known = task
-            .history
-            .iter()
-            .find(|known| known.message_id == message.message_id);
-        if let Some(known) = known {
-            return if says_the_same(known, &message) {
-                Ok(task)
-            } else {
-                Err(reused())
-            };
-        }
-        if task.status.state.is_terminal() {
-            return Err(A2aError::UnsupportedOperation(format!(
-                "the task is {} and takes no more messages",
-                task.status.state.as_str()
-            )));
-        }
-        if let Some(target) = push.take() {
-            let key = TaskKey::from(&task);
-            let config = push_configs::sealed(agent, &key, target, generation)?;
-            push_configs::put(agent, &key, &config, task.rev).await?;
-            // The task names its configurations: it is another one now.
-            continue;
-        }
-        let now = agent.clock.now();
         let interrupted = task.status.state.is_interrupted();
         let mut revision = Revision::of(task);
-        let mut kinds = vec![EventKind::Said {
+        let said = EventKind::Said {
             message: message.clone(),
-        }];
-        if interrupted {
-            kinds.push(EventKind::status(TaskState::Working, None));
-        }
-        for kind in kinds {
-            revision
-                .record(kind, now)
-                .map_err(|error| A2aError::UnsupportedOperation(error.to_string()))?;
-        }
-        let due = Due::At(now.after(agent.settings.born_due));
-        match agent
-            .store
-            .tasks()
-            .commit(&revision, due, LeaseAfter::Keep)
-            .await
-            .map_err(failed)?
-        {
-            Committed::Conflict => {}
-            Committed::Yes => {
-                measure::moved(&revision);
-                push::announce(agent, &revision).await;
-                let task = revision.into_task();
-                return Ok(task);
+        };
+        let goes_on = interrupted.then(|| EventKind::status(TaskState::Working, None));
+        for kind in std::iter::once(said).chain(goes_on) {
+            if let Err(error) = revision.record(kind, now) {
+                return Decision::Leave(Err(A2aError::UnsupportedOperation(error.to_string())));
             }
         }
+        let revision = Box::new(revision);
+        Decision::Write { revision, due }
+    });
+    match revised.await.map_err(failed)? {
+        Revised::Missing => Err(A2aError::TaskNotFound),
+        Revised::Left(told) => told,
+        Revised::Written(revision) => {
+            measure::moved(&revision);
+            push::announce(agent, &revision).await;
+            Ok(revision.into_task())
+        }
     }
-    tracing::warn!("a follow-up found its task changed again and again");
-    Err(A2aError::internal())
+}
+
+/// True where the task takes the message, false where it has it already.
+fn takes(task: &Task, message: &Message) -> Result<bool, A2aError> {
+    if let Some(context) = &message.context_id
+        && *context != task.context_id
+    {
+        return Err(A2aError::InvalidParams("contextId is not the task's".to_owned()));
+    }
+    let known = task
+        .history
+        .iter()
+        .find(|known| known.message_id == message.message_id);
+    match known {
+        Some(known) if says_the_same(known, message) => Ok(false),
+        Some(_) => Err(reused()),
+        None if task.status.state.is_terminal() => Err(A2aError::UnsupportedOperation(format!(
+            "the task is {} and takes no more messages",
+            task.status.state.as_str()
+        ))),
+        None => Ok(true),
+    }
 }
 
 /// Whether it is the message that came before, of which only the task, the conversation and the terms may differ.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::{Entropy as _, SystemEntropy, Tenant, Timestamp};
+use domain::{Tenant, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,7 @@ impl Grants<'_> {
         consent: ConsentWrite<'_, T>,
     ) -> Result<bool, StoreError> {
         let (pk, sk) = consent_key(tenant, consent.id);
-        let write = SystemEntropy.uuid().to_string();
+        let write = self.store.mark();
         let item = ConsentItem {
             pk,
             sk,
@@ -139,7 +139,7 @@ impl Grants<'_> {
         let key = consent_key(tenant, consent.id);
         let change = next_version(&consent)?;
         let Some(state_hash) = state_hash else {
-            let write = SystemEntropy.uuid().to_string();
+            let write = self.store.mark();
             let change = change.set("written_by", text(&write));
             let written = self.store.update_at(self.table(), &key, change).await?;
             return Ok(is_own(&written, &write));

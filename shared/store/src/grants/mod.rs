@@ -3,7 +3,7 @@
 mod consent;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Entropy as _, Owner, SystemEntropy, Tenant, Timestamp};
+use domain::{Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, number, text};
@@ -176,7 +176,7 @@ impl Grants<'_> {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Claim, StoreError> {
-        let claim = SystemEntropy.uuid().to_string();
+        let claim = self.store.mark();
         let change = Change::new()
             .set("refreshing_until", text(until))
             .set("refreshing_by", text(&claim))

@@ -1,6 +1,6 @@
 //! Commits: a revision written by compare-and-swap.
 
-use domain::{Entropy as _, Event, EventKind, Keeping, PushConfigId, Revision, SystemEntropy, TaskState};
+use domain::{Event, EventKind, Keeping, PushConfigId, Revision, TaskState};
 
 use super::create::LogItem;
 use super::item::{TaskItem, due_change, push_list, sorted_at, status_partition};
@@ -75,7 +75,7 @@ impl Tasks<'_> {
             due,
             lease,
             body: task.to_stored().map_err(unavailable("encode"))?,
-            write: SystemEntropy.uuid().to_string(),
+            write: self.store.mark(),
         };
         let mut known = match &task.kept.keeping {
             Some(keeping) => Known {

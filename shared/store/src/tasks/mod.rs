@@ -11,6 +11,7 @@ mod pieces;
 mod push;
 mod query;
 mod retention;
+mod revise;
 mod stray;
 
 use std::time::Duration;
@@ -25,6 +26,7 @@ pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use item::DUE_SHARDS;
 pub(crate) use item::expiry;
 pub use query::{TaskPage, TaskQuery};
+pub use revise::{Decision, Revised};
 
 /// Most push configurations of one task.
 pub const MAX_PUSH_CONFIGS: usize = 10;

@@ -25,6 +25,8 @@ mod pieces;
 mod pushes;
 mod queries;
 mod retention;
+mod revising;
+mod seeded;
 mod sessions;
 mod strays;
 mod tasks;

@@ -9,8 +9,9 @@ use auth::consent_code;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId};
-use http::header::SET_COOKIE;
+use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, UserContext};
+use http::HeaderMap;
+use http::header::{ACCEPT_LANGUAGE, SET_COOKIE};
 use outbound::{Answer, CallError};
 use serde_json::{Value, json};
 use store::{Added, Chat, Opened, StoredMessage};
@@ -28,9 +29,12 @@ pub(crate) async fn chat(
     State(room): State<Arc<AppState>>,
     _: MayChange,
     Visitor(visitor): Visitor,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, RouteError> {
-    let request = ChatRequest::parse(&body)?;
+    let mut request = ChatRequest::parse(&body)?;
+    let context = &mut request.message.context;
+    context.locale = context.locale.take().or_else(|| preferred_locale(&headers));
     let (owner, cookie) = match visitor {
         Some(owner) => (owner, None),
         None => {
@@ -70,6 +74,13 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
     tracing::Span::current().record("task.id", tracing::field::display(&task.id));
     let grace = room.settings.grace;
     Ok(Relay::new(room.store.clone(), task, message_id, answer_id, grace).into_response())
+}
+
+/// The language that a browser names first.
+fn preferred_locale(headers: &HeaderMap) -> Option<String> {
+    let named = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
+    let first = named.split([',', ';']).next()?.trim().to_owned();
+    UserContext::parse(Some(first), None).ok()?.locale
 }
 
 /// Opens the chat with the message in it.
@@ -114,8 +125,10 @@ async fn send(
     turn: &Turn<'_>,
     message: UserMessage,
 ) -> Result<Sent, RouteError> {
-    let mut message = Message::new(turn.message_id.clone(), Role::User, message.parts);
+    let UserMessage { parts, context, .. } = message;
+    let mut message = Message::new(turn.message_id.clone(), Role::User, parts);
     message.context_id = Some(chat.context_id.clone());
+    context.write(&mut message.metadata);
     let waiting = turn::waiting(tasks);
     message.task_id = waiting.map(|task| task.id);
     if let (Some(task), Some(code)) = (waiting, consent_code::read(&message.text())) {

@@ -2,7 +2,7 @@
 //! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
 
 use auth::consent_code;
-use domain::{ChatId, MessageId, Part, PartContent};
+use domain::{ChatId, MessageId, Part, PartContent, UserContext};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -44,6 +44,8 @@ pub(crate) struct UserMessage {
     pub(crate) body: Value,
     /// What of it an agent can read.
     pub(crate) parts: Vec<Part>,
+    /// The user's language, region and clock; no part of the stored message.
+    pub(crate) context: UserContext,
 }
 
 #[derive(Deserialize)]
@@ -55,6 +57,9 @@ struct Body {
     trigger: Option<String>,
     #[serde(rename = "messageId")]
     message_id: Option<String>,
+    locale: Option<String>,
+    #[serde(rename = "timeZone")]
+    time_zone: Option<String>,
 }
 
 impl ChatRequest {
@@ -83,7 +88,9 @@ impl ChatRequest {
             }
             Some(_) => return Err(invalid("trigger must be submit-message or regenerate-message")),
         };
-        let message = UserMessage::parse(message)?;
+        let mut message = UserMessage::parse(message)?;
+        message.context =
+            UserContext::parse(body.locale, body.time_zone).map_err(|error| invalid(&error.to_string()))?;
         Ok(Self {
             chat,
             message,
@@ -134,7 +141,12 @@ impl UserMessage {
         if body.to_string().len() > MESSAGE_MAX {
             return Err(RouteError::TooLarge);
         }
-        Ok(Self { id, body, parts })
+        Ok(Self {
+            id,
+            body,
+            parts,
+            context: UserContext::default(),
+        })
     }
 
     /// The first words, as the title of a chat that starts with them.
@@ -309,6 +321,9 @@ mod tests {
             json!({"id": "c", "message": user(json!([{"type": "file", "mediaType": "a/b", "url": "data:a/b;base64,?"}]))}),
             json!({"id": "c", "message": user(many)}),
             json!({"id": "c", "message": user(text.clone()), "trigger": "resume-stream"}),
+            json!({"id": "c", "message": user(text.clone()), "locale": "en_GB"}),
+            json!({"id": "c", "message": user(text.clone()), "locale": 7}),
+            json!({"id": "c", "message": user(text.clone()), "timeZone": "../etc"}),
         ] {
             assert!(
                 matches!(parse(bad.clone()), Err(RouteError::Invalid { .. })),

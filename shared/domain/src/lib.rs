@@ -39,6 +39,7 @@ mod task;
 pub mod testing;
 mod time;
 pub mod trace;
+mod user_context;
 
 pub use caller::{Caller, Scope, Scopes};
 pub use chance::{Entropy, SystemEntropy};
@@ -60,6 +61,7 @@ pub use task::{
 };
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
+pub use user_context::{InvalidContext, UserContext};
 
 /// Secrets that neither print nor log, and are wiped when dropped.
 pub use secrecy::{ExposeSecret, SecretString};

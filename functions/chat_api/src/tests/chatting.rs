@@ -256,3 +256,29 @@ async fn a_host_out_of_reach_is_503_and_the_repeat_finds_everything_in_place() {
     assert_eq!(history.as_array().unwrap().len(), 2);
     assert_eq!(history[1]["id"], chunks[0]["messageId"]);
 }
+
+#[tokio::test]
+async fn the_hosts_message_says_language_and_clock() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let mut body = says("c1", "m1", "weather on 3/12");
+    body["locale"] = json!("en-GB");
+    body["timeZone"] = json!("Europe/London");
+    let answered = browser.post(&app, "/api/chat", &body).await;
+    let metadata = world.first_message(&answered).await.metadata;
+    assert_eq!(
+        json!(metadata),
+        json!({"switchyard/locale": "en-GB", "switchyard/timeZone": "Europe/London"})
+    );
+
+    let world = World::new().await;
+    let app = world.app(Duration::ZERO);
+    let request = browser
+        .request(http::Method::POST, "/api/chat")
+        .header("content-type", "application/json")
+        .header("accept-language", "de-CH,de;q=0.9,en;q=0.5")
+        .body(axum::body::Body::from(says("c1", "m1", "hello").to_string()));
+    let answered = browser.send(&app, request.unwrap()).await;
+    let metadata = world.first_message(&answered).await.metadata;
+    assert_eq!(json!(metadata), json!({"switchyard/locale": "de-CH"}));
+}

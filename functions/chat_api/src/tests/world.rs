@@ -172,6 +172,23 @@ impl World {
         })
     }
 
+    /// What the host was asked, by the card of the answer.
+    pub(super) async fn first_message(&self, answered: &Answered) -> domain::Message {
+        let card = last_card(&answered.chunks());
+        let key = store::TaskKey {
+            tenant: self.tenant.clone(),
+            agent: self.host.name.clone(),
+            id: domain::TaskId::parse(card["taskId"].as_str().unwrap()).unwrap(),
+        };
+        let found = self
+            .store
+            .tasks()
+            .find(&key, domain::Clock::now(self.clock.as_ref()))
+            .await
+            .unwrap();
+        found.unwrap().task.history.remove(0)
+    }
+
     /// The host works on everything in its queue.
     pub(super) async fn work(&self) {
         loop {

@@ -4,7 +4,7 @@ use a2a::{A2aError, PushAuth, PushTarget, SendCall};
 use consent::Obstacle;
 use domain::{
     Job, JobState, Message, MessageId, Noted, Part, PartContent, RemoteTaskId, RemoteUpdate, SecretString,
-    TaskState,
+    TaskState, UserContext,
 };
 use outbound::{Answer, CallError};
 
@@ -140,10 +140,14 @@ fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {
     let parts = std::iter::once(Part::text(job.instruction.clone()))
         .chain(attached)
         .collect();
-    let message = Message {
+    let mut message = Message {
         context_id: Some(on.task.context_id.clone()),
         ..Message::user(job.message_id.clone(), parts)
     };
+    // Of the first message, like what is attached: a resend must be the same, whatever was said meanwhile.
+    if let Some(asked) = on.task.history.first() {
+        UserContext::of(&asked.metadata).write(&mut message.metadata);
+    }
     let mut call = SendCall::new(message);
     call.return_immediately = true;
     call.accepted_output_modes = OUTPUT_MODES.map(str::to_owned).to_vec();

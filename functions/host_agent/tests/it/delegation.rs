@@ -1,6 +1,6 @@
 //! Delegating: stored before it is sent, sent once, settled by whatever comes first.
 
-use domain::{JobState, TaskState};
+use domain::{JobState, TaskId, TaskState};
 use serde_json::json;
 
 use crate::world::{Reply, WEBHOOK, remote, status, world, world_with};
@@ -307,4 +307,24 @@ async fn no_agent_is_asked_twice_because_a_push_overtook_an_acknowledgement() {
         .collect();
     assert_eq!(linked, ["r-1", "r-2"]);
     assert_eq!(task.jobs[0].remote().unwrap().text.as_deref(), Some("On it"));
+}
+
+#[tokio::test]
+async fn the_agent_hears_the_users_language_and_clock() {
+    let (world, weather) = world().await;
+    let said = json!({"switchyard/timeZone": "Europe/Oslo", "switchyard/locale": "en-GB"});
+    let mut metadata = said.clone();
+    metadata["authUrl"] = json!("https://example.org/"); // is the host's own affair
+    let message = json!({
+        "messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "metadata": metadata,
+        "parts": [{"text": "Will it rain in Oslo on 3/12?"}],
+    });
+    let params = json!({"message": message, "configuration": {"returnImmediately": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+    let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
+    world
+        .wake(TaskId::parse(answer["result"]["task"]["id"].as_str().unwrap()).unwrap())
+        .await;
+    let calls = weather.calls("SendMessage");
+    assert_eq!(calls[0]["params"]["message"]["metadata"], said);
 }

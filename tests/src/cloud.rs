@@ -4,6 +4,7 @@
 
 mod gate;
 mod gateway;
+mod operator;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use url::Url;
 
 pub use gate::{Gate, Usage};
 pub use gateway::{Route, routes};
+pub use operator::Asked;
 
 use crate::policy::Policy;
 use crate::runtime_api::{Function, Reply, Spec, program};
@@ -51,8 +53,13 @@ pub struct Cloud {
     pub store: Store,
     /// Messages that failed five times.
     pub dead_letters: Arc<Mutex<Vec<Value>>>,
-    operator: SigningKey,
+    operator: Option<SigningKey>,
     sessions: BTreeMap<String, SigningKey>,
+    apis: Arc<gateway::Apis>,
+    sources: Arc<Mutex<BTreeMap<String, Arc<Function>>>>,
+    account: operator::Account,
+    address: String,
+    services: String,
     logs: tempfile::TempDir,
     parts: Vec<tokio::task::JoinHandle<()>>,
     _database: store_testing::Database,
@@ -67,79 +74,31 @@ impl Cloud {
 
     /// The same, with the programs of the functions' packages from elsewhere: of another release, say.
     pub async fn start_with(tenants: &[&str], program: &dyn Fn(&str) -> PathBuf) -> Self {
-        let logs = tempfile::tempdir().expect("a folder");
-        let (_, database) = store_testing::start().await;
-        let store = Store::new(
-            &database.config(),
-            Tables::prefixed(&format!("switchyard-{STAGE}-")),
-        );
-        store.create_tables().await.expect("tables");
-        let weather = Local::start_now().await;
-
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let mut cloud = Self::empty().await;
+        cloud.store.create_tables().await.expect("tables");
         let plan_of_all = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
-        let operator = SigningKey::from_pem(&plan_of_all.operator).expect("a key");
-        let plans: BTreeMap<&str, Plan> = tenants
-            .iter()
-            .map(|tenant| (*tenant, plan(tenant, &format!("{base}/{tenant}/{STAGE}"))))
-            .collect();
+        cloud.operator = Some(SigningKey::from_pem(&plan_of_all.operator).expect("a key"));
         let mut given = plan_of_all.parameters.clone();
-        given.push(("PublicUrl", format!("{base}/platform/{STAGE}")));
+        given.push(("PublicUrl", cloud.url("platform")));
         let given: Vec<(&str, &str)> = given
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
         let platform = Stack::new(Template::platform(), "switchyard", &given);
+        let plans: BTreeMap<&str, Plan> = tenants
+            .iter()
+            .map(|tenant| (*tenant, plan(tenant, &cloud.url(tenant))))
+            .collect();
         let mut stacks: BTreeMap<String, Stack> = plans
             .iter()
             .map(|(tenant, plan)| ((*tenant).to_owned(), stack_of(plan).over(&platform)))
             .collect();
         stacks.insert("platform".to_owned(), platform);
-
-        let (queues, messages) = mpsc::unbounded_channel();
-        let gate = Arc::new(Gate {
-            database: database.endpoint().to_owned(),
-            policies: Mutex::default(),
-            secrets: Mutex::new(secrets(&stacks, &plan_of_all, &plans)),
-            queues,
-            usage: Mutex::default(),
-            http: crate::user::http(),
-        });
-        let mut cloud = Self {
-            gate,
-            functions: BTreeMap::new(),
-            policies: BTreeMap::new(),
-            environments: BTreeMap::new(),
-            stacks,
-            store,
-            dead_letters: Arc::default(),
-            operator,
-            sessions: BTreeMap::new(),
-            logs,
-            parts: Vec::new(),
-            _database: database,
-            _weather: weather,
-        };
-        let services = Router::new()
-            .route("/{caller}", post(gate::answer))
-            .route("/{caller}/", post(gate::answer))
-            .with_state(cloud.gate.clone());
-        let services_at = cloud.serve_new(services).await;
-        for (name, stack) in cloud.stacks.clone() {
-            cloud.deploy(&name, &stack, &services_at, program);
+        let secrets = secrets(&stacks, &plan_of_all, &plans);
+        *cloud.gate.secrets.lock().expect("no panic under the lock") = secrets;
+        for (name, stack) in stacks {
+            cloud.deploy(&name, stack, program);
         }
-        let mut gateway = Router::new();
-        for name in cloud.stacks.keys() {
-            let router = Router::new()
-                .fallback(gateway::answer)
-                .with_state(Arc::new(cloud.api(name)));
-            gateway = gateway.nest(&format!("/{name}/{STAGE}"), router.clone());
-        }
-        cloud.parts.push(tokio::spawn(async move {
-            let _until_aborted = axum::serve(listener, gateway).await;
-        }));
-        cloud.connect_queues(messages);
         for (tenant, plan) in &plans {
             let (_, pem) = plan
                 .secrets
@@ -153,6 +112,60 @@ impl Cloud {
         cloud
     }
 
+    /// An account in which nothing is deployed yet, with the world's weather outside it.
+    pub async fn empty() -> Self {
+        let (_, database) = store_testing::start().await;
+        let store = Store::new(
+            &database.config(),
+            Tables::prefixed(&format!("switchyard-{STAGE}-")),
+        );
+        let (queues, messages) = mpsc::unbounded_channel();
+        let gate = Arc::new(Gate {
+            database: database.endpoint().to_owned(),
+            policies: Mutex::default(),
+            secrets: Mutex::default(),
+            queues,
+            usage: Mutex::default(),
+            http: crate::user::http(),
+        });
+        let mut cloud = Self {
+            gate,
+            functions: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            environments: BTreeMap::new(),
+            stacks: BTreeMap::new(),
+            store,
+            dead_letters: Arc::default(),
+            operator: None,
+            sessions: BTreeMap::new(),
+            apis: Arc::default(),
+            sources: Arc::default(),
+            account: operator::Account::default(),
+            address: String::new(),
+            services: String::new(),
+            logs: tempfile::tempdir().expect("a folder"),
+            parts: Vec::new(),
+            _database: database,
+            _weather: Local::start_now().await,
+        };
+        let services = Router::new()
+            .route("/{caller}", post(gate::answer))
+            .route("/{caller}/", post(gate::answer))
+            .with_state(cloud.gate.clone());
+        cloud.services = cloud.serve_new(services).await;
+        let gateway = Router::new()
+            .fallback(gateway::answer)
+            .with_state(cloud.apis.clone());
+        cloud.address = cloud.serve_new(gateway).await;
+        cloud.connect_queues(messages);
+        cloud
+    }
+
+    /// Where a stack's API answers.
+    fn url(&self, name: &str) -> String {
+        format!("{}/{name}/{STAGE}", self.address)
+    }
+
     async fn serve_new(&mut self, router: Router) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -162,11 +175,13 @@ impl Cloud {
         format!("http://{address}")
     }
 
-    fn deploy(&mut self, name: &str, stack: &Stack, services: &str, program: &dyn Fn(&str) -> PathBuf) {
+    /// Deploys a stack: its functions with the environments, policies and event sources of the template, behind its API.
+    fn deploy(&mut self, name: &str, stack: Stack, program: &dyn Fn(&str) -> PathBuf) {
+        let services = self.services.clone();
         for (id, properties) in stack.template.functions() {
             let full = format!("{name}/{id}");
             let caller = format!("{name}-{id}");
-            let policy = Arc::new(Policy::of(stack, id));
+            let policy = Arc::new(Policy::of(&stack, id));
             self.gate
                 .policies
                 .lock()
@@ -202,46 +217,59 @@ impl Cloud {
                 timeout: Duration::from_secs(properties["Timeout"].as_u64().expect("a time limit")),
                 memory: properties["MemorySize"].as_u64().expect("memory"),
             };
-            self.functions.insert(full, Function::new(spec, self.logs.path()));
+            let function = Function::new(spec, self.logs.path());
+            for event in properties["Events"].as_object().into_iter().flatten() {
+                let (_, event) = event;
+                if event["Type"] == "SQS" {
+                    let arn = stack.text(&event["Properties"]["Queue"]);
+                    let queue = arn.rsplit(':').next().unwrap_or_default().to_owned();
+                    let mut sources = self.sources.lock().expect("no panic under the lock");
+                    sources.insert(queue, function.clone());
+                }
+            }
+            self.functions.insert(full, function);
         }
-    }
-
-    fn api(&self, name: &str) -> gateway::Api {
         let prefix = format!("{name}/");
         let functions = self
             .functions
             .iter()
             .filter_map(|(full, function)| Some((full.strip_prefix(&prefix)?.to_owned(), function.clone())));
-        gateway::Api {
-            routes: gateway::routes(&self.stacks[name]),
+        let api = gateway::Api {
+            routes: gateway::routes(&stack),
             functions: functions.collect(),
             stage: STAGE.to_owned(),
+        };
+        self.apis.put(&format!("/{name}/{STAGE}"), api);
+        self.stacks.insert(name.to_owned(), stack);
+    }
+
+    /// A stack's functions answer nobody any more.
+    fn withdraw(&mut self, name: &str) {
+        self.apis.remove(&format!("/{name}/{STAGE}"));
+        let own = |full: &String| full.split_once('/').is_some_and(|(stack, _)| stack == name);
+        for (full, function) in &self.functions {
+            if own(full) {
+                function.forget();
+            }
         }
+        self.functions.retain(|full, _| !own(full));
+        self.policies.retain(|full, _| !own(full));
+        self.environments.retain(|full, _| !own(full));
     }
 
     /// Hands messages to the functions whose event sources their queues are; what fails comes again, five times.
     fn connect_queues(&mut self, mut messages: mpsc::UnboundedReceiver<(String, String, Duration)>) {
-        let mut sources: BTreeMap<String, Arc<Function>> = BTreeMap::new();
-        for (name, stack) in &self.stacks {
-            for (id, properties) in stack.template.functions() {
-                for event in properties["Events"]
-                    .as_object()
-                    .into_iter()
-                    .flat_map(|events| events.values())
-                {
-                    if event["Type"] == "SQS" {
-                        let arn = stack.text(&event["Properties"]["Queue"]);
-                        let queue = arn.rsplit(':').next().unwrap_or_default().to_owned();
-                        sources.insert(queue, self.functions[&format!("{name}/{id}")].clone());
-                    }
-                }
-            }
-        }
+        let sources = self.sources.clone();
         let dead_letters = self.dead_letters.clone();
         self.parts.push(tokio::spawn(async move {
             while let Some((url, body, delay)) = messages.recv().await {
                 let queue = url.rsplit('/').next().unwrap_or_default().to_owned();
-                let Some(function) = sources.get(&queue).cloned() else {
+                let source = sources
+                    .lock()
+                    .expect("no panic under the lock")
+                    .get(&queue)
+                    .cloned();
+                let Some(function) = source else {
                     panic!("a message for {url}, which no function reads");
                 };
                 let dead_letters = dead_letters.clone();
@@ -331,7 +359,7 @@ impl Cloud {
                 &self.sessions[tenant],
                 "registry:write",
             ),
-            None => (OPERATOR.to_owned(), &self.operator, "registry:admin"),
+            None => (OPERATOR.to_owned(), self.operator(), "registry:admin"),
         };
         let grant = Grant {
             issuer: &issuer,
@@ -384,7 +412,7 @@ impl Cloud {
         let (issuer, key) = match (&tenant, function.ends_with("/HorizonAgentFunction")) {
             (Some(tenant), true) => (format!("{idp}/{tenant}"), None),
             (Some(_), false) => (self.stacks[stack].output("BaseUrl"), Some(&self.sessions[stack])),
-            (None, _) => (OPERATOR.to_owned(), Some(&self.operator)),
+            (None, _) => (OPERATOR.to_owned(), Some(self.operator())),
         };
         let grant = Grant {
             issuer: &issuer,
@@ -405,6 +433,12 @@ impl Cloud {
             .sign(&grant, SystemClock.now(), &SystemEntropy)
             .expect("a token");
         token.expose_secret().to_owned()
+    }
+
+    fn operator(&self) -> &SigningKey {
+        self.operator
+            .as_ref()
+            .expect("a platform that was deployed at the start")
     }
 
     /// A new guest of a tenant.

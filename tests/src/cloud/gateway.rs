@@ -1,7 +1,7 @@
 //! API Gateway, as far as the templates use it: a REST API's resources and methods, its proxy events, its answers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -70,6 +70,34 @@ pub struct Api {
     pub stage: String,
 }
 
+/// The APIs by the paths that they answer below, such as `/acme/prod`.
+#[derive(Default)]
+pub struct Apis(RwLock<BTreeMap<String, Arc<Api>>>);
+
+impl Apis {
+    /// An API begins to answer, instead of the one that was there.
+    pub fn put(&self, below: &str, api: Api) {
+        self.all().insert(below.to_owned(), Arc::new(api));
+    }
+
+    /// An API answers no more.
+    pub fn remove(&self, below: &str) {
+        self.all().remove(below);
+    }
+
+    fn all(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Api>>> {
+        self.0.write().expect("no panic under the lock")
+    }
+
+    fn of(&self, path: &str) -> Option<(Arc<Api>, String)> {
+        let all = self.0.read().expect("no panic under the lock");
+        all.iter().find_map(|(below, api)| {
+            let rest = path.strip_prefix(below.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| (api.clone(), rest.to_owned()))
+        })
+    }
+}
+
 /// Most bytes of a request.
 const PAYLOAD: usize = 10_000_000;
 
@@ -92,10 +120,16 @@ fn find<'a>(routes: &'a [Route], path: &[&str]) -> Option<&'a Route> {
     routes.iter().filter(fits).max_by_key(literal)
 }
 
-/// Answers a request below the stage.
-pub async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
+/// Answers a request below an API's stage.
+pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let path = head.uri.path().to_owned();
+    let Some((api, path)) = apis.of(head.uri.path()) else {
+        return (
+            StatusCode::FORBIDDEN,
+            axum::Json(json!({ "message": "Forbidden" })),
+        )
+            .into_response();
+    };
     let segments: Vec<&str> = path
         .trim_start_matches('/')
         .split('/')

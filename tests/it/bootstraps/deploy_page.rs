@@ -1,0 +1,102 @@
+//! The commands of `docs/deploy.md`, run as they stand by a shell whose `aws` and `sam` speak to an empty account here.
+
+use std::process::Output;
+
+use tests::cloud::{Asked, Cloud};
+use tests::template::Template;
+
+/// The commands of a document, one after the other: its blocks of shell.
+fn commands(document: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(tests::folder().join("..").join(document)).unwrap();
+    let blocks = text.split("```sh\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+    lines.map(str::to_owned).collect()
+}
+
+struct Operator {
+    cloud: Cloud,
+    folder: tempfile::TempDir,
+}
+
+impl Operator {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // The folders with keys are made where the commands run.
+        for link in ["infra", "template.yaml"] {
+            let there = tests::folder().join("..").join(link);
+            std::os::unix::fs::symlink(there, folder.path().join(link)).unwrap();
+        }
+        Self {
+            cloud: Cloud::empty().await,
+            folder,
+        }
+    }
+
+    async fn try_to(&mut self, lines: &[String]) -> (Output, Vec<Asked>) {
+        let script = format!("set -eu\n{}", lines.join("\n"));
+        self.cloud.shell(self.folder.path(), &script).await
+    }
+
+    /// What the commands print.
+    async fn run(&mut self, lines: &[String]) -> String {
+        let (output, asked) = self.try_to(lines).await;
+        assert!(
+            output.status.success(),
+            "{lines:#?}\n{output:?}\n{asked:#?}\n{}",
+            self.cloud.logs()
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_back() {
+    let all = commands("docs/deploy.md");
+    let end = all
+        .iter()
+        .position(|line| line.contains("deploy.sh remove"))
+        .unwrap();
+    let (there, back) = all.split_at(end);
+    assert!(there.len() <= 10, "ten commands are enough: {there:#?}");
+    let mut operator = Operator::new().await;
+    assert!(operator.cloud.is_bare());
+
+    let said = operator.run(there).await;
+    assert!(
+        said.contains("data-task") || said.contains("text-delta"),
+        "no stream of messages: {said}"
+    );
+    assert!(said.contains("Oslo") && said.contains("[DONE]"), "{said}");
+    // The secrets of both templates hold something: nobody left one empty.
+    let secrets = [Template::platform(), Template::tenant()];
+    let secrets = secrets
+        .iter()
+        .map(|template| template.of_type("AWS::SecretsManager::Secret").len());
+    let held = operator.cloud.gate.secrets.lock().unwrap().len();
+    assert_eq!(held, secrets.sum::<usize>());
+
+    // The page says that what broke off is simply repeated.
+    let again: Vec<String> = there
+        .iter()
+        .filter(|line| line.contains("infra/deploy.sh"))
+        .cloned()
+        .collect();
+    assert_eq!(again.len(), 2);
+    operator.run(&again).await;
+    assert_eq!(operator.cloud.refusals(), Vec::<String>::new());
+
+    // Everything goes that outlives its stack; before that, its names are taken.
+    let stacks = back
+        .iter()
+        .position(|line| line.starts_with("for table"))
+        .unwrap();
+    operator.run(&back[..stacks]).await;
+    let (output, _) = operator.try_to(&again[..1]).await;
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && told.contains("already exists"),
+        "{told}"
+    );
+    operator.run(&back[stacks..]).await;
+    assert!(operator.cloud.is_bare());
+}

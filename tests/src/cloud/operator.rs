@@ -1,0 +1,333 @@
+//! The operator's side of the deployment: what a shell asks of `aws` and `sam`. Both are stand-ins that hand each command to
+//! the [`Cloud`], which does what AWS would: stacks come and go, secrets and tables outlive them where the template says so.
+//! `cargo run` is the built command; `curl`, `jq` and the shell are the machine's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Cloud;
+use crate::runtime_api::program;
+use crate::template::{Stack, Template};
+
+/// Hands its name, its arguments and what it is fed to the cloud, and does what that says.
+const STAND_IN: &str = r#"#!/usr/bin/env python3
+import json, os, sys, urllib.request
+name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+if name == "pip":
+    sys.exit(0)
+if name == "cargo":
+    os.execv(os.environ["SWITCHYARD"], ["switchyard", *args[args.index("--") + 1:]])
+fed = sys.stdin.read() if "file:///dev/stdin" in args else None
+files = {arg: open(arg.removeprefix("file://")).read() for arg in args if arg.startswith("file:///") and "/dev/" not in arg}
+asked = json.dumps({"name": name, "args": args, "fed": fed, "files": files}).encode()
+request = urllib.request.Request(os.environ["CLOUD"], asked, {"content-type": "application/json"})
+told = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
+sys.stdout.write(told["out"])
+sys.stderr.write(told["error"])
+sys.exit(1 if told["error"] else 0)
+"#;
+
+/// One command of a shell.
+#[derive(Debug)]
+pub struct Asked {
+    /// `aws` or `sam`.
+    pub name: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its standard input, where an argument names that.
+    pub fed: Option<String>,
+    /// The files that its arguments name, by argument.
+    files: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// The argument after this flag.
+    ///
+    /// # Panics
+    /// Where the flag is not there.
+    #[must_use]
+    pub fn after(&self, flag: &str) -> &str {
+        let at = self.args.iter().position(|arg| arg == flag);
+        let value = at.and_then(|at| self.args.get(at + 1));
+        value.unwrap_or_else(|| panic!("no {flag} in {self:?}"))
+    }
+}
+
+/// What lies in the account beside the stacks.
+#[derive(Default)]
+pub struct Account {
+    /// Which template a folder was built from.
+    built: BTreeMap<String, String>,
+    /// The secrets by name, with their ARNs; their values are the gate's.
+    secrets: BTreeMap<String, String>,
+    /// The tables, and whether each is protected from being deleted.
+    tables: BTreeMap<String, bool>,
+}
+
+/// What a command says: its output, or its error.
+type Said = Result<String, String>;
+
+type Commands = mpsc::UnboundedSender<(Asked, oneshot::Sender<Said>)>;
+
+async fn hear(State(commands): State<Arc<Commands>>, Json(told): Json<Value>) -> Json<Value> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let asked = Asked {
+        name: text(&told["name"]).expect("a name"),
+        args: told["args"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(text)
+            .collect(),
+        fed: text(&told["fed"]),
+        files: serde_json::from_value(told["files"].clone()).expect("files"),
+    };
+    let (say, said) = oneshot::channel();
+    commands.send((asked, say)).expect("the cloud listens");
+    let said = said.await.expect("the cloud answers");
+    Json(
+        json!({ "out": said.as_ref().map_or("", String::as_str), "error": said.as_ref().err().map_or("", String::as_str) }),
+    )
+}
+
+impl Cloud {
+    /// Runs a script of `sh` in a folder, with `aws` and `sam` for this cloud. All that it asked is told beside its output.
+    ///
+    /// # Panics
+    /// Where a command is none that this cloud knows.
+    pub async fn shell(&mut self, folder: &Path, script: &str) -> (Output, Vec<Asked>) {
+        let bin = tempfile::tempdir().expect("a folder");
+        for name in ["aws", "sam", "pip", "cargo"] {
+            let file = bin.path().join(name);
+            std::fs::write(&file, STAND_IN).expect("a file");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        }
+        let (commands, mut asked) = mpsc::unbounded_channel();
+        let router = Router::new()
+            .route("/", post(hear))
+            .with_state(Arc::new(commands));
+        let control = self.serve_new(router).await;
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("PATH=\"$STAND_INS:$PATH\"\n{script}")])
+            .env("STAND_INS", bin.path())
+            .env("CLOUD", control)
+            .env("SWITCHYARD", crate::binary::path("switchyard"))
+            .current_dir(folder)
+            .stdin(Stdio::null());
+        let mut done = tokio::task::spawn_blocking(move || shell.output());
+        let mut all = Vec::new();
+        loop {
+            tokio::select! {
+                output = &mut done => return (output.expect("no panic").expect("a shell"), all),
+                Some((command, say)) = asked.recv() => {
+                    let said = self.obey(&command).await;
+                    all.push(command);
+                    say.send(said).expect("the command waits");
+                }
+            }
+        }
+    }
+
+    /// Whether the account is as empty as a new one.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.stacks.is_empty() && self.account.secrets.is_empty() && self.account.tables.is_empty()
+    }
+
+    async fn obey(&mut self, asked: &Asked) -> Said {
+        let words: Vec<&str> = asked.args.iter().map(String::as_str).collect();
+        match (asked.name.as_str(), words.as_slice()) {
+            ("aws", ["lambda", "get-account-settings", ..]) => Ok("1000\n".to_owned()),
+            ("aws", ["cloudformation", "describe-stacks", ..]) => self.describe(asked),
+            ("aws", ["secretsmanager", action, ..]) => self.secret(action, asked),
+            ("aws", ["dynamodb", action, ..]) => self.table(action, asked).await,
+            ("sam", ["build", ..]) => {
+                let folder = asked.after("--build-dir").to_owned();
+                self.account
+                    .built
+                    .insert(folder, asked.after("--template").to_owned());
+                Ok(String::new())
+            }
+            ("sam", ["deploy", ..]) => self.deploy_stack(asked).await,
+            ("sam", ["delete", ..]) => self.delete_stack(asked.after("--stack-name")),
+            _ => panic!("what would AWS do? {asked:?}"),
+        }
+    }
+
+    fn describe(&self, asked: &Asked) -> Said {
+        let stack = asked.after("--stack-name");
+        let Some(found) = self.stacks.get(short(stack)) else {
+            return Err(format!(
+                "An error occurred (ValidationError) when calling the DescribeStacks operation: Stack with id {stack} does not exist\n"
+            ));
+        };
+        let output = asked
+            .after("--query")
+            .strip_prefix("Stacks[0].Outputs[?OutputKey=='")
+            .and_then(|rest| rest.strip_suffix("'].OutputValue"));
+        Ok(format!("{}\n", found.output(output.expect("one output"))))
+    }
+
+    fn secret(&mut self, action: &str, asked: &Asked) -> Said {
+        let name = asked.after("--secret-id");
+        let Some(arn) = self.account.secrets.get(name).cloned() else {
+            return Err(format!(
+                "An error occurred (ResourceNotFoundException): there is no secret {name}\n"
+            ));
+        };
+        let mut values = self.gate.secrets.lock().expect("no panic under the lock");
+        match action {
+            "put-secret-value" => {
+                let fed = asked.fed.clone().expect("a value by the standard input");
+                values.insert(arn, fed);
+                Ok("{}\n".to_owned())
+            }
+            "get-secret-value" => {
+                let value = values.get(&arn).cloned();
+                value.ok_or_else(|| "An error occurred (ResourceNotFoundException): no value\n".to_owned())
+            }
+            "delete-secret" => {
+                values.remove(&arn);
+                self.account.secrets.remove(name);
+                Ok("{}\n".to_owned())
+            }
+            _ => panic!("what would AWS do? {asked:?}"),
+        }
+    }
+
+    async fn table(&mut self, action: &str, asked: &Asked) -> Said {
+        let table = asked.after("--table-name").to_owned();
+        let Some(protected) = self.account.tables.get_mut(&table) else {
+            return Err(format!(
+                "An error occurred (ResourceNotFoundException): there is no table {table}\n"
+            ));
+        };
+        let (operation, body) = match action {
+            "put-item" => {
+                let item: Value = serde_json::from_str(asked.fed.as_deref().expect("an item")).expect("JSON");
+                ("PutItem", json!({ "TableName": table, "Item": item }))
+            }
+            "delete-item" => {
+                let key: Value = serde_json::from_str(asked.after("--key")).expect("JSON");
+                ("DeleteItem", json!({ "TableName": table, "Key": key }))
+            }
+            "update-table" => {
+                assert_eq!(
+                    asked.args.last().map(String::as_str),
+                    Some("--no-deletion-protection-enabled")
+                );
+                *protected = false;
+                return Ok("{}\n".to_owned());
+            }
+            "delete-table" if *protected => {
+                return Err(format!(
+                    "An error occurred (ValidationException): {table} is protected\n"
+                ));
+            }
+            "delete-table" => {
+                self.account.tables.remove(&table);
+                ("DeleteTable", json!({ "TableName": table }))
+            }
+            _ => panic!("what would AWS do? {asked:?}"),
+        };
+        crate::dynamodb::call(&self.gate.database, operation, &body).await;
+        Ok("{}\n".to_owned())
+    }
+
+    async fn deploy_stack(&mut self, asked: &Asked) -> Said {
+        let stack = asked.after("--stack-name");
+        let name = short(stack);
+        let folder = asked
+            .after("--template")
+            .strip_suffix("/template.yaml")
+            .expect("a build");
+        let template = Template::read(self.account.built.get(folder).expect("it was built"));
+        let file = &asked.files[asked.after("--parameter-overrides")];
+        let mut given: BTreeMap<String, String> = serde_json::from_str(file).expect("parameters");
+        // Where AWS would make an address up, this cloud says its own.
+        given
+            .entry("PublicUrl".to_owned())
+            .or_insert_with(|| self.url(name));
+        let given: Vec<(&str, &str)> = given
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let mut new = Stack::new(template, stack, &given);
+        if let Some(platform) = self.stacks.get("platform").filter(|_| name != "platform") {
+            new = new.over(platform);
+        }
+        if !self.stacks.contains_key(name) {
+            let (secrets, tables) = (named(&new, SECRET, "Name"), named(&new, TABLE, "TableName"));
+            let there = secrets
+                .keys()
+                .find(|name| self.account.secrets.contains_key(*name));
+            let there = there.or_else(|| tables.keys().find(|name| self.account.tables.contains_key(*name)));
+            if let Some(there) = there {
+                return Err(format!(
+                    "Resource of type with identifier {there} already exists\n"
+                ));
+            }
+            if !tables.is_empty() {
+                self.store.create_tables().await.expect("tables");
+            }
+            for (called, id) in secrets {
+                self.account
+                    .secrets
+                    .insert(called, new.text(&json!({ "Ref": id })));
+            }
+            for (called, id) in tables {
+                let table = new.template.resources()[id.as_str()];
+                let protected = table["Properties"]["DeletionProtectionEnabled"] == true;
+                self.account.tables.insert(called, protected);
+            }
+        }
+        self.deploy(name, new, &program);
+        Ok(String::new())
+    }
+
+    fn delete_stack(&mut self, stack: &str) -> Said {
+        let name = short(stack);
+        let Some(gone) = self.stacks.remove(name) else {
+            return Ok(String::new());
+        };
+        self.withdraw(name);
+        let retained = |id: &str| gone.template.resources()[id]["DeletionPolicy"] == "Retain";
+        for (called, id) in named(&gone, SECRET, "Name") {
+            if !retained(&id) {
+                self.account.secrets.remove(&called);
+            }
+        }
+        let tables: BTreeSet<String> = named(&gone, TABLE, "TableName").into_values().collect();
+        assert!(
+            tables.iter().all(|id| retained(id)),
+            "a stack that takes its tables with it"
+        );
+        Ok(String::new())
+    }
+}
+
+const SECRET: &str = "AWS::SecretsManager::Secret";
+const TABLE: &str = "AWS::DynamoDB::Table";
+
+/// The resources of a type by the names that the account knows them by, with their logical ids.
+fn named(stack: &Stack, kind: &str, property: &str) -> BTreeMap<String, String> {
+    let all = stack.template.of_type(kind);
+    all.into_iter()
+        .map(|(id, properties)| (stack.text(&properties[property]), id.to_owned()))
+        .collect()
+}
+
+/// What the cloud calls a stack: a tenant's by the tenant, `platform` else.
+fn short(stack: &str) -> &str {
+    stack.split_once('-').map_or("platform", |(_, tenant)| tenant)
+}

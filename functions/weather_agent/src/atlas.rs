@@ -42,7 +42,9 @@ pub(crate) fn candidates(name: &str, found: &[Place]) -> Vec<Place> {
     let first = places.first().map(|place| fold(&place.name)).unwrap_or_default();
     let mut kept: Vec<Place> = Vec::new();
     for (index, place) in places.into_iter().enumerate() {
-        let fits = named(place) || index == 0 || !any_named && fold(&place.name) == first;
+        // Half of a name may stand for it, "Reykj"; "Mars" is not Marseille.
+        let half = !is_abbreviated(name, place) || wanted.len() * 2 >= fold(&place.name).len();
+        let fits = named(place) || half && (index == 0 || !any_named && fold(&place.name) == first);
         let twin = |known: &Place| {
             fold(&known.name) == fold(&place.name)
                 && known.country_code == place.country_code

@@ -1,5 +1,7 @@
 //! The messages of a task as one question: what was asked first, with what later messages added or changed.
 
+use words::DateOrder;
+
 use crate::question::Question;
 
 /// A question and the replies to what was asked back.
@@ -13,10 +15,10 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// Puts a user's messages together, oldest first.
-    pub(crate) fn read<'a>(messages: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn read<'a>(messages: impl IntoIterator<Item = &'a str>, order: Option<DateOrder>) -> Self {
         let mut together = Self::default();
         for (index, text) in messages.into_iter().enumerate() {
-            let said = Question::read(text);
+            let said = Question::read(text, order);
             let question = &mut together.question;
             if index == 0 {
                 *question = said;
@@ -24,15 +26,19 @@ impl Conversation {
             }
             if !said.days.is_empty() {
                 question.days = said.days;
+                question.own_days = Vec::new();
                 question.tonight = said.tonight;
             }
             if !said.wants.is_empty() {
                 question.wants = said.wants;
                 question.yes_no = said.yes_no;
+                question.compare = said.compare;
             }
             question.units = said.units.over(question.units);
+            question.limits.time = said.limits.time.or(question.limits.time.take());
             if question.places.is_empty() {
                 question.places = said.places;
+                question.own_days = said.own_days;
                 question.more_places = said.more_places;
             } else {
                 together.replies.push(text.to_owned());
@@ -63,11 +69,14 @@ mod tests {
 
     #[test]
     fn later_messages_add_and_change() {
-        let together = Conversation::read([
-            "Will it rain tomorrow?",
-            "Springfield",
-            "Illinois, and make it Sunday",
-        ]);
+        let together = Conversation::read(
+            [
+                "Will it rain tomorrow?",
+                "Springfield",
+                "Illinois, and make it Sunday",
+            ],
+            None,
+        );
         assert_eq!(together.question.places[0].text, "Springfield");
         assert_eq!(together.question.wants, [Want::Rain]);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, Message, Part, PartContent, Role};
+use domain::{Artifact, Message, Part, PartContent, Role, UserContext};
 use serde_json::Value;
 
 use crate::forecaster::{Forecaster, Progress, Reply, Trouble};
@@ -24,8 +24,9 @@ impl WeatherExecutor {
 impl Executor for WeatherExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let said: Vec<String> = said(&run.task().history);
+        let user = UserContext::newest(run.task().history.iter());
         let now = run.now();
-        match self.forecaster.reply(&said, now, run).await {
+        match self.forecaster.reply(&said, &user, now, run).await {
             Ok(Reply::Answer { text, data }) => {
                 let artifact = Artifact::new("forecast", vec![Part::text(text), Part::data(data)]);
                 Ok(Outcome::Completed {
@@ -109,7 +110,7 @@ mod tests {
         ];
         let said = said(&history);
         assert_eq!(said, ["in Oslo; in Bergen; tomorrow", "in Fahrenheit"]);
-        let question = Question::read(&said[0]);
+        let question = Question::read(&said[0], None);
         assert_eq!(question.places.len(), 2);
         assert_eq!(question.days, [When::In(1)]);
     }

@@ -1,13 +1,16 @@
 //! From what a user said to an answer or a question back, with two rounds of look-ups in between.
 
+use std::cmp::Ordering;
+
 use agent::ExecuteError;
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveDate};
-use domain::Timestamp;
+use chrono_tz::Tz;
+use domain::{Timestamp, UserContext};
 use futures_util::future::try_join_all;
 use outbound::open_meteo::{Forecast, ForecastQuery, OpenMeteo, OpenMeteoError};
 use serde_json::Value;
-use words::{When, listed};
+use words::{DateOrder, When, listed};
 
 use crate::answer::{self, Answered};
 use crate::conversation::Conversation;
@@ -95,30 +98,35 @@ impl Forecaster {
     pub async fn reply(
         &self,
         said: &[String],
+        user: &UserContext,
         now: Timestamp,
         progress: &mut dyn Progress,
     ) -> Result<Reply, Trouble> {
-        let conversation = Conversation::read(said.iter().map(String::as_str));
+        let order = user.locale.as_deref().and_then(DateOrder::of);
+        let conversation = Conversation::read(said.iter().map(String::as_str), order);
         let question = &conversation.question;
+        let clock = Clock::of(user, now);
+        if let Some(ask) = answer::ask_day(question, clock.today_in(0)) {
+            return Ok(Reply::Ask(ask));
+        }
         if question.places.is_empty() {
             return Ok(Reply::Ask(answer::ask_place()));
         }
-        let names: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
-        // Said once: each news of a task is written, pushed, and written down again by whoever asked.
-        progress
-            .working(&format!("Looking up the weather in {} …", listed(&names, "and")))
-            .await?;
         let slots = self.look_up(&conversation).await?;
         if let Some(ask) = answer::ask_back(&slots) {
             return Ok(Reply::Ask(ask));
         }
 
         let (wanted, unknown) = lookup::sorted(slots);
-        let days = days(question);
-        let utc = today(now, 0);
+        let names: Vec<&str> = wanted.iter().map(|wanted| wanted.place.name.as_str()).collect();
+        // Said once: each news of a task is written, pushed, and written down again by whoever asked.
+        progress
+            .working(&format!("Looking up the weather in {} …", listed(&names, "and")))
+            .await?;
         let reads = wanted.into_iter().map(|wanted| async {
-            let forecast = self.read(&wanted, question, &days, utc).await?;
-            Ok::<_, Trouble>(answered(wanted, forecast, &days, now))
+            let days = days(question, &wanted);
+            let forecast = self.read(&wanted, question, &days, now).await?;
+            Ok::<_, Trouble>(answered(wanted, forecast, &days, &clock))
         });
         let places = try_join_all(reads).await?;
         let (text, data) = answer::compose(question, &places, &unknown);
@@ -131,9 +139,11 @@ impl Forecaster {
         wanted: &Wanted,
         question: &Question,
         days: &[When],
-        utc: NaiveDate,
+        now: Timestamp,
     ) -> Result<Option<Forecast>, Trouble> {
-        // The place's own date is not known before the forecast tells its clock: it is one of these three.
+        let utc = date_at(now, 0);
+        // The place's own date is not known before the forecast tells its clock: it is one of these three, as is the
+        // user's.
         let (earliest, latest) = (utc - Days::new(1), utc + Days::new(HORIZON));
         let dates = [earliest, utc, utc + Days::new(1)]
             .into_iter()
@@ -153,7 +163,12 @@ impl Forecaster {
     }
 
     async fn look_up(&self, conversation: &Conversation) -> Result<Vec<Slot>, OpenMeteoError> {
-        let mut slots = lookup::resolve(&self.open_meteo, &conversation.question.places).await?;
+        let mut slots = lookup::resolve(
+            &self.open_meteo,
+            &conversation.question.places,
+            &conversation.question.own_days,
+        )
+        .await?;
         for reply in &conversation.replies {
             lookup::apply(&self.open_meteo, &mut slots, reply).await?;
         }
@@ -161,12 +176,15 @@ impl Forecaster {
     }
 }
 
-/// What is meant where no day is named: today, or a short outlook.
-fn days(question: &Question) -> Vec<When> {
-    match question.days.as_slice() {
-        [] if question.outlook => vec![When::Run { from: 0, count: 3 }],
-        [] => vec![When::In(0)],
-        days => days.to_vec(),
+/// What is meant: where no day is named today, or a short outlook; a week for who asks when something begins or ends.
+fn days(question: &Question, wanted: &Wanted) -> Vec<When> {
+    match (wanted.days.as_slice(), question.days.as_slice()) {
+        ([], []) if question.limits.hours && !question.wants.is_empty() => {
+            vec![When::Run { from: 0, count: 7 }]
+        }
+        ([], []) if question.outlook && !question.limits.hours => vec![When::Run { from: 0, count: 3 }],
+        ([], []) => vec![When::In(0)],
+        ([], days) | (days, _) => days.to_vec(),
     }
 }
 
@@ -179,27 +197,52 @@ fn dates(days: &[When], today: NaiveDate) -> Vec<NaiveDate> {
 }
 
 /// The date where clocks are this far ahead of UTC.
-fn today(now: Timestamp, utc_offset_seconds: i32) -> NaiveDate {
+fn date_at(now: Timestamp, utc_offset_seconds: i32) -> NaiveDate {
     let local = now.millis().saturating_add(i64::from(utc_offset_seconds) * 1000);
     DateTime::from_timestamp_millis(local)
         .unwrap_or_default()
         .date_naive()
 }
 
-fn answered(wanted: Wanted, forecast: Option<Forecast>, days: &[When], now: Timestamp) -> Answered {
-    let today = today(
-        now,
-        forecast
-            .as_ref()
-            .map_or(0, |forecast| forecast.utc_offset_seconds),
-    );
-    let horizon = today + Days::new(HORIZON - 1);
+/// The moment, and whose days are meant.
+struct Clock {
+    now: Timestamp,
+    /// The user's date, where the user's time zone is known.
+    users: Option<NaiveDate>,
+}
+
+impl Clock {
+    fn of(user: &UserContext, now: Timestamp) -> Self {
+        let zone: Option<Tz> = user.time_zone.as_deref().and_then(|zone| zone.parse().ok());
+        let utc = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
+        Self {
+            now,
+            users: zone.map(|zone| utc.with_timezone(&zone).date_naive()),
+        }
+    }
+
+    /// The user's date; where nobody knows it, the date where clocks are this far ahead of UTC.
+    fn today_in(&self, utc_offset_seconds: i32) -> NaiveDate {
+        self.users
+            .unwrap_or_else(|| date_at(self.now, utc_offset_seconds))
+    }
+}
+
+fn answered(wanted: Wanted, forecast: Option<Forecast>, days: &[When], clock: &Clock) -> Answered {
+    let offset = forecast
+        .as_ref()
+        .map_or(0, |forecast| forecast.utc_offset_seconds);
+    let users = clock.today_in(offset);
+    // Without a forecast its clock is unknown, and of no interest.
+    let there = forecast.as_ref().map_or(users, |_| date_at(clock.now, offset));
+    // Today is what it is over there; any other day is counted from the user's.
+    let at_once = days == [When::In(0)];
+    let today = if at_once { there } else { users };
+    let horizon = there + Days::new(HORIZON - 1);
     let known = forecast.as_ref().map(Forecast::days).unwrap_or_default();
-    let dates = dates(days, today);
-    let nonsense = dates.is_empty();
-    let (inside, outside): (Vec<NaiveDate>, Vec<NaiveDate>) = dates
+    let (inside, outside): (Vec<NaiveDate>, Vec<NaiveDate>) = dates(days, today)
         .into_iter()
-        .partition(|date| (today..=horizon).contains(date));
+        .partition(|date| (there..=horizon).contains(date));
     let found: Vec<_> = inside
         .iter()
         .filter_map(|date| known.iter().find(|day| day.date == *date))
@@ -217,6 +260,10 @@ fn answered(wanted: Wanted, forecast: Option<Forecast>, days: &[When], now: Time
         days: found,
         unknown,
         outside,
-        nonsense,
+        date_there: if at_once {
+            there.cmp(&users)
+        } else {
+            Ordering::Equal
+        },
     }
 }

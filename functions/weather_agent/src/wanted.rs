@@ -1,6 +1,7 @@
 //! What a question comes to before any forecast: the places that are wanted, and how far forecasts reach.
 
 use outbound::open_meteo::Place;
+use words::When;
 
 /// How many days ahead there are forecasts, today included.
 pub(crate) const HORIZON: u64 = 16;
@@ -14,6 +15,10 @@ pub(crate) struct Wanted {
     pub(crate) place: Place,
     /// Well-known namesakes.
     pub(crate) others: Vec<Place>,
+    /// It was told from its namesakes: "Paris, Texas".
+    pub(crate) told_apart: bool,
+    /// Days of its own; none where it shares those of the question.
+    pub(crate) days: Vec<When>,
 }
 
 /// What became of a name.
@@ -29,6 +34,8 @@ pub(crate) enum Slot {
         listed: Vec<Place>,
         /// Others of the name.
         more: Vec<Place>,
+        /// Days of its own.
+        days: Vec<When>,
     },
     /// No place has the name.
     Unknown {
@@ -38,5 +45,7 @@ pub(crate) enum Slot {
         suggestion: Option<Box<Place>>,
         /// It may be no name at all.
         guessed: bool,
+        /// Days of its own.
+        days: Vec<When>,
     },
 }

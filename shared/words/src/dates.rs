@@ -1,16 +1,19 @@
 //! Calendar dates in words and numbers.
 
+use crate::order::DateOrder;
 use crate::text::{Kind, Word};
 use crate::when::When;
 
 /// A date that begins at `index`, with the number of words it takes.
-pub(crate) fn at(words: &[Word], index: usize) -> Option<(When, usize)> {
+pub(crate) fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
     let word = words.get(index)?;
     if word.kind != Kind::Word {
         return None;
     }
     written_in_numbers(&word.lower)
         .map(|when| (when, 1))
+        .or_else(|| slashed(words, index, order))
+        .or_else(|| dotted_short(words, index))
         .or_else(|| day_then_month(words, index))
         .or_else(|| month_then_day(words, index))
         .or_else(|| feast(words, index))
@@ -73,6 +76,40 @@ fn written_in_numbers(text: &str) -> Option<When> {
         ),
         _ => None,
     }
+}
+
+/// `3/12`, `12/24/2026`: the day first or the month, as the region has it; where only one reading is a date, that one.
+fn slashed(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
+    let number = |index: usize| words.get(index).and_then(Word::number);
+    let slash = |index: usize| words.get(index).is_some_and(|mark| mark.text == "/");
+    let (first, second) = (number(index)?, number(index + 2).filter(|_| slash(index + 1))?);
+    let year = number(index + 4).filter(|_| slash(index + 3));
+    let year = year.and_then(|year| i32::try_from(if year < 100 { 2000 + year } else { year }).ok());
+    let taken = if year.is_some() { 5 } else { 3 };
+    let (day_first, month_first) = (checked(year, second, first), checked(year, first, second));
+    let when = match (day_first, month_first, order) {
+        (Some(when), None, _) | (None, Some(when), _) => when,
+        (Some(when), Some(other), _) if when == other => when,
+        (Some(when), Some(_), Some(DateOrder::DayFirst)) => when,
+        (Some(_), Some(when), Some(DateOrder::MonthFirst)) => when,
+        (Some(_), Some(_), None) => When::Unclear { first, second, year },
+        (None, None, _) => return None,
+    };
+    Some((when, taken))
+}
+
+/// `3.1.`, or `on 3.1`: one digit alone may be any number.
+fn dotted_short(words: &[Word], index: usize) -> Option<(When, usize)> {
+    let (day, month) = words.get(index)?.lower.split_once('.')?;
+    let led = index
+        .checked_sub(1)
+        .and_then(|before| words.get(before))
+        .is_some_and(|before| matches!(before.lower.as_str(), "on" | "am" | "den"));
+    let closed = words.get(index + 1).is_some_and(|mark| mark.text == ".");
+    if !led && !closed {
+        return None;
+    }
+    checked(None, month.parse().ok()?, day.parse().ok()?).map(|when| (when, 1))
 }
 
 fn checked(year: Option<i32>, month: u32, day: u32) -> Option<When> {

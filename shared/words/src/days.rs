@@ -2,20 +2,41 @@
 
 use chrono::Weekday;
 
-use crate::dates;
+use crate::order::DateOrder;
 use crate::text::{Kind, Word};
 use crate::when::When;
+use crate::{clock, dates};
 
 /// Most days named in one question; more are no question.
 const MAX_NAMES: usize = 16;
 
-/// Takes the days out of the words: the days in order, and whether it is about the coming night.
-pub fn take(words: &mut [Word]) -> (Vec<When>, bool) {
-    let mut days = Vec::new();
-    let mut tonight = false;
+/// What a question says of time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Days {
+    /// The days in order, each once.
+    pub days: Vec<When>,
+    /// Each mention of a day, with the number of its first word.
+    pub mentions: Vec<(usize, When)>,
+    /// It is about the coming night.
+    pub tonight: bool,
+    /// A part of a day other than that, as it is written: `morning`.
+    pub part: Option<String>,
+    /// A time of the day, as it is written: `5 pm`.
+    pub clock: Option<String>,
+    /// It is about this moment.
+    pub now: bool,
+}
+
+/// Takes what is said of time out of the words. `order` says how numbers of dates are read; [`When::Unclear`] is what
+/// cannot be read without.
+pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
+    let mut found = Days {
+        clock: clock::take(words),
+        ..Days::default()
+    };
     let mut index = 0;
     while index < words.len() {
-        let Some((mut when, mut taken)) = at(words, index) else {
+        let Some((mut when, mut taken)) = at(words, index, order) else {
             index += 1;
             continue;
         };
@@ -26,33 +47,42 @@ pub fn take(words: &mut [Word]) -> (Vec<When>, bool) {
             .is_some_and(|word| word.lower == "between");
         if let Some(to) = words.get(index + taken)
             && (dates::is_to(to) || between && to.kind == Kind::And)
-            && let Some((last, more)) = at(words, index + taken + 1)
+            && let Some((last, more)) = at(words, index + taken + 1, order)
         {
             when = When::Span(Box::new(when), Box::new(last));
             taken += 1 + more;
         }
         for word in words.iter_mut().skip(index).take(taken) {
-            tonight |= matches!(word.lower.as_str(), "tonight" | "tonite" | "evening" | "night");
+            match word.lower.as_str() {
+                "tonight" | "tonight's" | "tonite" | "evening" | "night" => found.tonight = true,
+                "now" | "currently" | "moment" => found.now = true,
+                part if is_part_of_day(part) => found.part = Some(part.to_owned()),
+                _ => {}
+            }
             word.kind = Kind::Gap;
         }
-        if days.len() < MAX_NAMES && !days.contains(&when) {
-            days.push(when);
+        if found.mentions.len() < MAX_NAMES {
+            if !found.days.contains(&when) {
+                found.days.push(when.clone());
+            }
+            found.mentions.push((index, when));
         }
         index += taken;
     }
-    (days, tonight)
+    found
 }
 
 /// A day that begins at `index`, with the number of words it takes.
-fn at(words: &[Word], index: usize) -> Option<(When, usize)> {
+fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
     if words.get(index)?.kind != Kind::Word {
         return None;
     }
-    let (when, taken) = dates::at(words, index)
+    let (when, taken) = dates::at(words, index, order)
         .or_else(|| near(words, index))
+        .or_else(|| over(words, index, order))
         .or_else(|| counted(words, index))
         .or_else(|| week(words, index))
-        .or_else(|| named(words, index))
+        .or_else(|| named(words, index, order))
         .or_else(|| loose(words, index))?;
     let part = words
         .get(index + taken)
@@ -87,14 +117,6 @@ fn near(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("this", part, _) if is_part_of_day(part) => (When::In(0), 2),
         ("last", "night", _) => (When::In(-1), 2),
         ("last" | "past", "week" | "weekend", _) => (When::Run { from: -7, count: 7 }, 2),
-        ("last", _, _)
-            if words
-                .get(index + 1)
-                .and_then(|word| weekday(word, true))
-                .is_some() =>
-        {
-            (When::In(-1), 2)
-        }
         ("today" | "today's" | "tonight" | "tonight's" | "tonite" | "now" | "currently", _, _) => {
             (When::In(0), 1)
         }
@@ -107,6 +129,18 @@ fn near(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("yesterday" | "yesterday's", _, _) => (When::In(-1), 1),
         _ => return None,
     })
+}
+
+/// `last Friday`, `last Christmas`, `last May`
+fn over(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
+    if lower(words, index) != "last" {
+        return None;
+    }
+    let next = index + 1;
+    let (when, taken) = dates::at(words, next, order)
+        .or_else(|| weekday(words.get(next)?, true).map(|day| (When::Weekday { day, next: false }, 1)))
+        .or_else(|| dates::month(words.get(next)?).map(|month| (When::Month(month), 1)))?;
+    Some((When::Past(Box::new(when)), taken + 1))
 }
 
 /// `in 3 days`, `in a week`, `3 days from now`, `next 5 days`, `5-day`, `for two weeks`
@@ -195,7 +229,7 @@ fn week(words: &[Word], index: usize) -> Option<(When, usize)> {
 }
 
 /// `Sunday`, `next Friday`, `Sunday, 22 November`
-fn named(words: &[Word], index: usize) -> Option<(When, usize)> {
+fn named(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
     let lead = usize::from(matches!(lower(words, index), "next" | "this" | "coming" | "on"));
     let surely = lead == 1 || sibling(words, index);
     if let Some((first, last)) = words.get(index + lead)?.lower.split_once('-') {
@@ -208,7 +242,7 @@ fn named(words: &[Word], index: usize) -> Option<(When, usize)> {
     let the = words.get(after).map_or(0, |word| {
         usize::from(word.kind == Kind::Comma || word.lower == "the")
     });
-    if let Some((date, taken)) = dates::at(words, after + the) {
+    if let Some((date, taken)) = dates::at(words, after + the, order) {
         return Some((date, lead + 1 + the + taken));
     }
     let next = lower(words, index) == "next";

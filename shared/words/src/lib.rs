@@ -8,20 +8,23 @@
 //! use words::{When, days, places, text};
 //!
 //! let mut words = text::split("The weather in Oslo and Bergen tomorrow?", 2_000);
-//! let (days, _) = days::take(&mut words);
-//! assert_eq!(days, [When::In(1)]);
+//! assert_eq!(days::take(&mut words, None).days, [When::In(1)]);
 //! let places: Vec<String> = places::find(&words).into_iter().map(|place| place.text).collect();
 //! assert_eq!(places, ["Oslo", "Bergen"]);
 //! ```
 
+mod clock;
 mod dates;
 pub mod days;
 mod lists;
+mod order;
 pub mod phrases;
 pub mod places;
 pub mod text;
 mod when;
 
+pub use days::Days;
+pub use order::DateOrder;
 pub use places::Named;
 pub use when::{MAX_DAYS, When};
 

@@ -24,6 +24,10 @@ pub struct Named {
     pub chained: bool,
     /// Nothing speaks for it but that nothing else explains the words.
     pub guessed: bool,
+    /// The number of its first word.
+    pub at: usize,
+    /// How many words it has.
+    pub words: usize,
 }
 
 /// How a name hangs together with the one before it.
@@ -37,6 +41,8 @@ enum Link {
 
 struct Candidate {
     text: String,
+    at: usize,
+    words: usize,
     chained: bool,
     /// It goes on a list that a comma or an "and" joins.
     listed: bool,
@@ -69,11 +75,42 @@ pub fn find(words: &[Word]) -> Vec<Named> {
                 text: candidate.text.clone(),
                 chained: candidate.chained && kept,
                 guessed: candidate.tier == Tier::Guess,
+                at: candidate.at,
+                words: candidate.words,
             });
         }
         kept = keep;
     }
     places
+}
+
+/// What is left of the words: neither a place, nor talk that `is_known`, nor grammar. Words that stand together are one
+/// phrase.
+#[must_use]
+pub fn leftover(words: &[Word], places: &[Named], is_known: impl Fn(&str) -> bool) -> Vec<String> {
+    let in_place = |index: usize| {
+        places
+            .iter()
+            .any(|place| (place.at..place.at + place.words).contains(&index))
+    };
+    let mut phrases: Vec<String> = Vec::new();
+    let mut follows = false;
+    for (index, word) in words.iter().enumerate() {
+        let explained = word.kind != Kind::Word
+            || in_place(index)
+            || is_talk(word)
+            || is_grammar(&word.lower)
+            || is_connector(&word.lower)
+            || preposition(&word.lower).is_some()
+            || is_known(&word.lower);
+        match (explained, phrases.last_mut()) {
+            (true, _) => {}
+            (false, Some(phrase)) if follows => *phrase = format!("{phrase} {}", word.text),
+            (false, _) => phrases.push(word.text.clone()),
+        }
+        follows = !explained;
+    }
+    phrases
 }
 
 fn candidates(words: &[Word]) -> Vec<Candidate> {
@@ -108,7 +145,8 @@ fn candidates(words: &[Word]) -> Vec<Candidate> {
                     if let Some(candidate) = candidate(words, (start, end), anchor, link, shouted) {
                         match (found.last_mut(), merges(words, start, end, ended)) {
                             (Some(before), true) => {
-                                before.text = format!("{} and {}", before.text, candidate.text)
+                                before.text = format!("{} and {}", before.text, candidate.text);
+                                before.words = end - before.at;
                             }
                             _ => found.push(candidate),
                         }
@@ -274,6 +312,8 @@ fn candidate(
     let fits = tier > Tier::Guess || name.len() <= MAX_GUESSED;
     fits.then_some(Candidate {
         text,
+        at: start,
+        words: end - start,
         chained: matches!(link, Some(Link::Chain(_))),
         listed: link.is_some() && anchor.is_none(),
         tier,

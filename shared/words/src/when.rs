@@ -49,6 +49,17 @@ pub enum When {
     Month(u32),
     /// From one day to another.
     Span(Box<When>, Box<When>),
+    /// The last such day before today: last Friday, last Christmas.
+    Past(Box<When>),
+    /// Two numbers, either of which may be the month; no day until somebody says which.
+    Unclear {
+        /// What is written first, from 1 to 12.
+        first: u32,
+        /// What is written second, from 1 to 12.
+        second: u32,
+        /// The year, where given.
+        year: Option<i32>,
+    },
 }
 
 impl When {
@@ -81,6 +92,9 @@ impl When {
                 let left = 7 - today.weekday().num_days_from_monday();
                 if *next {
                     run_after(today, left, 7)
+                } else if left == 1 {
+                    // For some a week begins on Sunday; and nobody asks for a week to hear of one day.
+                    run(today, 8)
                 } else {
                     run(today, left as usize)
                 }
@@ -106,6 +120,8 @@ impl When {
                     .unwrap_or_default();
                 days.into_iter().filter(|date| date.month() == *month).collect()
             }
+            Self::Unclear { .. } => Vec::new(),
+            Self::Past(when) => past(when, today),
             Self::Span(first, last) => {
                 let Some(first) = first.resolve(today).first().copied() else {
                     return Vec::new();
@@ -119,6 +135,33 @@ impl When {
             }
         }
     }
+}
+
+/// The last of such days that is over.
+fn past(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
+    let Some(yesterday) = today.pred_opt() else {
+        return Vec::new();
+    };
+    let back = match when {
+        When::Month(month) => {
+            let year = today.year() - i32::from(*month >= today.month());
+            let first = NaiveDate::from_ymd_opt(year, *month, 1);
+            let days = first.map(|first| run(first, MAX_DAYS)).unwrap_or_default();
+            return days.into_iter().filter(|date| date.month() == *month).collect();
+        }
+        When::Weekday { .. } | When::Weekend { .. } | When::Week { .. } => 7,
+        When::Date { year: None, .. } => 366,
+        When::DayOfMonth(_) => 31,
+        _ => return when.resolve(today),
+    };
+    // As somebody says it who stands so far back that the day still lies ahead.
+    let mut from = yesterday.iter_days().rev().take(back);
+    from.find_map(|from| {
+        let days = when.resolve(from);
+        let over = days.last().is_some_and(|last| *last < today) && days.first() >= Some(&from);
+        over.then_some(days)
+    })
+    .unwrap_or_default()
 }
 
 /// A date; without a year it is the coming one, or one of the last two months.
@@ -252,6 +295,37 @@ mod tests {
         check(When::Month(11), "2026-11-21..2026-11-30");
         check(When::Month(2), "2027-02-01..2027-02-28");
         check(When::Month(13), "");
+    }
+
+    #[test]
+    fn a_week_that_ends_today_has_the_coming_one_with_it() {
+        check_on(
+            (2026, 11, 22),
+            When::Week { next: false },
+            "2026-11-22..2026-11-29",
+        );
+    }
+
+    #[test]
+    fn past_days_are_the_last_ones() {
+        let past = |when| When::Past(Box::new(when));
+        let friday = |next| When::Weekday {
+            day: Weekday::Fri,
+            next,
+        };
+        check(past(friday(false)), "2026-11-20");
+        check(
+            past(When::Weekday {
+                day: Weekday::Sat,
+                next: false,
+            }),
+            "2026-11-14",
+        );
+        check(past(date(12, 25)), "2025-12-25");
+        check(past(date(11, 20)), "2026-11-20");
+        check(past(When::Month(5)), "2026-05-01..2026-05-31");
+        check(past(When::In(-1)), "2026-11-20");
+        check(past(date(2, 30)), "");
     }
 
     #[test]

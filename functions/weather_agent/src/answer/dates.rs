@@ -3,14 +3,19 @@
 use chrono::{Datelike, NaiveDate};
 use words::listed;
 
-/// "Sunday 22 November"
-pub(super) fn long(date: NaiveDate) -> String {
-    date.format("%A %-d %B").to_string()
+/// "Sunday 22 November"; with the year where it is not this one.
+pub(super) fn long(date: NaiveDate, today: NaiveDate) -> String {
+    // Around the new year nobody takes January for the one that is over.
+    if (date - today).num_days().abs() < 180 {
+        date.format("%A %-d %B").to_string()
+    } else {
+        date.format("%A %-d %B %Y").to_string()
+    }
 }
 
 /// One day as seen from today: "tomorrow (Sunday 22 November)", "on Friday 27 November".
 pub(super) fn one(date: NaiveDate, today: NaiveDate, tonight: bool) -> String {
-    let long = long(date);
+    let long = long(date, today);
     match (date - today).num_days() {
         0 if tonight => format!("tonight ({long}, the whole day)"),
         0 => format!("today ({long})"),
@@ -20,7 +25,7 @@ pub(super) fn one(date: NaiveDate, today: NaiveDate, tonight: bool) -> String {
 }
 
 /// Several days: "on Sunday 22 and Monday 23 November", "from Monday 23 to Sunday 29 November".
-pub(super) fn several(dates: &[NaiveDate]) -> String {
+pub(super) fn several(dates: &[NaiveDate], today: NaiveDate) -> String {
     let (Some(first), Some(last)) = (dates.first(), dates.last()) else {
         return String::new();
     };
@@ -28,15 +33,15 @@ pub(super) fn several(dates: &[NaiveDate]) -> String {
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.succ_opt() == Some(*b)));
     if dates.len() > 2 && in_a_row {
-        return format!("from {} to {}", short(*first, *last), long(*last));
+        return format!("from {} to {}", short(*first, *last, today), long(*last, today));
     }
     let names: Vec<String> = dates
         .iter()
         .map(|date| {
             if date == last {
-                long(*date)
+                long(*date, today)
             } else {
-                short(*date, *last)
+                short(*date, *last, today)
             }
         })
         .collect();
@@ -44,10 +49,10 @@ pub(super) fn several(dates: &[NaiveDate]) -> String {
 }
 
 /// Without the month where a later date of the same month follows.
-fn short(date: NaiveDate, later: NaiveDate) -> String {
+fn short(date: NaiveDate, later: NaiveDate, today: NaiveDate) -> String {
     if (date.year(), date.month()) == (later.year(), later.month()) {
         date.format("%A %-d").to_string()
     } else {
-        long(date)
+        long(date, today)
     }
 }

@@ -1,8 +1,12 @@
 //! What the forecast says to the question: sentences for people, the same as data for programs.
 
+mod compare;
 mod dates;
+mod limits;
 mod numbers;
 mod verdict;
+
+use std::cmp::Ordering;
 
 use chrono::NaiveDate;
 use outbound::open_meteo::{Day, Forecast, Place};
@@ -13,6 +17,7 @@ use crate::atlas;
 use crate::question::{MAX_PLACES, Question, Want};
 use crate::wanted::{HORIZON, Slot, Wanted};
 use crate::wmo;
+pub(crate) use limits::ask_day;
 use numbers::Shown;
 use verdict::{Level, Verdict};
 
@@ -33,8 +38,8 @@ pub(crate) struct Answered {
     pub(crate) unknown: Vec<NaiveDate>,
     /// Days out of reach.
     pub(crate) outside: Vec<NaiveDate>,
-    /// No day that was asked for exists: 30 February.
-    pub(crate) nonsense: bool,
+    /// How the date there compares with the user's, where that is of interest.
+    pub(crate) date_there: Ordering,
 }
 
 /// Asks for the place.
@@ -68,13 +73,22 @@ pub(crate) fn ask_back(slots: &[Slot]) -> Option<String> {
             Slot::Unknown {
                 asked,
                 suggestion,
-                guessed,
-            } if !guessed || suggestion.is_some() => Some((asked.as_str(), suggestion.as_deref())),
+                guessed: false,
+                ..
+            } => Some((asked.as_str(), suggestion.as_deref())),
             _ => None,
         })
         .collect();
     if unknown.is_empty() {
-        return Some(ask_place());
+        // What may be no name at all is not told to be none.
+        let guess = slots.iter().find_map(|slot| match slot {
+            Slot::Unknown { suggestion, .. } => suggestion.as_deref(),
+            _ => None,
+        });
+        return Some(match guess {
+            Some(place) => format!("Do you mean {}? {}", atlas::label(place), ask_place()),
+            None => ask_place(),
+        });
     }
     let sentences = unknown
         .into_iter()
@@ -102,10 +116,28 @@ pub(crate) fn compose(
     unknown: &[(String, Option<Place>)],
 ) -> (String, Value) {
     let shown = Shown(question.units.units());
-    let mut lines: Vec<String> = places
-        .iter()
-        .flat_map(|place| place_lines(question, place, shown))
-        .collect();
+    let mut question = question.clone();
+    let limits = limits::sentences(&question.limits).join(" ");
+    let mut lines = Vec::new();
+    if let Some(compare) = question.compare
+        && let Some(sentence) = compare::sentence(compare, question.yes_no, places, shown)
+    {
+        lines.push(sentence);
+        question.wants.clear();
+    }
+    // A question gets its answer first; who asked for something that is not there hears that first.
+    let answered = question.yes_no || !question.wants.is_empty() || !lines.is_empty();
+    if !answered && !limits.is_empty() {
+        lines.push(limits.clone());
+    }
+    lines.extend(
+        places
+            .iter()
+            .flat_map(|place| place_lines(&question, place, shown)),
+    );
+    if answered && !limits.is_empty() {
+        lines.push(limits);
+    }
     lines.extend(
         unknown
             .iter()
@@ -139,15 +171,18 @@ fn place_lines(question: &Question, place: &Answered, shown: Shown) -> Vec<Strin
     match place.days.as_slice() {
         [] => {}
         [day] => lines.push(one_day(question, place, day, shown)),
+        days if question.terse && !question.wants.is_empty() => {
+            lines.push(several_days(question, place, days, shown));
+        }
         days => {
             lines.push(several_days(question, place, days, shown));
             lines.extend(days.iter().map(|day| {
-                let date = dates::long(day.date);
+                let date = dates::long(day.date, place.today);
                 format!("- {date}: {}", summary(day, shown, &[]))
             }));
         }
     }
-    lines.extend(notes(place));
+    lines.extend(notes(question, place));
     lines
 }
 
@@ -188,13 +223,14 @@ fn one_day(question: &Question, place: &Answered, day: &Day, shown: Shown) -> St
         } else {
             format!(": {detail}")
         };
-        sentences.push(format!("{}{detail}.", headed(question.yes_no, level, &clause)));
+        let head = headed(question.yes_no, *want, level, &clause);
+        sentences.push(format!("{head}{detail}."));
     }
     if sentences.is_empty() {
         return format!("{name} {when}: {}.", summary(day, shown, &[]));
     }
     let rest = summary(day, shown, &wants);
-    if !rest.is_empty() {
+    if !rest.is_empty() && !question.terse {
         sentences.push(format!("{}.", capitalized(&rest)));
     }
     sentences.join(" ")
@@ -219,7 +255,7 @@ fn several_days(question: &Question, place: &Answered, days: &[Day], shown: Show
             sentences.push(capitalized(&format!(
                 "{}{at} {}.",
                 verdict::range(days, shown),
-                dates::several(&all)
+                dates::several(&all, place.today)
             )));
             continue;
         }
@@ -238,29 +274,37 @@ fn several_days(question: &Question, place: &Answered, days: &[Day], shown: Show
             .iter()
             .find(|(_, verdict)| verdict.level == level)
             .map(|(_, verdict)| verdict.clause.clone());
-        let when = dates::several(&same);
+        let when = dates::several(&same, place.today);
         sentences.push(format!(
             "{}.",
             headed(
                 question.yes_no,
+                want,
                 level,
                 &format!("{}{at} {when}", clause.unwrap_or_default())
             )
         ));
     }
     if sentences.is_empty() {
-        return format!("{name} {}:", dates::several(&all));
+        return format!("{name} {}:", dates::several(&all, place.today));
     }
     sentences.join(" ")
 }
 
-fn headed(yes_no: bool, level: Level, clause: &str) -> String {
-    match (yes_no, level) {
-        (true, Level::Yes) => format!("Yes, {clause}"),
-        (true, Level::Maybe) => format!("Perhaps: {clause}"),
-        (true, Level::No) => format!("No, {clause}"),
-        (false, _) => capitalized(clause),
-    }
+/// A question that wants a yes or a no gets one first, as far as it goes.
+fn headed(yes_no: bool, want: Want, level: Level, clause: &str) -> String {
+    let head = match (level, want) {
+        _ if !yes_no => return capitalized(clause),
+        (Level::Unknown, _) => return capitalized(clause),
+        (Level::Yes, _) => "Yes,",
+        (Level::No, _) => "No,",
+        (Level::Maybe, Want::Umbrella) => "Yes, to be safe:",
+        (Level::Maybe, Want::Dry) => "Yes, probably, but",
+        (Level::Maybe, Want::Sun) => "Yes, partly:",
+        (Level::Maybe, Want::Rain | Want::Snow | Want::Storm | Want::Frost) => "No, probably not, but",
+        (Level::Maybe, _) => "No, not really:",
+    };
+    format!("{head} {clause}")
 }
 
 fn capitalized(text: &str) -> String {
@@ -287,31 +331,41 @@ fn summary(day: &Day, shown: Shown, told: &[Want]) -> String {
         .join(", ")
 }
 
-fn notes(place: &Answered) -> Vec<String> {
+fn notes(question: &Question, place: &Answered) -> Vec<String> {
     let name = &place.wanted.place.name;
     let mut notes = Vec::new();
-    if place.nonsense {
-        notes.push("That day is in no calendar.".into());
+    match place.date_there {
+        Ordering::Equal => {}
+        other => {
+            let word = if other == Ordering::Greater {
+                "already"
+            } else {
+                "still"
+            };
+            let date = dates::long(place.today, place.today);
+            notes.push(format!("In {name} it is {word} {date}."));
+        }
     }
+    notes.extend(limits::week_ends(&question.days, place.today));
     let (past, ahead): (Vec<NaiveDate>, Vec<NaiveDate>) =
         place.outside.iter().partition(|date| **date < place.today);
     if !past.is_empty() {
         notes.push(format!(
-            "I have forecasts only, not the weather of the past ({}).",
-            dates::several(&past)
+            "I have forecasts only for {name}, not the weather of the past ({}).",
+            dates::several(&past, place.today)
         ));
     }
     if !ahead.is_empty() {
         notes.push(format!(
             "I cannot tell yet about {name} {}: forecasts reach {HORIZON} days, to {}.",
-            dates::several(&ahead),
-            dates::long(place.horizon)
+            dates::several(&ahead, place.today),
+            dates::long(place.horizon, place.today)
         ));
     }
     if !place.unknown.is_empty() {
         notes.push(format!(
             "The weather service has no data for {name} {}.",
-            dates::several(&place.unknown)
+            dates::several(&place.unknown, place.today)
         ));
     }
     let others: Vec<String> = place.wanted.others.iter().map(atlas::label).collect();
@@ -322,6 +376,8 @@ fn notes(place: &Answered) -> Vec<String> {
             "This is {label}; there is also {}.",
             listed(&others, "and")
         ));
+    } else if place.wanted.told_apart {
+        notes.push(format!("This is {}.", atlas::label(&place.wanted.place)));
     } else if atlas::is_part_of(&place.wanted.asked, &place.wanted.place) {
         notes.push(format!(
             "I took “{}” to be {}.",

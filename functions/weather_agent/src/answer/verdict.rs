@@ -9,6 +9,8 @@ use crate::wmo;
 /// How surely the answer is yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
+    /// Nobody can tell.
+    Unknown,
     /// No.
     No,
     /// Perhaps.
@@ -28,7 +30,7 @@ pub(super) struct Verdict {
 }
 
 /// From this chance on something is likely, in per cent.
-const LIKELY: f64 = 55.0;
+const LIKELY: f64 = 50.0;
 /// From this chance on something is possible, in per cent.
 const POSSIBLE: f64 = 25.0;
 
@@ -54,7 +56,7 @@ pub(super) fn of(want: Want, day: &Day, shown: Shown) -> Verdict {
             let (level, clause) = match wet {
                 Level::Yes => (Level::No, format!("{} is likely", what_falls(day))),
                 Level::Maybe => (Level::Maybe, "a shower is possible".into()),
-                Level::No => (Level::Yes, "it should stay dry".into()),
+                Level::No | Level::Unknown => (Level::Yes, "it should stay dry".into()),
             };
             Verdict {
                 level,
@@ -104,7 +106,7 @@ pub(super) fn range(days: &[Day], shown: Shown) -> String {
 
 fn unknown(what: &str) -> Verdict {
     Verdict {
-        level: Level::Maybe,
+        level: Level::Unknown,
         clause: format!("the {what} is not known"),
         detail: String::new(),
     }
@@ -164,7 +166,7 @@ fn rain(day: &Day, shown: Shown, [no, maybe, yes]: [&str; 3]) -> Verdict {
     let clause = match level {
         Level::Yes => yes,
         Level::Maybe => maybe,
-        Level::No => no,
+        Level::No | Level::Unknown => no,
     };
     Verdict {
         level,
@@ -200,7 +202,7 @@ fn wind(day: &Day, shown: Shown) -> Verdict {
     let (level, clause) = match shown.kmh(speed) {
         50.0.. => (Level::Yes, "it will be very windy"),
         30.0.. => (Level::Yes, "it will be windy"),
-        18.0.. => (Level::Maybe, "there will be a breeze"),
+        18.0.. => (Level::Maybe, "there will be some wind"),
         _ => (Level::No, "there will be little wind"),
     };
     let gusts = day

@@ -2,7 +2,7 @@
 
 use futures_util::future::try_join_all;
 use outbound::open_meteo::{OpenMeteo, OpenMeteoError, Place, fold};
-use words::Named;
+use words::{Named, When};
 
 use crate::atlas::{self, Choice};
 use crate::conversation::is_yes;
@@ -14,16 +14,22 @@ const RESULTS: u8 = 50;
 /// Most words that are taken off a name that is not found.
 const MAX_CUTS: usize = 3;
 
-/// Looks names up.
-pub(super) async fn resolve(open_meteo: &OpenMeteo, names: &[Named]) -> Result<Vec<Slot>, OpenMeteoError> {
+/// Looks names up; `own_days` are the days of each, where they have their own.
+pub(super) async fn resolve(
+    open_meteo: &OpenMeteo,
+    names: &[Named],
+    own_days: &[Vec<When>],
+) -> Result<Vec<Slot>, OpenMeteoError> {
     let found = try_join_all(names.iter().map(|name| search(open_meteo, &name.text))).await?;
-    let mut rest = names.iter().zip(found).peekable();
+    let mut days: Vec<&[When]> = own_days.iter().map(Vec::as_slice).collect();
+    days.resize(names.len(), &[]);
+    let mut rest = names.iter().zip(days).zip(found).peekable();
     let mut slots = Vec::new();
-    while let Some((name, results)) = rest.next() {
+    while let Some(((name, days), results)) = rest.next() {
         let mut places = atlas::candidates(&name.text, &results);
         let mut qualified = false;
         // "Paris, Texas": what follows may say where it is. All results count then, not only the weighty ones.
-        while let Some((area, _)) = rest.peek()
+        while let Some(((area, _), _)) = rest.peek()
             && area.chained
         {
             let within: Vec<Place> = places
@@ -39,14 +45,14 @@ pub(super) async fn resolve(open_meteo: &OpenMeteo, names: &[Named]) -> Result<V
             rest.next();
         }
         // "Camping in Oslo": a guess in front of a place is none.
-        let followed = rest.peek().is_some_and(|(next, _)| next.chained);
+        let followed = rest.peek().is_some_and(|((next, _), _)| next.chained);
         if name.guessed && followed && !qualified && names.len() > 1 && !listed_by_comma(&places, name) {
             continue;
         }
         if places.is_empty() {
-            slots.extend(shortened(open_meteo, name).await?);
+            slots.extend(shortened(open_meteo, name, days).await?);
         } else {
-            slots.push(slot(&name.text, places));
+            slots.push(slot(&name.text, places, qualified, days));
         }
     }
     Ok(slots)
@@ -59,22 +65,27 @@ fn listed_by_comma(places: &[Place], name: &Named) -> bool {
         .is_some_and(|place| place.population >= 50_000 && fold(&place.name) == fold(&name.text))
 }
 
-fn slot(asked: &str, places: Vec<Place>) -> Slot {
+fn slot(asked: &str, places: Vec<Place>, told_apart: bool, days: &[When]) -> Slot {
+    let days = days.to_vec();
     match atlas::choose(asked, places) {
         Choice::One(place, others) => Slot::One(Box::new(Wanted {
             asked: asked.to_owned(),
             place: *place,
             others,
+            told_apart,
+            days,
         })),
         Choice::Which { listed, more } => Slot::Which {
             asked: asked.to_owned(),
             listed,
             more,
+            days,
         },
         Choice::None => Slot::Unknown {
             asked: asked.to_owned(),
             suggestion: None,
             guessed: false,
+            days,
         },
     }
 }
@@ -85,7 +96,7 @@ async fn search(open_meteo: &OpenMeteo, name: &str) -> Result<Vec<Place>, OpenMe
 
 /// Tries a name that is not found without its last words, which may be an area ("Cambridge MA"), another place
 /// ("oslo bergen") or no name ("Berlin please"); then looks for a similar one.
-async fn shortened(open_meteo: &OpenMeteo, name: &Named) -> Result<Vec<Slot>, OpenMeteoError> {
+async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Result<Vec<Slot>, OpenMeteoError> {
     let words: Vec<&str> = name.text.split_whitespace().collect();
     for cut in 1..words.len().min(MAX_CUTS + 1) {
         let (head, tail) = words.split_at(words.len() - cut);
@@ -104,17 +115,29 @@ async fn shortened(open_meteo: &OpenMeteo, name: &Named) -> Result<Vec<Slot>, Op
             .cloned()
             .collect();
         if !within.is_empty() {
-            return Ok(vec![slot(&head, within)]);
+            return Ok(vec![slot(&head, within, true, days)]);
         }
         let more = atlas::candidates(&tail, &search(open_meteo, &tail).await?);
         let known = more
             .first()
             .is_some_and(|place| !atlas::is_abbreviated(&tail, place));
         if known {
-            return Ok(vec![slot(&head, places), slot(&tail, more)]);
+            return Ok(vec![
+                slot(&head, places, false, days),
+                slot(&tail, more, false, days),
+            ]);
         }
         if !tail.starts_with(char::is_uppercase) {
-            return Ok(vec![slot(&head, places)]);
+            return Ok(vec![slot(&head, places, false, days)]);
+        }
+    }
+    for part in other_scripts(&name.text) {
+        let places = atlas::candidates(&part, &search(open_meteo, &part).await?);
+        if places
+            .first()
+            .is_some_and(|place| !atlas::is_abbreviated(&part, place))
+        {
+            return Ok(vec![slot(&part, places, false, days)]);
         }
     }
     let suggestion = similar(open_meteo, &name.text).await?.map(Box::new);
@@ -122,7 +145,39 @@ async fn shortened(open_meteo: &OpenMeteo, name: &Named) -> Result<Vec<Slot>, Op
         asked: name.text.clone(),
         suggestion,
         guessed: name.guessed,
+        days: days.to_vec(),
     }])
+}
+
+/// Parts of a text in another script that may be a place's name, whose other words nobody here can read: its words, the
+/// last first; the first letters where words are not set apart.
+fn other_scripts(text: &str) -> Vec<String> {
+    let foreign = |text: &str| {
+        text.chars()
+            .any(|letter| letter as u32 > 0x2ff && letter.is_alphabetic())
+    };
+    if !foreign(text) {
+        return Vec::new();
+    }
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .rev()
+        .filter(|word| foreign(word))
+        .collect();
+    match words.as_slice() {
+        [word] => {
+            let letters = word.chars().count().min(MAX_CUTS + 2);
+            (2..letters)
+                .rev()
+                .map(|length| word.chars().take(length).collect())
+                .collect()
+        }
+        words => words
+            .iter()
+            .take(MAX_CUTS)
+            .map(|word| (*word).to_owned())
+            .collect(),
+    }
 }
 
 /// A place whose name differs by a slip or two.
@@ -167,32 +222,40 @@ pub(super) async fn apply(
     };
     let Some(index) = asked_about else { return Ok(()) };
     let settled = match slots.get(index) {
-        Some(Slot::Which { asked, listed, more }) => {
+        Some(Slot::Which {
+            asked,
+            listed,
+            more,
+            days,
+        }) => {
             let far = || atlas::picked_by_area(more, reply).and_then(|index| more.get(index));
             let place = atlas::picked(listed, reply)
                 .and_then(|index| listed.get(index))
                 .or_else(far);
-            place.map(|place| (asked.clone(), place.clone()))
+            place.map(|place| (asked.clone(), place.clone(), days.clone()))
         }
         Some(Slot::Unknown {
             suggestion: Some(place),
+            days,
             ..
-        }) if is_yes(reply) => Some((place.name.clone(), (**place).clone())),
+        }) if is_yes(reply) => Some((place.name.clone(), (**place).clone(), days.clone())),
         _ => None,
     };
-    if let Some((asked, place)) = settled {
+    if let Some((asked, place, days)) = settled {
         if let Some(slot) = slots.get_mut(index) {
             *slot = Slot::One(Box::new(Wanted {
                 asked,
                 place,
                 others: Vec::new(),
+                told_apart: true,
+                days,
             }));
         }
         return Ok(());
     }
-    let named = Question::read(reply).places;
+    let named = Question::read(reply, None).places;
     if !named.is_empty() {
-        let instead = resolve(open_meteo, &named).await?;
+        let instead = resolve(open_meteo, &named, &[]).await?;
         // A word that is no place leaves the question as it was.
         if instead.iter().any(|slot| !matches!(slot, Slot::Unknown { .. }))
             || matches!(slots.get(index), Some(Slot::Unknown { .. }))
@@ -211,11 +274,18 @@ pub(super) fn sorted(slots: Vec<Slot>) -> (Vec<Wanted>, Vec<(String, Option<Plac
     let mut unknown = Vec::new();
     for slot in slots {
         match slot {
-            Slot::One(one) if !wanted.iter().any(|known| known.place.id == one.place.id) => wanted.push(*one),
+            Slot::One(one)
+                if !wanted
+                    .iter()
+                    .any(|known| known.place.id == one.place.id && known.days == one.days) =>
+            {
+                wanted.push(*one);
+            }
             Slot::Unknown {
                 asked,
                 suggestion,
                 guessed: false,
+                ..
             } => unknown.push((asked, suggestion.map(|place| *place))),
             _ => {}
         }

@@ -5,19 +5,21 @@
 //! use weather_agent::question::{Question, Want};
 //! use words::When;
 //!
-//! let question = Question::read("Will it rain in Oslo and Bergen tomorrow?");
+//! let question = Question::read("Will it rain in Oslo and Bergen tomorrow?", None);
 //! let places: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
 //! assert_eq!(places, ["Oslo", "Bergen"]);
 //! assert_eq!(question.days, [When::In(1)]);
 //! assert_eq!(question.wants, [Want::Rain]);
 //! ```
 
+mod limits;
 mod units;
 mod wants;
 
+pub use limits::Limits;
 pub use units::Asked as AskedUnits;
-pub use wants::Want;
-use words::{Named, When, days, places, text};
+pub use wants::{Compare, Want};
+use words::{DateOrder, Days, Named, When, days, places, text};
 
 /// Most characters of a message that are read.
 const MAX_TEXT: usize = 2_000;
@@ -34,6 +36,8 @@ pub struct Question {
     pub more_places: bool,
     /// The days; none where no day is named.
     pub days: Vec<When>,
+    /// The days of each place, where places have days of their own: "Oslo tomorrow and Bergen on Sunday".
+    pub own_days: Vec<Vec<When>>,
     /// It is about the coming night or evening.
     pub tonight: bool,
     /// The units that are asked for.
@@ -42,34 +46,82 @@ pub struct Question {
     pub wants: Vec<Want>,
     /// It wants a yes or a no.
     pub yes_no: bool,
+    /// It wants nothing but the yes or the no.
+    pub terse: bool,
+    /// It asks which place has more of something.
+    pub compare: Option<Compare>,
     /// It speaks of a forecast, so of more than one day.
     pub outlook: bool,
+    /// What it asks for that no daily forecast has.
+    pub limits: Limits,
 }
 
 impl Question {
-    /// Reads a message.
+    /// Reads a message; `order` is how its writer writes dates in numbers.
     #[must_use]
-    pub fn read(said: &str) -> Self {
+    pub fn read(said: &str, order: Option<DateOrder>) -> Self {
         let mut words = text::split(said, MAX_TEXT);
         text::mark_topic(&mut words, wants::is_weather);
-        let (days, tonight) = days::take(&mut words);
         let units = units::take(&mut words);
+        let mut time = days::take(&mut words, order);
+        let said = |any: &[&str]| words.iter().any(|word| any.contains(&word.lower.as_str()));
+        if said(&["was", "were", "did"]) {
+            let dates = time.days.iter_mut();
+            dates
+                .chain(time.mentions.iter_mut().map(|(_, when)| when))
+                .for_each(put_back);
+        }
         let mut places = places::find(&words);
         let more_places = places.len() > MAX_PLACES;
         places.truncate(MAX_PLACES);
+        let (wants, compare) = (wants::find(&words), wants::compare(&words));
         Self {
-            places,
+            own_days: own_days(&places, &time),
             more_places,
-            days,
-            tonight,
+            tonight: time.tonight,
             units,
-            wants: wants::find(&words),
-            yes_no: wants::is_yes_no(&words),
-            outlook: words
-                .iter()
-                .any(|word| matches!(word.lower.as_str(), "forecast" | "forecasts" | "outlook")),
+            // "Is it warmer in Oslo or in Bergen?" wants a name.
+            yes_no: wants::is_yes_no(&words) && (compare.is_none() || said(&["than"])),
+            terse: said(&["yes"]) && said(&["no"]),
+            compare,
+            outlook: said(&["forecast", "forecasts", "outlook"]),
+            limits: limits::find(&words, &places, &time, wants.is_empty()),
+            days: time.days,
+            places,
+            wants,
         }
     }
+}
+
+/// A day without a year that somebody speaks of as over.
+fn put_back(when: &mut When) {
+    if matches!(
+        when,
+        When::Date { year: None, .. } | When::Month(_) | When::Weekday { .. } | When::DayOfMonth(_)
+    ) {
+        *when = When::Past(Box::new(when.clone()));
+    }
+}
+
+/// The days of each place, where places and days take turns: "Oslo tomorrow and Bergen on Sunday", "tomorrow in Oslo, on
+/// Sunday in Bergen". None where the days are meant for all places.
+fn own_days(places: &[Named], time: &Days) -> Vec<Vec<When>> {
+    let mut order: Vec<(usize, Option<&When>)> = places.iter().map(|place| (place.at, None)).collect();
+    order.extend(time.mentions.iter().map(|(at, when)| (*at, Some(when))));
+    order.sort_by_key(|(at, _)| *at);
+    let turns = order
+        .chunk_by(|(_, one), (_, other)| one.is_some() == other.is_some())
+        .collect::<Vec<_>>();
+    if turns.len() < 4 || turns.len() % 2 == 1 {
+        return Vec::new();
+    }
+    let pairs = turns.chunks(2).map(|pair| pair.concat());
+    pairs
+        .flat_map(|pair| {
+            let days: Vec<When> = pair.iter().filter_map(|(_, when)| when.cloned()).collect();
+            std::iter::repeat_n(days.clone(), pair.len() - days.len())
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::*;
 
 /// The places of a question, a chained one behind a `>`.
 fn places(text: &str) -> String {
-    let question = Question::read(text);
+    let question = Question::read(text, None);
     let names = question
         .places
         .iter()
@@ -21,11 +21,11 @@ fn check(text: &str, expect: &str) {
 }
 
 fn check_days(text: &str, expect: &[When]) {
-    assert_eq!(Question::read(text).days, expect, "{text}");
+    assert_eq!(Question::read(text, None).days, expect, "{text}");
 }
 
 fn check_wants(text: &str, expect: &[Want], yes_no: bool) {
-    let question = Question::read(text);
+    let question = Question::read(text, None);
     assert_eq!(
         (question.wants.as_slice(), question.yes_no),
         (expect, yes_no),
@@ -173,7 +173,7 @@ fn no_place_at_all() {
 #[test]
 fn guesses_are_marked() {
     let guessed = |text| {
-        Question::read(text)
+        Question::read(text, None)
             .places
             .iter()
             .map(|place| place.guessed)
@@ -192,7 +192,7 @@ fn places_are_bounded() {
         .map(|n| format!("Town{}", char::from(b'a' + n % 26)))
         .collect::<Vec<_>>()
         .join(" and ");
-    let question = Question::read(&many);
+    let question = Question::read(&many, None);
     assert_eq!(question.places.len(), MAX_PLACES);
     assert!(question.more_places);
 }
@@ -296,7 +296,7 @@ fn days_and_dates_are_no_places() {
 #[test]
 fn units_as_asked() {
     use outbound::open_meteo::{PrecipitationUnit, TemperatureUnit, WindSpeedUnit};
-    let units = |text| Question::read(text).units;
+    let units = |text| Question::read(text, None).units;
     assert_eq!(units("Oslo"), AskedUnits::default());
     for text in ["Oslo in Fahrenheit", "Oslo in °F", "Oslo in F", "Oslo, degrees F"] {
         assert_eq!(
@@ -340,13 +340,13 @@ fn what_is_asked_for() {
     check_wants("weather in Oslo", &[], false);
     check_wants("rain, snow, wind and sun", &[], false);
     check_wants("Will it freeze tonight?", &[Want::Frost], true);
-    assert!(Question::read("Will it rain tonight?").tonight);
+    assert!(Question::read("Will it rain tonight?", None).tonight);
 }
 
 proptest! {
     #[test]
     fn reading_never_fails_and_is_bounded(text in "\\PC{0,300}") {
-        let question = Question::read(&text);
+        let question = Question::read(&text, None);
         prop_assert!(question.places.len() <= MAX_PLACES);
         prop_assert!(question.places.iter().all(|place| !place.text.is_empty() && place.text.chars().count() <= 80));
         prop_assert!(question.days.len() <= 16 && question.wants.len() <= 3);
@@ -361,7 +361,7 @@ proptest! {
         ]), 0..40),
     ) {
         let text = words.join(" ");
-        let question = Question::read(&text);
+        let question = Question::read(&text, None);
         let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default();
         for when in &question.days {
             prop_assert!(when.resolve(today).len() <= MAX_DAYS);

@@ -37,6 +37,11 @@ impl Asked {
     }
 }
 
+/// Whether a word is left of a unit.
+pub(super) fn is_unit(lower: &str) -> bool {
+    lower.starts_with('°') || matches!(lower, "c" | "f")
+}
+
 /// Takes the units out of the words.
 pub(super) fn take(words: &mut [Word]) -> Asked {
     let mut asked = Asked::default();

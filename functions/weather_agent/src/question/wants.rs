@@ -35,7 +35,13 @@ const MAX_WANTS: usize = 3;
 /// What the words ask for, in their order; nothing for the weather in general.
 pub(super) fn find(words: &[Word]) -> Vec<Want> {
     let mut wants: Vec<Want> = Vec::new();
-    for want in words.iter().filter_map(|word| want(&word.lower)) {
+    let next = words.iter().skip(1).map(|word| word.lower.as_str()).chain([""]);
+    // A warm coat is for the cold.
+    let garment = |lower: &str| want(lower) == Some(Want::Cold) || lower == "clothes";
+    let asked = words.iter().zip(next);
+    let asked = asked
+        .filter_map(|(word, next)| want(&word.lower).filter(|want| *want != Want::Warm || !garment(next)));
+    for want in asked {
         if !wants.contains(&want) {
             wants.push(want);
         }
@@ -70,7 +76,56 @@ fn want(lower: &str) -> Option<Want> {
     })
 }
 
-/// Whether the words want a yes or a no: "Will it …", but neither "Will you tell me …" nor "How cold will it …".
+/// What places are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// The highest temperature.
+    Warmer,
+    /// The same, the other way round.
+    Colder,
+    /// How much falls.
+    Wetter,
+    /// The same, the other way round.
+    Drier,
+    /// The wind.
+    Windier,
+    /// The hours of sunshine.
+    Sunnier,
+}
+
+/// What the words compare by.
+pub(super) fn compare(words: &[Word]) -> Option<Compare> {
+    words.iter().find_map(|word| {
+        Some(match word.lower.as_str() {
+            "warmer" | "hotter" | "milder" => Compare::Warmer,
+            "colder" | "cooler" | "chillier" => Compare::Colder,
+            "wetter" | "rainier" => Compare::Wetter,
+            "drier" | "dryer" => Compare::Drier,
+            "windier" => Compare::Windier,
+            "sunnier" => Compare::Sunnier,
+            _ => return None,
+        })
+    })
+}
+
+/// Weather that daily forecasts do not tell of, by what it is called.
+pub(super) fn untold(lower: &str) -> Option<&'static str> {
+    Some(match lower {
+        "humidity" | "humid" | "muggy" => "humidity",
+        "uv" => "UV index",
+        "sunrise" => "sunrise",
+        "sunset" => "sunset",
+        "pressure" => "air pressure",
+        "fog" | "foggy" | "mist" | "misty" | "haze" | "hazy" => "fog",
+        "hail" => "hail",
+        "flood" | "flooding" => "floods",
+        "tornado" | "hurricane" | "cyclone" => "warnings",
+        _ => return None,
+    })
+}
+
+/// Whether the words want a yes or a no: "Will it …", "An umbrella?", but neither "Will you tell me …" nor "How cold
+/// will it …".
 pub(super) fn is_yes_no(words: &[Word]) -> bool {
     let lower: Vec<&str> = words.iter().map(|word| word.lower.as_str()).collect();
     let mut pairs = lower.iter().zip(lower.iter().skip(1).chain([&""]));
@@ -81,7 +136,7 @@ pub(super) fn is_yes_no(words: &[Word]) -> bool {
         | "isn't" | "won't" => (*next != "you").then_some(true),
         _ => None,
     });
-    first.unwrap_or(false)
+    first.unwrap_or_else(|| lower.contains(&"?"))
 }
 
 /// Whether a word asks for some kind of weather.

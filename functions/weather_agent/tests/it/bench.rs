@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::ExecuteError;
 use async_trait::async_trait;
 use axum::Router;
-use domain::{Clock, ManualClock, SystemEntropy, Timestamp};
+use domain::{Clock, ManualClock, SystemEntropy, Timestamp, UserContext};
 use outbound::open_meteo::{Bases, OpenMeteo};
 use outbound::{Outbound, Policy};
 use serde_json::Value;
@@ -19,6 +19,7 @@ pub(crate) struct Bench {
     pub(crate) forecaster: Forecaster,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) base: Url,
+    pub(crate) user: UserContext,
 }
 
 /// Everything that was said on the way.
@@ -69,13 +70,23 @@ impl Bench {
             forecaster,
             clock,
             base,
+            user: UserContext::default(),
         }
+    }
+
+    /// The same, for a user of whom this is known.
+    pub(crate) fn with(mut self, locale: Option<String>, time_zone: Option<String>) -> Self {
+        self.user = UserContext::parse(locale, time_zone).unwrap();
+        self
     }
 
     pub(crate) async fn reply(&self, said: &[&str]) -> (Result<Reply, Trouble>, Vec<String>) {
         let said: Vec<String> = said.iter().map(|text| (*text).to_owned()).collect();
         let mut heard = Heard::default();
-        let reply = self.forecaster.reply(&said, self.clock.now(), &mut heard).await;
+        let reply = self
+            .forecaster
+            .reply(&said, &self.user, self.clock.now(), &mut heard)
+            .await;
         (reply, heard.0)
     }
 

@@ -11,5 +11,6 @@ mod bench;
 mod broken;
 mod over_http;
 mod places;
+mod table;
 mod tokens;
 mod weather;

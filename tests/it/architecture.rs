@@ -33,7 +33,12 @@ struct Beside {
     built_into: &'static [&'static str],
 }
 
-const BESIDE: [Beside; 3] = [
+const BESIDE: [Beside; 4] = [
+    Beside {
+        folder: "infra/dynamodb",
+        uses: &["workspace_features"],
+        built_into: &["local", "tests", "tools"],
+    },
     Beside {
         folder: "infra/sandbox",
         uses: &["domain", "auth", "outbound", "workspace_features"],
@@ -41,7 +46,7 @@ const BESIDE: [Beside; 3] = [
     },
     Beside {
         folder: "shared/store_testing",
-        uses: &["domain", "store", "workspace_features"],
+        uses: &["domain", "dynamodb", "store", "workspace_features"],
         built_into: &["tests", "tools"],
     },
     Beside {

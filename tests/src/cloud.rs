@@ -121,7 +121,7 @@ impl Cloud {
         );
         let (queues, messages) = mpsc::unbounded_channel();
         let gate = Arc::new(Gate {
-            database: database.endpoint().to_owned(),
+            database: database.url().to_string(),
             policies: Mutex::default(),
             secrets: Mutex::default(),
             queues,

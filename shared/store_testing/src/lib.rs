@@ -12,21 +12,19 @@ use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_types::region::Region;
 use serde_json::{Value, json};
 use store::{Store, Tables};
+use url::Url;
 
 pub use faults::{Faults, Injected, Injector, NoFault, faulty_store};
 
 /// Keeps the database of [`start`] running; it stops when this is dropped.
-pub struct Database {
-    endpoint: String,
-    engine: dynoxide::Database,
-    server: tokio::task::JoinHandle<()>,
-}
+#[derive(Debug)]
+pub struct Database(dynamodb::Server);
 
 impl Database {
-    /// Where it listens, such as `http://127.0.0.1:40123`.
+    /// Where it listens.
     #[must_use]
-    pub fn endpoint(&self) -> &str {
-        &self.endpoint
+    pub fn url(&self) -> &Url {
+        self.0.url()
     }
 
     /// The names of its tables.
@@ -56,7 +54,7 @@ impl Database {
             .credentials_provider(SharedCredentialsProvider::new(Credentials::new(
                 "test", "test", None, None, "tests",
             )))
-            .endpoint_url(&self.endpoint)
+            .endpoint_url(self.url().as_str())
             .build()
     }
 
@@ -75,17 +73,15 @@ impl Database {
                 "ExpressionAttributeValues": { ":pk": { "S": partition } },
                 "ExclusiveStartKey": start,
             });
-            let answer = needed(needed(
-                serde_json::from_value(page).map(|page| self.engine.query(page)),
-            ));
-            items.extend(answer.items.into_iter().flatten());
-            start = match answer.last_evaluated_key {
-                Some(last) => needed(serde_json::to_value(last)),
-                None => break,
+            let mut answer = needed(self.0.answer("Query", &page));
+            if let Some(Value::Array(page)) = answer.get_mut("Items").map(Value::take) {
+                items.extend(page);
+            }
+            start = match answer.get_mut("LastEvaluatedKey").map(Value::take) {
+                None | Some(Value::Null) => return items,
+                Some(last) => last,
             };
         }
-        let items = items.iter().map(serde_json::to_value);
-        needed(items.collect())
     }
 
     /// Puts an item, in DynamoDB's JSON, in the place of whatever lies there.
@@ -93,56 +89,33 @@ impl Database {
     /// # Panics
     /// Where the table refuses it.
     pub fn put(&self, table: &str, item: &Value) {
-        let request = json!({ "TableName": table, "Item": item });
-        needed(needed(
-            serde_json::from_value(request).map(|request| self.engine.put_item(request)),
-        ));
+        needed(
+            self.0
+                .answer("PutItem", &json!({ "TableName": table, "Item": item })),
+        );
     }
 }
 
-impl std::fmt::Debug for Database {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database")
-            .field("endpoint", &self.endpoint)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
-
-/// Starts an empty database on a loopback port and creates the tables.
+/// Starts an empty database on a loopback port, in the runtime of the test, and creates the tables.
 ///
 /// # Panics
 /// Where that fails: there is nothing to test then.
 pub async fn start() -> (Store, Database) {
-    needed(try_start(None).await)
+    needed(with_tables(dynamodb::Server::start_here()).await)
 }
 
-/// The same over a file, which is made if it is not there.
+/// The same as the local system has it, in threads of its own: over a file, which is made if it is not there, or in memory.
 ///
 /// # Panics
 /// Where that fails.
-pub async fn start_on(file: &Path) -> (Store, Database) {
-    needed(try_start(Some(file)).await)
+pub async fn start_apart(file: Option<&Path>) -> (Store, Database) {
+    needed(with_tables(dynamodb::Server::start(file)).await)
 }
 
-async fn try_start(file: Option<&Path>) -> Result<(Store, Database), Box<dyn std::error::Error>> {
-    let engine = match file {
-        Some(file) => dynoxide::Database::new(file.to_str().ok_or("a file whose name is no text")?)?,
-        None => dynoxide::Database::memory()?,
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    let endpoint = format!("http://{}", listener.local_addr()?);
-    let server = tokio::spawn(dynoxide::server::serve_on(listener, engine.clone()));
-    let database = Database {
-        endpoint,
-        engine,
-        server,
-    };
+async fn with_tables(
+    server: Result<dynamodb::Server, dynamodb::Error>,
+) -> Result<(Store, Database), Box<dyn std::error::Error>> {
+    let database = Database(server?);
     let store = database.store();
     store.create_tables().await?;
     Ok((store, database))

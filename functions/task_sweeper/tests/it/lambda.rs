@@ -143,7 +143,7 @@ async fn a_scheduled_event_wakes_a_due_task_through_sqs() {
     let queues = json!({ "host": format!("{endpoint}/queue/host") }).to_string();
     let variables = [
         ("AWS_LAMBDA_RUNTIME_API", api.as_str()),
-        ("AWS_ENDPOINT_URL_DYNAMODB", database.endpoint()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", database.url().as_str()),
         ("AWS_ENDPOINT_URL_SQS", &endpoint),
         ("WAKE_QUEUES", &queues),
     ];

@@ -104,13 +104,11 @@ async fn main() {
         .await
         .expect("the port is free");
     let address = listener.local_addr().expect("an address");
-    let (store, _database) = match &arguments.data {
-        Some(folder) => {
-            std::fs::create_dir_all(folder).expect("the folder can be made");
-            store_testing::start_on(&folder.join("agent.sqlite")).await
-        }
-        None => store_testing::start().await,
-    };
+    let file = arguments.data.as_ref().map(|folder| {
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        folder.join("agent.sqlite")
+    });
+    let (store, _database) = store_testing::start_apart(file.as_deref()).await;
     let (door, wakes) = mpsc::unbounded_channel();
     let (key, _) = SigningKey::generate().expect("a key");
     let url = format!("http://{address}{BASE}");

@@ -121,13 +121,13 @@ fn count(number: u64) -> usize {
 async fn run(arguments: Arguments) -> ExitCode {
     let began = Instant::now();
     let folder = tempfile::tempdir().expect("a folder");
-    let (store, database) = store_testing::start().await;
+    let (store, database) = store_testing::start_apart(None).await;
     let tally = Arc::new(Tally::default());
     let plan = Plan::new(arguments.seed, arguments.lost, arguments.calm);
     let proxy = Proxy::start(plan, tally.clone()).await;
     let place = Place {
         gateway: proxy.url.clone(),
-        dynamodb: database.endpoint().parse().expect("a URL"),
+        dynamodb: database.url().clone(),
         secrets: folder.path().join("secrets.json"),
     };
     let tasks = count(arguments.tasks);

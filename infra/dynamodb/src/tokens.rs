@@ -15,15 +15,15 @@ const MOST: usize = 20_000;
 
 /// What is known of a transaction.
 #[derive(Debug, PartialEq)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// Its [`Tokens::fingerprint`].
-    pub(super) asked: u64,
-    pub(super) answer: String,
+    pub(crate) asked: u64,
+    pub(crate) answer: String,
 }
 
 /// The newest tokens.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     known: HashMap<String, Known>,
     /// Oldest first.
     order: VecDeque<(Instant, String)>,
@@ -31,7 +31,7 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// The same for the same writes, whatever the order of their attributes.
-    pub(super) fn fingerprint(writes: &impl Serialize) -> Result<u64, DynoxideError> {
+    pub(crate) fn fingerprint(writes: &impl Serialize) -> Result<u64, DynoxideError> {
         // A JSON value keeps the names of an object sorted.
         let sorted = serde_json::to_value(writes);
         let sorted = sorted.map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
@@ -40,7 +40,7 @@ impl Tokens {
         Ok(hasher.finish())
     }
 
-    pub(super) fn get(&mut self, token: &str, now: Instant) -> Option<&Known> {
+    pub(crate) fn get(&mut self, token: &str, now: Instant) -> Option<&Known> {
         while let Some((at, _)) = self.order.front() {
             if self.order.len() <= MOST && now.duration_since(*at) < WINDOW {
                 break;
@@ -53,7 +53,7 @@ impl Tokens {
     }
 
     /// Keeps one that is not known.
-    pub(super) fn keep(&mut self, token: String, known: Known, now: Instant) {
+    pub(crate) fn keep(&mut self, token: String, known: Known, now: Instant) {
         self.order.push_back((now, token.clone()));
         self.known.insert(token, known);
     }

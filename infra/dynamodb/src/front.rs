@@ -1,4 +1,4 @@
-//! The embedded DynamoDB's front: HTTP in, requests to the engine, answers out.
+//! HTTP in, requests to the engine, answers out.
 //!
 //! The engine has a front of its own, which is not used, because it looks through the tokens of the last ten minutes with
 //! each transaction: at a steady fifty tasks a second that is most of what it does after three minutes. It also reads each
@@ -19,7 +19,7 @@ use dynoxide::{Database as Engine, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::tokens::{Known, Tokens};
+use crate::tokens::{Known, Tokens};
 
 /// DynamoDB's own limit of a request, in bytes.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -33,21 +33,17 @@ const TOKEN_LIMIT: usize = 36;
 /// A JSON document, or what is wrong.
 type Answer = Result<String, DynoxideError>;
 
-struct Front {
-    engine: Engine,
+pub(crate) struct Front {
+    pub(crate) engine: Engine,
     tokens: Mutex<Tokens>,
 }
 
-/// DynamoDB's HTTP interface over this engine.
-pub(super) fn router(engine: Engine) -> Router {
-    let front = Front {
-        engine,
-        tokens: Mutex::default(),
-    };
+/// DynamoDB's HTTP interface.
+pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
         .route("/", post(answer))
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .with_state(Arc::new(front))
+        .with_state(front)
 }
 
 async fn answer(State(front): State<Arc<Front>>, headers: HeaderMap, body: Bytes) -> Response {
@@ -70,7 +66,14 @@ async fn answer(State(front): State<Arc<Front>>, headers: HeaderMap, body: Bytes
 }
 
 impl Front {
-    fn run(&self, operation: &str, body: &[u8]) -> Answer {
+    pub(crate) fn over(engine: Engine) -> Self {
+        Self {
+            engine,
+            tokens: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn run(&self, operation: &str, body: &[u8]) -> Answer {
         let engine = &self.engine;
         match operation {
             "GetItem" => done(body, |request| engine.get_item(request)),
@@ -174,7 +177,7 @@ mod tests {
     }
 
     async fn with_a_table() -> Router {
-        let router = router(Engine::memory().unwrap());
+        let router = router(Arc::new(Front::over(Engine::memory().unwrap())));
         let table = json!({
             "TableName": "things", "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],

@@ -1,6 +1,7 @@
 //! No token, code, password or key in any log, event, address (but the code in its own) or stored item: one run
 //! through everything, with everything that it produced searched for every secret that was in it.
 
+mod prefix;
 mod search;
 
 use std::collections::BTreeSet;
@@ -34,10 +35,15 @@ const FILTER: &str = "debug,agent=trace,auth=trace,a2a=trace,chat_api=trace,doma
 /// A run through everything, and what was seen on it.
 struct Run {
     local: Local,
+    tenant: Tenant,
     user: User,
     secrets: Secrets,
     /// Every address that a browser was at.
     visited: Vec<Url>,
+    /// The name of every cookie that a browser was given.
+    cookies: BTreeSet<String>,
+    /// Items as they lay in the tables while people were about to agree.
+    passing: Vec<Value>,
     /// What the system answered where its users look.
     answers: Vec<String>,
     sealer: Sealer,
@@ -46,9 +52,11 @@ struct Run {
 }
 
 impl Run {
-    async fn start(folder: &std::path::Path) -> Self {
-        let local = Local::start_with(Data::Folder(folder.to_owned())).await;
-        oauth::register_both(&local, "acme").await;
+    async fn start(folder: &std::path::Path, tenant: Tenant) -> Self {
+        let globex = Tenant::parse("globex").expect("a tenant");
+        let data = Data::Folder(folder.to_owned());
+        let local = Local::start_for(data, vec![tenant.clone(), globex]).await;
+        oauth::register_both(&local, tenant.prefix()).await;
         let text = std::fs::read_to_string(folder.join("secrets.json")).expect("the secrets");
         let kept: Value = serde_json::from_str(&text).expect("JSON");
         let mut secrets = Secrets::default();
@@ -85,10 +93,13 @@ impl Run {
             unguessable.expect("a path that nobody guesses"),
         );
         Self {
-            user: local.user("acme"),
+            user: local.user(tenant.prefix()),
             local,
+            tenant,
             secrets,
             visited: Vec::new(),
+            cookies: BTreeSet::new(),
+            passing: Vec::new(),
             answers: Vec::new(),
             sealer: Sealer::new(keys).expect("a sealer"),
             tasks: BTreeSet::new(),
@@ -96,8 +107,12 @@ impl Run {
         }
     }
 
-    fn tenant(&self) -> Tenant {
-        Tenant::parse("acme").expect("a tenant")
+    /// The tenant's address of this name.
+    fn place(&self, name: &str) -> &str {
+        let place = self
+            .local
+            .endpoint(&format!("/tenants/{}/{name}", self.tenant.prefix()));
+        place.trim_end_matches('/')
     }
 
     fn heard(&mut self, answer: Answer) -> Answer {
@@ -125,11 +140,7 @@ impl Run {
 
     /// Agrees in this browser, and remembers whatever is secret on the way.
     async fn agree(&mut self, mut browser: Browser, task: &Value) -> tests::browser::Page {
-        let base = self
-            .local
-            .endpoint("/tenants/acme/base")
-            .trim_end_matches('/')
-            .to_owned();
+        let base = self.place("base").to_owned();
         let text = task.to_string();
         let at = text
             .find("/connect/")
@@ -139,7 +150,7 @@ impl Run {
             .next();
         let id = id.expect("an id").to_owned();
         browser.stop_at = Some(format!("{base}/callback"));
-        let login = self.local.login("acme", 0).clone();
+        let login = self.local.login(self.tenant.prefix(), 0).clone();
         let page = browser.open(&format!("{base}/connect/{id}")).await;
         self.see(&browser, &page.html);
         // Once mistaken.
@@ -151,6 +162,9 @@ impl Run {
         let page = browser
             .submit(&page, &[("username", name), ("password", password)])
             .await;
+        // What is kept only until they agree.
+        self.passing
+            .extend(search::stored(self.local.endpoint("/dynamodb")).await);
         self.see(&browser, &page.html);
         let back = oauth::agree(&mut browser, page.url.as_str(), &login).await;
         self.see(&browser, &page.html);
@@ -161,7 +175,7 @@ impl Run {
                 _ => {}
             }
         }
-        let (store, tenant) = (self.local.system.store().clone(), self.tenant());
+        let (store, tenant) = (self.local.system.store().clone(), self.tenant.clone());
         let records = ConsentStore::new(store, tenant.clone());
         let consent = records.find(&id).await.expect("read").expect("a consent");
         let Stage::Started(started) = consent.stage else {
@@ -184,8 +198,9 @@ impl Run {
 
     /// Remembers a browser's cookies and addresses, and a page's form token.
     fn see(&mut self, browser: &Browser, html: &str) {
-        for (_, value) in browser.cookies() {
+        for (name, value) in browser.cookies() {
             self.secrets.add("a cookie", value);
+            self.cookies.insert(name.to_owned());
         }
         self.visited.extend(browser.visited.iter().cloned());
         if let Some(rest) = html.split("name=\"form\" value=\"").nth(1) {
@@ -196,7 +211,7 @@ impl Run {
 
     /// The tokens that lie sealed in the tables.
     async fn open_grants(&mut self) {
-        let (store, tenant) = (self.local.system.store().clone(), self.tenant());
+        let (store, tenant) = (self.local.system.store().clone(), self.tenant.clone());
         let cookie = self.user.cookie().expect("a session");
         let hash = auth::token::hash(cookie.split_once('=').expect("a cookie").1);
         let session = store
@@ -221,14 +236,14 @@ impl Run {
 
     /// The user's own browser.
     fn browser(&self) -> Browser {
-        let base = Url::parse(self.local.endpoint("/tenants/acme/base")).expect("an address");
+        let base = Url::parse(self.place("base")).expect("an address");
         Browser::with_cookie(&self.user.cookie().expect("a session"), base.path())
     }
 
     /// A client of ours takes every way there is, and some that there are not.
     async fn client(&mut self) {
         let http = tests::user::http();
-        let issuer = self.local.issuer("acme");
+        let issuer = self.local.issuer(self.tenant.prefix());
         let mut browser = oauth::apps_browser();
         let verifier = format!("verifier-{}", "x1Y2".repeat(12));
         self.secrets.add("a verifier", &verifier);
@@ -239,7 +254,7 @@ impl Run {
                 ("client_id", client),
                 ("redirect_uri", REDIRECT_URI),
                 ("scope", oauth::SCOPES),
-                ("resource", &self.local.resource("acme")),
+                ("resource", &self.local.resource(self.tenant.prefix())),
                 ("state", "a-state-of-the-clients-own"),
                 ("code_challenge", &auth::pkce::challenge(&verifier)),
                 ("code_challenge_method", "S256"),
@@ -248,7 +263,12 @@ impl Run {
         };
         let (good, public) = (ask(CONFIDENTIAL), ask(PUBLIC));
         for (url, right) in [(good.clone(), true), (good, false), (public, false)] {
-            let back = oauth::agree(&mut browser, url.as_str(), self.local.login("acme", 1)).await;
+            let back = oauth::agree(
+                &mut browser,
+                url.as_str(),
+                self.local.login(self.tenant.prefix(), 1),
+            )
+            .await;
             let code = back
                 .url
                 .query_pairs()
@@ -333,18 +353,12 @@ impl Run {
     /// Good, foreign, old and broken tokens at every agent, the registry and the webhook.
     async fn strangers(&mut self) {
         let http = tests::user::http();
-        let horizon = self.local.resource("acme");
-        let host = self
-            .local
-            .endpoint("/tenants/acme/host_agent")
-            .trim_end_matches('/')
-            .to_owned();
+        let horizon = self.local.resource(self.tenant.prefix());
+        let host = self.place("host_agent").to_owned();
         let registry = self.local.endpoint("/registry").trim_end_matches('/').to_owned();
-        let hook = format!(
-            "{}/api/webhook/tasks",
-            self.local.endpoint("/tenants/acme/base").trim_end_matches('/')
-        );
-        for tenant in ["acme", "globex"] {
+        let hook = format!("{}/api/webhook/tasks", self.place("base"));
+        let own = self.tenant.clone();
+        for tenant in [own.prefix(), "globex"] {
             for signer in [Signer::Session(tenant), Signer::Idp(tenant)] {
                 for ago in [Duration::ZERO, Duration::from_secs(3600)] {
                     for audience in [&horizon, &host, &registry] {
@@ -475,21 +489,9 @@ async fn leaked(run: &Run, log: &Log, folder: &std::path::Path) -> Vec<String> {
     found
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn no_secret_is_logged_told_shown_in_an_address_or_stored() {
-    let log = Log::default();
-    let writer = log.clone();
-    let lines = tracing_subscriber::fmt::layer()
-        .json()
-        .with_span_events(FmtSpan::FULL)
-        .with_writer(move || writer.clone());
-    let filter: Targets = FILTER.parse().expect("a list of targets");
-    tracing_subscriber::registry()
-        .with(lines.with_filter(filter))
-        .init();
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut run = Run::start(folder.path()).await;
-
+/// Everything that a tenant's people and programs do.
+async fn walked(folder: &std::path::Path, tenant: Tenant) -> Run {
+    let mut run = Run::start(folder, tenant).await;
     run.ask("Will it rain in Oslo tomorrow?", &["completed"]).await;
     let waiting = run.ask("Where is my order 1001?", &["auth-required"]).await;
     let browser = run.browser();
@@ -550,6 +552,23 @@ async fn no_secret_is_logged_told_shown_in_an_address_or_stored() {
     run.strangers().await;
     run.local.advance(Duration::from_secs(60)).await;
     run.look_around().await;
+    run
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_is_logged_told_shown_in_an_address_or_stored() {
+    let log = Log::default();
+    let writer = log.clone();
+    let lines = tracing_subscriber::fmt::layer()
+        .json()
+        .with_span_events(FmtSpan::FULL)
+        .with_writer(move || writer.clone());
+    let filter: Targets = FILTER.parse().expect("a list of targets");
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
+        .init();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = walked(folder.path(), Tenant::parse("acme").expect("a tenant")).await;
 
     for kind in [
         "a sealing key",

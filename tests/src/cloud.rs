@@ -410,7 +410,7 @@ impl Cloud {
         let idp = self.stacks["platform"].output("IdpUrl");
         // Whoever asks for orders has signed in; hosts take the tenant's own sessions, the platform its operator.
         let (issuer, key) = match (&tenant, function.ends_with("/HorizonAgentFunction")) {
-            (Some(tenant), true) => (format!("{idp}/{tenant}"), None),
+            (Some(tenant), true) => (format!("{idp}/{}", tenant.prefix()), None),
             (Some(_), false) => (self.stacks[stack].output("BaseUrl"), Some(&self.sessions[stack])),
             (None, _) => (OPERATOR.to_owned(), Some(self.operator())),
         };
@@ -522,7 +522,7 @@ fn stack_of(plan: &Plan) -> Stack {
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    let name = format!("{}-{}", plan.stack.platform, plan.stack.tenant);
+    let name = format!("{}-{}", plan.stack.platform, plan.stack.tenant.name());
     Stack::new(Template::tenant(), &name, &given)
 }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Clock, ManualClock, SystemClock, SystemEntropy, Timestamp};
+use domain::{Clock, ManualClock, SystemClock, SystemEntropy, Tenant, Timestamp};
 use local::{Data, Options, System};
 use serde_json::Value;
 
@@ -28,6 +28,9 @@ pub use user::{Answer, User};
 pub fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
+
+/// 2026-01-01, when systems start.
+const THURSDAY: i64 = 1_767_261_600_000;
 
 /// The local system in this process.
 pub struct Local {
@@ -46,20 +49,25 @@ impl Local {
 
     /// Starts with the given data.
     pub async fn start_with(data: Data) -> Self {
-        // 2026-01-01, a Thursday.
-        Self::start_at(data, Timestamp::from_millis(1_767_261_600_000)).await
+        Self::start_for(data, Options::default().tenants).await
+    }
+
+    /// Starts with the given data and tenants.
+    pub async fn start_for(data: Data, tenants: Vec<Tenant>) -> Self {
+        Self::start_at(data, Timestamp::from_millis(THURSDAY), tenants).await
     }
 
     /// Starts at the real time, for clients that look at clocks of their own.
     pub async fn start_now() -> Self {
-        Self::start_at(Data::Memory, SystemClock.now()).await
+        Self::start_at(Data::Memory, SystemClock.now(), Options::default().tenants).await
     }
 
-    async fn start_at(data: Data, now: Timestamp) -> Self {
+    async fn start_at(data: Data, now: Timestamp, tenants: Vec<Tenant>) -> Self {
         let clock = Arc::new(ManualClock::new(now));
         let options = Options {
             port: 0,
             data,
+            tenants,
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
             // The tests sweep when they want to.

@@ -37,7 +37,7 @@ pub fn client(id: &str, secret: Option<&str>, resource: &str) -> NewClient {
 
 /// Registers clients and users with a tenant's authorization server.
 pub async fn register(store: &Store, tenant: &str, clients: &[NewClient], users: &[NewUser]) {
-    let tenant = Tenant::parse(tenant).expect("a tenant");
+    let tenant = Tenant::from_prefix(tenant).expect("a tenant");
     idp::provision(store, &tenant, clients, users, &SystemEntropy)
         .await
         .expect("it is registered");

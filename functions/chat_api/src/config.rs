@@ -36,7 +36,7 @@ impl Config {
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let usual = Settings::default();
-        let tenant = env.required("TENANT_ID");
+        let tenant = env.tenant();
         let base = env.required("TENANT_BASE_URL");
         let host_url = env.required("HOST_AGENT_URL");
         let session_key = env.required("SESSION_KEY_SECRET");

@@ -20,7 +20,7 @@ pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
     let html = include_str!("../page/index.html").replace("{{base}}", &escaped(&base));
     asset(
         "text/html; charset=utf-8",
-        html.replace("{{tenant}}", room.tenant.as_str()),
+        html.replace("{{tenant}}", room.tenant.name()),
     )
 }
 

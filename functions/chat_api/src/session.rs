@@ -26,7 +26,7 @@ pub(crate) struct Visitor(pub(crate) Option<Owner>);
 impl FromRequestParts<Arc<AppState>> for Visitor {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
-        Span::current().record("tenant.id", display(&room.tenant));
+        Span::current().record("tenant.id", room.tenant.name());
         let Some(token) = token(&parts.headers, &room.tenant) else {
             return Ok(Self(None));
         };
@@ -73,7 +73,7 @@ fn cookie(token: &SecretString, room: &AppState) -> Result<HeaderValue, RouteErr
 }
 
 fn cookie_name(tenant: &Tenant) -> String {
-    format!("switchyard_{tenant}")
+    format!("switchyard_{}", tenant.prefix())
 }
 
 fn cookie_path(base: &Url) -> &str {

@@ -40,7 +40,7 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
                     .into(),
             tags: vec![
                 "type:horizon".into(),
-                format!("tenant_id:{tenant}"),
+                format!("tenant_id:{}", tenant.name()),
                 "topic:orders".into(),
             ],
             examples: [

@@ -23,7 +23,7 @@ impl Config {
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let agent = AgentConfig::read(env);
-        let tenant = env.required("TENANT_ID");
+        let tenant = env.tenant();
         let idp = env.required("IDP_URL");
         Ok(Self {
             tenant: tenant?,
@@ -35,7 +35,7 @@ impl Config {
     /// The tenant's authorization server.
     pub(crate) fn issuer(&self) -> Result<Url, url::ParseError> {
         let base = self.idp.as_str().trim_end_matches('/');
-        Url::parse(&format!("{base}/{}", self.tenant))
+        Url::parse(&format!("{base}/{}", self.tenant.prefix()))
     }
 }
 

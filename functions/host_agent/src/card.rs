@@ -24,7 +24,7 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
             name: "Delegate".to_owned(),
             description: "Finds the agents for a request, gives each its part, and joins the answers."
                 .to_owned(),
-            tags: vec!["type:host".to_owned(), format!("tenant_id:{tenant}")],
+            tags: vec!["type:host".to_owned(), format!("tenant_id:{}", tenant.name())],
             examples: vec![
                 "Will it rain in Oslo tomorrow?".to_owned(),
                 "How is my task doing?".to_owned(),

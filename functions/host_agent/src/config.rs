@@ -93,10 +93,10 @@ impl Config {
     /// [`StartError::NoTenant`] before everything else; otherwise the first that is missing or wrong, and all of them by
     /// [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, StartError> {
-        let tenant = env.optional::<Tenant>("TENANT_ID");
-        if matches!(tenant, Ok(None)) {
+        if matches!(env.optional::<String>("TENANT_ID"), Ok(None)) {
             return Err(StartError::NoTenant);
         }
+        let tenant = env.tenant();
         let url = env.required("HOST_AGENT_URL");
         let base = env.required("TENANT_BASE_URL");
         let fixed = env.optional::<Url>("A2A_AGENT_URL");
@@ -116,9 +116,8 @@ impl Config {
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
-        let tenant = tenant?.ok_or(StartError::NoTenant)?;
         Ok(Self {
-            tenant,
+            tenant: tenant?,
             url: url?,
             base: base?,
             directory: directory?,
@@ -148,7 +147,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let sign_in = match &config.idp {
         Some(idp) => {
             let base = idp.as_str().trim_end_matches('/');
-            Some(Url::parse(&format!("{base}/{}", config.tenant))?)
+            Some(Url::parse(&format!("{base}/{}", config.tenant.prefix()))?)
         }
         None => None,
     };
@@ -225,7 +224,7 @@ mod tests {
     fn the_argument_wins_over_the_environment() {
         let tenant = |argument: Option<&str>| {
             let env = Env::of(ALL).overridden("TENANT_ID", argument.map(str::to_owned));
-            read(env).map(|config| config.tenant.to_string())
+            read(env).map(|config| config.tenant.name().to_owned())
         };
         assert_eq!(tenant(Some("globex")).as_deref(), Ok("globex"));
         assert_eq!(tenant(None).as_deref(), Ok("acme"));

@@ -227,7 +227,7 @@ pub(crate) async fn request_consent(
     };
     let consent = deps.consents.request(request).await?;
     tracing::info!(
-        tenant.id = %task.tenant, task.id = %task.id, job = job.number, agent.id = %job.agent_id,
+        tenant.id = task.tenant.name(), task.id = %task.id, job = job.number, agent.id = %job.agent_id,
         provider = %consent.request.provider, "consent needed"
     );
     protection.consent = Some(AwaitedConsent {

@@ -135,11 +135,11 @@ fn form_token(form: Form, secret: &SecretString, request: &str) -> String {
 }
 
 fn login_cookie(here: &Here) -> String {
-    format!("switchyard_idp_{}", here.tenant)
+    format!("switchyard_idp_{}", here.tenant.prefix())
 }
 
 fn form_cookie(here: &Here) -> String {
-    format!("switchyard_idp_form_{}", here.tenant)
+    format!("switchyard_idp_form_{}", here.tenant.prefix())
 }
 
 fn cookie(headers: &HeaderMap, name: &str, prefix: &str) -> Option<SecretString> {

@@ -59,7 +59,7 @@ async fn of_refresh(
             "aud": family.resource,
             "iss": here.issuer,
             "exp": family.expires_at.seconds(),
-            "tenant_id": here.tenant,
+            "tenant_id": here.tenant.name(),
         })
     }))
 }
@@ -77,6 +77,6 @@ fn of_access(room: &AppState, here: &Here, token: &str) -> Option<Value> {
         "exp": told.exp,
         "iat": told.iat,
         "jti": told.jti,
-        "tenant_id": here.tenant,
+        "tenant_id": here.tenant.name(),
     }))
 }

@@ -75,7 +75,7 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, again: Option<A
     };
     let mut response = page(
         status,
-        here.tenant.as_str(),
+        here.tenant.name(),
         "Sign in",
         Some(&asked.reply.redirect_uri),
         &body,
@@ -113,7 +113,7 @@ pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &st
     };
     page(
         StatusCode::OK,
-        here.tenant.as_str(),
+        here.tenant.name(),
         "Allow access?",
         Some(&asked.reply.redirect_uri),
         &body,

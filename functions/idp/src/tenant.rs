@@ -6,7 +6,6 @@ use axum::extract::{FromRequestParts, Path};
 use domain::Tenant;
 use http::request::Parts;
 use tracing::Span;
-use tracing::field::display;
 use url::Url;
 
 use crate::error::TokenError;
@@ -15,7 +14,7 @@ use crate::state::AppState;
 /// A tenant's issuer: what stands as `iss` in its tokens, to the letter.
 #[must_use]
 pub fn issuer(idp: &Url, tenant: &Tenant) -> String {
-    format!("{}/{tenant}", idp.as_str().trim_end_matches('/'))
+    format!("{}/{}", idp.as_str().trim_end_matches('/'), tenant.prefix())
 }
 
 /// The tenant that a request is for. Handlers take this, so none can forget that it must exist.
@@ -28,7 +27,11 @@ pub(crate) struct Here {
 impl Here {
     /// The path of everything of this tenant, for cookies.
     pub(crate) fn path(&self, room: &AppState) -> String {
-        format!("{}/{}", room.url.path().trim_end_matches('/'), self.tenant)
+        format!(
+            "{}/{}",
+            room.url.path().trim_end_matches('/'),
+            self.tenant.prefix()
+        )
     }
 }
 
@@ -38,11 +41,11 @@ impl FromRequestParts<Arc<AppState>> for Here {
         let Path(name) = Path::<String>::from_request_parts(parts, room)
             .await
             .map_err(|_| TokenError::NoTenant)?;
-        let tenant = Tenant::parse(&name).map_err(|_| TokenError::NoTenant)?;
+        let tenant = Tenant::from_prefix(&name).map_err(|_| TokenError::NoTenant)?;
         if !room.has(&tenant).await? {
             return Err(TokenError::NoTenant);
         }
-        Span::current().record("tenant.id", display(&tenant));
+        Span::current().record("tenant.id", tenant.name());
         Ok(Self {
             issuer: issuer(&room.url, &tenant),
             tenant,

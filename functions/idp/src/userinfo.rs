@@ -33,7 +33,7 @@ pub(crate) async fn show(
         let needed = OPENID.to_owned();
         return Err(Refusal::SmallScope { needed }.into());
     }
-    let mut body = json!({"sub": told.sub, "tenant_id": here.tenant});
+    let mut body = json!({"sub": told.sub, "tenant_id": here.tenant.name()});
     if told.has_scope(PROFILE)
         && let Ok(subject) = Owner::parse(&told.sub)
         && let Some(user) = user_of(&room, &here, &subject).await?

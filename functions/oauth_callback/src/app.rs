@@ -10,7 +10,6 @@ use domain::{Clock, Entropy, Tenant};
 use http::HeaderMap;
 use http::request::Parts;
 use tracing::Span;
-use tracing::field::display;
 use url::Url;
 
 /// What every request works with.
@@ -61,7 +60,7 @@ impl FromRequestParts<Arc<App>> for Visit {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Infallible> {
-        Span::current().record("tenant.id", display(app.tenant()));
+        Span::current().record("tenant.id", app.tenant().name());
         Ok(Self {
             app: Arc::clone(app),
             headers: parts.headers.clone(),

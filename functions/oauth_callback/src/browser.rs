@@ -15,7 +15,7 @@ const BINDING_PREFIX: &str = "swb";
 /// The owner of the chat session that the browser has with this tenant, where that is still good. Only looked up.
 pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
     let app = &visit.app;
-    let name = format!("switchyard_{}", app.tenant());
+    let name = format!("switchyard_{}", app.tenant().prefix());
     let Some(token) = cookie::token(&visit.headers, &name, SESSION_PREFIX) else {
         return Ok(None);
     };
@@ -50,5 +50,5 @@ pub(crate) fn is_bound(visit: &Visit, consent: &Consent, started: &Started) -> b
 }
 
 fn binding_name(app: &App, consent: &Consent) -> String {
-    format!("switchyard_{}_consent_{}", app.tenant(), consent.id)
+    format!("switchyard_{}_consent_{}", app.tenant().prefix(), consent.id)
 }

@@ -42,7 +42,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
     request::running(visit, &consent).await?;
     let again = Some(app.link(&consent));
     if !browser::is_bound(visit, &consent, &started) {
-        tracing::warn!(tenant.id = %app.tenant(), task.id = %task_id, "answer came to another browser than the one that left");
+        tracing::warn!(tenant.id = app.tenant().name(), task.id = %task_id, "answer came to another browser than the one that left");
         return Err(Page::OtherBrowser { again });
     }
     let secrets = app.consents.secrets(&consent, &started).map_err(|error| {
@@ -55,7 +55,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
         None => !secrets.iss_required,
     };
     if !from_there {
-        tracing::warn!(tenant.id = %app.tenant(), task.id = %task_id, "answer is of another issuer");
+        tracing::warn!(tenant.id = app.tenant().name(), task.id = %task_id, "answer is of another issuer");
         return Err(Page::OtherIssuer { again });
     }
     match answer.said {
@@ -77,7 +77,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
                 .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
                 .take(40)
                 .collect();
-            tracing::warn!(tenant.id = %app.tenant(), task.id = %task_id, error, "provider refuses to ask the user");
+            tracing::warn!(tenant.id = app.tenant().name(), task.id = %task_id, error, "provider refuses to ask the user");
             Err(Page::Unusable { again })
         }
     }
@@ -127,7 +127,7 @@ async fn exchange(
                 nonce: &secrets.nonce,
             };
             let Some(subject) = id_token::subject(token, &expected) else {
-                tracing::warn!(tenant.id = %app.tenant(), task.id = %request.task_id, "identity token is not of this request");
+                tracing::warn!(tenant.id = app.tenant().name(), task.id = %request.task_id, "identity token is not of this request");
                 return Err(Page::Unusable { again: again() });
             };
             Some(subject)
@@ -146,7 +146,7 @@ async fn give(visit: &Visit, consent: &Consent, granted: GrantSecrets) -> Result
     }
     waiting::wake(visit, consent).await;
     let request = &consent.request;
-    tracing::info!(tenant.id = %app.tenant(), task.id = %request.task_id, requester = %request.owner, provider = %request.provider, "consent given");
+    tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, requester = %request.owner, provider = %request.provider, "consent given");
     Ok(Page::Connected {
         scopes: granted.scopes,
     })
@@ -166,7 +166,7 @@ async fn hold(
         });
     };
     let request = &consent.request;
-    tracing::info!(tenant.id = %app.tenant(), task.id = %request.task_id, provider = %request.provider, "consent given in another browser; its code is awaited");
+    tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, "consent given in another browser; its code is awaited");
     Ok(Page::Code { code })
 }
 
@@ -178,6 +178,6 @@ async fn deny(visit: &Visit, consent: &Consent) -> Result<Page, Page> {
     }
     waiting::wake(visit, consent).await;
     let request = &consent.request;
-    tracing::info!(tenant.id = %app.tenant(), task.id = %request.task_id, provider = %request.provider, "consent refused");
+    tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, "consent refused");
     Ok(Page::Declined)
 }

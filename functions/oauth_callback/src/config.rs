@@ -25,7 +25,7 @@ impl Config {
     /// # Errors
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
-        let tenant = env.required("TENANT_ID");
+        let tenant = env.tenant();
         let base = env.required("TENANT_BASE_URL");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.required("OAUTH_PROVIDERS_SECRET");

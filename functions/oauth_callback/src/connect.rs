@@ -82,7 +82,7 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
             let sent = redirect(&url, cookie)?;
             let request = &consent.request;
             tracing::info!(
-                tenant.id = %app.tenant(), task.id = %request.task_id, provider = %request.provider, starters_browser,
+                tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, starters_browser,
                 "browser sent to the provider"
             );
             Ok(sent)

@@ -246,7 +246,7 @@ impl Page {
         let html = format!(
             include_str!("page.html"),
             base = base,
-            tenant = app.tenant(),
+            tenant = app.tenant().name(),
             mark = match self {
                 Self::Connected { .. } => "good",
                 Self::Code { .. } => "wait",

@@ -81,7 +81,7 @@ fn asked(parts: &Parts) -> Result<Option<Tenant>, RouteError> {
     let query = parts.uri.query().unwrap_or_default();
     let named = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "tenant");
     named
-        .map(|(_, text)| Tenant::parse(&text))
+        .map(|(_, text)| Tenant::from_prefix(&text))
         .transpose()
         .map_err(|fault| RouteError::Invalid(fault.to_string()))
 }

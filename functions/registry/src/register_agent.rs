@@ -53,7 +53,7 @@ pub(crate) async fn register(
     let cards = state.store.registry();
     let id = AgentId::derived(&format!(
         "{}#{card_url}",
-        tenant.as_ref().map_or("global", Tenant::as_str)
+        tenant.as_ref().map_or("global", Tenant::prefix)
     ));
     let known = cards.find(home, &id).await?;
     if known.is_none() && cards.all(home).await?.len() >= MAX_AGENTS {

@@ -135,10 +135,11 @@ fn check_type(label: &str, type_: &Tag, tags: &[Tag], terms: &Terms<'_>, reasons
         (Some(TypeScope::Tenant), Some(owner)) => {
             if tenants.peek().is_none() {
                 reasons.push(format!(
-                    "{label}: the type `{name}` is each tenant's own, so it needs the tag `tenant_id:{owner}`"
+                    "{label}: the type `{name}` is each tenant's own, so it needs the tag `tenant_id:{}`",
+                    owner.name()
                 ));
             }
-            for other in tenants.filter(|tag| tag.value() != owner.as_str()) {
+            for other in tenants.filter(|tag| tag.value() != owner.name()) {
                 reasons.push(format!(
                     "{label}: the tag `{other}` is not of the tenant it is registered for"
                 ));

@@ -34,7 +34,7 @@ impl From<RegisteredAgent> for AgentView {
     fn from(agent: RegisteredAgent) -> Self {
         Self {
             id: agent.id.to_string(),
-            tenant: agent.tenant.map(|tenant| tenant.to_string()),
+            tenant: agent.tenant.map(|tenant| tenant.prefix().to_owned()),
             card_url: agent.card_url.to_string(),
             card: tagged(agent.card, &agent.skills),
             health: HealthView {

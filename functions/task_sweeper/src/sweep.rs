@@ -154,7 +154,7 @@ impl Sweep<'_> {
             Ok(()) => counter,
             Err(error) => {
                 let key = &pointer.key;
-                tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
+                tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
                 &self.count.not_sent
             }
         };

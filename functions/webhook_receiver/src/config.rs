@@ -22,7 +22,7 @@ impl Config {
     /// # Errors
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
-        let tenant = env.required("TENANT_ID");
+        let tenant = env.tenant();
         let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", TOKEN_TTL);
         Ok(Self {
             tenant: tenant?,

@@ -108,18 +108,18 @@ async fn note(
         }
         Revised::Left((_, Some(Decision::Foreign))) => return Err(RouteError::Foreign),
         Revised::Left((_, Some(Decision::TooMany(wait)))) => {
-            tracing::warn!(tenant.id = %key.tenant, task.id = %key.id, job = number, "too many notifications of one job");
+            tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, job = number, "too many notifications of one job");
             return Err(RouteError::TooMany(wait));
         }
         Revised::Left((task, Some(Decision::CallOff(id)))) => {
             return stray(receiver, &task, number, &id).await;
         }
         Revised::Left((_, Some(Decision::Nothing | Decision::Write { .. }))) => {
-            tracing::info!(tenant.id = %key.tenant, task.id = %key.id, job = number, told, "notification changes nothing");
+            tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, job = number, told, "notification changes nothing");
             return Ok(());
         }
     };
-    tracing::info!(tenant.id = %key.tenant, task.id = %key.id, job = number, told, "notification taken");
+    tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, job = number, told, "notification taken");
     measure::moved(&revision);
     wake_deliveries(receiver.wake.as_ref(), &revision).await;
     if wakes {
@@ -138,7 +138,7 @@ async fn stray(receiver: &Receiver, task: &Task, number: u32, id: &RemoteTaskId)
     if !tasks.report_stray(&key, number, id, until, now).await? {
         return Err(RouteError::Contended);
     }
-    tracing::info!(tenant.id = %task.tenant, task.id = %task.id, job = number, task.remote_id = id.as_str(), "heard of only after the task was over; to be called off");
+    tracing::info!(tenant.id = task.tenant.name(), task.id = %task.id, job = number, task.remote_id = id.as_str(), "heard of only after the task was over; to be called off");
     let wake = Wake::for_task(task);
     wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
     Ok(())
@@ -165,7 +165,7 @@ fn signed(
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let told = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER].map(text);
     webhook::verify(told, body, &job.sender_keys, now).map_err(|reason| {
-        tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, job = number, %reason, "notification's signature is not good");
+        tracing::warn!(tenant.id = task.tenant.name(), task.id = %task.id, job = number, %reason, "notification's signature is not good");
         RouteError::Unauthorized
     })
 }
@@ -184,7 +184,7 @@ impl FromRequestParts<Receiver> for Addressed {
             id,
         };
         let span = tracing::Span::current();
-        span.record("tenant.id", tracing::field::display(&key.tenant));
+        span.record("tenant.id", key.tenant.name());
         span.record("task.id", tracing::field::display(&key.id));
         let now = receiver.clock.now();
         let stored = receiver
@@ -198,7 +198,7 @@ impl FromRequestParts<Receiver> for Addressed {
         let begun = stored.task.jobs.iter().find(|job| job.number == number);
         let begun = begun.map_or(stored.task.created_at, domain::Job::begun_at);
         if begun.max(stored.task.created_at).after(receiver.token_ttl) <= now {
-            tracing::info!(tenant.id = %key.tenant, task.id = %key.id, "notification's token is too old");
+            tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, "notification's token is too old");
             return Err(RouteError::Unauthorized);
         }
         Ok(Self {

@@ -155,7 +155,7 @@ impl Control {
         let registrar = registrar(&current.endpoints);
         register(&registrar, &current.endpoints, name).await?;
         self.list(&current.endpoints)?;
-        tracing::info!(tenant.id = %name, "tenant added");
+        tracing::info!(tenant.id = name.name(), "tenant added");
         Ok(current)
     }
 
@@ -169,7 +169,7 @@ impl Control {
         let users = current.secrets.removed.get(name).unwrap_or(&nobody);
         self.clear(name, users, &registrar(&current.endpoints)).await?;
         self.list(&current.endpoints)?;
-        tracing::info!(tenant.id = %name, "tenant removed");
+        tracing::info!(tenant.id = name.name(), "tenant removed");
         Ok(())
     }
 

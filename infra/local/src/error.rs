@@ -68,10 +68,10 @@ impl StartError {
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// A tenant of that name is here.
-    #[error("there is a tenant {0} already")]
+    #[error("there is a tenant {} already", .0.name())]
     Exists(Tenant),
     /// No tenant of that name is here.
-    #[error("there is no tenant {name} here; there are {}", listed(.known))]
+    #[error("there is no tenant {} here; there are {}", .name.name(), listed(.known))]
     Unknown {
         /// The name.
         name: Tenant,
@@ -79,7 +79,7 @@ pub enum ChangeError {
         known: Vec<Tenant>,
     },
     /// A system without any tenant would serve nobody.
-    #[error("{0} is the last tenant and stays")]
+    #[error("{} is the last tenant and stays", .0.name())]
     Last(Tenant),
     /// The keys before are still needed.
     #[error(
@@ -99,6 +99,6 @@ pub enum ChangeError {
 }
 
 fn listed(tenants: &[Tenant]) -> String {
-    let names: Vec<&str> = tenants.iter().map(Tenant::as_str).collect();
+    let names: Vec<&str> = tenants.iter().map(Tenant::name).collect();
     names.join(", ")
 }

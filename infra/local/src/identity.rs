@@ -13,7 +13,7 @@ use crate::{DemoUser, StartError};
 
 /// The names that users of a tenant sign in with.
 pub(crate) fn demo_users(tenant: &Tenant) -> &'static [&'static str] {
-    match tenant.as_str() {
+    match tenant.name() {
         "acme" => &["ada", "alan"],
         "globex" => &["grace", "george"],
         _ => &["demo"],

@@ -9,7 +9,8 @@ pub(crate) fn page(endpoints: &Endpoints) -> String {
         .iter()
         .map(|(name, tenant)| {
             format!(
-                "<li><a href=\"{base}\">{name}</a> <small>host agent: <a href=\"{host}/.well-known/agent-card.json\">card</a></small></li>\n",
+                "<li><a href=\"{base}\">{}</a> <small>host agent: <a href=\"{host}/.well-known/agent-card.json\">card</a></small></li>\n",
+                name.name(),
                 base = tenant.base,
                 host = tenant.host_agent,
             )

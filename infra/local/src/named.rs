@@ -14,12 +14,12 @@ pub(crate) const SEALING_KEYS: &str = "switchyard/sealing-keys";
 
 /// The secret of a tenant's session key.
 pub(crate) fn session_key(tenant: &Tenant) -> String {
-    format!("switchyard/{tenant}/session-key")
+    format!("switchyard/{}/session-key", tenant.name())
 }
 
 /// The secret with the authorization servers that know a tenant's host.
 pub(crate) fn oauth_providers(tenant: &Tenant) -> String {
-    format!("switchyard/{tenant}/oauth-providers")
+    format!("switchyard/{}/oauth-providers", tenant.name())
 }
 
 /// Every secret by its name.

@@ -68,7 +68,7 @@ impl Names {
             .filter_map(|(name, own)| {
                 let mut agents = urls(&own.slugs);
                 let host_agent = agents.remove(&self.host)?;
-                let base = below(gateway, &format!("/t/{name}"));
+                let base = below(gateway, &format!("/t/{}", name.name()));
                 Some((
                     name.clone(),
                     TenantEndpoints {

@@ -97,14 +97,14 @@ impl Plan {
         let (session, pem) = SigningKey::generate()?;
         let client_secret = auth::token::random("", entropy);
         let providers = json!({ "idp": {
-            "issuer": format!("{IDP_URL}/{}", stack.tenant),
+            "issuer": format!("{IDP_URL}/{}", stack.tenant.prefix()),
             "client_id": HOST_CLIENT,
             "client_secret": client_secret.expose_secret(),
         } });
         let mut parameters = vec![
             ("PlatformStack", stack.platform.clone()),
             ("Stage", stack.stage.clone()),
-            ("Tenant", stack.tenant.to_string()),
+            ("Tenant", stack.tenant.name().to_owned()),
             ("HostPath", path(entropy)),
             ("HorizonPath", path(entropy)),
             ("SessionPublicKey", session.public_jwk().to_string()),

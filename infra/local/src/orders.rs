@@ -142,7 +142,7 @@ impl Demo {
 
 /// Stores a tenant's orders where they are missing; what was changed since stays as it is.
 pub(crate) async fn set_up(store: &Store, own: &Own<'_>, clock: &dyn Clock) -> Result<(), StartError> {
-    let demos = match own.name.as_str() {
+    let demos = match own.name.name() {
         "acme" => ACME,
         "globex" => GLOBEX,
         _ => OTHERS,

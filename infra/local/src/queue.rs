@@ -217,7 +217,7 @@ impl Queue {
                 None => {
                     self.waiting.leave(&wake);
                     if told.insert((key.tenant.clone(), key.agent.clone())) {
-                        tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, "a wake for an agent that is not here");
+                        tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, "a wake for an agent that is not here");
                     }
                 }
             }

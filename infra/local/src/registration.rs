@@ -38,7 +38,7 @@ impl Registrar<'_> {
         .await?;
 
         let asked = tenant
-            .map(|tenant| format!("tenant={tenant}"))
+            .map(|tenant| format!("tenant={}", tenant.prefix()))
             .unwrap_or_default();
         let path = format!("/agents?tag=type:{type_}&{asked}");
         let found = self.call(&client, Method::GET, &path, None).await?;
@@ -62,14 +62,14 @@ impl Registrar<'_> {
         let mut own: Vec<String> = Vec::new();
         let mut cursor = String::new();
         loop {
-            let path = format!("/agents?tenant={tenant}{cursor}");
+            let path = format!("/agents?tenant={}{cursor}", tenant.prefix());
             let found = self.call(&client, Method::GET, &path, None).await?;
             let agents = found.get("agents").and_then(Value::as_array);
             // Those of everybody are listed too, and stay.
             let page = agents
                 .into_iter()
                 .flatten()
-                .filter(|agent| agent.get("tenant").and_then(Value::as_str) == Some(tenant.as_str()))
+                .filter(|agent| agent.get("tenant").and_then(Value::as_str) == Some(tenant.prefix()))
                 .filter_map(|agent| Some(agent.get("id")?.as_str()?.to_owned()));
             own.extend(page);
             let Some(next) = found.get("nextCursor").and_then(Value::as_str) else {
@@ -79,7 +79,7 @@ impl Registrar<'_> {
             cursor = format!("&cursor={next}");
         }
         for id in own {
-            let path = format!("/agents/{id}?tenant={tenant}");
+            let path = format!("/agents/{id}?tenant={}", tenant.prefix());
             self.call(&client, Method::DELETE, &path, None).await?;
         }
         Ok(())

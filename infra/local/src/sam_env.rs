@@ -118,7 +118,7 @@ impl<'a> Environment<'a> {
     fn trusted(&self, current: &Current) -> Result<String, StartError> {
         // Fetched, so that a function that runs for long sees rotated keys.
         let sign_in = |own: Own<'_>| {
-            let jwks = format!("/{}/jwks.json", own.name);
+            let jwks = format!("/{}/jwks.json", own.name.prefix());
             current.sign_in(below(&current.endpoints.idp, &jwks))
         };
         match (self.spec.place, self.tenant) {
@@ -162,10 +162,11 @@ fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'
 }
 
 /// What a tenant's functions may be told besides.
-fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 6] {
+fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 7] {
     let webhook = below(&own.endpoints.base, "/api/webhook/tasks");
     [
-        ("TENANT_ID", own.name.to_string()),
+        ("TENANT_ID", own.name.name().to_owned()),
+        ("TENANT_PREFIX", own.name.prefix().to_owned()),
         ("TENANT_BASE_URL", own.endpoints.base.to_string()),
         ("HOST_AGENT_URL", own.endpoints.host_agent.to_string()),
         ("A2A_WEBHOOK_URL", webhook.to_string()),

@@ -59,7 +59,7 @@ pub async fn wake_deliveries(door: &dyn WakeDoor, revision: &Revision) {
 
 /// The text that binds a sealed push secret to its place.
 pub(crate) fn associated(key: &TaskKey, config: &PushConfigId) -> String {
-    format!("push/{}/{}/{}/{config}", key.tenant, key.agent, key.id)
+    format!("push/{}/{}/{}/{config}", key.tenant.prefix(), key.agent, key.id)
 }
 
 /// Delivers what one configuration has not been told yet.
@@ -100,7 +100,7 @@ pub(crate) async fn deliver(
                 let id = MessageId::derived(&format!("push/{}/{config}/{told}", key.id));
                 let sent = within(stored.task.trace.clone(), async {
                     let span = tracing::debug_span!(
-                        "agent.push.deliver", tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, seq = told
+                        "agent.push.deliver", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, seq = told
                     );
                     let sending = send(agent, &stored.task, &visible, key, &claimed.config, id);
                     sending.instrument(span).await
@@ -108,7 +108,7 @@ pub(crate) async fn deliver(
                 if let Err(error) = sent.await {
                     return later(agent, &stored.task, &claimed, &holder, &error).await;
                 }
-                tracing::info!(tenant.id = %key.tenant, task.id = %key.id, seq = told, "push delivered");
+                tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, seq = told, "push delivered");
                 measure::count("PushesDelivered", agent);
                 told
             }
@@ -210,7 +210,7 @@ async fn later(
     let reason = error.to_string();
     if attempts > claimed.attempts {
         tracing::warn!(
-            tenant.id = %key.tenant, task.id = %key.id, attempt = attempts, parked = wait.is_none(), reason,
+            tenant.id = key.tenant.name(), task.id = %key.id, attempt = attempts, parked = wait.is_none(), reason,
             "push not delivered"
         );
         let metric = if wait.is_none() {

@@ -181,10 +181,10 @@ pub trait WakeDoor: Send + Sync {
 pub async fn wake_or_log(door: &dyn WakeDoor, wake: &Wake, delay: Duration) {
     let key = wake.key();
     let span = tracing::debug_span!(
-        "agent.wake.send", tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id
+        "agent.wake.send", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id
     );
     if let Err(error) = door.wake(wake, delay).instrument(span).await {
-        tracing::warn!(tenant.id = %key.tenant, task.id = %key.id, error = %error, "wake not sent; the sweeper will find the task");
+        tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, error = %error, "wake not sent; the sweeper will find the task");
     }
 }
 

@@ -145,7 +145,7 @@ impl Work<'_> {
         let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts).held_by(&self.holder);
         for _ in 0..STALE_ROUNDS {
             let span = tracing::debug_span!(
-                "agent.worker.round", tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, attempt = run.attempt()
+                "agent.worker.round", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, attempt = run.attempt()
             );
             match self.round(&mut run, begun).instrument(span).await {
                 Ok(executed) => return Ok(executed),

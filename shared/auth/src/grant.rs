@@ -53,7 +53,7 @@ impl GrantBinding<'_> {
             provider,
             resource,
         } = self;
-        serde_json::json!([kind, tenant, owner, provider, resource]).to_string()
+        serde_json::json!([kind, tenant.prefix(), owner, provider, resource]).to_string()
     }
 }
 
@@ -233,6 +233,7 @@ mod tests {
     fn secrets_open_only_for_the_tenant_owner_provider_and_resource_they_were_sealed_for() {
         let sealer = sealer();
         let (acme, globex) = (Tenant::parse("acme").unwrap(), Tenant::parse("globex").unwrap());
+        let acme_again = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
         let (ada, alan) = (Owner::parse("ada").unwrap(), Owner::parse("alan").unwrap());
         let own = GrantBinding {
             tenant: &acme,
@@ -256,6 +257,10 @@ mod tests {
         for other in [
             GrantBinding {
                 tenant: &globex,
+                ..own
+            },
+            GrantBinding {
+                tenant: &acme_again,
                 ..own
             },
             GrantBinding { owner: &alan, ..own },

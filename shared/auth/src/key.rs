@@ -123,7 +123,7 @@ struct Claims<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tenant_id: Option<&'a Tenant>,
+    tenant_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,7 +231,7 @@ impl SigningKey {
             exp: now.after(grant.lifetime).seconds(),
             jti: Some(entropy.uuid().to_string()),
             scope: Some(&grant.scopes.join(" ")),
-            tenant_id: grant.tenant,
+            tenant_id: grant.tenant.map(Tenant::name),
             ..Claims::default()
         };
         self.encode(TYPE, &claims)
@@ -255,7 +255,7 @@ impl SigningKey {
             exp: now.after(token.lifetime).seconds(),
             jti: Some(entropy.uuid().to_string()),
             scope: Some(token.scope),
-            tenant_id: token.tenant,
+            tenant_id: token.tenant.map(Tenant::name),
             client_id: Some(token.client_id),
             auth_time: token.auth_time.map(Timestamp::seconds),
             ..Claims::default()
@@ -274,7 +274,7 @@ impl SigningKey {
             aud: token.client_id,
             iat: now.seconds(),
             exp: now.after(token.lifetime).seconds(),
-            tenant_id: token.tenant,
+            tenant_id: token.tenant.map(Tenant::name),
             auth_time: Some(token.auth_time.seconds()),
             nonce: token.nonce,
             name: token.name,

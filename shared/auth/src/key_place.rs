@@ -49,7 +49,7 @@ impl KeyTemplate {
     /// The address of one tenant's keys.
     #[must_use]
     pub fn url(&self, tenant: &Tenant) -> Option<Url> {
-        self.with(tenant.as_str())
+        self.with(tenant.prefix())
     }
 
     fn with(&self, name: &str) -> Option<Url> {

@@ -214,9 +214,14 @@ impl Verifier {
         Some((vouched, claimed))
     }
 
-    /// The keys of the tenant of that name. A name that is none leads nowhere.
-    fn slot(slots: &Slots, name: &str, now: Timestamp, fetch: Fetch) -> Result<Arc<Slot>, Refusal> {
-        let tenant = Tenant::parse(name).map_err(|_| Refusal::Malformed)?;
+    /// The keys of the tenant. A name that is none leads nowhere.
+    fn slot(
+        slots: &Slots,
+        tenant: Option<Tenant>,
+        now: Timestamp,
+        fetch: Fetch,
+    ) -> Result<Arc<Slot>, Refusal> {
+        let tenant = tenant.ok_or(Refusal::Malformed)?;
         let slot = match fetch {
             Fetch::Never => slots.find(&tenant, now),
             Fetch::Wanted => slots.open(&tenant, now),
@@ -258,7 +263,7 @@ impl Verifier {
         let signed = match &issuer.keys {
             KnownKeys::Static(keys) => usable(keys, &header.kid, header.algorithm).is_some_and(good),
             KnownKeys::Fetched(slot) => fetched(Arc::clone(slot))?,
-            KnownKeys::Each(slots) => fetched(Self::slot(slots, &name, now, fetch)?)?,
+            KnownKeys::Each(slots) => fetched(Self::slot(slots, named(&issuer.tenants, &name), now, fetch)?)?,
         };
         if !signed {
             return Err(Refusal::Malformed.into());
@@ -322,24 +327,32 @@ fn static_keys(jwks: &[serde_json::Value], algorithms: &[Algorithm]) -> Result<K
     Ok(keys)
 }
 
+/// The tenant that is named so: a template's `iss` ends in its prefix, a claim holds its name alone.
+fn named(rule: &TenantRule, name: &str) -> Option<Tenant> {
+    match rule {
+        TenantRule::Named => Tenant::from_prefix(name).ok(),
+        _ => Tenant::parse(name).ok(),
+    }
+}
+
 /// The tenant a token is for, where its issuer may speak for it: the outer `None` where it may not, the inner one for
 /// the platform. `name` is the tenant's in the issuer's own name, where it stands there.
 fn tenant_of(issuer: &IssuerKeys, name: &str, told: Option<&str>) -> Option<Option<Tenant>> {
     let silent = issuer.profile.tenant_claim.is_none();
     match &issuer.tenants {
         TenantRule::Platform => told.is_none().then_some(None),
-        TenantRule::One(tenant) => (silent || told == Some(tenant.as_str())).then(|| Some(tenant.clone())),
+        TenantRule::One(tenant) => (silent || told == Some(tenant.name())).then(|| Some(tenant.clone())),
         TenantRule::Claim(allowed) => {
             let told = told?;
             allowed
                 .iter()
-                .find(|tenant| tenant.as_str() == told)
+                .find(|tenant| tenant.name() == told)
                 .cloned()
                 .map(Some)
         }
-        TenantRule::Named | TenantRule::Vouched => {
-            let agreed = silent || told == Some(name);
-            Tenant::parse(name).ok().filter(|_| agreed).map(Some)
+        rule @ (TenantRule::Named | TenantRule::Vouched) => {
+            let tenant = named(rule, name)?;
+            (silent || told == Some(tenant.name())).then_some(Some(tenant))
         }
     }
 }

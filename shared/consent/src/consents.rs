@@ -211,7 +211,7 @@ impl Consents {
         match self.records().revise(consent.clone(), counted).await {
             Ok(counted) => {
                 let (wrong, void) = (counted.wrong_codes(), matches!(counted.stage, Stage::Ended));
-                tracing::warn!(tenant.id = %self.tenant, task.id = %consent.request.task_id, wrong, void, "wrong consent code typed back");
+                tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, wrong, void, "wrong consent code typed back");
                 Ok(if void { Redeemed::Void } else { Redeemed::No })
             }
             Err(Unrevised::Store(error)) => Err(error),
@@ -231,7 +231,7 @@ impl Consents {
             Err(Unrevised::Store(error)) => Err(error),
             Err(Unrevised::Contended) => {
                 // Others follow the link as fast as we write. The grant counts; the link runs out by itself.
-                tracing::warn!(tenant.id = %self.tenant, task.id = %consent.request.task_id, "the consent's end was not written");
+                tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, "the consent's end was not written");
                 Ok(Ok(()))
             }
         }

@@ -36,7 +36,13 @@ fn visible(kind: &'static str, text: &str, max: usize) -> Result<(), InvalidId> 
 }
 
 /// `[a-z][a-z0-9{extra}]*`, `min..=max` bytes.
-fn name(kind: &'static str, text: &str, min: usize, max: usize, extra: &[u8]) -> Result<(), InvalidId> {
+pub(crate) fn name(
+    kind: &'static str,
+    text: &str,
+    min: usize,
+    max: usize,
+    extra: &[u8],
+) -> Result<(), InvalidId> {
     let bytes = text.as_bytes();
     let reason = if bytes.len() < min {
         "is too short"
@@ -112,43 +118,6 @@ macro_rules! text_traits {
             }
         }
     };
-}
-
-text_id! {
-    /// A tenant's name, `[a-z][a-z0-9-]{1,30}`; the first part of every key. `public` and `global` are reserved.
-    Tenant, "tenant", |text| name("tenant", text, 2, 31, b"-").and(match text {
-        "public" | "global" => Err(InvalidId { kind: "tenant", reason: "is a reserved word" }),
-        _ => Ok(()),
-    })
-}
-
-impl Tenant {
-    /// The tenant of callers without a token at an open agent. No token can carry it.
-    #[must_use]
-    pub fn public() -> Self {
-        Self("public".into())
-    }
-
-    /// Parses what the store itself wrote, where the reserved `public` is a value too.
-    ///
-    /// # Errors
-    /// As [`Tenant::parse`], but for the reserved word `public`.
-    pub fn parse_stored(text: &str) -> Result<Self, InvalidId> {
-        if text == "public" {
-            Ok(Self::public())
-        } else {
-            Self::parse(text)
-        }
-    }
-
-    /// For `#[serde(deserialize_with)]` on what we wrote ourselves; see [`Tenant::parse_stored`].
-    ///
-    /// # Errors
-    /// As [`Tenant::parse_stored`].
-    pub fn deserialize_stored<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse_stored(&text).map_err(serde::de::Error::custom)
-    }
 }
 
 text_id! {
@@ -295,29 +264,6 @@ fn derived_uuid(seed: &str) -> Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tenants_follow_their_pattern() {
-        for good in ["acme", "a1", "a-b-c", "globex"] {
-            assert!(Tenant::parse(good).is_ok(), "{good}");
-        }
-        let long = "a".repeat(32);
-        for bad in [
-            "",
-            "a",
-            "1a",
-            "Acme",
-            "a_b",
-            "a#b",
-            "a b",
-            "public",
-            "global",
-            long.as_str(),
-            "ä1",
-        ] {
-            assert!(Tenant::parse(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn foreign_ids_are_bounded_and_visible() {

@@ -36,6 +36,7 @@ mod message;
 mod stored;
 mod tag;
 mod task;
+mod tenant;
 pub mod testing;
 mod time;
 pub mod trace;
@@ -46,7 +47,7 @@ pub use chance::{Entropy, SystemEntropy};
 pub use heard::Heard;
 pub use ids::{
     AgentId, AgentName, AgentType, ChatId, ContextId, InvalidId, MessageId, Owner, PushConfigId,
-    RemoteTaskId, TaskId, Tenant,
+    RemoteTaskId, TaskId,
 };
 pub use job::{
     AwaitedConsent, Endpoint, Generation, Job, JobChange, JobLog, JobState, NewJob, Noted, Notification,
@@ -59,6 +60,7 @@ pub use task::{
     Event, EventKind, InvalidTransition, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, TaskState,
     WorkNote,
 };
+pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
 pub use user_context::{InvalidContext, UserContext};

@@ -9,6 +9,7 @@
 //! | variable | who reads it | meaning | default |
 //! |---|---|---|---|
 //! | `TENANT_ID` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
+//! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
@@ -54,7 +55,7 @@
 //! struct Config { tenant: Tenant, registry: Url, token_ttl: Duration }
 //!
 //! fn read(env: &mut Env) -> Result<Config, ConfigError> {
-//!     let tenant = env.required("TENANT_ID");
+//!     let tenant = env.tenant();
 //!     let registry = env.required("REGISTRY_URL");
 //!     let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", Duration::from_secs(86_400));
 //!     Ok(Config { tenant: tenant?, registry: registry?, token_ttl: token_ttl? })
@@ -71,6 +72,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use domain::Tenant;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
@@ -211,6 +213,24 @@ impl Env {
             .map_err(|error: T::Err| self.problem(name, format!("is not valid: {error}")))
     }
 
+    /// The tenant of a function that serves one: its name in `TENANT_ID`, and what everything kept for it begins with in
+    /// `TENANT_PREFIX`, where that is not the name.
+    ///
+    /// # Errors
+    /// When it is missing or wrong, or the two are not of one tenant; also told by [`Env::finish`].
+    pub fn tenant(&mut self) -> Result<Tenant, ConfigError> {
+        let name = self.required::<Tenant>("TENANT_ID");
+        let Some(prefix) = self.optional::<String>("TENANT_PREFIX")? else {
+            return name;
+        };
+        let name = name?;
+        match Tenant::from_prefix(&prefix) {
+            Ok(tenant) if tenant.name() == name.name() => Ok(tenant),
+            Ok(_) => Err(self.problem("TENANT_PREFIX", "is of another tenant than TENANT_ID".to_owned())),
+            Err(error) => Err(self.problem("TENANT_PREFIX", format!("is not valid: {error}"))),
+        }
+    }
+
     /// A variable with a default.
     ///
     /// # Errors
@@ -320,10 +340,21 @@ mod tests {
             let env = Env::of([("TENANT_ID", "globex")]).overridden("TENANT_ID", argument.map(str::to_owned));
             { env }
                 .required::<domain::Tenant>("TENANT_ID")
-                .map(|tenant| tenant.to_string())
+                .map(|tenant| tenant.name().to_owned())
         };
         assert_eq!(read(None).as_deref(), Ok("globex"));
         assert_eq!(read(Some("acme")).as_deref(), Ok("acme"));
+    }
+
+    #[test]
+    fn a_prefix_is_its_own_tenants() {
+        let read = |prefix: &str| Env::of([("TENANT_ID", "acme"), ("TENANT_PREFIX", prefix)]).tenant();
+        assert_eq!(read("").unwrap().prefix(), "acme");
+        let tenant = read("acme.7f3a9c2e").unwrap();
+        assert_eq!((tenant.name(), tenant.prefix()), ("acme", "acme.7f3a9c2e"));
+        for bad in ["globex", "globex.7f3a9c2e", "acme.7f3a", "acme#"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl WakeDoor for SqsDoor {
 /// The queue of a tenant where each has its own: `{tenant}` in the URL stands for its name, so that whoever wakes the
 /// agents of every tenant knows the queues of tenants to come.
 fn of_tenant(url: &Url, tenant: &Tenant) -> String {
-    url.as_str().replace("%7Btenant%7D", tenant.as_str())
+    url.as_str().replace("%7Btenant%7D", tenant.name())
 }
 
 /// Hands the wakes of an agent's queue to the agent.
@@ -95,7 +95,7 @@ impl QueueHandler for Wakes {
     async fn handle(&self, body: &str) -> Result<(), QueueError> {
         let wake = Wake::parse(body).map_err(|error| QueueError::Unreadable(error.to_string()))?;
         let (key, span) = (wake.key(), Span::current());
-        span.record("tenant.id", display(&key.tenant));
+        span.record("tenant.id", key.tenant.name());
         span.record("task.id", display(&key.id));
         if let Some(trace) = wake.trace() {
             span.record("trace_id", trace.trace_id());

@@ -156,7 +156,7 @@ impl Visibility<'_> {
     fn partition(&self, kind: &str) -> String {
         match self {
             Self::Global => format!("global#{kind}"),
-            Self::Tenant(tenant) => format!("{tenant}#{kind}"),
+            Self::Tenant(tenant) => format!("{}#{kind}", tenant.prefix()),
         }
     }
 

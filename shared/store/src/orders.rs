@@ -78,7 +78,7 @@ pub struct Orders<'s> {
 
 /// A tenant's orders lie together, so that they can be listed.
 fn partition(tenant: &Tenant) -> String {
-    format!("{tenant}#orders")
+    format!("{}#orders", tenant.prefix())
 }
 
 fn order_key(tenant: &Tenant, id: &str) -> Key {

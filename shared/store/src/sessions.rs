@@ -118,19 +118,25 @@ struct MessageItem {
 }
 
 fn session_key(tenant: &Tenant, token_hash: &str) -> Key {
-    (format!("{tenant}#session#{token_hash}"), "SESSION".to_owned())
+    (
+        format!("{}#session#{token_hash}", tenant.prefix()),
+        "SESSION".to_owned(),
+    )
 }
 
 fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
-    (format!("{tenant}#chat#{chat}"), "CHAT".to_owned())
+    (format!("{}#chat#{chat}", tenant.prefix()), "CHAT".to_owned())
 }
 
 fn message_key(tenant: &Tenant, chat: &ChatId, message: &MessageId) -> Key {
-    (format!("{tenant}#chat#{chat}"), format!("MESSAGE#{message}"))
+    (
+        format!("{}#chat#{chat}", tenant.prefix()),
+        format!("MESSAGE#{message}"),
+    )
 }
 
 fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {
-    format!("{tenant}#owner#{owner}")
+    format!("{}#owner#{owner}", tenant.prefix())
 }
 
 fn sorted_at(at: Timestamp, chat: &ChatId) -> String {
@@ -209,7 +215,7 @@ impl Sessions<'_> {
             sk: key.1.clone(),
             id: chat.clone(),
             owner: owner.clone(),
-            context_id: ContextId::derived(&format!("{tenant}/{owner}/{chat}")),
+            context_id: ContextId::derived(&format!("{}/{owner}/{chat}", tenant.prefix())),
             title: title.to_owned(),
             created_at: now,
             updated_at: now,

@@ -65,7 +65,7 @@ pub(crate) async fn remember_orphan(on: OnTask<'_>, job: &Job, id: &RemoteTaskId
     tasks
         .put_stray(&TaskKey::from(on.task), job.number, id, until)
         .await?;
-    tracing::info!(tenant.id = %on.task.tenant, task.id = %on.task.id, job = job.number, task.remote_id = id.as_str(), "acknowledged after its task was over; to be called off");
+    tracing::info!(tenant.id = on.task.tenant.name(), task.id = %on.task.id, job = job.number, task.remote_id = id.as_str(), "acknowledged after its task was over; to be called off");
     Ok(())
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn remember_orphan(on: OnTask<'_>, job: &Job, id: &RemoteTaskId
 async fn cancel_one(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> bool {
     match calls::cancel(on, job, id).await {
         Ok(()) => {
-            tracing::info!(tenant.id = %on.task.tenant, task.id = %on.task.id, job = job.number, "cancel handed on");
+            tracing::info!(tenant.id = on.task.tenant.name(), task.id = %on.task.id, job = job.number, "cancel handed on");
             true
         }
         Err(error) => {

@@ -54,7 +54,7 @@ pub(crate) async fn resend(on: OnTask<'_>, mut job: Job) -> Done {
             let news = sent.into_notification();
             job.note(news.clone(), on.now);
             tracing::info!(
-                tenant.id = %on.task.tenant, task.id = %on.task.id, job = job.number, agent.id = %job.agent_id,
+                tenant.id = on.task.tenant.name(), task.id = %on.task.id, job = job.number, agent.id = %job.agent_id,
                 task.remote_id = job.remote_task_id().map(RemoteTaskId::as_str), "delegation found at its agent"
             );
             Done::heard(job, news)

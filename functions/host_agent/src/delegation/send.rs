@@ -42,7 +42,7 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
             let news = answer.into_notification();
             job.note(news.clone(), on.now);
             tracing::info!(
-                tenant.id = %on.task.tenant, task.id = %on.task.id, job = job.number, agent.id = %job.agent_id,
+                tenant.id = on.task.tenant.name(), task.id = %on.task.id, job = job.number, agent.id = %job.agent_id,
                 task.remote_id = job.remote_task_id().map(RemoteTaskId::as_str), "delegation acknowledged"
             );
             Done::heard(job, news)

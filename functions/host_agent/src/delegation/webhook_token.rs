@@ -40,5 +40,10 @@ pub(crate) async fn sender_keys(deps: &Deps, agent: &Url) -> Vec<String> {
 
 /// What a token is sealed for: moved to another job, it does not open.
 fn binding(task: &Task, number: u32) -> String {
-    format!("webhook/{}/{}/{}/{number}", task.tenant, task.agent, task.id)
+    format!(
+        "webhook/{}/{}/{}/{number}",
+        task.tenant.prefix(),
+        task.agent,
+        task.id
+    )
 }

@@ -262,8 +262,8 @@ fn fitting<'a>(
         let foreign = skill
             .tags
             .iter()
-            .any(|tag| tag.key() == "tenant_id" && tag.value() != own.as_str());
-        let owned = scope == TypeScope::Global || has("tenant_id", own.as_str());
+            .any(|tag| tag.key() == "tenant_id" && tag.value() != own.name());
+        let owned = scope == TypeScope::Global || has("tenant_id", own.name());
         has("type", agent_type.as_str()) && owned && !foreign
     })
 }

@@ -243,7 +243,7 @@ fn user(tenant: &Tenant, name: &str) -> User {
     User {
         username: name.to_owned(),
         subject: Owner::parse(&format!("user-{name}")).unwrap(),
-        display_name: format!("{name} of {tenant}"),
+        display_name: format!("{name} of {}", tenant.name()),
         password_hash: hash.to_string(),
     }
 }

@@ -37,7 +37,7 @@ impl WakeDoor for Queue {
 
 impl Queue {
     fn keys(&self) -> BTreeSet<String> {
-        let name = |key: TaskKey| format!("{}/{}/{}", key.tenant, key.agent, key.id);
+        let name = |key: TaskKey| format!("{}/{}/{}", key.tenant.name(), key.agent, key.id);
         self.taken
             .lock()
             .unwrap()

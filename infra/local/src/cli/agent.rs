@@ -98,7 +98,7 @@ impl Register {
             }
         }
         if let Some(tenant) = &self.tenant {
-            let own = Tag::parse(&format!("tenant_id:{tenant}")).map_err(Failure::other)?;
+            let own = Tag::parse(&format!("tenant_id:{}", tenant.name())).map_err(Failure::other)?;
             if !self.tags.is_empty() && !self.tags.contains(&own) {
                 self.tags.push(own);
             }
@@ -114,7 +114,7 @@ impl Register {
         let name = printable(text(&agent, "/card/name").unwrap_or("?"));
         let whose = self
             .tenant
-            .map_or_else(|| "all tenants".to_owned(), |tenant| tenant.to_string());
+            .map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
         println!(
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()

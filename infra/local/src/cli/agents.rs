@@ -59,7 +59,7 @@ async fn list(
         let mut url = below(&endpoints.registry, "/agents");
         {
             let mut query = url.query_pairs_mut();
-            query.extend_pairs(tenant.map(|tenant| ("tenant", tenant.as_str())));
+            query.extend_pairs(tenant.map(|tenant| ("tenant", tenant.prefix())));
             query.extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
         }
         let mut page = client

@@ -91,13 +91,14 @@ impl Talk {
         let terminal = std::io::stdin().is_terminal();
         if terminal {
             println!(
-                "Talking to {tenant}'s host agent in chat {}; an empty line or Ctrl-D ends it.",
+                "Talking to {}'s host agent in chat {}; an empty line or Ctrl-D ends it.",
+                tenant.name(),
                 self.chat
             );
         }
         loop {
             if terminal {
-                print!("{tenant}> ");
+                print!("{}> ", tenant.name());
                 std::io::stdout().flush().map_err(Failure::other)?;
             }
             let read = tokio::task::spawn_blocking(|| {

@@ -95,7 +95,7 @@ async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
             let cell = |pointer: &str| printable(text(&delivery, pointer).unwrap_or_default());
             println!(
                 "{:10} {:10} {:6} {:36} {:24} {:>5}  {}",
-                desk.tenant.as_str(),
+                desk.tenant.name(),
                 desk.agent.as_str(),
                 cell("/state"),
                 cell("/taskId"),
@@ -240,7 +240,7 @@ fn token(
         keys.current().sign_access_token(&told, now, &SystemEntropy)
     } else {
         let own = secrets.tenants.get(tenant);
-        let own = own.ok_or_else(|| Failure::other(format!("there is no key of {tenant}")))?;
+        let own = own.ok_or_else(|| Failure::other(format!("there is no key of {}", tenant.name())))?;
         let base = endpoints.tenants.get(tenant).map(|own| own.base.as_str());
         let told = Grant {
             issuer: base.unwrap_or_default().trim_end_matches('/'),

@@ -45,7 +45,7 @@ impl Rotate {
         let force = self.force;
         let (rotation, what) = match (self.tenant, self.sealing) {
             (Some(tenant), _) => {
-                let what = format!("the session key of {tenant}");
+                let what = format!("the session key of {}", tenant.name());
                 (Rotation::Session(tenant), what)
             }
             (None, true) => (Rotation::Sealing, "the sealing key".to_owned()),

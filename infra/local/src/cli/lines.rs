@@ -80,7 +80,7 @@ fn line(task: &Task, colours: bool) -> Option<String> {
     Some(format!(
         "{} {} {} {agents} {} {took}  {prompt}",
         painted(time, "2"),
-        task.tenant,
+        task.tenant.name(),
         painted("●".to_owned(), colour),
         painted(outcome, colour),
     ))

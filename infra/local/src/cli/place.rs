@@ -138,9 +138,10 @@ pub(super) fn admin(endpoints: &Endpoints, path: &str) -> url::Url {
 /// The endpoints of a tenant of the system.
 pub(super) fn tenant<'e>(endpoints: &'e Endpoints, name: &Tenant) -> Result<&'e TenantEndpoints, Failure> {
     endpoints.tenants.get(name).ok_or_else(|| {
-        let known: Vec<&str> = endpoints.tenants.keys().map(Tenant::as_str).collect();
+        let known: Vec<&str> = endpoints.tenants.keys().map(Tenant::name).collect();
         Failure::other(format!(
-            "there is no tenant {name} here; there are {}",
+            "there is no tenant {} here; there are {}",
+            name.name(),
             known.join(", ")
         ))
     })

@@ -97,7 +97,7 @@ impl Named {
                 resting.change(|stored| stored.remove_tenant(&name))?;
             }
             None => {
-                let path = format!("/tenants/{name}");
+                let path = format!("/tenants/{}", name.prefix());
                 let asked = self.place.ask(|endpoints| Call {
                     method: Method::DELETE,
                     ..Call::get(admin(endpoints, &path))
@@ -105,7 +105,7 @@ impl Named {
                 asked.await?;
             }
         }
-        println!("removed {name}");
+        println!("removed {}", name.name());
         Ok(())
     }
 }
@@ -140,8 +140,8 @@ impl List {
 
 impl Described {
     fn line(&self) -> String {
-        let Self { name, endpoints, .. } = self;
-        match endpoints {
+        let name = self.name.name();
+        match &self.endpoints {
             Some(endpoints) => format!("{name}  {}", endpoints.base),
             None => format!("{name}  (not running; `switchyard up` serves it below /t/{name})"),
         }

@@ -41,7 +41,10 @@ impl Aws {
     }
 
     pub(super) fn add(self, tenant: Tenant) -> Result<(), Failure> {
-        let folder = self.out.clone().unwrap_or_else(|| format!("{tenant}-aws").into());
+        let folder = self
+            .out
+            .clone()
+            .unwrap_or_else(|| format!("{}-aws", tenant.name()).into());
         is_new(&folder)?;
         let users: Vec<NewUser> = self
             .named()?
@@ -65,7 +68,7 @@ impl Aws {
 
     pub(super) fn remove(self, tenant: Tenant) -> Result<(), Failure> {
         let stack = self.stack(tenant)?;
-        let (name, stage, platform) = (&stack.tenant, &stack.stage, &stack.platform);
+        let (name, stage, platform) = (stack.tenant.name(), &stack.stage, &stack.platform);
         print!("infra/deploy.sh remove {name} --stage {stage} --platform-stack {platform}");
         for user in self.named()? {
             print!(" --user {user}");

@@ -70,7 +70,8 @@ impl Token {
             .ok_or_else(|| {
                 let file = file.display();
                 Failure::other(format!(
-                    "there is no key of {name} in {file}; with `up --memory` keys are never kept"
+                    "there is no key of {} in {file}; with `up --memory` keys are never kept",
+                    name.name()
                 ))
             })?;
         let issuer = tenant.base.as_str().trim_end_matches('/');

@@ -140,7 +140,7 @@ fn tell(out: &mut dyn Write, system: &System, seconds: f64, file: Option<PathBuf
         endpoints.gateway
     )?;
     for (name, tenant) in &endpoints.tenants {
-        writeln!(out, "  {name:10} {}", tenant.base)?;
+        writeln!(out, "  {:10} {}", name.name(), tenant.base)?;
     }
     let called = std::env::args().next().unwrap_or_default();
     let command = if called.contains("target/") {

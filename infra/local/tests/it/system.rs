@@ -251,12 +251,12 @@ async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
         .map(|tenant| tenant.agents.values().next().unwrap().to_string())
         .collect();
     for (place, name) in endpoints.tenants.keys().enumerate() {
-        let issuer = format!("{}/{name}", endpoints.idp);
+        let issuer = format!("{}/{}", endpoints.idp, name.prefix());
         let metadata = json(format!("{issuer}/.well-known/openid-configuration"), None).await;
         assert_eq!(metadata["issuer"], issuer);
 
         let (own, others) = (&agents[place], &agents[1 - place]);
-        let secret = secrets["tenants"][name.as_str()]["client_secret"].as_str();
+        let secret = secrets["tenants"][name.prefix()]["client_secret"].as_str();
         let asked = crate::http::request(
             reqwest::Method::POST,
             metadata["token_endpoint"].as_str().unwrap(),
@@ -302,11 +302,15 @@ async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
         assert_eq!(ask(others, token).await.0, StatusCode::FORBIDDEN);
         let (status, said) = ask(own, client).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "a client has no orders: {said}");
-        let chats = system.token(name.as_str(), "ada", own).unwrap();
+        let chats = system.token(name.name(), "ada", own).unwrap();
         assert_eq!(ask(own, &chats).await.0, StatusCode::UNAUTHORIZED);
 
         let found = json(
-            format!("{}/agents?tag=type:horizon&tenant={name}", endpoints.registry),
+            format!(
+                "{}/agents?tag=type:horizon&tenant={}",
+                endpoints.registry,
+                name.prefix()
+            ),
             Some(&endpoints.registry_token),
         )
         .await;

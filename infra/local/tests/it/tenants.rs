@@ -44,7 +44,7 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
     assert_eq!(names, ["acme", "initech"]);
 
     let up = Up::start(place.path(), &[]);
-    let served: Vec<&str> = up.endpoints.tenants.keys().map(|name| name.as_str()).collect();
+    let served: Vec<&str> = up.endpoints.tenants.keys().map(|name| name.name()).collect();
     assert_eq!(served, ["acme", "initech"], "also a demo tenant stays away");
     let users = &up.endpoints.users.values().next_back().unwrap();
     assert_eq!(users[0].password, password);

@@ -51,7 +51,7 @@ impl FromRequestParts<Arc<Agent>> for Keeper {
             Err(refusal) => Err(refusal),
         };
         let caller = admitted.map_err(|refusal| refuse_for(agent, refusal, DELIVERIES_SCOPE))?;
-        tracing::Span::current().record("tenant.id", tracing::field::display(&caller.tenant));
+        tracing::Span::current().record("tenant.id", caller.tenant.name());
         Ok(Self(caller.tenant))
     }
 }
@@ -126,7 +126,7 @@ async fn replay(
     {
         return Err(Failure::NothingOwed);
     }
-    tracing::info!(tenant.id = %key.tenant, task.id = %key.id, "a delivery is tried again by hand");
+    tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, "a delivery is tried again by hand");
     let wake = Wake::push(&key, which.config_id);
     wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
     Ok(StatusCode::ACCEPTED)

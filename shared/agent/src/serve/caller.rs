@@ -31,7 +31,7 @@ impl FromRequestParts<Arc<Agent>> for Called {
                     .map_err(|refusal| refuse(agent, refusal))?
             }
         };
-        tracing::Span::current().record("tenant.id", tracing::field::display(&caller.tenant));
+        tracing::Span::current().record("tenant.id", caller.tenant.name());
         Ok(Self { caller })
     }
 }
@@ -58,7 +58,7 @@ fn refuse(agent: &Agent, refusal: Refusal) -> Refused {
 pub(crate) fn refuse_for(agent: &Agent, refusal: Refusal, scope: &str) -> Refused {
     if refusal == Refusal::WrongTenant {
         // Somebody holds a good token and brings it where it does not belong: a mistake in a deployment, or worse.
-        let own = agent.own_tenant.as_ref().map_or("", domain::Tenant::as_str);
+        let own = agent.own_tenant.as_ref().map_or("", domain::Tenant::name);
         tracing::warn!(agent = %agent.name, agent.tenant = own, reason = %refusal, "call of another tenant refused");
     } else {
         tracing::info!(agent = %agent.name, reason = %refusal, "call refused");

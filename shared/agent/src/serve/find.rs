@@ -28,7 +28,7 @@ pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<St
 /// The body's `tenant` is routing at most, never authority: it must be the caller's own where it is given.
 pub(crate) fn same_tenant(caller: &Caller, told: Option<&str>) -> Result<(), A2aError> {
     match told {
-        Some(told) if !told.is_empty() && told != caller.tenant.as_str() => Err(A2aError::TaskNotFound),
+        Some(told) if !told.is_empty() && told != caller.tenant.name() => Err(A2aError::TaskNotFound),
         _ => Ok(()),
     }
 }

@@ -30,7 +30,7 @@ pub(crate) async fn retry(agent: &Arc<Agent>, caller: &Caller, id: &str) -> Resu
         match within(trace, again(agent, &mut run)).await {
             Ok(()) => {
                 let task = run.task();
-                tracing::info!(tenant.id = %task.tenant, agent = %task.agent, task.id = %task.id, "task retried by hand");
+                tracing::info!(tenant.id = task.tenant.name(), agent = %task.agent, task.id = %task.id, "task retried by hand");
                 let wake = Wake::for_task(task);
                 wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
                 return Ok(task.clone());

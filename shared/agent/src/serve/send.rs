@@ -106,7 +106,7 @@ async fn create(
     };
     match agent.store.tasks().create(&record).await.map_err(failed)? {
         Created::New => {
-            tracing::info!(tenant.id = %task.tenant, agent = %agent.name, task.id = %task.id, "task acknowledged");
+            tracing::info!(tenant.id = task.tenant.name(), agent = %agent.name, task.id = %task.id, "task acknowledged");
             measure::count(measure::ACKNOWLEDGED, agent);
             Ok(task)
         }

@@ -57,7 +57,7 @@ impl Work<'_> {
         executed: Result<Result<Outcome, ExecuteError>, Box<dyn std::any::Any + Send>>,
     ) -> Result<Outcome, Stopped> {
         let said = executed.unwrap_or_else(|_panic| {
-            tracing::error!(tenant.id = %self.key.tenant, agent = %self.key.agent, task.id = %self.key.id, "executor panicked");
+            tracing::error!(tenant.id = self.key.tenant.name(), agent = %self.key.agent, task.id = %self.key.id, "executor panicked");
             Err(ExecuteError::Retry("The agent made an error of its own.".to_owned()))
         });
         said.map_err(Stopped::Error)

@@ -56,7 +56,7 @@ impl Work<'_> {
         }
         let task = run.task();
         tracing::info!(
-            tenant.id = %task.tenant, agent = %task.agent, task.id = %task.id, task.state = state.as_str(),
+            tenant.id = task.tenant.name(), agent = %task.agent, task.id = %task.id, task.state = state.as_str(),
             duration_ms = u64::try_from(run.now().since(task.created_at).as_millis()).unwrap_or(u64::MAX),
             "task settled"
         );
@@ -142,7 +142,7 @@ impl Work<'_> {
             .as_ref()
             .is_some_and(|message| message.text() == NEEDS_NEWER);
         let late = run.now().since(task.updated_at) >= self.agent.settings.newer_release;
-        tracing::warn!(tenant.id = %task.tenant, task.id = %task.id, late, "a task is left to a newer release");
+        tracing::warn!(tenant.id = task.tenant.name(), task.id = %task.id, late, "a task is left to a newer release");
         if late && !told && !state.is_terminal() && !state.is_interrupted() {
             return self.settle(run, Outcome::Unknown(NEEDS_NEWER.to_owned())).await;
         }
@@ -171,7 +171,7 @@ impl Work<'_> {
             Err(error) => {
                 let wait = self.agent.settings.tell_again.get(tried).copied();
                 tracing::warn!(
-                    tenant.id = %self.key.tenant, task.id = %self.key.id, error = %error, given_up = wait.is_none(),
+                    tenant.id = self.key.tenant.name(), task.id = %self.key.id, error = %error, given_up = wait.is_none(),
                     "the end of a task did not reach everybody who works on it"
                 );
                 wait

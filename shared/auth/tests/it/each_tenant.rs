@@ -127,7 +127,7 @@ impl Bench {
             !caller.scopes.contains("registry:admin"),
             "no tenant speaks for the platform"
         );
-        Ok(caller.tenant.to_string())
+        Ok(caller.tenant.name().to_owned())
     }
 }
 

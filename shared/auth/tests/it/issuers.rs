@@ -200,7 +200,7 @@ fn one_server_speaks_for_each_tenant_under_that_tenants_name() {
     let verifier = verifier(provider.described(issuer));
     let check = |iss: &str, tenant: &str| {
         let verified = verifier.verify(&provider.token(json!({ "iss": iss, "tenant_id": tenant })), now());
-        verified.map(|verified| verified.tenant.unwrap().to_string())
+        verified.map(|verified| verified.tenant.unwrap().name().to_owned())
     };
     assert_eq!(
         check("https://idp.example/initech", "initech"),

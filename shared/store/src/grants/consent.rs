@@ -53,11 +53,14 @@ struct State {
 }
 
 fn consent_key(tenant: &Tenant, id: &str) -> Key {
-    (format!("{tenant}#consent#{id}"), "CONSENT".to_owned())
+    (format!("{}#consent#{id}", tenant.prefix()), "CONSENT".to_owned())
 }
 
 fn state_key(tenant: &Tenant, state_hash: &str) -> Key {
-    (format!("{tenant}#state#{state_hash}"), "STATE".to_owned())
+    (
+        format!("{}#state#{state_hash}", tenant.prefix()),
+        "STATE".to_owned(),
+    )
 }
 
 /// The change that writes the next version where nobody else has changed it.

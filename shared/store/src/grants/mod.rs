@@ -80,7 +80,7 @@ pub struct Grants<'s> {
 }
 
 fn partition(tenant: &Tenant, owner: &Owner) -> String {
-    format!("{tenant}#owner#{owner}#grants")
+    format!("{}#owner#{owner}#grants", tenant.prefix())
 }
 
 /// The changes that give a grant other tokens.

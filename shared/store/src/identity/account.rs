@@ -8,17 +8,20 @@ use crate::codec::Key;
 use crate::record::digest;
 
 pub(super) fn user_key(tenant: &Tenant, username: &str) -> Key {
-    (format!("{tenant}#user#{username}"), "USER".to_owned())
+    (format!("{}#user#{username}", tenant.prefix()), "USER".to_owned())
 }
 
 pub(super) fn client_key(tenant: &Tenant, client_id: &str) -> Key {
-    (format!("{tenant}#client#{client_id}"), "CLIENT".to_owned())
+    (
+        format!("{}#client#{client_id}", tenant.prefix()),
+        "CLIENT".to_owned(),
+    )
 }
 
 /// The resource's digest comes first: its length is fixed, so that no client id can be mistaken for a part of it.
 fn consent_key(tenant: &Tenant, subject: &Owner, client_id: &str, resource: &str) -> Key {
     (
-        format!("{tenant}#subject#{subject}"),
+        format!("{}#subject#{subject}", tenant.prefix()),
         format!("CONSENT#{}#{client_id}", digest(resource)),
     )
 }

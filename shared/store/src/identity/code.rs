@@ -29,7 +29,7 @@ struct CodeItem {
 }
 
 fn code_key(tenant: &Tenant, code_hash: &str) -> Key {
-    (format!("{tenant}#code#{code_hash}"), "CODE".to_owned())
+    (format!("{}#code#{code_hash}", tenant.prefix()), "CODE".to_owned())
 }
 
 impl Identity<'_> {

@@ -34,7 +34,7 @@ struct FamilyItem {
 }
 
 fn family_key(tenant: &Tenant, id: &str) -> Key {
-    (format!("{tenant}#family#{id}"), "FAMILY".to_owned())
+    (format!("{}#family#{id}", tenant.prefix()), "FAMILY".to_owned())
 }
 
 impl Identity<'_> {

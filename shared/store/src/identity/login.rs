@@ -43,13 +43,16 @@ impl ThrottleItem {
 }
 
 fn login_key(tenant: &Tenant, token_hash: &str) -> Key {
-    (format!("{tenant}#login#{token_hash}"), "LOGIN".to_owned())
+    (
+        format!("{}#login#{token_hash}", tenant.prefix()),
+        "LOGIN".to_owned(),
+    )
 }
 
 /// By the name's digest: people type all kinds of things into that field, their password among them.
 fn throttle_key(tenant: &Tenant, username: &str) -> Key {
     (
-        format!("{tenant}#throttle#{}", digest(username)),
+        format!("{}#throttle#{}", tenant.prefix(), digest(username)),
         "THROTTLE".to_owned(),
     )
 }

@@ -20,7 +20,7 @@ pub struct SessionIssuer {
 
 /// Beside the tenant's host, which is what makes a tenant one here.
 pub(super) fn key(tenant: &Tenant) -> Key {
-    (format!("{tenant}#client#host"), "SESSIONS".to_owned())
+    (format!("{}#client#host", tenant.prefix()), "SESSIONS".to_owned())
 }
 
 impl Identity<'_> {

@@ -55,7 +55,7 @@ impl Tasks<'_> {
     #[tracing::instrument(
         name = "store.task.commit", level = "debug", skip_all,
         fields(
-            tenant.id = %revision.task().tenant, agent = %revision.task().agent, task.id = %revision.task().id,
+            tenant.id = revision.task().tenant.name(), agent = %revision.task().agent, task.id = %revision.task().id,
             task.state = revision.task().status.state.as_str(),
         )
     )]

@@ -87,7 +87,7 @@ impl Tasks<'_> {
     /// [`StoreError::TooLarge`] where the task does not fit: nothing is written then. Otherwise what the database says.
     #[tracing::instrument(
         name = "store.task.create", level = "debug", skip_all,
-        fields(tenant.id = %new.task.tenant, agent = %new.task.agent, task.id = %new.task.id)
+        fields(tenant.id = new.task.tenant.name(), agent = %new.task.agent, task.id = %new.task.id)
     )]
     pub async fn create(&self, new: &NewRecord<'_>) -> Result<Created, StoreError> {
         let table = self.table();

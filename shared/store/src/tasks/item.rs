@@ -25,7 +25,7 @@ pub(super) const PUSH: &str = "PUSH#";
 
 impl TaskKey {
     pub(super) fn partition(&self) -> String {
-        format!("{}#{}#task#{}", self.tenant, self.agent, self.id)
+        format!("{}#{}#task#{}", self.tenant.prefix(), self.agent, self.id)
     }
 
     pub(crate) fn task(&self) -> Key {
@@ -101,7 +101,7 @@ fn is_number(text: &str) -> bool {
 /// Where a message id lies. It comes last, because its form is its sender's business.
 pub(crate) fn message_key(tenant: &Tenant, agent: &AgentName, owner: &Owner, message: &MessageId) -> Key {
     (
-        format!("{tenant}#{agent}#message#{owner}#{message}"),
+        format!("{}#{agent}#message#{owner}#{message}", tenant.prefix()),
         "MESSAGE".to_owned(),
     )
 }
@@ -117,25 +117,25 @@ pub(super) fn context_partition(
     owner: &Owner,
     context: &domain::ContextId,
 ) -> String {
-    format!("{tenant}#{agent}#context#{owner}#{context}")
+    format!("{}#{agent}#context#{owner}#{context}", tenant.prefix())
 }
 
 pub(super) fn owner_partition(tenant: &Tenant, agent: &AgentName, owner: &Owner) -> String {
-    format!("{tenant}#{agent}#owner#{owner}")
+    format!("{}#{agent}#owner#{owner}", tenant.prefix())
 }
 
 pub(super) fn status_partition(tenant: &Tenant, agent: &AgentName, state: TaskState) -> String {
-    format!("{tenant}#{agent}#status#{}", state.as_str())
+    format!("{}#{agent}#status#{}", tenant.prefix(), state.as_str())
 }
 
 /// Where an agent's deliveries are listed.
 pub(super) fn deliveries_partition(tenant: &Tenant, agent: &AgentName) -> String {
-    format!("{tenant}#{agent}#deliveries")
+    format!("{}#{agent}#deliveries", tenant.prefix())
 }
 
 /// Where an agent's parked deliveries are listed.
 pub(super) fn parked_partition(tenant: &Tenant, agent: &AgentName) -> String {
-    format!("{tenant}#{agent}#parked")
+    format!("{}#{agent}#parked", tenant.prefix())
 }
 
 /// The id makes the place unique where several tasks have one time.

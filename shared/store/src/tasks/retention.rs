@@ -113,7 +113,7 @@ impl Tasks<'_> {
         };
         if let Err(error) = ended.await {
             let (key, error) = (&ends.key, &error as &dyn std::error::Error);
-            tracing::warn!(tenant.id = %key.tenant, agent = %key.agent, task.id = %key.id, error, "a finished task's log got no end yet");
+            tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, error, "a finished task's log got no end yet");
         }
     }
 

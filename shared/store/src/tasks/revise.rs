@@ -62,7 +62,7 @@ impl Tasks<'_> {
                 None => return Ok(Revised::Missing),
             };
         }
-        tracing::warn!(tenant.id = %key.tenant, task.id = %key.id, "a task kept changing while it was decided on");
+        tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, "a task kept changing while it was decided on");
         let operation = "TransactWriteItems";
         Err(StoreError::Throttled { operation })
     }

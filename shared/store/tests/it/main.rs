@@ -139,7 +139,10 @@ async fn read(store: &Store, task: &Task) -> Task {
 /// Where the task lies in the table.
 fn place(key: &TaskKey) -> (String, String) {
     let TaskKey { tenant, agent, id } = key;
-    (format!("{tenant}#{agent}#task#{id}"), "TASK".to_owned())
+    (
+        format!("{}#{agent}#task#{id}", tenant.prefix()),
+        "TASK".to_owned(),
+    )
 }
 
 /// A key in DynamoDB's JSON.

@@ -12,8 +12,10 @@ pub(crate) async fn all_of(store: &Store, database: &Database, key: &TaskKey) ->
     let kept = stored.task.kept.keeping.unwrap();
     let TaskKey { tenant, agent, .. } = key;
     let message = format!(
-        "{tenant}#{agent}#message#{}#{}",
-        stored.task.owner, kept.message_id
+        "{}#{agent}#message#{}#{}",
+        tenant.prefix(),
+        stored.task.owner,
+        kept.message_id
     );
     let messages = database.items(&table, &message);
     assert_eq!(messages.len(), 1, "{message}");

@@ -52,7 +52,7 @@ async fn pattern(system: &System, key: &TaskKey) -> Pattern {
         .await;
     let task = found.expect("the table answers").expect("the task").task;
     let message = &task.history.first().expect("its message").message_id;
-    let agent = format!("{}#{}", key.tenant, key.agent);
+    let agent = format!("{}#{}", key.tenant.prefix(), key.agent);
     let mut items = query(system, &format!("{agent}#task#{}", key.id)).await;
     items.extend(query(system, &format!("{agent}#message#{}#{message}", task.owner)).await);
     assert!(

@@ -71,11 +71,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
-    let front = Front {
-        clock: state.clock.clone(),
-        entropy: state.entropy.clone(),
-        function: NAME,
-    };
+    let front = Front::new(NAME, &state.clock, &state.entropy);
     edge::front(served().with_state(Arc::new(state::AppState::new(state))), front)
 }
 

@@ -54,7 +54,7 @@ impl From<Refused> for EarlyEnd {
 
 /// One request, as both methods see it.
 struct Visit<'a> {
-    room: &'a AppState,
+    app: &'a AppState,
     here: Here,
     query: String,
     fields: Fields,
@@ -62,11 +62,11 @@ struct Visit<'a> {
 
 pub(crate) async fn show(
     here: Result<Here, TokenError>,
-    Held(room): Held<Arc<AppState>>,
+    Held(app): Held<Arc<AppState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let visit = match Visit::of(&room, here, query) {
+    let visit = match Visit::of(&app, here, query) {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -76,12 +76,12 @@ pub(crate) async fn show(
 
 pub(crate) async fn step(
     here: Result<Here, TokenError>,
-    Held(room): Held<Arc<AppState>>,
+    Held(app): Held<Arc<AppState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     form: Result<Fields, TokenError>,
 ) -> Response {
-    let visit = match Visit::of(&room, here, query) {
+    let visit = match Visit::of(&app, here, query) {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -91,7 +91,7 @@ pub(crate) async fn step(
 
 impl<'a> Visit<'a> {
     fn of(
-        room: &'a AppState,
+        app: &'a AppState,
         here: Result<Here, TokenError>,
         query: Option<String>,
     ) -> Result<Self, Box<Response>> {
@@ -112,7 +112,7 @@ impl<'a> Visit<'a> {
         // Written anew, so that pages carry nothing but what was understood.
         let query = fields.query_without(&[]);
         Ok(Self {
-            room,
+            app,
             here,
             query,
             fields,
@@ -120,7 +120,7 @@ impl<'a> Visit<'a> {
     }
 
     async fn show(&self, headers: &HeaderMap) -> Result<Response, EarlyEnd> {
-        let asked = request::check(self.room, &self.here, &self.fields).await?;
+        let asked = request::check(self.app, &self.here, &self.fields).await?;
         let browser = Browser::of(headers, &self.here);
         match self.next(&asked, &browser).await? {
             Next::SignIn if asked.prompt == Prompt::None => {
@@ -147,10 +147,10 @@ impl<'a> Visit<'a> {
     }
 
     async fn next(&self, asked: &Asked, browser: &Browser) -> Result<Next, StoreError> {
-        let Some(signed_in) = browser.signed_in(self.room, &self.here).await? else {
+        let Some(signed_in) = browser.signed_in(self.app, &self.here).await? else {
             return Ok(Next::SignIn);
         };
-        let age = self.room.clock.now().since(signed_in.login.auth_time).as_secs();
+        let age = self.app.now().since(signed_in.login.auth_time).as_secs();
         if asked.prompt == Prompt::Login || asked.max_age.is_some_and(|most| age > most) {
             return Ok(Next::SignIn);
         }
@@ -167,7 +167,7 @@ impl<'a> Visit<'a> {
     }
 
     async fn agreed(&self, asked: &Asked, signed_in: &SignedIn) -> Result<Vec<String>, StoreError> {
-        let identity = self.room.store.identity();
+        let identity = self.app.identity();
         let (subject, client) = (&signed_in.login.subject, &asked.reply.client.client_id);
         identity
             .find_consent(&self.here.tenant, subject, client, &asked.resource)
@@ -189,7 +189,7 @@ impl<'a> Visit<'a> {
             "This page is out of date",
             "It was shown for another request or another login, or it was not sent from here.",
         );
-        let asked = request::check(self.room, &self.here, &self.fields).await?;
+        let asked = request::check(self.app, &self.here, &self.fields).await?;
         let form = form.map_err(|_| UNREADABLE)?;
         let one = |name| form.one(name).unwrap_or_default();
         let (step, token) = (one("step"), one("form"));
@@ -204,7 +204,7 @@ impl<'a> Visit<'a> {
                     return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)));
                 }
                 let (username, password) = (one("username"), one("password"));
-                let attempt = login::attempt(self.room, &self.here, username, password).await?;
+                let attempt = login::attempt(self.app, &self.here, username, password).await?;
                 match attempt {
                     Attempt::In(cookie) => Ok(self.go_on(Some(cookie))),
                     Attempt::Refused(again) => Ok(self.login_page(browser, &asked, Some(again))),
@@ -212,7 +212,7 @@ impl<'a> Visit<'a> {
             }
             Some("allow" | "deny" | "switch") => {
                 // Whose login has ended meanwhile signs in again.
-                let Some(signed_in) = browser.signed_in(self.room, &self.here).await? else {
+                let Some(signed_in) = browser.signed_in(self.app, &self.here).await? else {
                     return Ok(self.go_on(None));
                 };
                 if !is_form_token(&signed_in.form_token(&self.query), token) {
@@ -227,7 +227,7 @@ impl<'a> Visit<'a> {
                         Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)))
                     }
                     _ => {
-                        let unset = signed_in.end(self.room, &self.here).await?;
+                        let unset = signed_in.end(self.app, &self.here).await?;
                         Ok(self.go_on(unset))
                     }
                 }
@@ -244,7 +244,7 @@ impl<'a> Visit<'a> {
                 scopes.push(scope.clone());
             }
         }
-        let identity = self.room.store.identity();
+        let identity = self.app.identity();
         let (subject, client) = (&signed_in.login.subject, &asked.reply.client.client_id);
         identity
             .put_consent(&self.here.tenant, subject, client, &asked.resource, &scopes)
@@ -258,15 +258,8 @@ impl<'a> Visit<'a> {
         signed_in: &SignedIn,
         status: StatusCode,
     ) -> Result<Response, EarlyEnd> {
-        let AppState {
-            store,
-            clock,
-            entropy,
-            settings,
-            ..
-        } = self.room;
-        let code = auth::token::random(CODE_PREFIX, entropy.as_ref());
-        let now = clock.now();
+        let code = auth::token::random(CODE_PREFIX, self.app.entropy());
+        let now = self.app.now();
         let stored = Code {
             client_id: asked.reply.client.client_id.clone(),
             redirect_uri: asked.reply.redirect_uri.clone(),
@@ -277,10 +270,10 @@ impl<'a> Visit<'a> {
             nonce: asked.nonce.clone(),
             auth_time: signed_in.login.auth_time,
             issued_at: now,
-            expires_at: now.after(settings.code),
+            expires_at: now.after(self.app.given.settings.code),
         };
         let hash = auth::token::hash(code.expose_secret());
-        store
+        self.app
             .identity()
             .put_code(&self.here.tenant, &hash, &stored)
             .await?;
@@ -288,7 +281,7 @@ impl<'a> Visit<'a> {
     }
 
     fn login_page(&self, browser: Browser, asked: &Asked, again: Option<pages::Again>) -> Response {
-        let (browser, cookie) = browser.with_form(self.room, &self.here);
+        let (browser, cookie) = browser.with_form(self.app, &self.here);
         let token = browser.form_token(&self.query).unwrap_or_default();
         let mut response = pages::login(&self.here, asked, &self.sent(&token), again);
         if let Some(cookie) = cookie {

@@ -51,15 +51,15 @@ impl Browser {
     /// Who is signed in.
     pub(crate) async fn signed_in(
         &self,
-        room: &AppState,
+        app: &AppState,
         here: &Here,
     ) -> Result<Option<SignedIn>, StoreError> {
         let Some(token) = self.login.clone() else {
             return Ok(None);
         };
         let hash = auth::token::hash(token.expose_secret());
-        let identity = room.store.identity();
-        let login = identity.find_login(&here.tenant, &hash, room.clock.now()).await?;
+        let identity = app.identity();
+        let login = identity.find_login(&here.tenant, &hash, app.now()).await?;
         Ok(login.map(|login| SignedIn { login, token }))
     }
 
@@ -71,12 +71,12 @@ impl Browser {
     }
 
     /// Makes the form cookie where there is none yet. One that is there stays, for forms in other tabs.
-    pub(crate) fn with_form(mut self, room: &AppState, here: &Here) -> (Self, Option<HeaderValue>) {
+    pub(crate) fn with_form(mut self, app: &AppState, here: &Here) -> (Self, Option<HeaderValue>) {
         if self.form.is_some() {
             return (self, None);
         }
-        let token = auth::token::random(FORM_PREFIX, room.entropy.as_ref());
-        let set = set_cookie(&form_cookie(here), &token, None, room, here);
+        let token = auth::token::random(FORM_PREFIX, app.entropy());
+        let set = set_cookie(&form_cookie(here), &token, None, app, here);
         self.form = Some(token);
         (self, set)
     }
@@ -89,14 +89,14 @@ impl SignedIn {
     }
 
     /// Ends the login; the value unsets its cookie.
-    pub(crate) async fn end(self, room: &AppState, here: &Here) -> Result<Option<HeaderValue>, StoreError> {
+    pub(crate) async fn end(self, app: &AppState, here: &Here) -> Result<Option<HeaderValue>, StoreError> {
         let hash = auth::token::hash(self.token.expose_secret());
-        room.store.identity().delete_login(&here.tenant, &hash).await?;
+        app.identity().delete_login(&here.tenant, &hash).await?;
         Ok(set_cookie(
             &login_cookie(here),
             &String::new().into(),
             Some(Duration::ZERO),
-            room,
+            app,
             here,
         ))
     }
@@ -104,24 +104,15 @@ impl SignedIn {
 
 /// Begins a login with a secret of its own; the value sets its cookie.
 pub(crate) async fn begin(
-    room: &AppState,
+    app: &AppState,
     here: &Here,
     login: &Login,
 ) -> Result<Option<HeaderValue>, StoreError> {
-    let token = auth::token::random(LOGIN_PREFIX, room.entropy.as_ref());
+    let token = auth::token::random(LOGIN_PREFIX, app.entropy());
     let hash = auth::token::hash(token.expose_secret());
-    room.store
-        .identity()
-        .put_login(&here.tenant, &hash, login)
-        .await?;
-    let lifetime = room.settings.login;
-    Ok(set_cookie(
-        &login_cookie(here),
-        &token,
-        Some(lifetime),
-        room,
-        here,
-    ))
+    app.identity().put_login(&here.tenant, &hash, login).await?;
+    let lifetime = app.given.settings.login;
+    Ok(set_cookie(&login_cookie(here), &token, Some(lifetime), app, here))
 }
 
 /// Compares in constant time.
@@ -151,15 +142,15 @@ fn set_cookie(
     name: &str,
     token: &SecretString,
     max_age: Option<Duration>,
-    room: &AppState,
+    app: &AppState,
     here: &Here,
 ) -> Option<HeaderValue> {
     let cookie = TokenCookie {
         name,
         token,
-        path: &here.path(room),
+        path: &here.path(app),
         max_age,
-        https: room.is_https(),
+        https: app.is_https(),
     };
     cookie.header()
 }

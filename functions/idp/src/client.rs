@@ -25,14 +25,13 @@ struct Claimed {
 
 /// The client that calls, where it has proved it: by its secret, or by having none.
 pub(crate) async fn authenticated(
-    room: &AppState,
+    app: &AppState,
     here: &Here,
     headers: &HeaderMap,
     fields: &Fields,
 ) -> Result<Client, TokenError> {
     let claimed = claimed(headers, fields)?;
-    let known = room
-        .store
+    let known = app
         .identity()
         .find_client(&here.tenant, &claimed.client_id)
         .await?;

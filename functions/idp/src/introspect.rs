@@ -19,33 +19,33 @@ use crate::{client, own_token};
 
 pub(crate) async fn answer(
     here: Here,
-    Held(room): Held<Arc<AppState>>,
+    Held(app): Held<Arc<AppState>>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, TokenError> {
-    let client = client::authenticated(&room, &here, &headers, &fields).await?;
+    let client = client::authenticated(&app, &here, &headers, &fields).await?;
     if client.public {
         return Err(TokenError::InvalidClient);
     }
     let token = fields.one("token").unwrap_or_default();
     let token = token.ok_or(TokenError::invalid("token is missing"))?;
     let told = match RefreshToken::parse(token) {
-        Some(refresh) => of_refresh(&room, &here, &client, &refresh).await?,
-        None => of_access(&room, &here, token),
+        Some(refresh) => of_refresh(&app, &here, &client, &refresh).await?,
+        None => of_access(&app, &here, token),
     };
     // One answer for whatever is not good: RFC 7662 §2.2.
     Ok(unstored(Json(told.unwrap_or_else(|| json!({"active": false})))))
 }
 
 async fn of_refresh(
-    room: &AppState,
+    app: &AppState,
     here: &Here,
     client: &Client,
     refresh: &RefreshToken,
 ) -> Result<Option<Value>, StoreError> {
-    let identity = room.store.identity();
+    let identity = app.identity();
     let found = identity
-        .find_family(&here.tenant, refresh.family(), room.clock.now())
+        .find_family(&here.tenant, refresh.family(), app.now())
         .await?;
     let good = found.filter(|family| {
         !family.revoked && family.client_id == client.client_id && family.refresh_hash == refresh.hash()
@@ -64,8 +64,8 @@ async fn of_refresh(
     }))
 }
 
-fn of_access(room: &AppState, here: &Here, token: &str) -> Option<Value> {
-    let told = own_token::verify(room, here, token).ok()?;
+fn of_access(app: &AppState, here: &Here, token: &str) -> Option<Value> {
+    let told = own_token::verify(app, here, token).ok()?;
     Some(json!({
         "active": true,
         "token_type": "Bearer",

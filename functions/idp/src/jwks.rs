@@ -12,12 +12,12 @@ use crate::metadata::cached;
 use crate::state::AppState;
 use crate::tenant::Here;
 
-pub(crate) async fn show(_: Here, Held(room): Held<Arc<AppState>>) -> Response {
-    cached(Json(room.keys.set().document()).into_response())
+pub(crate) async fn show(_: Here, Held(app): Held<Arc<AppState>>) -> Response {
+    cached(Json(app.keys().document()).into_response())
 }
 
-pub(crate) async fn sessions(here: Here, Held(room): Held<Arc<AppState>>) -> Result<Response, TokenError> {
-    let found = room.store.identity().find_session_issuer(&here.tenant).await?;
+pub(crate) async fn sessions(here: Here, Held(app): Held<Arc<AppState>>) -> Result<Response, TokenError> {
+    let found = app.identity().find_session_issuer(&here.tenant).await?;
     let issuer = found.ok_or(TokenError::NoTenant)?;
     Ok(cached(Json(issuer).into_response()))
 }

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use auth::KeySet;
 use axum::Router;
-use edge::{Error, Front, Function, Ground, front};
+use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
@@ -69,12 +69,8 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// The whole function, paths relative to its URL.
 pub fn router(state: State) -> Router {
-    let dress = Front {
-        clock: state.clock.clone(),
-        entropy: state.entropy.clone(),
-        function: NAME,
-    };
-    front(served().with_state(Arc::new(state::AppState::new(state))), dress)
+    let front = Front::new(NAME, &state.clock, &state.entropy);
+    edge::front(served().with_state(Arc::new(state::AppState::new(state))), front)
 }
 
 /// What the function serves, as a list.

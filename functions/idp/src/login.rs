@@ -31,7 +31,7 @@ pub(crate) fn username(text: &str) -> Option<String> {
 }
 
 pub(crate) async fn attempt(
-    room: &AppState,
+    app: &AppState,
     here: &Here,
     name: Option<&str>,
     password: Option<&str>,
@@ -40,7 +40,7 @@ pub(crate) async fn attempt(
     let (Some(name), Some(password)) = (name.and_then(username), password) else {
         return Ok(Attempt::Refused(Again::Wrong));
     };
-    let (identity, now) = (room.store.identity(), room.clock.now());
+    let (identity, now) = (app.identity(), app.now());
     // Counted before the password is looked at, so that no burst of guesses slips through.
     let throttle = identity.count_failure(&here.tenant, &name, now).await?;
     if !throttle.counted {
@@ -51,7 +51,7 @@ pub(crate) async fn attempt(
     }
     let user = identity.find_user(&here.tenant, &name).await?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
-    let admitted = room.doorkeeper.admits(hash, password.into()).await;
+    let admitted = app.doorkeeper.admits(hash, password.into()).await;
     let (Some(user), true) = (user, admitted) else {
         tracing::info!(failures = throttle.failures, "a login failed");
         return Ok(Attempt::Refused(Again::Wrong));
@@ -61,9 +61,9 @@ pub(crate) async fn attempt(
         subject: user.subject,
         username: user.username,
         auth_time: now,
-        expires_at: now.after(room.settings.login),
+        expires_at: now.after(app.given.settings.login),
     };
-    let cookie = browser::begin(room, here, &login).await?;
+    let cookie = browser::begin(app, here, &login).await?;
     Ok(cookie.map_or(Attempt::Refused(Again::Wrong), Attempt::In))
 }
 

@@ -14,10 +14,10 @@ use crate::scope::SCOPES;
 use crate::state::AppState;
 use crate::tenant::Here;
 
-pub(crate) async fn show(here: Here, Held(room): Held<Arc<AppState>>) -> Response {
+pub(crate) async fn show(here: Here, Held(app): Held<Arc<AppState>>) -> Response {
     let Here { issuer, .. } = here;
     let below = |path: &str| format!("{issuer}/{path}");
-    let set = room.keys.set();
+    let set = app.keys();
     let algorithms: std::collections::BTreeSet<String> = set
         .public_jwks()
         .iter()

@@ -43,18 +43,18 @@ impl OwnToken {
 }
 
 /// Verifies that a token is an access token that this tenant's issuer gave out, and good for somebody now.
-pub(crate) fn verify(room: &AppState, here: &Here, token: &str) -> Result<OwnToken, TokenError> {
+pub(crate) fn verify(app: &AppState, here: &Here, token: &str) -> Result<OwnToken, TokenError> {
     let Unverified { aud } = payload(token).ok_or(Refusal::Malformed)?;
     let issuer = Issuer {
         issuer: here.issuer.clone(),
         tenants: TenantRule::One(here.tenant.clone()),
         profile: Profile::default(),
         algorithms: vec![Algorithm::Es256, Algorithm::Rs256],
-        keys: KeyPlace::Static(room.keys.set().public_jwks()),
+        keys: KeyPlace::Static(app.keys().public_jwks()),
     };
     // Whoever the token is for: it is ours, and it is asked about here.
     let verifier = Verifier::with_issuers(aud, vec![issuer], &JwksCache::offline())?;
-    let now = room.clock.now();
+    let now = app.now();
     verifier.verify(token, now)?;
     let told: OwnToken = payload(token).ok_or(Refusal::Malformed)?;
     if told.is_past(now) {

@@ -73,7 +73,7 @@ pub(crate) const fn fault(code: &'static str, text: &'static str) -> Fault {
 }
 
 /// Checks a request.
-pub(crate) async fn check(room: &AppState, here: &Here, fields: &Fields) -> Result<Asked, Refused> {
+pub(crate) async fn check(app: &AppState, here: &Here, fields: &Fields) -> Result<Asked, Refused> {
     let once = |name| {
         fields
             .one(name)
@@ -87,8 +87,7 @@ pub(crate) async fn check(room: &AppState, here: &Here, fields: &Fields) -> Resu
     let redirect_uri = redirect_uri.ok_or(Refused::OnPage(
         "The link does not say where to go back to afterwards.",
     ))?;
-    let client = room
-        .store
+    let client = app
         .identity()
         .find_client(&here.tenant, client_id)
         .await

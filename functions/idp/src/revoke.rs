@@ -16,23 +16,23 @@ use crate::{client, own_token};
 
 pub(crate) async fn revoke(
     here: Here,
-    Held(room): Held<Arc<AppState>>,
+    Held(app): Held<Arc<AppState>>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, TokenError> {
-    let client = client::authenticated(&room, &here, &headers, &fields).await?;
+    let client = client::authenticated(&app, &here, &headers, &fields).await?;
     let token = fields.one("token").unwrap_or_default();
     let token = token.ok_or(TokenError::invalid("token is missing"))?;
     let Some(refresh) = RefreshToken::parse(token) else {
         let is_access =
-            own_token::verify(&room, &here, token).is_ok_and(|told| told.client_id == client.client_id);
+            own_token::verify(&app, &here, token).is_ok_and(|told| told.client_id == client.client_id);
         return if is_access {
             Err(TokenError::UnsupportedTokenType)
         } else {
             Ok(unstored(StatusCode::OK))
         };
     };
-    let (identity, now) = (room.store.identity(), room.clock.now());
+    let (identity, now) = (app.identity(), app.now());
     let found = identity.find_family(&here.tenant, refresh.family(), now).await?;
     // What is not this client's does not exist for it; an old token of its own ends the family all the same.
     if found.is_some_and(|family| family.client_id == client.client_id && !family.revoked) {

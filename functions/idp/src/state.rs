@@ -1,11 +1,12 @@
 //! The app state: what the function is given, and what its handlers share.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::{Clock, Entropy, Tenant};
-use store::{Store, StoreError};
+use auth::KeySet;
+use domain::{Clock, Entropy, Tenant, Timestamp};
+use store::{Identity, Store, StoreError};
 use url::Url;
 
 use crate::keys::Keyring;
@@ -57,63 +58,59 @@ impl Default for Settings {
 /// Longest life of an access token, which nobody can call back.
 const MAX_ACCESS_TOKEN: Duration = Duration::from_secs(600);
 
-/// The state as the endpoints share it.
+/// What the endpoints share: what was given, and what comes with it.
 pub(crate) struct AppState {
-    pub(crate) url: Url,
-    pub(crate) store: Store,
-    pub(crate) keys: Keyring,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) settings: Settings,
+    pub(crate) given: State,
     pub(crate) doorkeeper: Doorkeeper,
     /// Tenants that were found here once.
     known: Mutex<BTreeSet<Tenant>>,
 }
 
 impl AppState {
-    pub(crate) fn new(state: State) -> Self {
-        let State {
-            url,
-            store,
-            keys,
-            clock,
-            entropy,
-            mut settings,
-        } = state;
-        settings.access_token = settings.access_token.min(MAX_ACCESS_TOKEN);
+    pub(crate) fn new(mut given: State) -> Self {
+        given.settings.access_token = given.settings.access_token.min(MAX_ACCESS_TOKEN);
         Self {
-            url,
-            store,
-            keys,
-            clock,
-            entropy,
-            settings,
+            given,
             doorkeeper: Doorkeeper::new(),
             known: Mutex::default(),
         }
     }
 
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        self.given.store.identity()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.given.clock.now()
+    }
+
+    pub(crate) fn entropy(&self) -> &dyn Entropy {
+        self.given.entropy.as_ref()
+    }
+
+    pub(crate) fn keys(&self) -> Arc<KeySet> {
+        self.given.keys.set()
+    }
+
     /// True where the tenant is provisioned here. A tenant is looked up once; one that is not there is looked up
     /// each time, as it may come at any moment.
     pub(crate) async fn has(&self, tenant: &Tenant) -> Result<bool, StoreError> {
-        let known = |room: &Self| {
-            let known = room.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.contains(tenant)
-        };
-        if known(self) {
+        if self.known().contains(tenant) {
             return Ok(true);
         }
-        let found = self.store.identity().find_client(tenant, HOST_CLIENT).await?;
-        if found.is_none() {
-            return Ok(false);
+        let found = self.identity().find_client(tenant, HOST_CLIENT).await?.is_some();
+        if found {
+            self.known().insert(tenant.clone());
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(tenant.clone());
-        Ok(true)
+        Ok(found)
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeSet<Tenant>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True where the server is reached by https, so that cookies must not go over anything else.
     pub(crate) fn is_https(&self) -> bool {
-        self.url.scheme() == "https"
+        self.given.url.scheme() == "https"
     }
 }

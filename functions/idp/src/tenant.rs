@@ -26,10 +26,10 @@ pub(crate) struct Here {
 
 impl Here {
     /// The path of everything of this tenant, for cookies.
-    pub(crate) fn path(&self, room: &AppState) -> String {
+    pub(crate) fn path(&self, app: &AppState) -> String {
         format!(
             "{}/{}",
-            room.url.path().trim_end_matches('/'),
+            app.given.url.path().trim_end_matches('/'),
             self.tenant.prefix()
         )
     }
@@ -37,17 +37,17 @@ impl Here {
 
 impl FromRequestParts<Arc<AppState>> for Here {
     type Rejection = TokenError;
-    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, TokenError> {
-        let Path(name) = Path::<String>::from_request_parts(parts, room)
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, TokenError> {
+        let Path(name) = Path::<String>::from_request_parts(parts, app)
             .await
             .map_err(|_| TokenError::NoTenant)?;
         let tenant = Tenant::from_prefix(&name).map_err(|_| TokenError::NoTenant)?;
-        if !room.has(&tenant).await? {
+        if !app.has(&tenant).await? {
             return Err(TokenError::NoTenant);
         }
         Span::current().record("tenant.id", tenant.name());
         Ok(Self {
-            issuer: issuer(&room.url, &tenant),
+            issuer: issuer(&app.given.url, &tenant),
             tenant,
         })
     }

@@ -23,21 +23,21 @@ const STALE_REFRESH: TokenError = TokenError::InvalidGrant("the refresh token is
 
 pub(crate) async fn issue(
     here: Here,
-    Held(room): Held<Arc<AppState>>,
+    Held(app): Held<Arc<AppState>>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, TokenError> {
-    let client = client::authenticated(&room, &here, &headers, &fields).await?;
+    let client = client::authenticated(&app, &here, &headers, &fields).await?;
     let grant = fields
         .one("grant_type")
         .unwrap_or_default()
         .ok_or(TokenError::invalid("grant_type is missing"))?;
     let request = TokenRequest {
-        room: &room,
+        app: &app,
         here: &here,
         client: &client,
         fields: &fields,
-        now: room.clock.now(),
+        now: app.now(),
     };
     let known = ["authorization_code", "refresh_token", "client_credentials"];
     if !known.contains(&grant) {
@@ -56,7 +56,7 @@ pub(crate) async fn issue(
 
 /// One request for tokens, of a client that is known.
 struct TokenRequest<'a> {
-    room: &'a AppState,
+    app: &'a AppState,
     here: &'a Here,
     client: &'a Client,
     fields: &'a Fields,
@@ -81,9 +81,9 @@ impl TokenRequest<'_> {
         let code = self.needed("code", "code is missing")?;
         let redirect_uri = self.needed("redirect_uri", "redirect_uri is missing")?;
         let verifier = self.needed("code_verifier", "code_verifier is missing")?;
-        let identity = self.room.store.identity();
+        let identity = self.app.identity();
         let tenant = &self.here.tenant;
-        let family_id = self.room.entropy.uuid().to_string();
+        let family_id = self.app.entropy().uuid().to_string();
         let hash = auth::token::hash(code);
         let code = match identity.redeem_code(tenant, &hash, &family_id, self.now).await? {
             Redeemed::Fresh(code) => code,
@@ -132,7 +132,7 @@ impl TokenRequest<'_> {
         code: &Code,
         scopes: &Scopes,
     ) -> Result<Option<SecretString>, TokenError> {
-        let settings = &self.room.settings;
+        let settings = &self.app.given.settings;
         let offline = scopes.contains(scope::OFFLINE)
             && self
                 .client
@@ -144,7 +144,7 @@ impl TokenRequest<'_> {
         } else {
             settings.access_token
         };
-        let refresh = RefreshToken::of(family_id, self.room.entropy.as_ref());
+        let refresh = RefreshToken::of(family_id, self.app.entropy());
         let family = Family {
             id: family_id.to_owned(),
             client_id: code.client_id.clone(),
@@ -157,13 +157,7 @@ impl TokenRequest<'_> {
             revoked: false,
         };
         // The code's replay was quicker than this.
-        if !self
-            .room
-            .store
-            .identity()
-            .put_family(&self.here.tenant, &family)
-            .await?
-        {
+        if !self.app.identity().put_family(&self.here.tenant, &family).await? {
             return Err(STALE_CODE);
         }
         Ok(offline.then(|| refresh.into_text()))
@@ -172,7 +166,7 @@ impl TokenRequest<'_> {
     async fn refresh(&self) -> Result<Value, TokenError> {
         let presented = self.needed("refresh_token", "refresh_token is missing")?;
         let presented = RefreshToken::parse(presented).ok_or(STALE_REFRESH)?;
-        let identity = self.room.store.identity();
+        let identity = self.app.identity();
         let tenant = &self.here.tenant;
         let family = identity.find_family(tenant, presented.family(), self.now).await?;
         let family = family.ok_or(STALE_REFRESH)?;
@@ -188,7 +182,7 @@ impl TokenRequest<'_> {
                 .filter(|fewer| !fewer.is_empty() && fewer.is_subset(&granted))
                 .ok_or(TokenError::InvalidScope)?,
         };
-        let next = RefreshToken::of(presented.family(), self.room.entropy.as_ref());
+        let next = RefreshToken::of(presented.family(), self.app.entropy());
         let rotated = identity
             .rotate(
                 tenant,
@@ -251,7 +245,7 @@ impl TokenRequest<'_> {
     }
 
     fn access(&self, wanted: &Wanted<'_>) -> Result<Value, TokenError> {
-        let lifetime = self.room.settings.access_token;
+        let lifetime = self.app.given.settings.access_token;
         let scope = scope::text(wanted.scopes);
         let token = auth::AccessToken {
             issuer: &self.here.issuer,
@@ -263,10 +257,10 @@ impl TokenRequest<'_> {
             auth_time: wanted.auth_time,
             lifetime,
         };
-        let set = self.room.keys.set();
+        let set = self.app.keys();
         let token = set
             .current()
-            .sign_access_token(&token, self.now, self.room.entropy.as_ref())?;
+            .sign_access_token(&token, self.now, self.app.entropy())?;
         Ok(json!({
             "access_token": token.expose_secret(),
             "token_type": "Bearer",
@@ -277,7 +271,7 @@ impl TokenRequest<'_> {
 
     async fn id_token(&self, code: &Code, scopes: &Scopes) -> Result<SecretString, TokenError> {
         let user = if scopes.contains(scope::PROFILE) {
-            user_of(self.room, self.here, &code.subject).await?
+            user_of(self.app, self.here, &code.subject).await?
         } else {
             None
         };
@@ -290,9 +284,9 @@ impl TokenRequest<'_> {
             auth_time: code.auth_time,
             name: user.as_ref().map(|user| user.display_name.as_str()),
             preferred_username: user.as_ref().map(|user| user.username.as_str()),
-            lifetime: self.room.settings.access_token,
+            lifetime: self.app.given.settings.access_token,
         };
-        let set = self.room.keys.set();
+        let set = self.app.keys();
         Ok(set.current().sign_id_token(&token, self.now)?)
     }
 }

@@ -23,12 +23,12 @@ pub(crate) const SUBJECT_PREFIX: &str = "user-";
 
 pub(crate) async fn show(
     here: Here,
-    Held(room): Held<Arc<AppState>>,
+    Held(app): Held<Arc<AppState>>,
     headers: HeaderMap,
 ) -> Result<Response, TokenError> {
     let header = headers.get(AUTHORIZATION).map(|value| value.to_str());
     let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
-    let told = own_token::verify(&room, &here, token)?;
+    let told = own_token::verify(&app, &here, token)?;
     if !told.has_scope(OPENID) {
         let needed = OPENID.to_owned();
         return Err(Refusal::SmallScope { needed }.into());
@@ -36,7 +36,7 @@ pub(crate) async fn show(
     let mut body = json!({"sub": told.sub, "tenant_id": here.tenant.name()});
     if told.has_scope(PROFILE)
         && let Ok(subject) = Owner::parse(&told.sub)
-        && let Some(user) = user_of(&room, &here, &subject).await?
+        && let Some(user) = user_of(&app, &here, &subject).await?
         && let Some(fields) = body.as_object_mut()
     {
         fields.insert("name".to_owned(), user.display_name.into());
@@ -52,13 +52,13 @@ pub(crate) fn subject_of(username: &str) -> String {
 
 /// The user whom a subject stands for.
 pub(crate) async fn user_of(
-    room: &AppState,
+    app: &AppState,
     here: &Here,
     subject: &Owner,
 ) -> Result<Option<User>, StoreError> {
     let Some(username) = subject.as_str().strip_prefix(SUBJECT_PREFIX) else {
         return Ok(None);
     };
-    let found = room.store.identity().find_user(&here.tenant, username).await?;
+    let found = app.identity().find_user(&here.tenant, username).await?;
     Ok(found.filter(|user| user.subject == *subject))
 }

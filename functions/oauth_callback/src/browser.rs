@@ -6,7 +6,7 @@ use edge::cookie::{self, TokenCookie};
 use http::HeaderValue;
 use store::StoreError;
 
-use crate::app::{App, Visit};
+use crate::state::{State, Visit};
 
 /// What tokens of chat sessions begin with.
 const SESSION_PREFIX: &str = "sws";
@@ -26,12 +26,12 @@ pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
 }
 
 /// A new tie between a browser and a consent.
-pub(crate) fn binding(app: &App) -> SecretString {
+pub(crate) fn binding(app: &State) -> SecretString {
     auth::token::random(BINDING_PREFIX, app.entropy())
 }
 
 /// The cookie that ties. Each consent has its own, so that two can be under way in one browser.
-pub(crate) fn binding_cookie(app: &App, consent: &Consent, token: &SecretString) -> Option<HeaderValue> {
+pub(crate) fn binding_cookie(app: &State, consent: &Consent, token: &SecretString) -> Option<HeaderValue> {
     let cookie = TokenCookie {
         name: &binding_name(app, consent),
         token,
@@ -49,6 +49,6 @@ pub(crate) fn is_bound(visit: &Visit, consent: &Consent, started: &Started) -> b
     token.is_some_and(|token| auth::token::matches(&started.browser_hash, token.expose_secret()))
 }
 
-fn binding_name(app: &App, consent: &Consent) -> String {
+fn binding_name(app: &State, consent: &Consent) -> String {
     format!("switchyard_{}_consent_{}", app.tenant().prefix(), consent.id)
 }

@@ -14,7 +14,7 @@ use tracing::field::display;
 use url::Url;
 
 use crate::answer::{ProviderAnswer, Said};
-use crate::app::Visit;
+use crate::state::Visit;
 use crate::page::Page;
 use crate::{browser, id_token, request, waiting};
 

@@ -14,7 +14,7 @@ use http::{HeaderValue, StatusCode};
 use outbound::oauth::{AuthorizationAsk, Provider, ServerMetadata};
 use url::Url;
 
-use crate::app::{App, Visit};
+use crate::state::{State, Visit};
 use crate::page::Page;
 use crate::{browser, request, waiting};
 
@@ -100,7 +100,7 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
     }
 }
 
-fn is_under_way_at_the_starter(app: &App, consent: &Consent) -> bool {
+fn is_under_way_at_the_starter(app: &State, consent: &Consent) -> bool {
     match &consent.stage {
         Stage::Started(started) => {
             let secrets = app.consents.secrets(consent, started);
@@ -112,7 +112,7 @@ fn is_under_way_at_the_starter(app: &App, consent: &Consent) -> bool {
 
 /// Where the browser goes to sign in and to consent.
 fn authorization_url(
-    app: &App,
+    app: &State,
     consent: &Consent,
     metadata: &ServerMetadata,
     secrets: &ConsentSecrets,

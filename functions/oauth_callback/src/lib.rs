@@ -10,7 +10,6 @@
 //! ends before the wake is on the queue.
 
 mod answer;
-mod app;
 mod browser;
 mod callback;
 mod config;
@@ -18,46 +17,18 @@ mod connect;
 mod id_token;
 mod page;
 mod request;
+mod state;
 mod waiting;
 
 use std::sync::Arc;
 
-use agent::WakeDoor;
-use auth::Sealer;
 use axum::Router;
 use consent::Consents;
-use domain::{Clock, Entropy, Tenant};
 use edge::{Error, Front, Function, Ground};
-use outbound::Outbound;
-use outbound::oauth::Providers;
 use routes::{Route, Routes};
-use store::Store;
-use url::Url;
 
-use app::App;
 pub use config::Config;
-
-/// What the function is built of.
-pub struct State {
-    /// The one tenant it serves.
-    pub tenant: Tenant,
-    /// The tenant's base URL; the redirect URI is `callback` below it.
-    pub base: Url,
-    /// The tables.
-    pub store: Store,
-    /// Seals grants.
-    pub sealer: Arc<Sealer>,
-    /// The providers that know us.
-    pub providers: Providers,
-    /// The way to them.
-    pub outbound: Outbound,
-    /// The queue of the agent whose task waits.
-    pub wake: Arc<dyn WakeDoor>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Chance.
-    pub entropy: Arc<dyn Entropy>,
-}
+pub use state::State;
 
 /// The function's name.
 pub const NAME: &str = "oauth_callback";
@@ -68,39 +39,24 @@ pub const NAME: &str = "oauth_callback";
 /// Where a secret cannot be read, or does not hold what it should.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     Ok(Function::new(router(State {
-        sealer: ground.sealer(&config.sealing_keys).await?,
-        providers: ground.providers(Some(&config.providers)).await?,
-        tenant: config.tenant,
+        consents: Consents {
+            sealer: ground.sealer(&config.sealing_keys).await?,
+            providers: Arc::new(ground.providers(Some(&config.providers)).await?),
+            tenant: config.tenant,
+            store: ground.store,
+            outbound: ground.outbound,
+            clock: ground.clock,
+            entropy: ground.entropy,
+        },
         base: config.base,
-        store: ground.store,
-        outbound: ground.outbound,
         wake: ground.wake,
-        clock: ground.clock,
-        entropy: ground.entropy,
     })))
 }
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
-    let front = Front {
-        clock: state.clock.clone(),
-        entropy: state.entropy.clone(),
-        function: NAME,
-    };
-    let app = App {
-        consents: Consents {
-            tenant: state.tenant,
-            store: state.store,
-            sealer: state.sealer,
-            providers: Arc::new(state.providers),
-            outbound: state.outbound,
-            clock: state.clock,
-            entropy: state.entropy,
-        },
-        base: state.base,
-        wake: state.wake,
-    };
-    edge::front(served().with_state(Arc::new(app)), front)
+    let front = Front::new(NAME, &state.consents.clock, &state.consents.entropy);
+    edge::front(served().with_state(Arc::new(state)), front)
 }
 
 /// What the function serves, as a list.
@@ -108,7 +64,7 @@ pub fn routes() -> Vec<Route> {
     served().listed().to_vec()
 }
 
-fn served() -> Routes<Arc<App>> {
+fn served() -> Routes<Arc<State>> {
     Routes::new()
         .get("/connect/page.css", "the pages' style", page::style)
         .get(

@@ -11,7 +11,7 @@ use outbound::oauth::OAuthError;
 use store::StoreError;
 use url::Url;
 
-use crate::app::App;
+use crate::state::State;
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
@@ -215,7 +215,7 @@ impl Page {
     }
 
     /// The page as an answer.
-    pub(crate) fn respond(self, app: &App, headers: &HeaderMap) -> Response {
+    pub(crate) fn respond(self, app: &State, headers: &HeaderMap) -> Response {
         let text = self.text();
         let mut more = String::new();
         if let Self::Code { code } = &self {

@@ -6,7 +6,7 @@ use store::StoreError;
 use tracing::Span;
 use tracing::field::display;
 
-use crate::app::Visit;
+use crate::state::Visit;
 use crate::page::Page;
 use crate::waiting;
 

@@ -7,7 +7,7 @@ use consent::Consent;
 use domain::{Revision, Timestamp};
 use store::{Committed, Due, LeaseAfter, StoreError, TaskKey};
 
-use crate::app::{App, Visit};
+use crate::state::{State, Visit};
 
 /// How long a process has, from taking an answer to waking the task, before somebody else looks.
 pub(crate) const IN_HAND: Duration = Duration::from_secs(30);
@@ -15,7 +15,7 @@ pub(crate) const IN_HAND: Duration = Duration::from_secs(30);
 /// How often the task is made due where it changes under us. Whoever changes it looks at it anyway.
 const ROUNDS: u32 = 3;
 
-pub(crate) fn key(app: &App, consent: &Consent) -> TaskKey {
+pub(crate) fn key(app: &State, consent: &Consent) -> TaskKey {
     TaskKey {
         tenant: app.tenant().clone(),
         agent: consent.request.agent.clone(),
@@ -24,14 +24,14 @@ pub(crate) fn key(app: &App, consent: &Consent) -> TaskKey {
 }
 
 /// True where the task is there and not over.
-pub(crate) async fn still_waits(app: &App, consent: &Consent) -> Result<bool, StoreError> {
+pub(crate) async fn still_waits(app: &State, consent: &Consent) -> Result<bool, StoreError> {
     let tasks = app.consents.store.tasks();
     let found = tasks.find(&key(app, consent), app.clock().now()).await?;
     Ok(found.is_some_and(|stored| !stored.task.status.state.is_terminal()))
 }
 
 /// Makes the task due, so that the sweeper finds it even where no wake is ever sent.
-pub(crate) async fn make_due(app: &App, consent: &Consent, at: Timestamp) -> Result<(), StoreError> {
+pub(crate) async fn make_due(app: &State, consent: &Consent, at: Timestamp) -> Result<(), StoreError> {
     let tasks = app.consents.store.tasks();
     for _ in 0..ROUNDS {
         let Some(stored) = tasks.find(&key(app, consent), app.clock().now()).await? else {

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use auth::Verifier;
 use axum::Router;
 use domain::{Clock, Entropy};
-use edge::{Error, Front, Function, Ground, front};
+use edge::{Error, Front, Function, Ground};
 use outbound::Outbound;
 use routes::{Route, Routes};
 use store::Store;
@@ -75,12 +75,8 @@ pub struct State {
 
 /// The whole function, paths relative to the registry's URL.
 pub fn router(state: State) -> Router {
-    let dress = Front {
-        clock: state.clock.clone(),
-        entropy: state.entropy.clone(),
-        function: NAME,
-    };
-    front(served().with_state(Arc::new(state)), dress)
+    let front = Front::new(NAME, &state.clock, &state.entropy);
+    edge::front(served().with_state(Arc::new(state)), front)
 }
 
 /// What the registry serves, as a list.

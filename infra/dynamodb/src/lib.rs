@@ -6,7 +6,7 @@
 
 mod front;
 #[cfg(test)]
-mod growth;
+mod tests;
 mod tokens;
 
 use std::path::Path;
@@ -29,7 +29,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 const FRONT: usize = 2;
 
 /// Where a database in memory lies, of at most 1 GiB. Not `:memory:`: there SQLite keeps every page in its page cache and
-/// looks through all of them at most commits, so that a write costs more the more is stored (see `growth`).
+/// looks through all of them at most commits, so that a write costs more the more is stored (see `tests`).
 const MEMORY: &str = "file:switchyard?vfs=memdb";
 
 /// Why a database does not start, or does not do what it was asked in this process.

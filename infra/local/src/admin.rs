@@ -70,11 +70,7 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
     let trusted = current.platform();
     let audience = plain(&url(&current.endpoints.gateway));
     let verifier = Verifier::new(audience, vec![trusted]).map_err(StartError::part("token verifier"))?;
-    let front = Front {
-        clock: control.site.clock.clone(),
-        entropy: control.site.entropy.clone(),
-        function: "admin",
-    };
+    let front = Front::new("admin", &control.site.clock, &control.site.entropy);
     let changes = Routes::new()
         .get("/tenants", "lists the tenants", list)
         .post("/tenants", "adds a tenant", add)

@@ -46,6 +46,16 @@ pub(crate) enum Trust {
 /// The name of the host agent in keys and on queues.
 pub(crate) const HOST: &str = host_agent::AGENT;
 
+/// A function by its package, which shows the same four names in each.
+macro_rules! spec {
+    ($function:ident, $place:expr) => {
+        spec!($function, $place, $function::Config::read)
+    };
+    ($function:ident, $place:expr, $read:expr) => {
+        Spec::new($function::NAME, $place, $read, $function::build)
+    };
+}
+
 /// Every function; the hosts among them wait for other agents as this says. Where several stand at one base, the first that fits a path gets it.
 #[must_use]
 pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
@@ -58,59 +68,18 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
         })
     };
     let open = Place::Agent;
-    let host_place = Place::TenantAgent(HOST, Trust::SessionsToo);
-    let horizon_place = Place::TenantAgent(horizon_agent::AGENT, Trust::SignedIn);
+    let own = Place::TenantAgent;
     vec![
-        Spec::new(
-            registry::NAME,
-            Place::At("/registry"),
-            registry::Config::read,
-            registry::build,
-        ),
-        Spec::new(idp::NAME, Place::At("/idp"), idp::Config::read, idp::build),
-        Spec::new(
-            weather_agent::NAME,
-            open(weather_agent::AGENT),
-            weather_agent::Config::read,
-            weather_agent::build,
-        ),
-        Spec::new(
-            report_agent::NAME,
-            open(report_agent::AGENT),
-            report_agent::Config::read,
-            report_agent::build,
-        ),
-        Spec::new(host_agent::NAME, host_place, host, host_agent::build),
-        Spec::new(
-            horizon_agent::NAME,
-            horizon_place,
-            horizon_agent::Config::read,
-            horizon_agent::build,
-        ),
-        Spec::new(
-            webhook_receiver::NAME,
-            Place::Below(&["/api/webhook/"]),
-            webhook_receiver::Config::read,
-            webhook_receiver::build,
-        ),
-        Spec::new(
-            oauth_callback::NAME,
-            Place::Below(&["/connect/", "/callback"]),
-            oauth_callback::Config::read,
-            oauth_callback::build,
-        ),
-        Spec::new(
-            chat_api::NAME,
-            Place::Below(&["/"]),
-            chat_api::Config::read,
-            chat_api::build,
-        ),
-        Spec::new(
-            task_sweeper::NAME,
-            Place::Timer,
-            task_sweeper::Config::read,
-            task_sweeper::build,
-        ),
+        spec!(registry, Place::At("/registry")),
+        spec!(idp, Place::At("/idp")),
+        spec!(weather_agent, open(weather_agent::AGENT)),
+        spec!(report_agent, open(report_agent::AGENT)),
+        spec!(host_agent, own(HOST, Trust::SessionsToo), host),
+        spec!(horizon_agent, own(horizon_agent::AGENT, Trust::SignedIn)),
+        spec!(webhook_receiver, Place::Below(&["/api/webhook/"])),
+        spec!(oauth_callback, Place::Below(&["/connect/", "/callback"])),
+        spec!(chat_api, Place::Below(&["/"])),
+        spec!(task_sweeper, Place::Timer),
     ]
 }
 

@@ -39,12 +39,12 @@ pub mod onboarding;
 mod openapi;
 mod options;
 mod orders;
-mod probe;
 mod queue;
 mod registration;
 mod sam_env;
 mod secrets;
 mod system;
+mod testing;
 
 pub use endpoints::{DemoUser, Endpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
@@ -52,8 +52,8 @@ pub use functions::{Spec, all as functions};
 pub use gateway::routes;
 pub use meter::{Meter, Metered};
 pub use options::{Data, Joined, Live, Options, Tempo};
-pub use probe::Signer;
 pub use system::System;
+pub use testing::Signer;
 
 /// A whole system in one process, its database with it, allocates all the time.
 #[global_allocator]

@@ -128,11 +128,7 @@ impl AgentParts {
 /// lines.
 #[must_use]
 pub fn function(agent: Arc<Agent>, function: &'static str) -> Function {
-    let front = Front {
-        clock: agent.clock.clone(),
-        entropy: agent.entropy.clone(),
-        function,
-    };
+    let front = Front::new(function, &agent.clock, &agent.entropy);
     Function::new(crate::front(agent::router(agent.clone()), front)).with_queue(Wakes(agent))
 }
 

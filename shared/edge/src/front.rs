@@ -38,6 +38,18 @@ pub struct Front {
     pub function: &'static str,
 }
 
+impl Front {
+    /// The front of a function that has this clock and RNG.
+    #[must_use]
+    pub fn new(function: &'static str, clock: &Arc<dyn Clock>, entropy: &Arc<dyn Entropy>) -> Self {
+        Self {
+            clock: Arc::clone(clock),
+            entropy: Arc::clone(entropy),
+            function,
+        }
+    }
+}
+
 /// The request id that the Lambda runtime gave: an extension of the request. One that a client sent is not believed.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub String);

@@ -128,11 +128,7 @@ impl Ground {
     /// What stands before the router of this function, which is named so in its log lines.
     #[must_use]
     pub fn front(&self, function: &'static str) -> Front {
-        Front {
-            clock: Arc::clone(&self.clock),
-            entropy: Arc::clone(&self.entropy),
-            function,
-        }
+        Front::new(function, &self.clock, &self.entropy)
     }
 }
 

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use consent::{Consent, ConsentRequest, ConsentStore, Stage};
+use consent::{Consent, ConsentRequest, Consents, ConsentStore, Stage};
 use domain::{
     AgentName, ContextId, EventKind, ManualClock, Message, MessageId, NewTask, Owner, Part, Revision,
     SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
@@ -208,15 +208,17 @@ impl World {
         };
         let tenant = Tenant::parse("acme").unwrap();
         let app = router(State {
-            tenant: tenant.clone(),
+            consents: Consents {
+                tenant: tenant.clone(),
+                store: store.clone(),
+                sealer: sealer.clone(),
+                providers: Arc::new([("idp".to_owned(), provider)].into()),
+                outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
+                clock: clock.clone(),
+                entropy: Arc::new(SystemEntropy),
+            },
             base: BASE.parse().unwrap(),
-            store: store.clone(),
-            sealer: sealer.clone(),
-            providers: [("idp".to_owned(), provider)].into(),
-            outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
             wake: queue.clone(),
-            clock: clock.clone(),
-            entropy: Arc::new(SystemEntropy),
         });
         let mut world = Self {
             app,

@@ -12,15 +12,17 @@ use http::request::Parts;
 use tracing::Span;
 use url::Url;
 
-/// What every request works with.
-pub(crate) struct App {
-    pub(crate) consents: Consents,
+/// What the function is built of, and what every request works with.
+pub struct State {
+    /// The consents and grants of the one tenant it serves.
+    pub consents: Consents,
     /// The tenant's base URL; the redirect URI is `callback` below it.
-    pub(crate) base: Url,
-    pub(crate) wake: Arc<dyn WakeDoor>,
+    pub base: Url,
+    /// The queue of the agent whose task waits.
+    pub wake: Arc<dyn WakeDoor>,
 }
 
-impl App {
+impl State {
     pub(crate) fn tenant(&self) -> &Tenant {
         &self.consents.tenant
     }
@@ -52,14 +54,14 @@ impl App {
 
 /// One request of a browser.
 pub(crate) struct Visit {
-    pub(crate) app: Arc<App>,
+    pub(crate) app: Arc<State>,
     pub(crate) headers: HeaderMap,
 }
 
-impl FromRequestParts<Arc<App>> for Visit {
+impl FromRequestParts<Arc<State>> for Visit {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<State>) -> Result<Self, Infallible> {
         Span::current().record("tenant.id", app.tenant().name());
         Ok(Self {
             app: Arc::clone(app),

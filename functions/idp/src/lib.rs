@@ -17,7 +17,6 @@ mod error;
 mod fields;
 mod introspect;
 mod jwks;
-mod keys;
 mod login;
 mod metadata;
 mod own_token;
@@ -42,7 +41,6 @@ use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
-pub use keys::Keyring;
 pub use password::HashError;
 pub use provision::{NewClient, NewUser, ProvisionError, items, provision};
 pub use state::{HOST_CLIENT, Settings, State};
@@ -58,7 +56,7 @@ pub const NAME: &str = "idp";
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let keys = KeySet::from_secret(&ground.secrets.value(&config.keys).await?);
     Ok(Function::new(router(State {
-        keys: Keyring::new(keys.map_err(|error| edge::broken(&config.keys, &error))?),
+        keys: Arc::new(keys.map_err(|error| edge::broken(&config.keys, &error))?),
         url: config.url,
         store: ground.store,
         clock: ground.clock,

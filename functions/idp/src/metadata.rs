@@ -17,8 +17,8 @@ use crate::tenant::Here;
 pub(crate) async fn show(here: Here, Held(app): Held<Arc<AppState>>) -> Response {
     let Here { issuer, .. } = here;
     let below = |path: &str| format!("{issuer}/{path}");
-    let set = app.keys();
-    let algorithms: std::collections::BTreeSet<String> = set
+    let algorithms: std::collections::BTreeSet<String> = app
+        .keys()
         .public_jwks()
         .iter()
         .filter_map(|key| Some(key.get("alg")?.as_str()?.to_owned()))

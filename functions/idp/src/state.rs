@@ -9,7 +9,6 @@ use domain::{Clock, Entropy, Tenant, Timestamp};
 use store::{Identity, Store, StoreError};
 use url::Url;
 
-use crate::keys::Keyring;
 use crate::password::Doorkeeper;
 
 /// The client that every tenant has: it is there once the tenant is provisioned.
@@ -21,8 +20,8 @@ pub struct State {
     pub url: Url,
     /// The tables.
     pub store: Store,
-    /// The keys that sign.
-    pub keys: Keyring,
+    /// The keys that sign. Making, keeping and rotating them is `auth::KeySet`; whoever starts the function reads them anew.
+    pub keys: Arc<KeySet>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance.
@@ -88,8 +87,8 @@ impl AppState {
         self.given.entropy.as_ref()
     }
 
-    pub(crate) fn keys(&self) -> Arc<KeySet> {
-        self.given.keys.set()
+    pub(crate) fn keys(&self) -> &KeySet {
+        &self.given.keys
     }
 
     /// True where the tenant is provisioned here. A tenant is looked up once; one that is not there is looked up

@@ -257,8 +257,8 @@ impl TokenRequest<'_> {
             auth_time: wanted.auth_time,
             lifetime,
         };
-        let set = self.app.keys();
-        let token = set
+        let keys = self.app.keys();
+        let token = keys
             .current()
             .sign_access_token(&token, self.now, self.app.entropy())?;
         Ok(json!({
@@ -286,8 +286,7 @@ impl TokenRequest<'_> {
             preferred_username: user.as_ref().map(|user| user.username.as_str()),
             lifetime: self.app.given.settings.access_token,
         };
-        let set = self.app.keys();
-        Ok(set.current().sign_id_token(&token, self.now)?)
+        Ok(self.app.keys().current().sign_id_token(&token, self.now)?)
     }
 }
 

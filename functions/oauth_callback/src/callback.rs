@@ -14,8 +14,8 @@ use tracing::field::display;
 use url::Url;
 
 use crate::answer::{ProviderAnswer, Said};
-use crate::state::Visit;
 use crate::page::Page;
+use crate::state::Visit;
 use crate::{browser, id_token, request, waiting};
 
 pub(crate) async fn callback(visit: Visit, RawQuery(query): RawQuery) -> Response {

@@ -14,8 +14,8 @@ use http::{HeaderValue, StatusCode};
 use outbound::oauth::{AuthorizationAsk, Provider, ServerMetadata};
 use url::Url;
 
-use crate::state::{State, Visit};
 use crate::page::Page;
+use crate::state::{State, Visit};
 use crate::{browser, request, waiting};
 
 /// The scope that brings a refresh token (OIDC Core §11).

@@ -6,8 +6,8 @@ use store::StoreError;
 use tracing::Span;
 use tracing::field::display;
 
-use crate::state::Visit;
 use crate::page::Page;
+use crate::state::Visit;
 use crate::waiting;
 
 /// The consent with an id that somebody gave.

@@ -45,7 +45,8 @@ impl Demo {
 /// Stores a tenant's orders where they are missing; what was changed since stays as it is.
 pub(crate) async fn set_up(store: &Store, own: &Own<'_>, clock: &dyn Clock) -> Result<(), StartError> {
     const PART: &str = "demo orders";
-    let mut demos: BTreeMap<String, Vec<Demo>> = serde_json::from_str(DEMO).map_err(StartError::part(PART))?;
+    let mut demos: BTreeMap<String, Vec<Demo>> =
+        serde_json::from_str(DEMO).map_err(StartError::part(PART))?;
     let name = own.name.name();
     let demos = demos.remove(name).or_else(|| demos.remove("others"));
     let now = clock.now();
@@ -63,7 +64,10 @@ pub(crate) async fn set_up(store: &Store, own: &Own<'_>, clock: &dyn Clock) -> R
             None => None,
         };
         let order = demo.order(customer, now);
-        orders.put_order(own.name, &order).await.map_err(StartError::part(PART))?;
+        orders
+            .put_order(own.name, &order)
+            .await
+            .map_err(StartError::part(PART))?;
     }
     Ok(())
 }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use auth::{KeyError, KeySet, SigningKey};
 use domain::{AgentName, SecretString, SystemEntropy, Tenant};
-use idp::Keyring;
 use serde_json::Value;
 
 use crate::StartError;
@@ -26,7 +25,7 @@ pub(crate) struct Secrets {
     /// Signs what the platform itself may do.
     pub(crate) platform: Arc<SigningKey>,
     /// Sign what the authorization server says, whichever tenant it is for.
-    pub(crate) idp: Keyring,
+    pub(crate) idp: Arc<KeySet>,
     /// The same as the text that is kept of them.
     pub(crate) idp_text: SecretString,
     /// Seal what lies in the tables, newest first.
@@ -124,7 +123,7 @@ impl Secrets {
             tenants: tenants.collect::<Result<_, StartError>>()?,
             removed: stored.removed,
             platform: key(&stored.platform_key.into())?,
-            idp: Keyring::new(KeySet::from_secret(&idp_text).map_err(damaged)?),
+            idp: Arc::new(KeySet::from_secret(&idp_text).map_err(damaged)?),
             idp_text,
             sealing: stored
                 .sealing_keys
@@ -217,7 +216,7 @@ mod tests {
         let kept = |secrets: &Secrets| {
             let tenant = &secrets.tenants[&acme];
             (
-                secrets.idp.set().public_jwks(),
+                secrets.idp.public_jwks(),
                 tenant.client_secret.expose_secret().to_owned(),
                 tenant.users["ada"].text.expose_secret().to_owned(),
             )

@@ -51,8 +51,8 @@ impl System {
                     auth_time: Some(now),
                     lifetime: LIFETIME,
                 };
-                let set = current.secrets.idp.set();
-                set.current().sign_access_token(&token, now, entropy)
+                let keys = &current.secrets.idp;
+                keys.current().sign_access_token(&token, now, entropy)
             }
             Signer::Session(_) | Signer::Platform => {
                 let own = tenant.as_ref();

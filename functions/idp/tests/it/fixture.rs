@@ -12,7 +12,7 @@ use axum::body::Body;
 use domain::{ExposeSecret, ManualClock, Owner, SecretString, SystemEntropy, Tenant, Timestamp};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Method, Request, StatusCode};
-use idp::{Keyring, NewClient, Settings, State};
+use idp::{NewClient, Settings, State};
 use serde_json::Value;
 use store::{Store, User};
 use store_testing::Database;
@@ -37,7 +37,6 @@ const START: i64 = 1_767_225_600_000;
 pub(crate) struct Idp {
     pub(crate) router: Router,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) keys: Keyring,
     pub(crate) kept: SecretString,
     pub(crate) store: Store,
     _database: Database,
@@ -112,6 +111,17 @@ pub(crate) fn basic(client: &str, secret: &str) -> String {
     format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(text))
 }
 
+fn router(store: &Store, clock: &Arc<ManualClock>, keys: KeySet) -> Router {
+    idp::router(State {
+        url: URL.parse().unwrap(),
+        store: store.clone(),
+        keys: Arc::new(keys),
+        clock: clock.clone(),
+        entropy: Arc::new(SystemEntropy),
+        settings: Settings::default(),
+    })
+}
+
 impl Idp {
     pub(crate) async fn start() -> Self {
         Self::start_with(Algorithm::Es256).await
@@ -121,7 +131,6 @@ impl Idp {
         let (store, database) = store_testing::start().await;
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(START)));
         let (set, kept) = KeySet::generate(algorithm).unwrap();
-        let keys = Keyring::new(set);
         for (tenant, users) in [("acme", ["ada", "alan"]), ("globex", ["grace", "george"])] {
             let base: Url = format!("http://127.0.0.1:3000/t/{tenant}").parse().unwrap();
             let host = NewClient::host(&base, SECRET.into());
@@ -138,22 +147,19 @@ impl Idp {
                     .unwrap();
             }
         }
-        let router = idp::router(State {
-            url: URL.parse().unwrap(),
-            store: store.clone(),
-            keys: keys.clone(),
-            clock: clock.clone(),
-            entropy: Arc::new(SystemEntropy),
-            settings: Settings::default(),
-        });
         Self {
-            router,
+            router: router(&store, &clock, set),
             clock,
-            keys,
             kept,
             store,
             _database: database,
         }
+    }
+
+    /// The server as it starts with other keys, over the same tables.
+    pub(crate) fn started_with(self, keys: KeySet) -> Self {
+        let router = router(&self.store, &self.clock, keys);
+        Self { router, ..self }
     }
 
     pub(crate) fn advance(&self, seconds: u64) {

@@ -264,7 +264,7 @@ async fn a_rotated_key_signs_and_the_tokens_of_the_last_one_live_on() {
     let announced = idp.get("/acme/jwks.json").await.json();
     let kept = KeySet::rotated(&idp.kept, Algorithm::Rs256).unwrap();
     assert_ne!(shown(&kept), shown(&idp.kept));
-    idp.keys.replace(KeySet::from_secret(&kept).unwrap());
+    let idp = idp.started_with(KeySet::from_secret(&kept).unwrap());
 
     let after = idp.token(&OWN).await.json();
     assert_eq!(

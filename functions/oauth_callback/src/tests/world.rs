@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use consent::{Consent, ConsentRequest, Consents, ConsentStore, Stage};
+use consent::{Consent, ConsentRequest, ConsentStore, Consents, Stage};
 use domain::{
     AgentName, ContextId, EventKind, ManualClock, Message, MessageId, NewTask, Owner, Part, Revision,
     SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,

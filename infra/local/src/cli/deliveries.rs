@@ -226,7 +226,7 @@ fn token(
     let audience = agent.as_str().trim_end_matches('/');
     let now = SystemClock.now();
     let signed = if behind_sign_in {
-        let keys = secrets.idp.set();
+        let keys = &secrets.idp;
         let told = AccessToken {
             issuer: &idp::issuer(&endpoints.idp, tenant),
             subject: "terminal",

@@ -4,8 +4,9 @@ use auth::Refusal;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use domain::TypeScope;
-use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use edge::{later, refused};
+use http::StatusCode;
+use http::header::WWW_AUTHENTICATE;
 use serde_json::{Value, json};
 use store::StoreError;
 
@@ -44,27 +45,19 @@ impl IntoResponse for RouteError {
         let message = self.to_string();
         match self {
             Self::Token(refusal) => token(&refusal, &message),
-            Self::Forbidden(_) => answer(StatusCode::FORBIDDEN, "forbidden", &message),
-            Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
-            Self::Invalid(_) => answer(StatusCode::BAD_REQUEST, "invalid_request", &message),
+            Self::Forbidden(_) => refused(StatusCode::FORBIDDEN, "forbidden", &message),
+            Self::NotFound => refused(StatusCode::NOT_FOUND, "not_found", &message),
+            Self::Invalid(_) => refused(StatusCode::BAD_REQUEST, "invalid_request", &message),
             Self::Card(reasons) => {
                 let body = json!({"error": "card_refused", "message": message, "reasons": reasons});
                 (StatusCode::UNPROCESSABLE_ENTITY, Json(body)).into_response()
             }
-            Self::Contradiction(_) => answer(StatusCode::CONFLICT, "type_contradiction", &message),
-            Self::Conflict => answer(StatusCode::CONFLICT, "conflict", &message),
-            Self::Full(_) => answer(StatusCode::CONFLICT, "registry_full", &message),
+            Self::Contradiction(_) => refused(StatusCode::CONFLICT, "type_contradiction", &message),
+            Self::Conflict => refused(StatusCode::CONFLICT, "conflict", &message),
+            Self::Full(_) => refused(StatusCode::CONFLICT, "registry_full", &message),
             Self::Store(StoreError::Throttled { .. } | StoreError::Unavailable { .. }) => {
                 tracing::warn!("the registry's table is out of reach");
-                let mut response = answer(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "unavailable",
-                    "try again shortly",
-                );
-                response
-                    .headers_mut()
-                    .insert(RETRY_AFTER, HeaderValue::from_static("1"));
-                response
+                later("unavailable", "try again shortly")
             }
             Self::Store(StoreError::TooLarge { .. }) => {
                 Self::Card(vec!["the card is too large to be stored".to_owned()]).into_response()
@@ -74,14 +67,10 @@ impl IntoResponse for RouteError {
                     error = &fault as &dyn std::error::Error,
                     "the registry's table failed"
                 );
-                answer(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+                refused(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
             }
         }
     }
-}
-
-fn answer(status: StatusCode, error: &str, message: &str) -> Response {
-    (status, Json(json!({"error": error, "message": message}))).into_response()
 }
 
 fn token(refusal: &Refusal, message: &str) -> Response {
@@ -89,9 +78,5 @@ fn token(refusal: &Refusal, message: &str) -> Response {
     let challenge = refusal.www_authenticate();
     // A REST API renames the header on its way out, so the challenge stands in the body too.
     let body: Value = json!({"error": refusal.error_code(), "message": message, "challenge": challenge});
-    let mut response = (status, Json(body)).into_response();
-    if let Ok(value) = HeaderValue::from_str(&challenge) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, value);
-    }
-    response
+    ([(WWW_AUTHENTICATE, challenge)], (status, Json(body))).into_response()
 }

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::response::{IntoResponse, Response};
+use edge::{later, refused};
+use http::StatusCode;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
-use serde_json::json;
 use store::StoreError;
 
 /// Why a notification is refused.
@@ -35,24 +34,18 @@ impl IntoResponse for RouteError {
         let message = self.to_string();
         match self {
             Self::Unauthorized => {
-                let mut response = answer(StatusCode::UNAUTHORIZED, "unauthorized", &message);
-                response
-                    .headers_mut()
-                    .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                response
+                let refused = refused(StatusCode::UNAUTHORIZED, "unauthorized", &message);
+                ([(WWW_AUTHENTICATE, "Bearer")], refused).into_response()
             }
-            Self::Rubbish(_) => answer(StatusCode::BAD_REQUEST, "invalid_notification", &message),
-            Self::Foreign => answer(StatusCode::BAD_REQUEST, "foreign_task", &message),
+            Self::Rubbish(_) => refused(StatusCode::BAD_REQUEST, "invalid_notification", &message),
+            Self::Foreign => refused(StatusCode::BAD_REQUEST, "foreign_task", &message),
             Self::TooMany(wait) => {
-                let mut response = answer(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", &message);
+                let refused = refused(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", &message);
                 let seconds = wait.as_millis().div_ceil(1000).max(1);
-                if let Ok(seconds) = HeaderValue::from_str(&seconds.to_string()) {
-                    response.headers_mut().insert(RETRY_AFTER, seconds);
-                }
-                response
+                ([(RETRY_AFTER, seconds.to_string())], refused).into_response()
             }
-            Self::Contended | Self::NeedsNewer => later(&message),
-            Self::Store(StoreError::TooLarge { .. }) => answer(
+            Self::Contended | Self::NeedsNewer => later("unavailable", &message),
+            Self::Store(StoreError::TooLarge { .. }) => refused(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",
                 "the result does not fit into the task's record",
@@ -62,7 +55,7 @@ impl IntoResponse for RouteError {
                     error = &fault as &dyn std::error::Error,
                     "the tables are out of reach"
                 );
-                later("try again shortly")
+                later("unavailable", "try again shortly")
             }
             Self::Store(fault) => {
                 tracing::error!(
@@ -74,16 +67,4 @@ impl IntoResponse for RouteError {
             }
         }
     }
-}
-
-fn answer(status: StatusCode, error: &str, message: &str) -> Response {
-    (status, Json(json!({"error": error, "message": message}))).into_response()
-}
-
-fn later(message: &str) -> Response {
-    let mut response = answer(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-    response
-        .headers_mut()
-        .insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    response
 }

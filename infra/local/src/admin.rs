@@ -19,9 +19,9 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
 use domain::Tenant;
-use edge::Front;
+use edge::{Front, refused};
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, header};
+use http::{StatusCode, header};
 use routes::Routes;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -185,37 +185,21 @@ fn described(current: &Current, name: &Tenant) -> Value {
     })
 }
 
-/// An answer that says why not.
-struct Refused {
-    status: StatusCode,
-    error: &'static str,
-    message: String,
-    challenge: Option<String>,
-}
+/// Why a change is refused, as its caller reads it.
+struct Refused(Response);
 
 impl Refused {
-    fn of(status: StatusCode, error: &'static str, message: String) -> Self {
-        Self {
-            status,
-            error,
-            message,
-            challenge: None,
-        }
-    }
-
     fn broken() -> Self {
-        let message = "the change broke off; look at the tenants there are".to_owned();
-        Self::of(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+        let message = "the change broke off; look at the tenants there are";
+        Self(refused(StatusCode::INTERNAL_SERVER_ERROR, "internal", message))
     }
 }
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
         let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::UNAUTHORIZED);
-        Self {
-            challenge: Some(refusal.www_authenticate()),
-            ..Self::of(status, refusal.error_code(), refusal.to_string())
-        }
+        let body = refused(status, refusal.error_code(), &refusal.to_string());
+        Self(([(header::WWW_AUTHENTICATE, refusal.www_authenticate())], body).into_response())
     }
 }
 
@@ -234,7 +218,7 @@ impl From<ChangeError> for Refused {
                 "the change was not made"
             );
         }
-        Self::of(status, code, error.to_string())
+        Self(refused(status, code, &error.to_string()))
     }
 }
 
@@ -246,25 +230,26 @@ impl From<StartError> for Refused {
 
 impl From<JsonRejection> for Refused {
     fn from(rejection: JsonRejection) -> Self {
-        Self::of(rejection.status(), "invalid_request", rejection.body_text())
+        Self(refused(
+            rejection.status(),
+            "invalid_request",
+            &rejection.body_text(),
+        ))
     }
 }
 
 impl From<PathRejection> for Refused {
     fn from(_: PathRejection) -> Self {
-        let message = "that is no tenant's name".to_owned();
-        Self::of(StatusCode::NOT_FOUND, "not_found", message)
+        Self(refused(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "that is no tenant's name",
+        ))
     }
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let body = Json(json!({"error": self.error, "message": self.message}));
-        let mut response = (self.status, body).into_response();
-        let challenge = self.challenge.and_then(|text| HeaderValue::from_str(&text).ok());
-        if let Some(challenge) = challenge {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        response
+        self.0
     }
 }

@@ -42,11 +42,7 @@ pub(crate) async fn answer(
     let current = control.now();
     let known = auth::token::hash(&current.secrets.aws_slug);
     if method != Method::POST || !auth::token::matches(&known, &slug) {
-        return (
-            StatusCode::NOT_FOUND,
-            Json(json!({"error": "not_found", "message": "nothing is served here"})),
-        )
-            .into_response();
+        return edge::refused(StatusCode::NOT_FOUND, "not_found", "nothing is served here");
     }
     let target = headers.get("x-amz-target").and_then(|value| value.to_str().ok());
     let (form, answered) = match (service.as_str(), target) {

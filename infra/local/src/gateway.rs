@@ -8,8 +8,8 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use edge::config::BasePath;
+use http::StatusCode;
 use http::uri::{PathAndQuery, Uri};
-use http::{StatusCode, header};
 use routes::{Route, Routes};
 use tower::ServiceExt;
 
@@ -104,13 +104,7 @@ async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> R
         rest.starts_with(mount.below).then(|| (mount, rest.to_owned()))
     });
     let Some((mount, rest)) = found else {
-        let body = r#"{"error":"not_found","message":"nothing is served here"}"#;
-        return (
-            StatusCode::NOT_FOUND,
-            [(header::CONTENT_TYPE, "application/json")],
-            body,
-        )
-            .into_response();
+        return edge::refused(StatusCode::NOT_FOUND, "not_found", "nothing is served here");
     };
     let Some(uri) = with_path(request.uri(), rest) else {
         return StatusCode::BAD_REQUEST.into_response();

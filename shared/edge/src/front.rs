@@ -23,7 +23,7 @@ mod body;
 mod refusal;
 
 pub use body::BODY_LIMIT;
-pub use refusal::not_found;
+pub use refusal::{later, not_found, refused};
 
 const REQUEST_ID: &str = "x-request-id";
 

@@ -18,7 +18,7 @@ pub mod secrets;
 mod spans;
 pub mod telemetry;
 
-pub use front::{BODY_LIMIT, Front, RequestId, Source, front, not_found};
+pub use front::{BODY_LIMIT, Front, RequestId, Source, front, later, not_found, refused};
 pub use function::{Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
 pub use ground::{Ground, StartError, broken};
 

@@ -3,7 +3,7 @@
 
 use axum::body::to_bytes;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 
@@ -14,6 +14,19 @@ const MESSAGE_LIMIT: usize = 1_024;
 #[must_use]
 pub fn not_found() -> Response {
     of(StatusCode::NOT_FOUND, None, "")
+}
+
+/// An error in the words of an endpoint.
+#[must_use]
+pub fn refused(status: StatusCode, error: &str, message: &str) -> Response {
+    (status, axum::Json(json!({ "error": error, "message": message }))).into_response()
+}
+
+/// 503: the caller is to try once more in a second.
+#[must_use]
+pub fn later(error: &str, message: &str) -> Response {
+    let again = [(RETRY_AFTER, "1")];
+    (again, refused(StatusCode::SERVICE_UNAVAILABLE, error, message)).into_response()
 }
 
 /// A refusal in typed form. A 5xx says nothing but the request id; the detail is in the log.

@@ -26,7 +26,6 @@ fn shown(task: &Task, generation: Generation, history_length: Option<u32>, artif
 pub fn list(
     tasks: &[Task],
     next: Option<&str>,
-    page_size: u32,
     total: u64,
     call: &ListCall,
     generation: Generation,
@@ -42,7 +41,7 @@ pub fn list(
     };
     let tasks: Vec<Value> = tasks.iter().map(written).collect();
     json!({
-        "tasks": tasks, "nextPageToken": next.unwrap_or_default(), "pageSize": page_size, "totalSize": total,
+        "tasks": tasks, "nextPageToken": next.unwrap_or_default(), "pageSize": call.page_size, "totalSize": total,
     })
 }
 

@@ -90,20 +90,7 @@ impl A2aError {
     /// The status over REST.
     #[must_use]
     pub fn http_status(&self) -> u16 {
-        match self {
-            Self::TaskNotFound | Self::MethodNotFound(_) => 404,
-            Self::TaskNotCancelable
-            | Self::PushNotificationNotSupported
-            | Self::UnsupportedOperation(_)
-            | Self::ContentTypeNotSupported
-            | Self::ExtendedCardNotConfigured
-            | Self::ExtensionSupportRequired(_)
-            | Self::VersionNotSupported(_)
-            | Self::ParseError
-            | Self::InvalidRequest(_)
-            | Self::InvalidParams(_) => 400,
-            Self::InvalidAgentResponse(_) | Self::Internal { .. } | Self::Other { .. } => 500,
-        }
+        self.names().status
     }
 
     /// An internal error of which nothing is told.
@@ -115,22 +102,12 @@ impl A2aError {
     /// The `reason` of its `ErrorInfo`.
     #[must_use]
     pub fn reason(&self) -> &'static str {
-        match self {
-            Self::TaskNotFound => "TASK_NOT_FOUND",
-            Self::TaskNotCancelable => "TASK_NOT_CANCELABLE",
-            Self::PushNotificationNotSupported => "PUSH_NOTIFICATION_NOT_SUPPORTED",
-            Self::UnsupportedOperation(_) => "UNSUPPORTED_OPERATION",
-            Self::ContentTypeNotSupported => "CONTENT_TYPE_NOT_SUPPORTED",
-            Self::InvalidAgentResponse(_) => "INVALID_AGENT_RESPONSE",
-            Self::ExtendedCardNotConfigured => "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
-            Self::ExtensionSupportRequired(_) => "EXTENSION_SUPPORT_REQUIRED",
-            Self::VersionNotSupported(_) => "VERSION_NOT_SUPPORTED",
-            Self::ParseError => "PARSE_ERROR",
-            Self::InvalidRequest(_) => "INVALID_REQUEST",
-            Self::MethodNotFound(_) => "METHOD_NOT_FOUND",
-            Self::InvalidParams(_) => "INVALID_PARAMS",
-            Self::Internal { .. } | Self::Other { .. } => "INTERNAL_ERROR",
-        }
+        self.names().reason
+    }
+
+    fn names(&self) -> &'static Names {
+        let code = self.code();
+        NAMES.iter().find(|names| names.code == code).unwrap_or(&INTERNAL)
     }
 
     /// The code over JSON-RPC in a generation: 0.3 knows neither versions nor required extensions as errors.
@@ -143,53 +120,17 @@ impl A2aError {
 
     /// The `google.rpc` status over REST.
     pub(crate) fn rpc_status(&self) -> &'static str {
-        match self {
-            Self::TaskNotFound | Self::MethodNotFound(_) => "NOT_FOUND",
-            Self::TaskNotCancelable
-            | Self::PushNotificationNotSupported
-            | Self::UnsupportedOperation(_)
-            | Self::ExtendedCardNotConfigured
-            | Self::ExtensionSupportRequired(_)
-            | Self::VersionNotSupported(_) => "FAILED_PRECONDITION",
-            Self::ContentTypeNotSupported
-            | Self::ParseError
-            | Self::InvalidRequest(_)
-            | Self::InvalidParams(_) => "INVALID_ARGUMENT",
-            Self::InvalidAgentResponse(_) | Self::Internal { .. } | Self::Other { .. } => "INTERNAL",
-        }
+        self.names().rpc
     }
 
     /// The status over REST in 0.3, which the official SDK chose.
     pub(crate) fn http_status_0_3(&self) -> u16 {
-        match self {
-            Self::TaskNotCancelable => 409,
-            Self::PushNotificationNotSupported | Self::UnsupportedOperation(_) => 501,
-            Self::ContentTypeNotSupported => 415,
-            Self::InvalidAgentResponse(_) => 502,
-            Self::ExtendedCardNotConfigured => 404,
-            Self::InvalidParams(_) => 422,
-            _ => self.http_status(),
-        }
+        self.names().status_0_3
     }
 
     /// Its name in the official SDKs.
     pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::TaskNotFound => "TaskNotFoundError",
-            Self::TaskNotCancelable => "TaskNotCancelableError",
-            Self::PushNotificationNotSupported => "PushNotificationNotSupportedError",
-            Self::UnsupportedOperation(_) => "UnsupportedOperationError",
-            Self::ContentTypeNotSupported => "ContentTypeNotSupportedError",
-            Self::InvalidAgentResponse(_) => "InvalidAgentResponseError",
-            Self::ExtendedCardNotConfigured => "ExtendedAgentCardNotConfiguredError",
-            Self::ExtensionSupportRequired(_) => "ExtensionSupportRequiredError",
-            Self::VersionNotSupported(_) => "VersionNotSupportedError",
-            Self::ParseError => "JSONParseError",
-            Self::InvalidRequest(_) => "InvalidRequestError",
-            Self::MethodNotFound(_) => "MethodNotFoundError",
-            Self::InvalidParams(_) => "InvalidParamsError",
-            Self::Internal { .. } | Self::Other { .. } => "InternalError",
-        }
+        self.names().name
     }
 
     /// Its `google.rpc.ErrorInfo`.
@@ -231,16 +172,64 @@ impl A2aError {
 
     /// The error of an `ErrorInfo` reason, or of the name it has in the official SDKs.
     pub(crate) fn from_name(name: &str, message: &str) -> Option<Self> {
-        let codes = (-32009..=-32001).chain([-32700, -32600, -32601, -32602]);
-        let known = codes.map(|code| Self::from_code(code, message));
-        known
-            .chain([Self::Other {
-                code: -32603,
-                message: capped(message, 300),
-            }])
-            .find(|error| error.reason() == name || error.name() == name)
+        let mut known = NAMES.iter().chain([&INTERNAL]);
+        let known = known.find(|names| names.reason == name || names.name == name)?;
+        Some(Self::from_code(known.code, message))
     }
 }
+
+/// What an error is called in the bindings and by the official SDKs.
+struct Names {
+    code: i64,
+    status: u16,
+    status_0_3: u16,
+    rpc: &'static str,
+    reason: &'static str,
+    name: &'static str,
+}
+
+const fn names(
+    code: i64,
+    (status, status_0_3): (u16, u16),
+    rpc: &'static str,
+    (reason, name): (&'static str, &'static str),
+) -> Names {
+    Names {
+        code,
+        status,
+        status_0_3,
+        rpc,
+        reason,
+        name,
+    }
+}
+
+const FAILED: &str = "FAILED_PRECONDITION";
+const INVALID: &str = "INVALID_ARGUMENT";
+
+/// Every error but the internal ones, by its code.
+#[rustfmt::skip]
+const NAMES: [Names; 13] = [
+    names(-32001, (404, 404), "NOT_FOUND", ("TASK_NOT_FOUND", "TaskNotFoundError")),
+    names(-32002, (400, 409), FAILED, ("TASK_NOT_CANCELABLE", "TaskNotCancelableError")),
+    names(-32003, (400, 501), FAILED, ("PUSH_NOTIFICATION_NOT_SUPPORTED", "PushNotificationNotSupportedError")),
+    names(-32004, (400, 501), FAILED, ("UNSUPPORTED_OPERATION", "UnsupportedOperationError")),
+    names(-32005, (400, 415), INVALID, ("CONTENT_TYPE_NOT_SUPPORTED", "ContentTypeNotSupportedError")),
+    names(-32006, (500, 502), "INTERNAL", ("INVALID_AGENT_RESPONSE", "InvalidAgentResponseError")),
+    names(-32007, (400, 404), FAILED, ("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "ExtendedAgentCardNotConfiguredError")),
+    names(-32008, (400, 400), FAILED, ("EXTENSION_SUPPORT_REQUIRED", "ExtensionSupportRequiredError")),
+    names(-32009, (400, 400), FAILED, ("VERSION_NOT_SUPPORTED", "VersionNotSupportedError")),
+    names(-32700, (400, 400), INVALID, ("PARSE_ERROR", "JSONParseError")),
+    names(-32600, (400, 400), INVALID, ("INVALID_REQUEST", "InvalidRequestError")),
+    names(-32601, (404, 404), "NOT_FOUND", ("METHOD_NOT_FOUND", "MethodNotFoundError")),
+    names(-32602, (400, 422), INVALID, ("INVALID_PARAMS", "InvalidParamsError")),
+];
+const INTERNAL: Names = names(
+    -32603,
+    (500, 500),
+    "INTERNAL",
+    ("INTERNAL_ERROR", "InternalError"),
+);
 
 /// At most `max` bytes of a foreign text, cut at a character.
 pub(crate) fn capped(text: &str, max: usize) -> String {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::error::capped;
 use crate::lenient::{Fault, tidy};
 use crate::params::{self, Params};
-use crate::{A2aError, Call, SendCall, encode, generation, v0_3, v1_0};
+use crate::{A2aError, Call, encode, generation, v0_3, v1_0};
 
 /// The id of a JSON-RPC request, given back as it came: text, a number, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -236,50 +236,8 @@ pub fn call_request(id: &str, call: &Call, generation: Generation) -> Value {
         Generation::V1_0 => *new,
         Generation::V0_3 => *old,
     });
-    request(id, method.unwrap_or_default(), encode::params(call, generation))
-}
-
-/// A client's request to send a message.
-#[must_use]
-pub fn send_request(id: &str, call: &SendCall, generation: Generation) -> Value {
-    let method = match generation {
-        Generation::V1_0 => "SendMessage",
-        Generation::V0_3 => "message/send",
-    };
-    request(id, method, encode::send_call(call, generation))
-}
-
-/// A client's request to look at a task, without its messages where the generation can say so.
-#[must_use]
-pub fn get_request(id: &str, task: &str, tenant: Option<&str>, generation: Generation) -> Value {
-    match generation {
-        Generation::V1_0 => {
-            let mut params = by_id(task, tenant);
-            params.insert("historyLength".to_owned(), json!(0));
-            request(id, "GetTask", Value::Object(params))
-        }
-        Generation::V0_3 => request(id, "tasks/get", json!({ "id": task, "historyLength": 1 })),
-    }
-}
-
-/// A client's request to call a task off.
-#[must_use]
-pub fn cancel_request(id: &str, task: &str, tenant: Option<&str>, generation: Generation) -> Value {
-    match generation {
-        Generation::V1_0 => request(id, "CancelTask", Value::Object(by_id(task, tenant))),
-        Generation::V0_3 => request(id, "tasks/cancel", json!({ "id": task })),
-    }
-}
-
-fn by_id(task: &str, tenant: Option<&str>) -> Map<String, Value> {
-    let tenant = tenant.map(|tenant| ("tenant".to_owned(), json!(tenant)));
-    std::iter::once(("id".to_owned(), json!(task)))
-        .chain(tenant)
-        .collect()
-}
-
-fn request(id: &str, method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+    let params = encode::params(call, generation);
+    json!({ "jsonrpc": "2.0", "id": id, "method": method.unwrap_or_default(), "params": params })
 }
 
 /// Takes an agent's answer apart: its result, or its error.

@@ -191,13 +191,11 @@ pub fn task(task: &Task, generation: Generation, history_length: Option<u32>) ->
 pub fn list(
     tasks: &[Task],
     next: Option<&str>,
-    page_size: u32,
     total: u64,
     call: &ListCall,
     generation: Generation,
 ) -> Value {
-    let written = encode::list(tasks, next, page_size, total, call, generation);
-    form(written, generation)
+    form(encode::list(tasks, next, total, call, generation), generation)
 }
 
 /// A task's push configuration, without its secrets.

@@ -1,7 +1,7 @@
 //! The A2A client: send, look, cancel, over both bindings and both generations.
 
 use a2a::{A2aError, Answer, Call, ListCall, RemoteTask, SendCall, Transport, decode, jsonrpc, rest};
-use domain::{ContextId, Endpoint, Generation, MessageId, RemoteTaskId, SecretString};
+use domain::{ContextId, Endpoint, Generation, MessageId, Metadata, RemoteTaskId, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -12,12 +12,11 @@ use crate::{CallError, Outbound};
 const HISTORY: u32 = 50;
 
 /// What is asked of an agent.
-#[derive(Clone, Copy)]
-enum Operation<'a> {
-    Send(&'a SendCall),
-    Get(&'a RemoteTaskId),
-    Cancel(&'a RemoteTaskId),
-    List(&'a ListCall),
+enum Operation {
+    Send(Box<SendCall>),
+    Get(RemoteTaskId),
+    Cancel(RemoteTaskId),
+    List(ListCall),
 }
 
 impl Outbound {
@@ -35,7 +34,7 @@ impl Outbound {
             tenant: to.tenant.clone(),
             ..call.clone()
         };
-        let result = self.call(to, Operation::Send(&call), token).await?;
+        let result = self.call(to, Operation::Send(Box::new(call)), token).await?;
         decode::send_result(&result, to.generation).map_err(unusable)
     }
 
@@ -49,7 +48,7 @@ impl Outbound {
         id: &RemoteTaskId,
         token: Option<&SecretString>,
     ) -> Result<RemoteTask, CallError> {
-        let result = self.call(to, Operation::Get(id), token).await?;
+        let result = self.call(to, Operation::Get(id.clone()), token).await?;
         decode::task(&result, to.generation).map_err(unusable)
     }
 
@@ -63,7 +62,7 @@ impl Outbound {
         id: &RemoteTaskId,
         token: Option<&SecretString>,
     ) -> Result<RemoteTask, CallError> {
-        let result = self.call(to, Operation::Cancel(id), token).await?;
+        let result = self.call(to, Operation::Cancel(id.clone()), token).await?;
         decode::task(&result, to.generation).map_err(unusable)
     }
 
@@ -84,7 +83,7 @@ impl Outbound {
             tenant: to.tenant.clone(),
             ..ListCall::default()
         };
-        let result = self.call(to, Operation::List(&call), token).await?;
+        let result = self.call(to, Operation::List(call), token).await?;
         let tasks = result.get("tasks").and_then(Value::as_array);
         let is_it = |task: &&Value| {
             let history = task.get("history").and_then(Value::as_array);
@@ -101,7 +100,7 @@ impl Outbound {
     async fn call(
         &self,
         to: &Endpoint,
-        operation: Operation<'_>,
+        operation: Operation,
         token: Option<&SecretString>,
     ) -> Result<Value, CallError> {
         let (url, body) = match to.transport {
@@ -126,30 +125,43 @@ impl Outbound {
         }
     }
 
-    fn jsonrpc_request(&self, to: &Endpoint, operation: Operation<'_>) -> Value {
-        let (id, tenant) = (self.request_id(), to.tenant.as_deref());
-        match operation {
-            Operation::Send(call) => jsonrpc::send_request(&id, call, to.generation),
-            Operation::Get(task) => jsonrpc::get_request(&id, task.as_str(), tenant, to.generation),
-            Operation::Cancel(task) => jsonrpc::cancel_request(&id, task.as_str(), tenant, to.generation),
-            Operation::List(call) => jsonrpc::call_request(&id, &Call::List(call.clone()), to.generation),
-        }
+    fn jsonrpc_request(&self, to: &Endpoint, operation: Operation) -> Value {
+        let tenant = to.tenant.clone();
+        let call = match operation {
+            Operation::Send(call) => Call::Send(*call),
+            Operation::Get(task) => Call::Get {
+                id: task.to_string(),
+                history_length: Some(no_history(to.generation)),
+                tenant,
+            },
+            Operation::Cancel(task) => Call::Cancel {
+                id: task.to_string(),
+                metadata: Metadata::new(),
+                tenant,
+            },
+            Operation::List(call) => Call::List(call),
+        };
+        jsonrpc::call_request(&self.request_id(), &call, to.generation)
     }
 }
 
-fn rest_request(to: &Endpoint, operation: Operation<'_>) -> Result<(Url, Option<Value>), CallError> {
+/// How many messages of a task are asked for where none is wanted: 0.3 counts 0 as "all".
+fn no_history(generation: Generation) -> u32 {
+    match generation {
+        Generation::V1_0 => 0,
+        Generation::V0_3 => 1,
+    }
+}
+
+fn rest_request(to: &Endpoint, operation: Operation) -> Result<(Url, Option<Value>), CallError> {
     Ok(match operation {
         Operation::Send(call) => {
-            let body = rest::send_body(call, to.generation);
+            let body = rest::send_body(&call, to.generation);
             (below(to, &["message:send"])?, Some(body))
         }
         Operation::Get(task) => {
             let mut url = below(to, &["tasks", task.as_str()])?;
-            // 0.3 counts 0 as "all".
-            url.set_query(Some(match to.generation {
-                Generation::V1_0 => "historyLength=0",
-                Generation::V0_3 => "historyLength=1",
-            }));
+            url.set_query(Some(&format!("historyLength={}", no_history(to.generation))));
             (url, None)
         }
         Operation::Cancel(task) => {
@@ -161,7 +173,7 @@ fn rest_request(to: &Endpoint, operation: Operation<'_>) -> Result<(Url, Option<
             let mut query = url.query_pairs_mut();
             query.append_pair("pageSize", &call.page_size.to_string());
             for (name, value) in [
-                ("contextId", call.context_id.clone()),
+                ("contextId", call.context_id),
                 (
                     "historyLength",
                     call.history_length.map(|length| length.to_string()),

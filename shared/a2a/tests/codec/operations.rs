@@ -416,6 +416,7 @@ fn answers_of_every_operation() {
     let (task, events) = finished_task();
     let id = task.id.to_string();
     let without = ListCall {
+        page_size: 1,
         history_length: Some(0),
         ..ListCall::default()
     };
@@ -427,9 +428,9 @@ fn answers_of_every_operation() {
     let tasks = [task.clone()];
     for (name, generation) in [("1_0", V1), ("0_3", V03)] {
         let answers = json!({
-            "list": encode::list(&tasks, Some("next-page"), 1, 3, &without, generation),
-            "list_with_artifacts": encode::list(&tasks, None, 50, 1, &with, generation),
-            "list_of_none": encode::list(&[], None, 50, 0, &with, generation),
+            "list": encode::list(&tasks, Some("next-page"), 3, &without, generation),
+            "list_with_artifacts": encode::list(&tasks, None, 1, &with, generation),
+            "list_of_none": encode::list(&[], None, 0, &with, generation),
             "message": encode::send_message_result(&task.history[1], generation),
             "push_config": encode::push_config(&id, &shown()[0], generation),
             "push_configs": encode::push_configs(&id, &shown(), None, generation),
@@ -438,7 +439,7 @@ fn answers_of_every_operation() {
         });
         assert_json_snapshot!(format!("answers_{name}"), answers);
         let over_rest = json!({
-            "list": rest::list(&tasks, Some("next-page"), 1, 3, &without, generation),
+            "list": rest::list(&tasks, Some("next-page"), 3, &without, generation),
             "message": rest::send_message_result(&task.history[1], generation),
             "push_config": rest::push_config(&id, &shown()[0], generation),
             "push_configs": rest::push_configs(&id, &shown(), Some("more"), generation),
@@ -459,7 +460,7 @@ fn a_list_shows_what_was_asked_for() {
                 history_length: Some(0),
                 ..ListCall::default()
             };
-            let page = encode::list(std::slice::from_ref(&task), None, 50, 1, &call, generation);
+            let page = encode::list(std::slice::from_ref(&task), None, 1, &call, generation);
             assert_eq!(page["tasks"][0].get("artifacts").is_some(), include_artifacts);
             assert_eq!(page["tasks"][0].get("history"), None);
             assert_eq!(page["nextPageToken"], "", "always there");
@@ -471,7 +472,7 @@ fn a_list_shows_what_was_asked_for() {
             );
         }
     }
-    let more = encode::list(&[], Some("n"), 1, 9, &ListCall::default(), V1);
+    let more = encode::list(&[], Some("n"), 9, &ListCall::default(), V1);
     assert_eq!(decode::list(&more, V1).unwrap().next.as_deref(), Some("n"));
     assert!(decode::list(&json!({"tasks": 7}), V1).is_err());
     assert!(decode::list(&json!({"tasks": [{}]}), V1).is_err());

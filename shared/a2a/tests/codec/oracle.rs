@@ -122,12 +122,11 @@ fn every_answer_of_ours_is_protojson() {
     assert_same::<pb::ListTasksResponse>(&encode::list(
         std::slice::from_ref(&task),
         Some("next"),
-        50,
         7,
         &call,
         V1,
     ));
-    assert_same::<pb::ListTasksResponse>(&encode::list(&[], None, 1, 0, &ListCall::default(), V1));
+    assert_same::<pb::ListTasksResponse>(&encode::list(&[], None, 0, &ListCall::default(), V1));
     let shown = ShownPush {
         id: PushConfigId::parse("p-1").unwrap(),
         url: Url::parse("https://hooks.example/x").unwrap(),

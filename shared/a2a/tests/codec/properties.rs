@@ -57,7 +57,7 @@ fn read_everything(bytes: &[u8]) {
 }
 
 fn sent_over_jsonrpc(call: &a2a::SendCall, generation: Generation) -> Value {
-    let request = jsonrpc::send_request("1", call, generation).to_string();
+    let request = jsonrpc::call_request("1", &Call::Send(call.clone()), generation).to_string();
     let read = jsonrpc::parse(request.as_bytes(), None).map_err(|failure| failure.error);
     match read.map(|request| (request.generation, request.call)) {
         Ok((told, Call::Send(call))) if told == generation => plain(&call),
@@ -127,7 +127,7 @@ proptest! {
         call in any_send(Generation::V1_0), cut in 0..600_usize, bend in any::<u8>(),
     ) {
         for generation in GENERATIONS {
-            let mut bytes = jsonrpc::send_request("1", &call, generation).to_string().into_bytes();
+            let mut bytes = jsonrpc::call_request("1", &Call::Send(call.clone()), generation).to_string().into_bytes();
             let cut = cut.min(bytes.len() - 1);
             read_everything(&bytes[..cut]);
             bytes[cut] = bend;

@@ -1,7 +1,7 @@
 //! What clients see.
 
 use a2a::card::{Bearer, Card, Extension, ForeignOAuth, OAuth, Provider, Skill};
-use a2a::{A2aError, Generation, card, encode, jsonrpc, rest};
+use a2a::{A2aError, Call, Generation, card, encode, jsonrpc, rest};
 use domain::Metadata;
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
@@ -64,14 +64,25 @@ fn pushes() {
 #[test]
 fn requests_of_our_client() {
     let call = full_send();
-    assert_json_snapshot!("send_1_0", jsonrpc::send_request("1", &call, V1));
-    assert_json_snapshot!("send_0_3", jsonrpc::send_request("1", &call, V03));
+    let send = Call::Send(call.clone());
+    assert_json_snapshot!("send_1_0", jsonrpc::call_request("1", &send, V1));
+    assert_json_snapshot!("send_0_3", jsonrpc::call_request("1", &send, V03));
     assert_json_snapshot!("send_0_3_rest", rest::send_body(&call, V03));
+    let look = |tenant: Option<&str>, history_length| Call::Get {
+        id: "t-1".to_owned(),
+        history_length: Some(history_length),
+        tenant: tenant.map(str::to_owned),
+    };
+    let cancel = |tenant: Option<&str>| Call::Cancel {
+        id: "t-1".to_owned(),
+        metadata: Metadata::new(),
+        tenant: tenant.map(str::to_owned),
+    };
     let looks = [
-        jsonrpc::get_request("1", "t-1", Some("north"), V1),
-        jsonrpc::get_request("1", "t-1", None, V03),
-        jsonrpc::cancel_request("1", "t-1", Some("north"), V1),
-        jsonrpc::cancel_request("1", "t-1", None, V03),
+        jsonrpc::call_request("1", &look(Some("north"), 0), V1),
+        jsonrpc::call_request("1", &look(None, 1), V03),
+        jsonrpc::call_request("1", &cancel(Some("north")), V1),
+        jsonrpc::call_request("1", &cancel(None), V03),
     ];
     assert_json_snapshot!("look_and_cancel", looks);
 }

@@ -79,14 +79,9 @@ fn written(done: Done, generation: Generation) -> Value {
             None => encode::send_result(&task, generation, history_length),
         },
         Done::Task(task, history_length) => encode::task(&task, generation, history_length),
-        Done::Page(page, call) => encode::list(
-            &page.tasks,
-            page.next.as_deref(),
-            call.page_size,
-            page.total,
-            &call,
-            generation,
-        ),
+        Done::Page(page, call) => {
+            encode::list(&page.tasks, page.next.as_deref(), page.total, &call, generation)
+        }
         Done::Push(task_id, shown) => encode::push_config(&task_id, &shown, generation),
         Done::Pushes(task_id, shown, next) => {
             encode::push_configs(&task_id, &shown, next.as_deref(), generation)

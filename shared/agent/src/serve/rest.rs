@@ -251,14 +251,9 @@ fn written(done: Done, generation: Generation) -> Value {
             None => rest::send_result(&task, generation, history_length),
         },
         Done::Task(task, history_length) => rest::task(&task, generation, history_length),
-        Done::Page(page, call) => rest::list(
-            &page.tasks,
-            page.next.as_deref(),
-            call.page_size,
-            page.total,
-            &call,
-            generation,
-        ),
+        Done::Page(page, call) => {
+            rest::list(&page.tasks, page.next.as_deref(), page.total, &call, generation)
+        }
         Done::Push(task_id, shown) => rest::push_config(&task_id, &shown, generation),
         Done::Pushes(task_id, shown, next) => {
             rest::push_configs(&task_id, &shown, next.as_deref(), generation)

@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
 
-pub use gate::{Gate, Usage};
+pub use gate::{Gate, Usage, Write};
 pub use gateway::{Route, routes};
 pub use operator::Asked;
 

@@ -59,8 +59,11 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
         message,
         trigger,
     } = request;
-    let chat = open(room, owner, &chat, &message).await?;
-    let tasks = room.tasks_of(&chat).await?;
+    let (chat, is_new) = open(room, owner, &chat, &message).await?;
+    let tasks = match is_new {
+        true => Vec::new(),
+        false => room.tasks_of(&chat).await?,
+    };
     let turn = Turn::of(&chat.context_id, &message.id, &tasks).asked(&trigger, &tasks);
     let answer_id = turn.answer_id();
     let message_id = turn.message_id.clone();
@@ -83,19 +86,20 @@ fn preferred_locale(headers: &HeaderMap) -> Option<String> {
     UserContext::parse(Some(first), None).ok()?.locale
 }
 
-/// Opens the chat with the message in it.
+/// Opens the chat with the message in it. True where the chat is new.
 async fn open(
     room: &AppState,
     owner: &Owner,
     id: &domain::ChatId,
     message: &UserMessage,
-) -> Result<Chat, RouteError> {
+) -> Result<(Chat, bool), RouteError> {
     let (sessions, now) = (room.store.sessions(), room.clock.now());
-    let chat = match sessions
+    let (chat, is_new) = match sessions
         .open_chat(&room.tenant, owner, id, &message.title(), now)
         .await?
     {
-        Opened::Chat(chat) => chat,
+        Opened::New(chat) => (chat, true),
+        Opened::Known(chat) => (chat, false),
         Opened::NotYours => return Err(RouteError::NotFound),
     };
     let stored = StoredMessage {
@@ -103,8 +107,12 @@ async fn open(
         at: now,
         body: message.body.clone(),
     };
-    match sessions.add_message(&room.tenant, id, &stored).await? {
-        Added::New | Added::Same => Ok(chat),
+    let added = match is_new {
+        true => sessions.add_first(&room.tenant, id, &stored).await?,
+        false => sessions.add_message(&room.tenant, id, &stored).await?,
+    };
+    match added {
+        Added::New | Added::Same => Ok((chat, is_new)),
         Added::NoChat => Err(RouteError::NotFound),
         Added::Conflict => Err(RouteError::conflict(
             "message_changed",

@@ -70,6 +70,9 @@ impl Tail {
                 self.spoke = now;
                 return Ok(News::Quiet);
             }
+            // The task was read, or its last news, just now: to look again at once would find nothing.
+            let wake = (now + self.pause).min(self.deadline).min(self.spoke + HEARTBEAT);
+            tokio::time::sleep_until(wake).await;
             let events = self
                 .store
                 .tasks()
@@ -80,10 +83,6 @@ impl Tail {
                 (self.pause, self.spoke) = (SOON, Instant::now());
                 return Ok(News::Events(events));
             }
-            let wake = (Instant::now() + self.pause)
-                .min(self.deadline)
-                .min(self.spoke + HEARTBEAT);
-            tokio::time::sleep_until(wake).await;
             self.pause = (self.pause * 3 / 2).min(SELDOM);
         }
     }

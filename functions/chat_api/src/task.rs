@@ -46,12 +46,12 @@ pub(crate) async fn task(
 
 async fn log(room: &AppState, task: &Task) -> Result<Vec<Event>, RouteError> {
     let key = TaskKey::from(task);
-    let (mut events, mut jobs) = (Vec::new(), JobLog::default());
+    let mut jobs = JobLog::default();
+    // A task of which nothing more is known has no log yet.
+    let mut events: Vec<Event> = (task.rev == 1).then(|| task.first_event()).into_iter().collect();
     // What came after the task was read is left for the next look, so that history and status agree.
     let last = task.rev.min(EVENTS_MAX);
-    while let Some(seen) =
-        Some(events.last().map_or(0, |event: &Event| event.seq)).filter(|seen| *seen < last)
-    {
+    while let Some(seen) = Some(events.last().map_or(0, |event| event.seq)).filter(|seen| *seen < last) {
         let more = room.store.tasks().events(&key, seen, LOOK).await?;
         if more.is_empty() {
             break;

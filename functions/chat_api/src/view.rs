@@ -285,7 +285,7 @@ mod tests {
             message_id: MessageId::parse("inner-message").unwrap(),
             webhook: SealedToken {
                 hash: "the-hash".into(),
-                sealed: "the-seal".into(),
+                sealed: Some("the-seal".into()),
             },
             ..domain::testing::new_job()
         };
@@ -325,7 +325,11 @@ mod tests {
 
     #[test]
     fn the_tree_tells_what_became_of_each_job_and_of_failed_attempts() {
-        let (mut task, mut events) = (worked_on().0, Vec::new());
+        let ((mut task, before), mut events) = (worked_on(), Vec::new());
+        let mut jobs = domain::JobLog::default();
+        for event in before {
+            jobs.whole(event);
+        }
         task.status.state = TaskState::Working;
         let mut job = task.jobs[0].clone();
         for (state, at) in [
@@ -347,7 +351,8 @@ mod tests {
             let kind = EventKind::Job {
                 job: Box::new(job.clone()),
             };
-            events.push(task.record(kind, Timestamp::from_millis(at)).unwrap());
+            let event = task.record(kind, Timestamp::from_millis(at)).unwrap();
+            events.push(jobs.whole(event));
         }
         let stumble = domain::Stumble {
             attempt: 1,

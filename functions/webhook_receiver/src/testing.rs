@@ -11,7 +11,7 @@ pub(crate) fn prepared_job(number: u32, token: &str) -> Job {
         number,
         webhook: SealedToken {
             hash: auth::token::hash(token),
-            sealed: "s".into(),
+            sealed: Some("s".into()),
         },
         ..domain::testing::new_job()
     };

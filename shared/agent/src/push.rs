@@ -116,6 +116,7 @@ pub(crate) async fn deliver(
         let settled = Settled {
             delivered,
             attempts: 0,
+            at: now,
             due: Due::Keep,
             last_error: None,
         };
@@ -230,6 +231,7 @@ async fn later(
             Settled {
                 delivered: claimed.delivered,
                 attempts,
+                at: now,
                 due,
                 last_error: Some(&reason),
             },

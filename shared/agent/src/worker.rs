@@ -110,6 +110,7 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
     let stored = match tasks.lease(key, &holder, now, until).await? {
         Leased::Taken(stored) => stored,
         Leased::Held => return Ok(Executed::Elsewhere),
+        Leased::Over(stored) => return Ok(Executed::Settled(Box::new(stored.task))),
         Leased::Missing => return Ok(Executed::Missing),
     };
     let over = stored.task.status.state.is_terminal();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
 use crate::{
@@ -53,8 +53,20 @@ pub struct Endpoint {
 pub struct SealedToken {
     /// SHA-256 of the token, base64url.
     pub hash: String,
-    /// The token sealed, base64url.
-    pub sealed: String,
+    /// The token sealed, base64url. None once its job is over: nothing is sent any more, and what comes late is still
+    /// known by the hash.
+    #[serde(serialize_with = "text_or_empty", deserialize_with = "none_if_empty")]
+    pub sealed: Option<String>,
+}
+
+/// Release 0.2 wants a text here.
+fn text_or_empty<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text.as_deref().unwrap_or_default())
+}
+
+fn none_if_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 impl std::fmt::Debug for SealedToken {
@@ -301,6 +313,40 @@ pub struct JobChange {
     pub endpoint: Option<Endpoint>,
 }
 
+impl JobChange {
+    /// What changed; none where a change cannot say it.
+    pub(crate) fn between(before: &Job, after: &Job) -> Option<Self> {
+        let kept = |id: &str| after.artifacts.iter().any(|artifact| artifact.artifact_id == id);
+        let ids = before.artifacts.iter().map(|artifact| &artifact.artifact_id);
+        let change = Self {
+            number: after.number,
+            updated_at: after.updated_at,
+            state: changed(&before.state, &after.state),
+            artifacts: after
+                .artifacts
+                .iter()
+                .filter(|artifact| !before.artifacts.contains(artifact))
+                .cloned()
+                .collect(),
+            dropped: ids.filter(|id| !kept(id)).cloned().collect(),
+            attempts: changed(&before.attempts, &after.attempts),
+            protection: changed(&before.protection, &after.protection).flatten(),
+            sender_keys: changed(&before.sender_keys, &after.sender_keys),
+            heard: changed(&before.heard, &after.heard),
+            fetches: changed(&before.fetches, &after.fetches),
+            fetched: changed(&before.fetched, &after.fetched),
+            endpoint: changed(&before.endpoint, &after.endpoint),
+        };
+        let mut applied = before.clone();
+        applied.apply(&change);
+        (applied == *after).then_some(change)
+    }
+}
+
+fn changed<T: Clone + PartialEq>(before: &T, after: &T) -> Option<T> {
+    (before != after).then(|| after.clone())
+}
+
 /// The jobs of a task's log as they were after each of its events: for readers that show whole jobs.
 #[derive(Debug, Clone, Default)]
 pub struct JobLog(BTreeMap<u32, Job>);
@@ -450,6 +496,15 @@ impl Job {
         matches!(self.state, JobState::Settled { .. })
     }
 
+    /// Drops what has no use once the job is over: its message is never sent again, and all news change nothing, also
+    /// those that were heard before.
+    pub(crate) fn tidy(&mut self) {
+        if self.is_settled() {
+            self.webhook.sealed = None;
+            self.heard = Heard::default();
+        }
+    }
+
     /// Takes over what changed.
     pub(crate) fn apply(&mut self, change: &JobChange) {
         let change = change.clone();
@@ -473,6 +528,7 @@ impl Job {
         if let Some(endpoint) = change.endpoint {
             self.endpoint = endpoint;
         }
+        self.tidy();
     }
 
     /// Ends the job without its agent: it could not be reached, or the task was called off.
@@ -655,6 +711,43 @@ mod tests {
         done.artifacts = vec![(Artifact::new("a", vec![Part::text("12")]), false)];
         assert_eq!(job.note(done, Timestamp::from_millis(3)), Noted::Settled);
         assert_eq!(job.artifacts[0].text(), "12");
+    }
+
+    #[test]
+    fn a_change_says_what_changed_and_no_secret_again() {
+        let before = job();
+        let mut after = before.clone();
+        after.note(news("r", TaskState::Working, 5), Timestamp::from_millis(6));
+        after.heard.take(Some("id"), Timestamp::from_millis(6));
+        after.artifacts.push(Artifact::new("a", vec![Part::text("1")]));
+        let change = JobChange::between(&before, &after).unwrap();
+        let text = serde_json::to_string(&change).unwrap();
+        assert!(!text.contains("sealed") && !text.contains("endpoint"), "{text}");
+        let mut read = before.clone();
+        read.apply(&serde_json::from_str(&text).unwrap());
+        assert_eq!(read, after);
+        // A result that stays is not told again; one that goes is.
+        let mut next = after.clone();
+        next.attempts = 3;
+        assert!(JobChange::between(&after, &next).unwrap().artifacts.is_empty());
+        next.artifacts.clear();
+        assert_eq!(JobChange::between(&after, &next).unwrap().dropped, ["a"]);
+    }
+
+    #[test]
+    fn what_no_change_can_say_is_told_whole() {
+        let before = Job {
+            artifacts: vec![Artifact::new("a", vec![]), Artifact::new("b", vec![])],
+            ..job()
+        };
+        let mut turned = before.clone();
+        turned.artifacts.reverse();
+        let other = Job {
+            instruction: "Bergen".into(),
+            ..before.clone()
+        };
+        assert_eq!(JobChange::between(&before, &turned), None);
+        assert_eq!(JobChange::between(&before, &other), None);
     }
 
     proptest! {

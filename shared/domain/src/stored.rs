@@ -13,7 +13,7 @@ use crate::{JobState, Task};
 
 /// The version of the records that this release writes. It is raised with every change of what is written, so that older
 /// releases know that there is more in a record than they see. Records of before there were versions count as 0.
-pub const RECORDS: u32 = 1;
+pub const RECORDS: u32 = 2;
 
 /// What stands in our types, and in what they write, for a name that this release does not know.
 const UNKNOWN: &str = "unknown";
@@ -40,6 +40,7 @@ impl Task {
         if task.v == 0 {
             task.infer();
         }
+        task.jobs.iter_mut().for_each(crate::Job::tidy);
         task.v = task.v.max(RECORDS);
         Ok(task)
     }

@@ -421,6 +421,7 @@ impl Task {
         if !fits {
             return Err(InvalidTransition { from, to });
         }
+        let kind = self.brief(kind);
         match &kind {
             EventKind::Status { state, message } => {
                 if let Some(said) = self.status.message.take() {
@@ -472,6 +473,22 @@ impl Task {
             at: now,
             kind,
         })
+    }
+
+    /// The same event in fewer words: of a job that is known, what changed. Its token, its endpoint and its results then
+    /// stand in the log once.
+    fn brief(&self, kind: EventKind) -> EventKind {
+        let EventKind::Job { mut job } = kind else {
+            return kind;
+        };
+        job.tidy();
+        let known = self.jobs.iter().find(|known| known.number == job.number);
+        match known.and_then(|known| JobChange::between(known, &job)) {
+            Some(change) => EventKind::JobChanged {
+                change: Box::new(change),
+            },
+            None => EventKind::Job { job },
+        }
     }
 
     /// The newest message of the user.
@@ -637,6 +654,36 @@ mod tests {
             }),
             any_note().prop_map(|note| EventKind::Work { note }),
         ]
+    }
+
+    #[test]
+    fn a_jobs_token_stands_in_the_log_once_and_readers_get_it_whole_all_the_same() {
+        let at = Timestamp::from_millis;
+        let mut revision = Revision::of(task());
+        let mut job = crate::testing::job(at(0));
+        for attempts in 0..3 {
+            job.attempts = attempts;
+            job.updated_at = at(i64::from(attempts));
+            let kind = EventKind::Job {
+                job: Box::new(job.clone()),
+            };
+            revision.record(kind, at(3)).unwrap();
+        }
+        let log = serde_json::to_string(revision.events()).unwrap();
+        assert_eq!(log.matches("sealed").count(), 1, "{log}");
+        let mut jobs = crate::JobLog::default();
+        let whole = revision
+            .events()
+            .iter()
+            .map(|event| jobs.whole(event.clone()).kind);
+        let told: Vec<_> = whole
+            .map(|kind| match kind {
+                EventKind::Job { job } => (job.attempts, job.webhook),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(told, [0, 1, 2].map(|attempts| (attempts, job.webhook.clone())));
+        assert_eq!(revision.task().jobs, [job]);
     }
 
     proptest! {

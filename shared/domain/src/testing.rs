@@ -26,7 +26,7 @@ pub fn new_job() -> NewJob {
         message_id: MessageId::derived("1"),
         webhook: SealedToken {
             hash: "h".into(),
-            sealed: "s".into(),
+            sealed: Some("s".into()),
         },
         step: 0,
     }

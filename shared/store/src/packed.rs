@@ -18,8 +18,9 @@ const SHORT: usize = 384;
 /// Most bytes that an item's text may have once it is unpacked; far more than is ever written.
 const UNPACKED_LIMIT: usize = 4 * 1024 * 1024;
 
-/// miniz's fastest level: the higher ones save a hundredth more.
-const LEVEL: u8 = 1;
+/// miniz's usual level: a task of five kilobytes gets a twelfth smaller than with the fastest, which is the difference
+/// between three kilobytes and two with all else that lies in its item.
+const LEVEL: u8 = 6;
 
 /// Text that is packed in an item and plain in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -52,7 +52,7 @@ pub const BY_OWNER: Index = Index {
     sort: "owner_sk",
     beside: &["state", EXPIRES_AT],
 };
-/// An agent's tasks of one state, by the time they were made; its parked deliveries by the time of their last try.
+/// An agent's parked deliveries, by the time of their last try.
 pub const BY_STATUS: Index = Index {
     name: "by_status",
     partition: "status_pk",

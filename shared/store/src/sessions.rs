@@ -12,6 +12,9 @@ use crate::schema::BY_OWNER;
 use crate::tasks::expiry;
 use crate::{Page, PageRequest, Store, StoreError};
 
+/// The place of a chat's first message.
+const FIRST: u64 = 1;
+
 /// Most bytes of a chat's title that are kept.
 const TITLE_LIMIT: usize = 4096;
 
@@ -46,8 +49,10 @@ pub struct Chat {
 /// What became of opening a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
-    /// It is open: a new one, or the owner's own of before.
-    Chat(Chat),
+    /// It is new, and its first message's place is taken: see [`Sessions::add_first`].
+    New(Chat),
+    /// The owner's own of before.
+    Known(Chat),
     /// Another owner has a chat of that id.
     NotYours,
 }
@@ -219,13 +224,13 @@ impl Sessions<'_> {
             title: title.to_owned(),
             created_at: now,
             updated_at: now,
-            announced: 0,
+            announced: FIRST,
             owner_pk: owner_partition(tenant, owner),
             owner_sk: sorted_at(now, chat),
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
-        let known = match self.store.put(self.table(), encode(&item)?, absent).await? {
-            Written::Done(_) => item,
+        let known: ChatItem = match self.store.put(self.table(), encode(&item)?, absent).await? {
+            Written::Done(_) => return Ok(Opened::New(item.into())),
             Written::Refused(Some(known)) => decode(self.table(), known)?,
             Written::Refused(None) => match self.store.item(self.table(), &key).await? {
                 Some(known) => decode(self.table(), known)?,
@@ -233,7 +238,7 @@ impl Sessions<'_> {
             },
         };
         if known.owner == *owner {
-            Ok(Opened::Chat(known.into()))
+            Ok(Opened::Known(known.into()))
         } else {
             Ok(Opened::NotYours)
         }
@@ -283,10 +288,36 @@ impl Sessions<'_> {
         chat: &ChatId,
         message: &StoredMessage,
     ) -> Result<Added, StoreError> {
+        // What does not fit announces nothing.
+        document("the message", &message.body)?;
+        match self.announce(tenant, chat, message.at).await? {
+            Some(order) => self.put_message(tenant, chat, message, order).await,
+            None => Ok(Added::NoChat),
+        }
+    }
+
+    /// As [`Sessions::add_message`], for the message that a new chat was opened with, at the same time: it is announced
+    /// already.
+    ///
+    /// # Errors
+    /// As [`Sessions::add_message`].
+    pub async fn add_first(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        message: &StoredMessage,
+    ) -> Result<Added, StoreError> {
+        self.put_message(tenant, chat, message, FIRST).await
+    }
+
+    async fn put_message(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        message: &StoredMessage,
+        order: u64,
+    ) -> Result<Added, StoreError> {
         let body = document("the message", &message.body)?;
-        let Some(order) = self.announce(tenant, chat, message.at).await? else {
-            return Ok(Added::NoChat);
-        };
         let key = message_key(tenant, chat, &message.id);
         let item = MessageItem {
             pk: key.0.clone(),

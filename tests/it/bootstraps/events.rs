@@ -200,7 +200,7 @@ fn job() -> Job {
     let new = NewJob {
         webhook: SealedToken {
             hash: auth::token::hash(token.as_str().unwrap()),
-            sealed: "s".into(),
+            sealed: Some("s".into()),
         },
         ..domain::testing::new_job()
     };

@@ -42,6 +42,21 @@ pub struct Usage {
     pub write_units: f64,
     /// Those of the index of due things, which has few partitions.
     pub due_units: f64,
+    /// Its writes, in order.
+    pub writes: Vec<Write>,
+}
+
+/// A write.
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// The number it came as, over all callers.
+    pub number: usize,
+    /// What was written: of each item the verb and the beginning of its sort key, which says what the item is.
+    pub what: String,
+    /// Write capacity units, indexes included.
+    pub units: f64,
+    /// Those of indexes.
+    pub index_units: f64,
 }
 
 impl Gate {
@@ -60,7 +75,7 @@ impl Gate {
         *usage.calls.entry(action.to_owned()).or_default() += 1;
     }
 
-    fn consumed(&self, caller: &str, operation: &str, told: &Value) {
+    fn consumed(&self, caller: &str, operation: &str, request: &Value, told: &Value) {
         let reads = matches!(
             operation,
             "GetItem" | "Query" | "BatchGetItem" | "TransactGetItems"
@@ -71,15 +86,23 @@ impl Gate {
         };
         let units = |told: &Value| told["CapacityUnits"].as_f64().unwrap_or_default();
         let mut usage = self.usage.lock().expect("no panic under the lock");
+        let number = usage.values().map(|used| used.writes.len()).sum();
         let usage = usage.entry(caller.to_owned()).or_default();
-        for table in each {
-            if reads {
-                usage.read_units += units(table);
-            } else {
-                usage.write_units += units(table);
-                usage.due_units += units(&table["GlobalSecondaryIndexes"][schema::BY_DUE.name]);
-            }
+        let all = each.iter().map(units).sum::<f64>();
+        if reads {
+            usage.read_units += all;
+            return;
         }
+        let own = each.iter().map(|table| units(&table["Table"])).sum::<f64>();
+        let due = |table: &Value| units(&table["GlobalSecondaryIndexes"][schema::BY_DUE.name]);
+        usage.write_units += all;
+        usage.due_units += each.iter().map(due).sum::<f64>();
+        usage.writes.push(Write {
+            number,
+            what: written(operation, request),
+            units: all,
+            index_units: all - own,
+        });
     }
 }
 
@@ -177,8 +200,33 @@ async fn dynamodb(
     };
     let told: Value = serde_json::from_slice(&body).unwrap_or_default();
     gate.note(caller, &format!("dynamodb:{operation}"));
-    gate.consumed(caller, operation, &told["ConsumedCapacity"]);
+    gate.consumed(caller, operation, &request, &told["ConsumedCapacity"]);
     (status, [("content-type", "application/x-amz-json-1.0")], body).into_response()
+}
+
+fn written(operation: &str, request: &Value) -> String {
+    let named = |verb: &str, keys: &Value| {
+        let key = keys[schema::SORT]["S"].as_str().unwrap_or_default();
+        format!("{verb} {}", key.split('#').next().unwrap_or_default())
+    };
+    let one = |request: &Value| match (&request["Item"], &request["Key"]) {
+        (Value::Null, keys) if request["UpdateExpression"].is_null() => named("delete", keys),
+        (Value::Null, keys) => named("update", keys),
+        (item, _) => named("put", item),
+    };
+    if operation != "TransactWriteItems" {
+        return one(request);
+    }
+    let mut each: BTreeMap<String, usize> = BTreeMap::new();
+    let items = request["TransactItems"].as_array().into_iter().flatten();
+    for (_, item) in items.flat_map(entries) {
+        *each.entry(one(item)).or_default() += 1;
+    }
+    let each = each.into_iter().map(|(what, count)| match count {
+        1 => what,
+        count => format!("{what} × {count}"),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn fault(kind: &str, message: &str) -> Response {

@@ -46,6 +46,9 @@ async fn reading_a_task_costs_the_session_the_task_and_its_log() {
     let id = asked(&app, &browser, "hello").await;
     let path = format!("/api/tasks/{id}");
     let (_, calls) = store::counted(browser.get(&app, &path)).await;
+    assert_eq!(calls.total(), 2, "it has none yet: {calls:?}");
+    world.work().await;
+    let (_, calls) = store::counted(browser.get(&app, &path)).await;
     assert_eq!(calls.total(), 3, "{calls:?}");
 }
 

@@ -16,18 +16,20 @@ pub(crate) fn new(deps: &Deps, task: &Task, number: u32) -> SealedToken {
     let entropy = deps.entropy.as_ref();
     let token = auth::token::webhook(task.id, entropy);
     let plain = token.expose_secret();
+    let sealed = deps
+        .sealer
+        .seal(plain.as_bytes(), &binding(task, number), entropy);
     SealedToken {
         hash: auth::token::hash(plain),
-        sealed: deps
-            .sealer
-            .seal(plain.as_bytes(), &binding(task, number), entropy),
+        sealed: Some(sealed),
     }
 }
 
-/// The token of a job; `None` where the key that it was sealed with is gone.
+/// The token of a job; `None` where the key that it was sealed with is gone, or the job is over.
 pub(crate) fn open(on: OnTask<'_>, job: &Job) -> Option<SecretString> {
     let binding = binding(on.task, job.number);
-    let plain = on.deps.sealer.open(&job.webhook.sealed, &binding).ok()?;
+    let sealed = job.webhook.sealed.as_deref()?;
+    let plain = on.deps.sealer.open(sealed, &binding).ok()?;
     String::from_utf8(plain).ok().map(SecretString::from)
 }
 

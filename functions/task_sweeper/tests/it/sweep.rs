@@ -8,7 +8,7 @@ use agent::{Wake, WakeDoor, WakeError};
 use domain::{ManualClock, PushConfigId};
 use edge::ScheduleHandler as _;
 use serde_json::json;
-use store::{Leased, TaskKey, counted};
+use store::{Beat, Leased, TaskKey, counted};
 use task_sweeper::{State, Sweeper, Swept, sweep, sweep_for};
 
 use crate::support::{Wanted, create, create_with_delivery, id, start};
@@ -104,15 +104,18 @@ async fn a_task_that_somebody_works_on_is_left_alone_until_the_lease_ends() {
     let (store, _database) = store_testing::start().await;
     let clock = ManualClock::new(start());
     let task = create(&store, due("host", 1)).await;
-    let until = start().after(Duration::from_secs(30));
-    let leased = store
-        .tasks()
-        .lease(&TaskKey::from(&task), "worker-1", start(), until)
-        .await
-        .unwrap();
+    let (key, until) = (TaskKey::from(&task), start().after(Duration::from_secs(30)));
+    let tasks = store.tasks();
+    let leased = tasks.lease(&key, "worker-1", start(), until).await.unwrap();
     assert!(matches!(leased, Leased::Taken(_)));
 
+    // Before the worker's first heartbeat the task is due since it was born: who is woken for it finds it held.
     let queue = Queue::default();
+    assert_eq!(sweep(&store, &queue, &clock).await.tasks, 1);
+    let woken = tasks.lease(&key, "worker-2", start(), until).await.unwrap();
+    assert_eq!(woken, Leased::Held);
+    let beat = tasks.heartbeat(&key, "worker-1", until).await.unwrap();
+    assert_eq!(beat, Beat::Kept);
     assert_eq!(sweep(&store, &queue, &clock).await, Swept::default());
     clock.advance(Duration::from_secs(30));
     assert_eq!(sweep(&store, &queue, &clock).await.tasks, 1);

@@ -3,7 +3,7 @@
 use domain::{Event, EventKind, Keeping, PushConfigId, Revision, TaskState};
 
 use super::create::LogItem;
-use super::item::{TaskItem, due_change, push_list, sorted_at, status_partition};
+use super::item::{TaskItem, due_change, push_list, sorted_at};
 use super::pieces::{Cut, MOST, MOST_FOR_STATUS};
 use super::push::news_change;
 use super::retention::{Ends, is_short};
@@ -165,7 +165,8 @@ impl Commit<'_> {
         let due = ends.map_or(self.due, |ends| ends.due(self.due));
         let change = due_change(self.change(known, &cut, ends), key, due);
         writes.update(table, &key.task(), change)?;
-        LogItem::write(&mut writes, table, key, events, expires_at)?;
+        let created_at = self.revision.task().created_at;
+        LogItem::write(&mut writes, table, key, events, created_at, expires_at)?;
         if let Some(event) = events.iter().rev().find(|event| event.kind.is_public()) {
             for config in &known.push {
                 let change = news_change(key, event.seq, event.at, expires_at);
@@ -189,10 +190,6 @@ impl Commit<'_> {
             .set("body", packed(&cut.inline))
             .set("pieces", number(cut.pieces()))
             .set("owner_sk", text(sorted_at(task.status.at, task.id)))
-            .set(
-                "status_pk",
-                text(status_partition(&task.tenant, &task.agent, state)),
-            )
             .when("#rev = :seen")
             .value("seen", number(self.revision.seen()))
             .when("#push = :known_push")

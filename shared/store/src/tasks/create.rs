@@ -36,7 +36,7 @@ pub(super) struct LogItem {
     /// In how many pieces it lies behind this item.
     #[serde(default, skip_serializing_if = "is_none")]
     pub(super) pieces: u32,
-    /// When the task was made, where its first event, which says no more, is not written down.
+    /// When the task was made, in the entry of its second event: the first says no more, and has no entry of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) born: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,11 +55,14 @@ impl LogItem {
         table: &str,
         key: &TaskKey,
         events: &[Event],
+        created_at: Timestamp,
         expires_at: Option<i64>,
     ) -> Result<(), StoreError> {
-        let Some(last) = events.last().map(|event| event.seq) else {
+        let Some((first, last)) = events.first().zip(events.last()) else {
             return Ok(());
         };
+        // What every log begins with is told by the entry of the second event.
+        let (born, last) = ((first.seq == 2).then_some(created_at), last.seq);
         let (pk, sk) = key.entry(last);
         let body = serde_json::to_string(events).map_err(unavailable("encode"))?;
         let (body, beside) = if body.len() > DOCUMENT_LIMIT {
@@ -72,7 +75,7 @@ impl LogItem {
             sk,
             body: Packed(body),
             pieces: u32::try_from(beside.len()).unwrap_or(u32::MAX),
-            born: None,
+            born,
             expires_at,
         };
         writes.put(table, encode(&item)?, Change::new())?;
@@ -81,7 +84,7 @@ impl LogItem {
 }
 
 impl Tasks<'_> {
-    /// Stores a new task, its first event and its message's id, in one transaction.
+    /// Stores a new task and its message's id, in one transaction. Its first event follows from the task.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] where the task does not fit: nothing is written then. Otherwise what the database says.
@@ -112,7 +115,6 @@ impl Tasks<'_> {
         let item = TaskItem::new(new, &cut);
         writes.put(table, encode(&item)?, absent())?;
         cut.write(&mut writes, table, &key, 0, None)?;
-        LogItem::write(&mut writes, table, &key, &[task.first_event()], None)?;
         if let Some(push) = new.push {
             // The first event is the answer its client got.
             let item = PushItem::new(&key, push, 1, 1, task.created_at)?;

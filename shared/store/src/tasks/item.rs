@@ -124,10 +124,6 @@ pub(super) fn owner_partition(tenant: &Tenant, agent: &AgentName, owner: &Owner)
     format!("{}#{agent}#owner#{owner}", tenant.prefix())
 }
 
-pub(super) fn status_partition(tenant: &Tenant, agent: &AgentName, state: TaskState) -> String {
-    format!("{}#{agent}#status#{}", tenant.prefix(), state.as_str())
-}
-
 /// Where an agent's deliveries are listed.
 pub(super) fn deliveries_partition(tenant: &Tenant, agent: &AgentName) -> String {
     format!("{}#{agent}#deliveries", tenant.prefix())
@@ -187,10 +183,6 @@ pub(super) struct TaskItem {
     pub(super) owner_pk: String,
     #[serde(skip_deserializing)]
     pub(super) owner_sk: String,
-    #[serde(skip_deserializing)]
-    pub(super) status_pk: String,
-    #[serde(skip_deserializing)]
-    pub(super) status_sk: String,
 }
 
 impl TaskItem {
@@ -210,7 +202,7 @@ impl TaskItem {
             push: push_list(&task.push_configs),
             message_id: new.message_id.clone(),
             retention: new.retention.as_secs(),
-            revisions: vec![task.rev],
+            revisions: Vec::new(),
             lease_holder: None,
             lease_until: None,
             due_shard: Some(key.shard()),
@@ -221,9 +213,6 @@ impl TaskItem {
             context_sk: sorted_at(task.created_at, task.id),
             owner_pk: owner_partition(tenant, agent, owner),
             owner_sk: sorted_at(task.status.at, task.id),
-            status_pk: status_partition(tenant, agent, task.status.state),
-            // By when it was made, so that news of a task that stays in its state moves nothing.
-            status_sk: sorted_at(task.created_at, task.id),
         }
     }
 

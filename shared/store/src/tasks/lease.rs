@@ -2,16 +2,21 @@
 
 use domain::Timestamp;
 
-use super::item::{NOT_OVER, due_change, expired_change, task_item};
+use super::item::{due_change, expired_change, task_item};
 use super::{Attempts, Beat, Due, Leased, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Item, text_of};
 use crate::dynamo::Written;
 
+/// The condition that the lease may be taken, over `:now`: nobody has it, or not any more, or its holder wants more time.
+const FREE: &str = "attribute_not_exists(#lease_until) OR #lease_until <= :now \
+                    OR (#lease_holder = :lease_holder AND #lease_until <> :lease_until)";
+
 impl Tasks<'_> {
     /// Takes the lease, where it is free, expired, or the holder's own. Counts an attempt, and makes the task due
-    /// when the lease ends. A repeat whose first answer was lost finds its own work, and counts nothing more.
+    /// when the lease ends, at the latest. A repeat whose first answer was lost finds its own work, and counts nothing
+    /// more. Where nothing is left to do for a task that is over, there is no lease to take.
     ///
     /// # Errors
     /// What the database says.
@@ -22,41 +27,44 @@ impl Tasks<'_> {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Leased, StoreError> {
+        let place = key.task();
         let change = Change::new()
             .set("lease_holder", text(holder))
             .set("lease_until", text(until))
             .set_to("attempts", "#attempts + :one")
             .value("one", number(1))
             .when("attribute_exists(#pk)")
-            .when(NOT_OVER)
+            .when(FREE)
+            .value("now", text(now))
+            .when("attribute_not_exists(#expires_at) OR (#expires_at > :now_s AND attribute_exists(#due_at))")
             .value("now_s", number(now.seconds()));
-        let change = due_change(change, key, Due::At(until));
-        let place = key.task();
-        let free = change
-            .clone()
-            .when("attribute_not_exists(#lease_until) OR #lease_until <= :now")
-            .value("now", text(now));
-        let known = match self.store.update(self.table(), &place, free).await? {
-            Written::Done(item) => return self.taken(item, now).await,
-            Written::Refused(None) => return Ok(Leased::Missing),
-            Written::Refused(Some(item)) => item,
-        };
-        let Some(task) = task_item(self.table(), known.clone(), now)? else {
-            let cleared = expired_change(now);
-            self.store.update(self.table(), &place, cleared).await?;
-            return Ok(Leased::Missing);
-        };
-        if task.lease_holder.as_deref() != Some(holder) {
-            return Ok(Leased::Held);
+        // What is due sooner stays due then: to move it to the lease's end would cost two writes of the index, and spare
+        // a look that only the sweeper might take before the first heartbeat.
+        let sooner = change.clone().when("#due_at <= :lease_until");
+        for change in [sooner, due_change(change, key, Due::At(until))] {
+            let known = match self.store.update(self.table(), &place, change).await? {
+                Written::Done(item) => return self.taken(item, now).await,
+                Written::Refused(None) => return Ok(Leased::Missing),
+                Written::Refused(Some(item)) => item,
+            };
+            let Some(task) = task_item(self.table(), known.clone(), now)? else {
+                let cleared = expired_change(now);
+                self.store.update(self.table(), &place, cleared).await?;
+                return Ok(Leased::Missing);
+            };
+            let held = task.lease_until.is_some_and(|until| until > now);
+            match task.lease_holder.as_deref() {
+                Some(other) if held && other != holder => return Ok(Leased::Held),
+                // Its own work, of which the answer was lost.
+                Some(_) if held && task.lease_until == Some(until) => return self.taken(known, now).await,
+                _ if task.expires_at.is_some() && task.due_at.is_none() => {
+                    let over = self.whole(known, now).await?;
+                    return Ok(over.map_or(Leased::Missing, |task| Leased::Over(Box::new(task))));
+                }
+                _ => {}
+            }
         }
-        if task.lease_until == Some(until) {
-            return self.taken(known, now).await;
-        }
-        let own = change.when("#lease_holder = :lease_holder");
-        match self.store.update(self.table(), &place, own).await? {
-            Written::Done(item) => self.taken(item, now).await,
-            Written::Refused(_) => Ok(Leased::Held),
-        }
+        Ok(Leased::Held)
     }
 
     async fn taken(&self, item: Item, now: Timestamp) -> Result<Leased, StoreError> {

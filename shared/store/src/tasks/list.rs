@@ -3,13 +3,13 @@
 use domain::{AgentName, ContextId, Event, EventKind, Owner, Task, TaskState, Tenant, Timestamp};
 
 use super::create::LogItem;
-use super::item::{TASK, context_partition, due_shard, is_entry, owner_partition, status_partition};
+use super::item::{TASK, context_partition, due_shard, is_entry, owner_partition};
 use super::{Owed, Pointer, PointsAt, TaskKey, Tasks};
 use crate::change::text;
 use crate::codec::{Item, Key, decode, key_of, parse, text_of};
 use crate::dynamo::Query;
 use crate::page::Listing;
-use crate::schema::{BY_CONTEXT, BY_DUE, BY_OWNER, BY_STATUS, Index};
+use crate::schema::{BY_CONTEXT, BY_DUE, BY_OWNER, Index};
 use crate::{Page, PageRequest, StoreError};
 
 /// Most tasks of one conversation that are listed.
@@ -110,10 +110,11 @@ impl Tasks<'_> {
             Some(item) => self.whole(item, now).await?,
             None => None,
         };
-        Ok(Owed {
-            events: self.contiguous(&entries, told)?,
-            stored,
-        })
+        let mut events = self.contiguous(&entries, told)?;
+        if told == 0 && entries.is_empty() {
+            events.extend(stored.as_ref().map(|stored| stored.task.first_event()));
+        }
+        Ok(Owed { events, stored })
     }
 
     /// The events after `after` of these items as far as they follow each other: a reader may meet a writer halfway.
@@ -201,26 +202,6 @@ impl Tasks<'_> {
     ) -> Result<Page<Task>, StoreError> {
         self.page(BY_OWNER, &owner_partition(tenant, agent, owner), &page, now)
             .await
-    }
-
-    /// An agent's tasks in one state, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError::BadCursor`] for a cursor of another listing; otherwise what the database says.
-    pub async fn by_status(
-        &self,
-        tenant: &Tenant,
-        agent: &AgentName,
-        state: TaskState,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<Task>, StoreError> {
-        let mut page = self
-            .page(BY_STATUS, &status_partition(tenant, agent, state), &page, now)
-            .await?;
-        // The index may lag behind the task.
-        page.items.retain(|task| task.status.state == state);
-        Ok(page)
     }
 
     /// What is due in one of the [`DUE_SHARDS`](crate::DUE_SHARDS) shards, longest overdue first. What cannot be read

@@ -196,6 +196,8 @@ pub struct Settled<'a> {
     pub delivered: u64,
     /// How often delivery failed since the last success.
     pub attempts: u32,
+    /// When it was tried.
+    pub at: Timestamp,
     /// When it is to be tried again. [`Due::Keep`] says that it went well, [`Due::Never`] parks it.
     pub due: Due,
     /// Why it failed, in words that may be shown.
@@ -229,6 +231,8 @@ pub enum Leased {
     Taken(Box<StoredTask>),
     /// Somebody else's, and not expired.
     Held,
+    /// Nobody's: the task is over, and nothing is left to do for it.
+    Over(Box<StoredTask>),
     /// There is no such task.
     Missing,
 }

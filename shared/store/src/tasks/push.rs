@@ -141,7 +141,6 @@ impl Tasks<'_> {
             .set("lease_holder", text(holder))
             .set("lease_until", text(until))
             .set("tried_at", text(now))
-            .set("status_sk", text(sorted_at(now, key.id)))
             .remove(&["settled_by"])
             .when("#due_at <= :tried_at")
             .when("attribute_not_exists(#lease_until) OR #lease_until <= :tried_at")
@@ -201,8 +200,10 @@ impl Tasks<'_> {
                 (nothing_new, Some(news))
             }
             Due::Never => {
-                let parked = text(parked_partition(&key.tenant, &key.agent));
-                (due_change(change, key, Due::Never).set("status_pk", parked), None)
+                let change = change
+                    .set("status_pk", text(parked_partition(&key.tenant, &key.agent)))
+                    .set("status_sk", text(sorted_at(settled.at, key.id)));
+                (due_change(change, key, Due::Never), None)
             }
             Due::At(_) => (due_change(change, key, settled.due), None),
         };

@@ -180,6 +180,7 @@ async fn a_delivery_is_claimed_and_settled_once_also_when_answers_are_lost() {
         let settled = store::Settled {
             delivered: 2,
             attempts: 0,
+            at: now(),
             due: Due::Keep,
             last_error: None,
         };

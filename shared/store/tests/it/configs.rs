@@ -131,6 +131,7 @@ async fn parked_deliveries_are_listed_with_their_error_and_sent_again_by_hand() 
         let settled = Settled {
             delivered: 1,
             attempts: 8,
+            at: later(1),
             due: Due::Never,
             last_error: Some(&"é".repeat(400)),
         };

@@ -69,7 +69,7 @@ fn new_job(number: u32) -> NewJob {
         message_id: message_id(&format!("send-{number}")),
         webhook: SealedToken {
             hash: "token-hash".to_owned(),
-            sealed: "v1.k.token".to_owned(),
+            sealed: Some("v1.k.token".to_owned()),
         },
         step: number / 2,
     }
@@ -290,6 +290,7 @@ async fn write_tasks(store: &Store) {
     let settled = Settled {
         delivered: 3,
         attempts: 9,
+        at: later(3),
         due: Due::Never,
         last_error: Some("410 Gone"),
     };
@@ -394,9 +395,9 @@ async fn write_sessions(store: &Store) {
         .open_chat(&acme, &ann, &chat_id(), "A trip", now())
         .await
         .unwrap();
-    assert!(matches!(opened, Opened::Chat(_)));
+    assert!(matches!(opened, Opened::New(_)));
     let added = sessions
-        .add_message(&acme, &chat_id(), &chat_message())
+        .add_first(&acme, &chat_id(), &chat_message())
         .await
         .unwrap();
     assert_eq!(added, Added::New);

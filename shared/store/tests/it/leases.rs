@@ -12,6 +12,7 @@ async fn leased(store: &Store, key: &TaskKey, holder: &str, at: u64) -> Option<S
     {
         Leased::Taken(stored) => Some(*stored),
         Leased::Held => None,
+        Leased::Over(_) => panic!("over"),
         Leased::Missing => panic!("missing"),
     }
 }
@@ -44,7 +45,8 @@ async fn a_lease_is_one_workers_until_it_ends() {
     assert_eq!((lease.holder.as_str(), lease.until), ("one", later(30)));
     assert_eq!(
         (taken.attempts, taken.due_at, taken.task.rev),
-        (1, Some(later(30)), 1)
+        (1, Some(later(5)), 1),
+        "due when it was born due, before the lease ends"
     );
     assert!(leased(&store, &key, "two", 29).await.is_none());
     // An expired lease is anybody's.
@@ -199,8 +201,11 @@ async fn tasks_are_born_due_and_what_is_due_moves_with_the_lease() {
     assert!(due(&store, 4).await.is_empty());
     assert_eq!(due(&store, 5).await, [(key.clone(), PointsAt::Task, later(5))]);
     leased(&store, &key, "one", 5).await.unwrap();
-    assert!(due(&store, 34).await.is_empty());
     assert_eq!(due(&store, 35).await.len(), 1, "a lost worker is found");
+    assert!(
+        leased(&store, &key, "two", 34).await.is_none(),
+        "and not replaced before"
+    );
     store.tasks().heartbeat(&key, "one", later(60)).await.unwrap();
     assert!(due(&store, 59).await.is_empty());
     // News of somebody else makes it due, and the holder's release does not undo that unseen.
@@ -226,6 +231,44 @@ async fn tasks_are_born_due_and_what_is_due_moves_with_the_lease() {
             .unwrap()
     );
     assert!(due(&store, 9999).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_due_after_the_lease_or_never_is_due_at_its_end() {
+    let (store, _database) = store_testing::start().await;
+    for rest in [Due::At(later(3600)), Due::Never] {
+        let task = task();
+        let key = created(&store, &task).await;
+        let revision = revised(&task, TaskState::Working, later(1));
+        let tasks = store.tasks();
+        let committed = tasks.commit(&revision, rest, LeaseAfter::Keep).await.unwrap();
+        assert_eq!(committed, Committed::Yes);
+        let taken = leased(&store, &key, "one", 2).await.unwrap();
+        assert_eq!(taken.due_at, Some(later(32)), "{rest:?}");
+        let lost = due(&store, 32).await;
+        assert!(lost.contains(&(key, PointsAt::Task, later(32))), "{lost:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_is_over_is_leased_only_while_something_is_left_to_do() {
+    let (store, _database) = store_testing::start().await;
+    let task = task();
+    let key = created(&store, &task).await;
+    let revision = revised(&task, TaskState::Canceled, later(1));
+    let tasks = store.tasks();
+    let due_now = Due::At(later(1));
+    tasks.commit(&revision, due_now, LeaseAfter::Keep).await.unwrap();
+    assert!(leased(&store, &key, "one", 2).await.is_some());
+    let held = tasks.lease(&key, "two", later(3), later(33)).await.unwrap();
+    assert_eq!(held, Leased::Held);
+    let told = tasks.release(&key, "one", 2, Due::Never, Attempts::Reset);
+    assert!(told.await.unwrap());
+    let (woken, calls) = counted(tasks.lease(&key, "two", later(4), later(34))).await;
+    let Leased::Over(over) = woken.unwrap() else {
+        panic!("leased")
+    };
+    assert_eq!((over.task.rev, over.lease, calls.total()), (2, None, 1));
 }
 
 #[tokio::test]

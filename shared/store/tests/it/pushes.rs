@@ -7,6 +7,7 @@ fn settled(delivered: u64, attempts: u32, due: Due) -> Settled<'static> {
     Settled {
         delivered,
         attempts,
+        at: now(),
         due,
         last_error: None,
     }

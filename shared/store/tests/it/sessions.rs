@@ -83,16 +83,16 @@ async fn a_session_is_found_by_its_tenant_and_token_until_it_ends() {
 #[tokio::test]
 async fn a_chat_is_opened_once_and_is_its_owners() {
     let (store, _database) = store_testing::start().await;
-    let Opened::Chat(first) = open(&store, "acme", "user-1", "c", 0).await else {
+    let Opened::New(first) = open(&store, "acme", "user-1", "c", 0).await else {
         panic!("not opened")
     };
     assert_eq!(first.context_id, ContextId::derived("acme/user-1/c"));
     assert_eq!(
         open(&store, "acme", "user-1", "c", 9).await,
-        Opened::Chat(first.clone())
+        Opened::Known(first.clone())
     );
     assert_eq!(open(&store, "acme", "user-2", "c", 9).await, Opened::NotYours);
-    let Opened::Chat(other) = open(&store, "globex", "user-1", "c", 0).await else {
+    let Opened::New(other) = open(&store, "globex", "user-1", "c", 0).await else {
         panic!("another tenant's chat is in the way")
     };
     assert_ne!(other.context_id, first.context_id);
@@ -163,6 +163,32 @@ async fn messages_are_added_once_and_read_in_order() {
     let giant = said("g", 1, json!("x".repeat(400_000)));
     let refused = sessions.add_message(&acme, &c, &giant).await;
     assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
+}
+
+#[tokio::test]
+async fn the_message_that_opens_a_chat_is_its_first_and_costs_two_writes() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let first = said("z", 0, json!({ "role": "user" }));
+    let (_, calls) = counted(async {
+        assert!(matches!(
+            open(&store, "acme", "user-1", "c", 0).await,
+            Opened::New(_)
+        ));
+        assert_eq!(sessions.add_first(&acme, &c, &first).await.unwrap(), Added::New);
+    })
+    .await;
+    assert_eq!(calls.total(), 2, "{calls:?}");
+    let second = said("a", 0, json!({ "role": "assistant" }));
+    assert_eq!(
+        sessions.add_message(&acme, &c, &second).await.unwrap(),
+        Added::New
+    );
+    assert_eq!(
+        sessions.add_message(&acme, &c, &first).await.unwrap(),
+        Added::Same
+    );
+    assert_eq!(sessions.messages(&acme, &c).await.unwrap(), [first, second]);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::cloud::Cloud;
+use tests::cloud::{Cloud, Write};
 use tests::dynamodb;
 use tests::template::Template;
 
@@ -172,7 +172,12 @@ async fn main() {
     settled(&cloud).await;
     let (before, logged_before) = (counted(&cloud), cloud.logs().len());
     let stored_before = stored(&cloud).await;
-    for _ in 0..RUNS {
+    let mut known = 0;
+    for run in 1..=RUNS {
+        if run == RUNS {
+            settled(&cloud).await;
+            known = writes(&cloud).len();
+        }
         // The turn's stream ends when the answer is there: nobody polls.
         let asked = user.ask("Will it rain in Oslo tomorrow?").await;
         assert!(asked.said().contains("Oslo"), "{asked:?}");
@@ -194,7 +199,45 @@ async fn main() {
             used.gb_seconds += world * cloud.functions[name].memory() as f64 / 1024.0;
         }
     }
-    print(&each, written, kept, metrics(&logs));
+    let last = writes(&cloud).split_off(known);
+    print(&each, &last, written, kept, metrics(&logs));
+}
+
+/// Every write so far, in order, with who made it.
+fn writes(cloud: &Cloud) -> Vec<(String, Write)> {
+    let usage = cloud.gate.usage.lock().expect("no panic under the lock").clone();
+    let of = |(caller, used): (String, tests::cloud::Usage)| {
+        let writes = used.writes.into_iter();
+        writes.map(move |write| (caller.clone(), write))
+    };
+    let mut writes: Vec<_> = usage.into_iter().flat_map(of).collect();
+    writes.sort_by_key(|(_, write)| write.number);
+    writes
+}
+
+/// The name of a function in the tables, of its name in full.
+fn short(name: &str, separator: char) -> &str {
+    let last = name.rsplit(separator).next().unwrap_or_default();
+    last.trim_end_matches("Function")
+}
+
+/// A table of the writes of one orchestration.
+fn print_writes(writes: &[(String, Write)]) {
+    println!("\n## Each write of the last of them\n");
+    println!("By the sort keys of the items; what a transaction writes counts twice, but for its indexes.\n");
+    println!("| function | what | write units | of them indexes |\n|---|---|---|---|");
+    for (caller, write) in writes {
+        let Write {
+            what,
+            units,
+            index_units,
+            ..
+        } = write;
+        println!(
+            "| {} | {what} | {units:.0} | {index_units:.0} |",
+            short(caller, '-')
+        );
+    }
 }
 
 /// The metrics of the functions' logs. Each name is paid for with each agent: that is the only dimension.
@@ -212,7 +255,13 @@ fn metrics(logs: &str) -> usize {
     each.collect::<std::collections::BTreeSet<String>>().len()
 }
 
-fn print(each: &BTreeMap<String, Counted>, written: f64, kept: f64, metrics: usize) {
+fn print(
+    each: &BTreeMap<String, Counted>,
+    writes: &[(String, Write)],
+    written: f64,
+    kept: f64,
+    metrics: usize,
+) {
     let mut all = Counted::default();
     println!("# What it costs\n");
     println!(
@@ -241,13 +290,7 @@ fn print(each: &BTreeMap<String, Counted>, written: f64, kept: f64, metrics: usi
         );
     };
     for (name, used) in each {
-        row(
-            name.rsplit('/')
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches("Function"),
-            used,
-        );
+        row(short(name, '/'), used);
         all += used;
     }
     row("**all**", &all);
@@ -256,6 +299,8 @@ fn print(each: &BTreeMap<String, Counted>, written: f64, kept: f64, metrics: usi
         kept / 1e3,
         written / 1e3
     );
+
+    print_writes(writes);
 
     let million = 1e6;
     // Each wake is sent, received and deleted; what is no wake came through an API.

@@ -43,7 +43,7 @@ fn profile(user: &User, base: &str) -> Browser {
 async fn consent_is_asked_once_and_the_parked_task_goes_on_by_itself() {
     let local = Local::start().await;
     let user = local.user("acme");
-    let asked = user.ask("Where is my order 1001?").await;
+    let asked = user.ask("Where is my order 1003?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
     let states: Vec<&str> = waiting["history"]
         .as_array()
@@ -62,10 +62,10 @@ async fn consent_is_asked_once_and_the_parked_task_goes_on_by_itself() {
     .await;
     assert_eq!(page.status, 200, "{page:?}");
     let done = user.until(&asked.task_id(), &["completed"]).await;
-    assert!(done["artifacts"].to_string().contains("1001"), "{done:#}");
+    assert!(done["artifacts"].to_string().contains("1003"), "{done:#}");
 
     // The grant is there now: nobody is asked again, and the same link opens nothing more.
-    let again = user.ask("Where is my order 1001?").await;
+    let again = user.ask("Where is my order 1003?").await;
     user.until(&again.task_id(), &["completed"]).await;
     let used = browser.open(&link(&waiting)).await;
     assert!(!used.html.contains("name=\"password\""), "{used:?}");
@@ -79,7 +79,7 @@ async fn consent_is_asked_once_and_the_parked_task_goes_on_by_itself() {
 
     // The access token has run out meanwhile: it is renewed, and the user sees nothing of it.
     local.clock.advance(Duration::from_secs(11 * 60));
-    let later = user.ask("Where is my order 1001?").await;
+    let later = user.ask("Where is my order 1003?").await;
     let task = user
         .until(&later.task_id(), &["completed", "auth-required"])
         .await;
@@ -90,12 +90,12 @@ async fn consent_is_asked_once_and_the_parked_task_goes_on_by_itself() {
         .call(reqwest::Method::DELETE, "/api/connections/idp", None)
         .await;
     assert!(ended.status.is_success(), "{ended:?}");
-    let asked = user.ask("Where is my order 1001?").await;
+    let asked = user.ask("Where is my order 1003?").await;
     user.until(&asked.task_id(), &["auth-required"]).await;
 
     // Another guest of the same tenant has no grant of theirs.
     let stranger = local.user("acme");
-    let asked = stranger.ask("Where is my order 1001?").await;
+    let asked = stranger.ask("Where is my order 1003?").await;
     stranger.until(&asked.task_id(), &["auth-required"]).await;
     local.system.stop().await;
 }
@@ -104,7 +104,7 @@ async fn consent_is_asked_once_and_the_parked_task_goes_on_by_itself() {
 async fn a_forwarded_link_grants_nothing_until_the_starter_types_the_code() {
     let local = Local::start().await;
     let user = local.user("acme");
-    let asked = user.chat("orders", "m1", "Where is my order 1001?").await;
+    let asked = user.chat("orders", "m1", "Where is my order 1003?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
     // Somebody else's browser: no session of the starter in it.
     let page = agree(
@@ -144,7 +144,7 @@ async fn denial_ends_the_task_and_a_changed_state_grants_nothing() {
     let local = Local::start().await;
     let user = local.user("acme");
     let base = local.endpoint("/tenants/acme/base").to_owned();
-    let asked = user.ask("Where is my order 1001?").await;
+    let asked = user.ask("Where is my order 1003?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
     let mut browser = profile(&user, &base);
     browser.open(&link(&waiting)).await;
@@ -187,7 +187,7 @@ async fn a_restart_between_question_and_consent_changes_nothing() {
     let base = up.base("globex").to_owned();
     let login = up.endpoints["users"]["globex"][0].clone();
     let user = User::new(&base);
-    let asked = user.ask("Where is my order 1001?").await;
+    let asked = user.ask("Where is my order 1003?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
     up.kill();
     drop(up);
@@ -195,5 +195,5 @@ async fn a_restart_between_question_and_consent_changes_nothing() {
     let page = agree(&mut profile(&user, &base), &link(&waiting), &login).await;
     assert_eq!(page.status, 200, "{page:?}");
     let done = user.until(&asked.task_id(), &["completed"]).await;
-    assert!(done["artifacts"].to_string().contains("1001"), "{done:#}");
+    assert!(done["artifacts"].to_string().contains("1003"), "{done:#}");
 }

@@ -304,9 +304,10 @@ impl Cloud {
                 .await;
         }
         let now = SystemClock.now();
+        let ada = self.store.identity().find_user(&name, "ada").await;
         let order = Order {
             id: "1001".to_owned(),
-            customer: None,
+            customer: ada.expect("the table").map(|user| user.subject),
             status: OrderStatus::Shipped,
             items: vec![OrderItem {
                 name: format!("Rocket skates of {tenant}"),

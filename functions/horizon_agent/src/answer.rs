@@ -15,9 +15,23 @@ pub(crate) struct Found {
     pub(crate) unknown: Vec<String>,
     /// Numbers that were not looked up, because there were too many.
     pub(crate) left_out: usize,
+    /// The page that goes on with what is not here.
+    pub(crate) next_page: Option<u32>,
+    /// What was wanted and cannot be done.
+    pub(crate) cannot: Option<&'static str>,
+}
+
+/// What cannot be done, and what can.
+pub(crate) fn cannot(what: &str) -> String {
+    format!("I cannot {what} orders or anything in them: I only say how far they are.")
 }
 
 impl Found {
+    /// Nothing was asked about that could be answered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.orders.is_empty() && self.unknown.is_empty()
+    }
+
     /// The result of a task.
     pub(crate) fn artifact(&self, now: Timestamp) -> Artifact {
         let parts = vec![Part::text(self.text(now)), Part::data(self.data())];
@@ -25,7 +39,8 @@ impl Found {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let mut lines: Vec<String> = self.orders.iter().map(|order| sentence(order, now)).collect();
+        let mut lines: Vec<String> = self.cannot.map(cannot).into_iter().collect();
+        lines.extend(self.orders.iter().map(|order| sentence(order, now)));
         lines.extend(match self.unknown.as_slice() {
             [] => None,
             [one] => Some(format!("There is no order {one} of yours.")),
@@ -40,12 +55,20 @@ impl Found {
                 self.left_out
             ));
         }
+        if let Some(page) = self.next_page {
+            lines.push(format!(
+                "There are older ones: ask for page {page} of your orders."
+            ));
+        }
         lines.join("\n")
     }
 
     fn data(&self) -> Value {
         let orders: Vec<Value> = self.orders.iter().map(data).collect();
-        json!({ "orders": orders, "unknown": self.unknown })
+        match self.next_page {
+            Some(page) => json!({ "orders": orders, "unknown": self.unknown, "nextPage": page }),
+            None => json!({ "orders": orders, "unknown": self.unknown }),
+        }
     }
 }
 

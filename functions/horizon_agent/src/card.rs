@@ -10,6 +10,10 @@ pub(crate) const SCOPES: [(&str, &str); 2] = [
     ("orders:read", "See your orders"),
 ];
 
+/// What customers ask for that this agent does not do; its card says it (`not:cancel`), so that nobody is asked for
+/// consent in vain.
+pub(crate) const CANNOT: [&str; 5] = ["cancel", "refund", "return", "change", "buy"];
+
 /// The agent's card, with the URL it is called at. `issuer` is the tenant's authorization server.
 pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
     let issuer_text = issuer.as_str().trim_end_matches('/').to_owned();
@@ -38,17 +42,20 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
                 "Looks up orders by their number, your latest order, or all of yours: status, items, \
                           expected delivery."
                     .into(),
-            tags: vec![
+            tags: [
                 "type:horizon".into(),
                 format!("tenant_id:{}", tenant.name()),
                 "topic:orders".into(),
-            ],
+            ]
+            .into_iter()
+            .chain(CANNOT.map(|what| format!("not:{what}")))
+            .collect(),
             examples: [
-                "Where is my order 1001?",
-                "What is the status of orders 1001 and 1002?",
+                "Where is my order 1003?",
+                "What is the status of orders 1003 and 1005?",
                 "When will my latest order arrive?",
                 "Show my orders",
-                "Has order 1002 been shipped?",
+                "Has order 1005 been shipped?",
             ]
             .map(String::from)
             .to_vec(),

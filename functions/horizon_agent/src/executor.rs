@@ -3,14 +3,11 @@
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
 use domain::Caller;
-use store::{Order, Store};
+use store::{Order, PageRequest, Store};
 use words::listed;
 
-use crate::answer::Found;
-use crate::question::{MAX_ORDERS, Question};
-
-/// Most of a tenant's orders that are looked through for somebody's own.
-const LOOKED_THROUGH: u32 = 100;
+use crate::answer::{self, Found};
+use crate::question::{self, MAX_ORDERS, Question};
 
 /// Answers questions about orders.
 pub struct HorizonExecutor {
@@ -39,16 +36,30 @@ impl HorizonExecutor {
         Ok(found)
     }
 
-    /// The caller's own, newest first.
-    async fn own(&self, caller: &Caller) -> Result<Vec<Order>, ExecuteError> {
-        let mut orders = self
-            .store
-            .orders()
-            .list_orders(&caller.tenant, LOOKED_THROUGH)
+    /// A page of the caller's own, newest first; pages are counted from 1.
+    async fn own(&self, caller: &Caller, (number, size): (u32, usize)) -> Result<Found, ExecuteError> {
+        let mut page = PageRequest {
+            limit: u32::try_from(size).unwrap_or(u32::MAX),
+            cursor: None,
+        };
+        let orders = self.store.orders();
+        for _ in 1..number {
+            let before = orders
+                .customers_orders(&caller.tenant, &caller.owner, &page)
+                .await?;
+            match before.next {
+                Some(next) => page.cursor = Some(next),
+                None => return Ok(Found::default()),
+            }
+        }
+        let found = orders
+            .customers_orders(&caller.tenant, &caller.owner, &page)
             .await?;
-        orders.retain(|order| order.customer.as_ref() == Some(&caller.owner));
-        orders.sort_by(|a, b| b.placed_at.cmp(&a.placed_at).then_with(|| b.id.cmp(&a.id)));
-        Ok(orders)
+        Ok(Found {
+            orders: found.items,
+            next_page: found.next.map(|_| number + 1),
+            ..Found::default()
+        })
     }
 }
 
@@ -56,36 +67,32 @@ impl HorizonExecutor {
 impl Executor for HorizonExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let caller = run.caller();
-        let question = Question::of(&run.task().history);
+        let history = &run.task().history;
+        let (question, cannot) = (Question::of(history), question::cannot(history));
         if let Some(doing) = doing(&question) {
             run.working(&doing).await?;
         }
-        let found = match question {
+        let mut found = match question {
             Question::Numbers(numbers) => self.numbered(&caller, numbers).await?,
-            Question::Unclear => return Ok(ask("Which order do you mean?")),
-            Question::Mine | Question::Latest => {
-                let mut orders = self.own(&caller).await?;
-                if orders.is_empty() {
-                    return Ok(ask("I find no order under your name."));
+            Question::Unclear => match cannot {
+                Some(cannot) => return Ok(Outcome::Rejected(answer::cannot(cannot))),
+                None => return Ok(ask("Which order do you mean?")),
+            },
+            Question::Mine { page } => match self.own(&caller, (page, MAX_ORDERS)).await? {
+                found if found.orders.is_empty() && page > 1 => {
+                    return Ok(ask(&format!("You have no page {page} of orders.")));
                 }
-                let most = if question == Question::Latest {
-                    1
-                } else {
-                    MAX_ORDERS
-                };
-                let left_out = if question == Question::Latest {
-                    0
-                } else {
-                    orders.len().saturating_sub(most)
-                };
-                orders.truncate(most);
-                Found {
-                    orders,
-                    left_out,
-                    ..Found::default()
-                }
-            }
+                found => found,
+            },
+            Question::Latest => Found {
+                next_page: None,
+                ..self.own(&caller, (1, 1)).await?
+            },
         };
+        if found.is_empty() {
+            return Ok(ask("I find no order under your name."));
+        }
+        found.cannot = cannot;
         Ok(Outcome::Completed {
             artifacts: vec![found.artifact(run.now())],
             say: None,
@@ -97,12 +104,9 @@ fn ask(why: &str) -> Outcome {
     Outcome::InputRequired(format!("{why} Tell me its number, such as 1001."))
 }
 
-/// An order that is somebody else's does not exist. One that is nobody's yet is known by its number within the tenant.
+/// An order that is somebody else's does not exist, nor does one that is nobody's yet.
 fn may_see(caller: &Caller, order: &Order) -> bool {
-    order
-        .customer
-        .as_ref()
-        .is_none_or(|customer| *customer == caller.owner)
+    order.customer.as_ref() == Some(&caller.owner)
 }
 
 fn doing(question: &Question) -> Option<String> {
@@ -112,7 +116,7 @@ fn doing(question: &Question) -> Option<String> {
             let order = if shown.len() == 1 { "order" } else { "orders" };
             Some(format!("Looking up {order} {} …", listed(&shown, "and")))
         }
-        Question::Mine => Some("Looking up your orders …".to_owned()),
+        Question::Mine { .. } => Some("Looking up your orders …".to_owned()),
         Question::Latest => Some("Looking up your latest order …".to_owned()),
         Question::Unclear => None,
     }

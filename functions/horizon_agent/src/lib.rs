@@ -2,7 +2,7 @@
 //!
 //! A call needs an access token of the tenant's own issuer, for this agent, with the scopes of its card. `question`
 //! reads which orders are meant, `answer` says how far they are. An order that belongs to somebody else does not
-//! exist; one that belongs to nobody is found by its number, within the tenant.
+//! exist, nor does one that belongs to nobody.
 //!
 //! Not here: changing orders; other languages than English.
 

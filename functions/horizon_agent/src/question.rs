@@ -3,16 +3,23 @@
 use domain::{Message, PartContent, Role};
 use serde_json::Value;
 
+use crate::card;
+
 /// Most orders of one question.
 pub(crate) const MAX_ORDERS: usize = 20;
+/// The last page that is turned to; each is read past those before it.
+const MAX_PAGE: u32 = 500;
 
 /// Which orders somebody asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Question {
     /// These numbers.
     Numbers(Vec<String>),
-    /// All of the asker's own.
-    Mine,
+    /// The asker's own, twenty at a time.
+    Mine {
+        /// Which twenty, from 1.
+        page: u32,
+    },
     /// The asker's newest.
     Latest,
     /// It does not say.
@@ -49,7 +56,8 @@ impl Question {
 
     /// Reads one text.
     pub(crate) fn read(text: &str) -> Self {
-        let words = words(text);
+        let mut words = words(text);
+        let page = take_page(&mut words);
         let mut numbers = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let before = index
@@ -81,8 +89,8 @@ impl Question {
         let whose = says(&["my", "mine", "i", "our", "we"]);
         match (orders, latest, whose) {
             (true, true, _) | (_, true, true) => Self::Latest,
-            (true, false, true) => Self::Mine,
-            (true, false, false) if says(&["all", "list", "show", "any"]) => Self::Mine,
+            (true, false, true) => Self::Mine { page },
+            (true, false, false) if says(&["all", "list", "show", "any", "page"]) => Self::Mine { page },
             _ => Self::Unclear,
         }
     }
@@ -96,6 +104,26 @@ impl Question {
         }
         Self::Numbers(unique)
     }
+}
+
+/// What somebody wants done with orders that nobody can do here; the word as the card's tags have it.
+pub(crate) fn cannot(history: &[Message]) -> Option<&'static str> {
+    let last = history.iter().rev().find(|message| message.role == Role::User)?;
+    let said = words(&last.text());
+    card::CANNOT
+        .into_iter()
+        .find(|cannot| said.iter().any(|word| word == cannot))
+}
+
+/// Takes `page 2` out of the words; 1 where no page is named.
+fn take_page(words: &mut Vec<String>) -> u32 {
+    let named = words.windows(2).position(|pair| match pair {
+        [word, number] => word == "page" && number.parse::<u32>().is_ok(),
+        _ => false,
+    });
+    let Some(at) = named else { return 1 };
+    let number = words.remove(at + 1).parse().unwrap_or(1);
+    u32::clamp(number, 1, MAX_PAGE)
 }
 
 /// Words in lower case, with the marks that stand within an order's number.
@@ -202,11 +230,14 @@ mod tests {
             ("Is A-1001 on its way?", numbers(&["A-1001"])),
             ("is it 1001-999999?", numbers(&["1001-999999"])),
             ("my last 3 orders", Question::Latest),
-            ("my orders since 2026", Question::Mine),
-            ("what did I order before 2026-11-20", Question::Mine),
-            ("my orders", Question::Mine),
-            ("Show all orders", Question::Mine),
-            ("where is my parcel", Question::Mine),
+            ("my orders since 2026", Question::Mine { page: 1 }),
+            ("what did I order before 2026-11-20", Question::Mine { page: 1 }),
+            ("my orders", Question::Mine { page: 1 }),
+            ("Show all orders", Question::Mine { page: 1 }),
+            ("where is my parcel", Question::Mine { page: 1 }),
+            ("page 2 of my orders", Question::Mine { page: 2 }),
+            ("orders, page 3", Question::Mine { page: 3 }),
+            ("my orders, page 0", Question::Mine { page: 1 }),
             ("latest order", Question::Latest),
             ("When does my most recent one arrive?", Question::Latest),
             ("What is the status of an order?", Question::Unclear),

@@ -20,7 +20,7 @@ const DAY: i64 = 24 * 3600 * 1000;
 struct Demo {
     number: String,
     status: OrderStatus,
-    /// The name of its user. An order without one is the tenant's: each of its users finds it by the number.
+    /// The name of its user. An order without one is nobody's yet: no user finds it.
     customer: Option<String>,
     items: Vec<OrderItem>,
     placed_days_ago: i64,
@@ -53,7 +53,10 @@ pub(crate) async fn set_up(store: &Store, own: &Own<'_>, clock: &dyn Clock) -> R
     let orders = store.orders();
     for demo in demos.into_iter().flatten() {
         let known = orders.find_order(own.name, &demo.number).await;
-        if known.map_err(StartError::part(PART))?.is_some() {
+        if let Some(known) = known.map_err(StartError::part(PART))? {
+            // Releases before the lists of customers left it in none.
+            let indexed = orders.index_order(own.name, &known).await;
+            indexed.map_err(StartError::part(PART))?;
             continue;
         }
         let customer = match &demo.customer {

@@ -201,6 +201,29 @@ async fn seed(store: &store::Store) {
 }
 
 impl World {
+    /// So many more orders of the good caller, one a minute, numbered from 5000.
+    pub(crate) async fn many_orders(&self, count: i64) {
+        let first = Timestamp::parse("2026-11-19T10:00:00Z").unwrap().millis();
+        for at in 0..count {
+            let placed_at = Timestamp::from_millis(first + at * 60_000);
+            let order = Order {
+                id: (5000 + at).to_string(),
+                customer: Some(Owner::parse("user-ada").unwrap()),
+                status: OrderStatus::Placed,
+                items: Vec::new(),
+                placed_at,
+                eta: None,
+                updated_at: placed_at,
+            };
+            self.agent
+                .store
+                .orders()
+                .put_order(&acme(), &order)
+                .await
+                .unwrap();
+        }
+    }
+
     pub(crate) fn token(&self, says: Says<'_>) -> String {
         self.signed_by(&self.key, says)
     }

@@ -270,9 +270,15 @@ async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
         let client = answer["access_token"]
             .as_str()
             .unwrap_or_else(|| panic!("{answer}"));
+        let user = system
+            .store()
+            .identity()
+            .find_user(name, ["ada", "grace"][place])
+            .await;
+        let user = user.unwrap().unwrap();
         let grant = Grant {
             issuer: &issuer,
-            subject: "user-of-the-tenant",
+            subject: user.subject.as_str(),
             tenant: Some(name),
             audience: own,
             scopes: &["tasks", "orders:read"],
@@ -287,7 +293,7 @@ async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
         let ask = async |agent: &str, token: &str| {
             let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {
                 "messageId": "11111111-1111-4111-8111-111111111111", "role": "ROLE_USER",
-                "parts": [{"text": "Where is order 1001?"}],
+                "parts": [{"text": "Where is order 1003?"}],
             }}});
             let sent = crate::http::request(reqwest::Method::POST, agent)
                 .bearer_auth(token)
@@ -297,7 +303,7 @@ async fn each_tenant_has_an_issuer_and_an_agent_that_takes_its_tokens_alone() {
             (answer.status(), answer.text().await.unwrap())
         };
         let (status, said) = ask(own, token).await;
-        let item = ["Rocket skates (demo)", "Weather balloon (demo)"][place];
+        let item = ["Mechanical calculator (demo)", "Copper wire, 30 cm (demo)"][place];
         assert!(status == StatusCode::OK && said.contains(item), "{status} {said}");
         assert_eq!(ask(others, token).await.0, StatusCode::FORBIDDEN);
         let (status, said) = ask(own, client).await;

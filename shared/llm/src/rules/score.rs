@@ -133,7 +133,8 @@ fn weights(agent: &AgentBrief) -> BTreeMap<String, f64> {
     add(&mut told, agent.description(), 0.9);
     for skill in agent.skills() {
         add(&mut named, skill.name(), 1.8);
-        for tag in skill.tags() {
+        // What an agent does not do, `not:refund`, is no reason to ask it.
+        for tag in skill.tags().iter().filter(|tag| !tag.starts_with("not:")) {
             // Of a compound such as `open-meteo` no part alone is what the agent is for.
             let plain = tag.chars().all(char::is_alphanumeric);
             add(&mut named, tag, if plain { 1.8 } else { 0.8 });

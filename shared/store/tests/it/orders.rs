@@ -1,7 +1,7 @@
 //! Orders.
 
 use crate::*;
-use store::{Order, OrderItem, OrderStatus, counted};
+use store::{Order, OrderItem, OrderStatus, PageRequest, counted};
 
 fn order(id: &str, what: &str) -> Order {
     Order {
@@ -54,27 +54,73 @@ async fn a_number_that_cannot_be_is_no_order() {
 }
 
 #[tokio::test]
-async fn a_list_of_orders_is_bounded_and_of_one_tenant() {
+async fn a_customers_orders_come_newest_first_in_pages() {
+    let (store, _database) = store_testing::start().await;
+    let (orders, acme, user) = (store.orders(), tenant("acme"), owner("user-1"));
+    // Numbers say nothing of time here.
+    for number in 0..150_u32 {
+        let order = Order {
+            placed_at: later(u64::from(number)),
+            ..order(&(9000 - number).to_string(), "lamp")
+        };
+        orders.put_order(&acme, &order).await.unwrap();
+    }
+    for (tenant_name, customer) in [
+        ("acme-2", Some("user-1")),
+        ("acme", Some("user-10")),
+        ("acme", None),
+    ] {
+        let others = Order {
+            customer: customer.map(owner),
+            ..order(&format!("other-{}", customer.unwrap_or(tenant_name)), "chair")
+        };
+        orders.put_order(&tenant(tenant_name), &others).await.unwrap();
+    }
+    let mut page = PageRequest {
+        limit: 40,
+        cursor: None,
+    };
+    let mut ids: Vec<String> = Vec::new();
+    loop {
+        let found = orders.customers_orders(&acme, &user, &page).await.unwrap();
+        ids.extend(found.items.into_iter().map(|order| order.id));
+        page.cursor = found.next;
+        if page.cursor.is_none() {
+            break;
+        }
+    }
+    let expect: Vec<String> = (0..150).rev().map(|number| (9000 - number).to_string()).collect();
+    assert_eq!(ids, expect);
+    let bad = PageRequest {
+        limit: 1,
+        cursor: Some("x".repeat(2000)),
+    };
+    assert!(matches!(
+        orders.customers_orders(&acme, &user, &bad).await,
+        Err(StoreError::BadCursor)
+    ));
+}
+
+#[tokio::test]
+async fn an_order_that_changed_hands_is_in_one_list_alone() {
     let (store, _database) = store_testing::start().await;
     let (orders, acme) = (store.orders(), tenant("acme"));
-    for id in 1001..1006 {
-        orders
-            .put_order(&acme, &order(&id.to_string(), "lamp"))
-            .await
-            .unwrap();
-    }
-    orders
-        .put_order(&tenant("acme-2"), &order("1000", "chair"))
-        .await
-        .unwrap();
-    let ids = |orders: Vec<Order>| orders.into_iter().map(|order| order.id).collect::<Vec<_>>();
-    let (listed, calls) = counted(orders.list_orders(&acme, 3)).await;
-    assert_eq!(
-        (ids(listed.unwrap()), calls.total()),
-        (vec!["1001".into(), "1002".into(), "1003".into()], 1)
-    );
-    assert_eq!(orders.list_orders(&acme, u32::MAX).await.unwrap().len(), 5);
-    assert_eq!(orders.list_orders(&acme, 0).await.unwrap().len(), 1);
+    let mut order = order("1001", "lamp");
+    orders.put_order(&acme, &order).await.unwrap();
+    order.placed_at = later(5);
+    orders.put_order(&acme, &order).await.unwrap();
+    let list = async |name: &str| {
+        let page = PageRequest {
+            limit: 10,
+            cursor: None,
+        };
+        let found = orders.customers_orders(&acme, &owner(name), &page).await.unwrap();
+        found.items.len()
+    };
+    assert_eq!((list("user-1").await, list("user-2").await), (1, 0));
+    order.customer = Some(owner("user-2"));
+    orders.put_order(&acme, &order).await.unwrap();
+    assert_eq!((list("user-1").await, list("user-2").await), (0, 1));
 }
 
 #[test]

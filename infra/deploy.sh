@@ -5,6 +5,9 @@
 #   infra/deploy.sh tenant FOLDER
 #       FOLDER is what `switchyard platform add --aws` or `switchyard tenant add NAME --aws` wrote: the stack's parameters,
 #       the values of its secrets, a tenant's items of the authorization server. It holds keys.
+#   infra/deploy.sh settings TENANT STAGE [KEY=VALUE]...
+#       What `switchyard tenant set|unset --aws` prints; without a value a setting is taken away. Without any it makes a
+#       tenant known that an older release made.
 #   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
 #       What the tenant sealed can never be opened again; its tasks and chats stay in the tables until they expire.
 #
@@ -13,7 +16,7 @@
 set -euo pipefail
 
 usage() {
-  sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -131,11 +134,45 @@ tenant() {
     filled "$item" | aws dynamodb put-item --table-name "$table" --item file:///dev/stdin
   done
 
+  known
+
   # Its own agent in the registry.
   token=$(tenant_token "$files/session-key")
   register "$(output "$stack" HorizonAgentUrl)"
   echo "$tenant is at $base"
   echo "Nothing here needs these keys any more: $files"
+}
+
+tenant_key() { echo "{\"pk\":{\"S\":\"$tenant\"},\"sk\":{\"S\":\"TENANT\"}}"; }
+
+# The tables know the tenant by its name; what is set for one that they know already stays.
+known() {
+  aws dynamodb update-item --table-name "switchyard-$stage-tenants" --key "$(tenant_key)" \
+    --update-expression 'SET #status = if_not_exists(#status, :active), #settings = if_not_exists(#settings, :none)' \
+    --expression-attribute-names '{"#status":"status","#settings":"settings"}' \
+    --expression-attribute-values '{":active":{"S":"active"},":none":{"M":{}}}'
+}
+
+settings() {
+  local pair key value names='{"#settings":"settings"}' values='{}' sets='' removes=''
+  tenant=$1 stage=$2 platform=switchyard
+  shift 2
+  check_tenant
+  (($# > 0)) || { known && return; }
+  for pair in "$@"; do
+    key=${pair%%=*} value=${pair#*=}
+    check 'a setting' "$key" '[A-Za-z][A-Za-z0-9]*'
+    names=$(jq --compact-output --arg key "$key" '.["#" + $key] = $key' <<<"$names")
+    if [ -n "$value" ]; then
+      sets+="${sets:+, }#settings.#$key = :$key"
+      values=$(jq --compact-output --arg key "$key" --arg value "$value" '.[":" + $key] = {S: $value}' <<<"$values")
+    else
+      removes+="${removes:+, }#settings.#$key"
+    fi
+  done
+  aws dynamodb update-item --table-name "switchyard-$stage-tenants" --key "$(tenant_key)" \
+    --update-expression "${sets:+SET $sets }${removes:+REMOVE $removes}" --condition-expression 'attribute_exists(pk)' \
+    --expression-attribute-names "$names" ${sets:+--expression-attribute-values "$values"}
 }
 
 # The agents of the tenant, page by page.
@@ -195,6 +232,7 @@ remove() {
   for user in ${users[@]+"${users[@]}"}; do
     gone "$tenant#user#$user" USER
   done
+  aws dynamodb delete-item --table-name "switchyard-$stage-tenants" --key "$(tenant_key)"
 
   # At once, as a tenant of this name could not come back while they wait to be deleted.
   for name in "${tenant_secrets[@]}"; do
@@ -213,7 +251,7 @@ case $what in
     folder=$(cd "$1" && pwd) || fail "there is no folder $1"
     set -- "$folder"
     ;;
-  remove) ;;
+  remove | settings) ;;
   *) usage ;;
 esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

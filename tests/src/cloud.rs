@@ -303,6 +303,7 @@ impl Cloud {
             self.put_item(&format!("switchyard-{STAGE}-identity"), &item)
                 .await;
         }
+        self.store.tenants().add(&name).await.expect("a known tenant");
         let now = SystemClock.now();
         let ada = self.store.identity().find_user(&name, "ada").await;
         let order = Order {

@@ -35,6 +35,11 @@ pub(crate) async fn chat(
     let mut request = ChatRequest::parse(&body)?;
     let context = &mut request.message.context;
     context.locale = context.locale.take().or_else(|| preferred_locale(&headers));
+    if context.locale.is_none() || context.time_zone.is_none() {
+        let usual = room.own.context().await;
+        context.locale = context.locale.take().or(usual.locale);
+        context.time_zone = context.time_zone.take().or(usual.time_zone);
+    }
     let (owner, cookie) = match visitor {
         Some(owner) => (owner, None),
         None => {

@@ -7,7 +7,7 @@ use auth::{Sealer, SigningKey};
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
 use outbound::oauth::Providers;
-use store::Store;
+use store::{OwnSettings, Store};
 use url::Url;
 
 use crate::host::{HostClient, HostClientParts};
@@ -74,6 +74,8 @@ pub(crate) struct AppState {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) settings: Settings,
+    /// What the tenant has set, for users who do not say it themselves.
+    pub(crate) own: OwnSettings,
 }
 
 impl AppState {
@@ -102,6 +104,7 @@ impl AppState {
             entropy: entropy.clone(),
         });
         Self {
+            own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             tenant,
             base,
             agent: host,

@@ -7,9 +7,11 @@
 //! | `GET /admin/tenants` | the tenants |
 //! | `POST /admin/tenants` with `{"name"}` | adds one |
 //! | `DELETE /admin/tenants/{name}` | takes one away |
+//! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use auth::{Refusal, Verifier};
@@ -18,7 +20,7 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use domain::Tenant;
+use domain::{InvalidSetting, SettingChange, Tenant};
 use edge::{Front, refused};
 use http::request::Parts;
 use http::{StatusCode, header};
@@ -75,6 +77,7 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         .get("/tenants", "lists the tenants", list)
         .post("/tenants", "adds a tenant", add)
         .delete("/tenants/{name}", "takes a tenant away", remove)
+        .patch("/tenants/{name}/settings", "changes a tenant's settings", set)
         .post("/keys/rotate", "rotates keys", rotate)
         .get(
             "/environments/{name}",
@@ -112,15 +115,19 @@ struct Rotate {
     force: bool,
 }
 
-async fn list(_: Operator, State(admin): State<Arc<Admin>>) -> Json<Value> {
+async fn list(_: Operator, State(admin): State<Arc<Admin>>) -> Result<Json<Value>, Refused> {
     let current = admin.control.now();
-    let tenants: Vec<Value> = current
-        .endpoints
-        .tenants
-        .keys()
-        .map(|name| described(&current, name))
-        .collect();
-    Json(json!({ "tenants": tenants }))
+    let mut tenants = Vec::new();
+    for name in current.endpoints.tenants.keys() {
+        let settings = admin.control.site.store.tenants().settings(name).await;
+        let settings = settings.map_err(StartError::part("table of tenants"))?;
+        let mut tenant = described(&current, name);
+        if let Some(fields) = tenant.as_object_mut() {
+            fields.insert("settings".to_owned(), json!(settings));
+        }
+        tenants.push(tenant);
+    }
+    Ok(Json(json!({ "tenants": tenants })))
 }
 
 async fn add(
@@ -148,6 +155,21 @@ async fn remove(
     let control = Arc::clone(&admin.control);
     let removed = tokio::spawn(async move { control.remove_tenant(&name).await });
     removed.await.map_err(|_| Refused::broken())??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn set(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    body: Result<Json<BTreeMap<String, Option<String>>>, JsonRejection>,
+) -> Result<StatusCode, Refused> {
+    let (Path(name), Json(asked)) = (name?, body?);
+    let change = |(key, value): (&String, &Option<String>)| SettingChange::parse(key, value.as_deref());
+    let changes: Vec<_> = asked.iter().map(change).collect::<Result<_, _>>()?;
+    if !changes.is_empty() {
+        admin.control.set(&name, &changes).await?;
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -219,6 +241,16 @@ impl From<ChangeError> for Refused {
             );
         }
         Self(refused(status, code, &error.to_string()))
+    }
+}
+
+impl From<InvalidSetting> for Refused {
+    fn from(error: InvalidSetting) -> Self {
+        Self(refused(
+            StatusCode::BAD_REQUEST,
+            "invalid_setting",
+            &error.to_string(),
+        ))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use auth::JwksCache;
-use domain::{Clock, Entropy, ExposeSecret, SecretString, Tenant};
+use domain::{Clock, Entropy, ExposeSecret, SecretString, SettingChange, Tenant};
 use edge::secrets::Held;
 use edge::{Ground, ScheduleHandler};
 use outbound::{FetchedKeys, Outbound, Policy};
@@ -173,6 +173,21 @@ impl Control {
         Ok(())
     }
 
+    /// Makes these changes of a tenant's settings, all of them or none.
+    pub(crate) async fn set(&self, name: &Tenant, changes: &[SettingChange]) -> Result<(), ChangeError> {
+        // A tenant that is being taken away is not set at the same time.
+        let _nothing_else_changes = self.vault.lock().await;
+        let set = self.site.store.tenants().set(name, changes).await;
+        if set.map_err(StartError::part("table of tenants"))? {
+            return Ok(());
+        }
+        let known = self.now().endpoints.tenants.keys().cloned().collect();
+        Err(ChangeError::Unknown {
+            name: name.clone(),
+            known,
+        })
+    }
+
     /// Rotates keys.
     pub(crate) async fn rotate(&self, rotation: &Rotation, force: bool) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
@@ -253,6 +268,8 @@ impl Control {
         registrar: &Registrar<'_>,
     ) -> Result<(), StartError> {
         registrar.forget(name).await?;
+        let forgotten = self.site.store.tenants().remove(name).await;
+        forgotten.map_err(StartError::part("table of tenants"))?;
         identity::clear(&self.site.store, name, users).await
     }
 
@@ -281,6 +298,8 @@ async fn register(
 }
 
 async fn set_up(site: &Site, own: &Own<'_>) -> Result<(), StartError> {
+    let known = site.store.tenants().add(own.name).await;
+    known.map_err(StartError::part("table of tenants"))?;
     identity::set_up(&site.store, own, &*site.entropy).await?;
     orders::set_up(&site.store, own, &*site.clock).await
 }

@@ -33,6 +33,7 @@ mod heard;
 mod ids;
 mod job;
 mod message;
+mod setting;
 mod stored;
 mod tag;
 mod task;
@@ -54,6 +55,7 @@ pub use job::{
     Protection, RemoteUpdate, SealedToken, Transport,
 };
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use setting::{InvalidSetting, SettingChange, default_context};
 pub use stored::RECORDS;
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{

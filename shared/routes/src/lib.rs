@@ -9,7 +9,7 @@
 //! ```
 
 use axum::handler::Handler;
-use axum::routing::{MethodRouter, any, delete, get, post, put};
+use axum::routing::{MethodRouter, any, delete, get, patch, post, put};
 use axum::{Extension, Router};
 
 /// One operation that a function serves.
@@ -60,6 +60,12 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     #[must_use]
     pub fn put<H: Handler<T, S>, T: 'static>(self, path: &str, about: &'static str, handler: H) -> Self {
         self.on(("PUT", path, about), put(handler))
+    }
+
+    /// Adds a PATCH.
+    #[must_use]
+    pub fn patch<H: Handler<T, S>, T: 'static>(self, path: &str, about: &'static str, handler: H) -> Self {
+        self.on(("PATCH", path, about), patch(handler))
     }
 
     /// Adds a DELETE.

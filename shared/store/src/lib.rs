@@ -37,6 +37,7 @@ mod record;
 pub mod schema;
 mod sessions;
 mod tasks;
+mod tenants;
 mod transact;
 
 use std::sync::{Arc, OnceLock};
@@ -64,6 +65,7 @@ pub use tasks::{
     DeliveryState, Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed, Pointer, PointsAt,
     PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
 };
+pub use tenants::{OwnSettings, SETTINGS_TTL, TenantSettings, Tenants};
 
 /// The door to every table. Cheap to clone.
 #[derive(Clone)]
@@ -163,6 +165,12 @@ impl Store {
     #[must_use]
     pub fn identity(&self) -> Identity<'_> {
         Identity { store: self }
+    }
+
+    /// What is known of each tenant.
+    #[must_use]
+    pub fn tenants(&self) -> Tenants<'_> {
+        Tenants { store: self }
     }
 
     /// The order agent's data.

@@ -92,8 +92,13 @@ pub const ORDERS: Table = Table {
     name: "orders",
     indexes: &[],
 };
+/// What is known of each tenant by its name.
+pub const TENANTS: Table = Table {
+    name: "tenants",
+    indexes: &[],
+};
 /// Every table.
-pub const ALL: [Table; 5] = [TASKS, SESSIONS, REGISTRY, IDENTITY, ORDERS];
+pub const ALL: [Table; 6] = [TASKS, SESSIONS, REGISTRY, IDENTITY, ORDERS, TENANTS];
 
 /// The names of the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +113,8 @@ pub struct Tables {
     pub identity: String,
     /// [`ORDERS`]
     pub orders: String,
+    /// [`TENANTS`]
+    pub tenants: String,
 }
 
 impl Tables {
@@ -121,16 +128,18 @@ impl Tables {
             registry: name(REGISTRY),
             identity: name(IDENTITY),
             orders: name(ORDERS),
+            tenants: name(TENANTS),
         }
     }
 
-    fn each(&self) -> [(&str, Table); 5] {
+    fn each(&self) -> [(&str, Table); 6] {
         [
             (&self.tasks, TASKS),
             (&self.sessions, SESSIONS),
             (&self.registry, REGISTRY),
             (&self.identity, IDENTITY),
             (&self.orders, ORDERS),
+            (&self.tenants, TENANTS),
         ]
     }
 }

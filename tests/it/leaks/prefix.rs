@@ -77,7 +77,8 @@ fn kinds(item: &Value) -> impl Iterator<Item = String> {
 async fn is_kept_under_the_prefix(run: &Run) {
     let mut items = search::stored(run.local.endpoint("/dynamodb")).await;
     items.extend_from_slice(&run.passing);
-    for item in &items {
+    // The table of tenants is asked by the names that people say.
+    for item in items.iter().filter(|item| item["sk"]["S"] != "TENANT") {
         let text = item.to_string();
         assert!(bare(&text).is_empty(), "{:?} in {item:#}", bare(&text));
     }

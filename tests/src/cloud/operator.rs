@@ -221,6 +221,20 @@ impl Cloud {
                 let key: Value = serde_json::from_str(asked.after("--key")).expect("JSON");
                 ("DeleteItem", json!({ "TableName": table, "Key": key }))
             }
+            "update-item" => {
+                let json = |flag: &str| -> Value { serde_json::from_str(asked.after(flag)).expect("JSON") };
+                let mut body = json!({ "TableName": table, "Key": json("--key"),
+                    "UpdateExpression": asked.after("--update-expression"),
+                    "ExpressionAttributeNames": json("--expression-attribute-names") });
+                let has = |flag: &str| asked.args.iter().any(|arg| arg == flag);
+                if has("--condition-expression") {
+                    body["ConditionExpression"] = asked.after("--condition-expression").into();
+                }
+                if has("--expression-attribute-values") {
+                    body["ExpressionAttributeValues"] = json("--expression-attribute-values");
+                }
+                ("UpdateItem", body)
+            }
             "update-table" => {
                 assert_eq!(
                     asked.args.last().map(String::as_str),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::SettingChange;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -281,4 +282,18 @@ async fn the_hosts_message_says_language_and_clock() {
     let answered = browser.send(&app, request.unwrap()).await;
     let metadata = world.first_message(&answered).await.metadata;
     assert_eq!(json!(metadata), json!({"switchyard/locale": "de-CH"}));
+
+    // What neither says, the tenant does; a change of that is seen within ten seconds.
+    let (tenants, tenant) = (world.store.tenants(), world.tenant.clone());
+    tenants.add(&tenant).await.unwrap();
+    let set = |key, value| SettingChange::parse(key, Some(value)).unwrap();
+    let changes = [set("locale", "nb"), set("timeZone", "Europe/Oslo")];
+    assert!(tenants.set(&tenant, &changes).await.unwrap());
+    world.clock.advance(store::SETTINGS_TTL);
+    let answered = browser.post(&app, "/api/chat", &says("c2", "m1", "hello")).await;
+    let metadata = world.first_message(&answered).await.metadata;
+    assert_eq!(
+        json!(metadata),
+        json!({"switchyard/locale": "nb", "switchyard/timeZone": "Europe/Oslo"})
+    );
 }

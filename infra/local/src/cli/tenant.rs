@@ -1,7 +1,9 @@
 //! `switchyard tenant …`: tenants come and go, while the system runs or while it does not; on AWS with `--aws`.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
-use domain::Tenant;
+use domain::{InvalidSetting, SettingChange, Tenant};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,6 +14,7 @@ use super::tenant_aws::Aws;
 use crate::client::Call;
 use crate::endpoints::{DemoUser, TenantEndpoints};
 use crate::identity;
+use crate::onboarding::quoted;
 
 /// Add, list and remove tenants
 #[derive(Subcommand)]
@@ -22,6 +25,54 @@ pub(super) enum TenantCommand {
     List(List),
     /// Take a tenant away: nothing of it is served any more
     Remove(Named),
+    /// Change settings of a tenant: locale (such as en-GB) and timeZone (such as Europe/Oslo), for users who do not say theirs
+    Set(Set),
+    /// Take settings of a tenant away, so that they are as if never set
+    Unset(Unset),
+}
+
+#[derive(Args)]
+pub(super) struct Set {
+    /// The tenant's name
+    name: Tenant,
+    /// What it is set to; several are set all or none
+    #[arg(required = true, value_name = "KEY=VALUE", value_parser = change)]
+    changes: Vec<SettingChange>,
+    #[command(flatten)]
+    at: At,
+}
+
+#[derive(Args)]
+pub(super) struct Unset {
+    /// The tenant's name
+    name: Tenant,
+    /// Which settings
+    #[arg(required = true, value_name = "KEY", value_parser = removal)]
+    changes: Vec<SettingChange>,
+    #[command(flatten)]
+    at: At,
+}
+
+/// Where a tenant is set.
+#[derive(Args)]
+struct At {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// Print the call of infra/deploy.sh that does it on AWS, to be run at the root of the repository
+    #[arg(long)]
+    aws: bool,
+    /// The platform's stage
+    #[arg(long, default_value = "prod", requires = "aws")]
+    stage: String,
+}
+
+fn change(text: &str) -> Result<SettingChange, String> {
+    let (key, value) = text.split_once('=').ok_or("KEY=VALUE it is")?;
+    SettingChange::parse(key, Some(value)).map_err(|error| error.to_string())
+}
+
+fn removal(key: &str) -> Result<SettingChange, InvalidSetting> {
+    SettingChange::parse(key, None)
 }
 
 #[derive(Args)]
@@ -48,6 +99,9 @@ struct Described {
     endpoints: Option<TenantEndpoints>,
     #[serde(default)]
     users: Vec<DemoUser>,
+    /// Absent where the system does not run: they lie in its database.
+    #[serde(default)]
+    settings: Option<BTreeMap<String, String>>,
 }
 
 impl TenantCommand {
@@ -58,6 +112,9 @@ impl TenantCommand {
             Self::List(list) => list.run().await,
             Self::Remove(named) if named.aws.aws => named.aws.remove(named.name),
             Self::Remove(named) => named.remove().await,
+            Self::Set(Set { name, changes, at }) | Self::Unset(Unset { name, changes, at }) => {
+                at.change(&name, &changes).await
+            }
         }
     }
 }
@@ -73,6 +130,7 @@ impl Named {
                     name,
                     endpoints: None,
                     users: users.unwrap_or_default(),
+                    settings: None,
                 }
             }
             None => {
@@ -110,6 +168,48 @@ impl Named {
     }
 }
 
+impl At {
+    async fn change(self, name: &Tenant, changes: &[SettingChange]) -> Result<(), Failure> {
+        let said =
+            |change: &SettingChange| format!("{}={}", change.key(), change.value().unwrap_or_default());
+        if self.aws {
+            let said: Vec<String> = changes.iter().map(|change| quoted(&said(change))).collect();
+            let stage = quoted(&self.stage);
+            println!(
+                "infra/deploy.sh settings {} {stage} {}",
+                name.name(),
+                said.join(" ")
+            );
+            return Ok(());
+        }
+        if self.place.resting()?.is_some() {
+            return Err(Failure::other(
+                "settings lie in the database: start the system with `switchyard up`, then set them",
+            ));
+        }
+        let body: BTreeMap<&str, Option<&str>> = changes
+            .iter()
+            .map(|change| (change.key(), change.value()))
+            .collect();
+        let path = format!("/tenants/{}/settings", name.prefix());
+        let asked = self
+            .place
+            .ask(|endpoints| Call::with_body(Method::PATCH, admin(endpoints, &path), &json!(body)));
+        asked.await?;
+        for change in changes {
+            match change.value() {
+                Some(_) => println!(
+                    "{}: {} from now on, within ten seconds",
+                    name.name(),
+                    said(change)
+                ),
+                None => println!("{}: {} is not set any more", name.name(), change.key()),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl List {
     async fn run(self) -> Result<(), Failure> {
         let tenants: Vec<Described> = match self.place.resting()? {
@@ -119,6 +219,7 @@ impl List {
                     name,
                     endpoints: None,
                     users: Vec::new(),
+                    settings: None,
                 };
                 tenants.map(alone).collect()
             }
@@ -142,7 +243,11 @@ impl Described {
     fn line(&self) -> String {
         let name = self.name.name();
         match &self.endpoints {
-            Some(endpoints) => format!("{name}  {}", endpoints.base),
+            Some(endpoints) => {
+                let settings = self.settings.iter().flatten();
+                let settings: String = settings.map(|(key, value)| format!("  {key}={value}")).collect();
+                format!("{name}  {}{settings}", endpoints.base)
+            }
             None => format!("{name}  (not running; `switchyard up` serves it below /t/{name})"),
         }
     }

@@ -58,6 +58,34 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
         "{added:?}"
     );
     assert!(listed(data).contains(&base));
+    let umbrella = |what: &str, more: &[&str]| {
+        switchyard(&[&["tenant", what, "umbrella", "--data", data][..], more].concat())
+    };
+    let set = umbrella("set", &["timeZone=Europe/Oslo", "locale=nb"]);
+    assert!(out(&set).contains("umbrella: locale=nb"), "{set:?}");
+    assert!(listed(data).contains("/t/umbrella  locale=nb  timeZone=Europe/Oslo"));
+    for (wrong, words) in [
+        (
+            "colour=red",
+            "there is no setting \"colour\"; there are locale, timeZone",
+        ),
+        ("locale=en_GB", "locale must be a BCP 47 tag"),
+        ("locale", "KEY=VALUE it is"),
+    ] {
+        let refused = umbrella("set", &["timeZone=Asia/Tokyo", wrong]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(
+            String::from_utf8_lossy(&refused.stderr).contains(words),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(umbrella("unset", &["locale", "timeZone"]).status.code(), Some(0));
+    assert!(!listed(data).contains('='), "{}", listed(data));
+    let aws = umbrella("set", &["timeZone=Europe/Oslo", "--aws"]);
+    assert_eq!(
+        out(&aws).trim(),
+        "infra/deploy.sh settings umbrella 'prod' 'timeZone=Europe/Oslo'"
+    );
     let chat = switchyard(&[
         "chat",
         "--tenant",
@@ -89,6 +117,8 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(sentence(&output).contains(words), "{output:?}");
     }
+    let resting = switchyard(&["tenant", "set", "acme", "locale=nb", "--data", data]);
+    assert!(sentence(&resting).contains("start the system"), "{resting:?}");
     switchyard(&["tenant", "remove", "initech", "--data", data]);
     let last = switchyard(&["tenant", "remove", "acme", "--data", data]);
     assert!(sentence(&last).contains("acme is the last tenant and stays"));
@@ -160,7 +190,38 @@ async fn only_the_platforms_own_token_for_it_changes_a_system() {
     );
     assert_eq!(post("/tenants", narrow.as_deref(), initech).await.0, 403);
 
+    let patch = async |tenant: &str, token: Option<&str>, body: &str| {
+        let request = crate::http::request(
+            reqwest::Method::PATCH,
+            format!("{admin}/tenants/{tenant}/settings"),
+        )
+        .header("content-type", "application/json")
+        .body(body.to_owned());
+        let request = token
+            .into_iter()
+            .fold(request, |request, token| request.bearer_auth(token));
+        request.send().await.unwrap().status().as_u16()
+    };
+    let set = r#"{"locale": "nb"}"#;
+    for token in [None, Some("x.y.z"), Some(&*endpoints.registry_token), Some(&*own)] {
+        assert_eq!(patch("acme", token, set).await, 401);
+    }
+    assert_eq!(patch("acme", narrow.as_deref(), set).await, 403);
+
     let token = Some(endpoints.admin_token.as_str());
+    for (tenant, body, status) in [
+        ("acme", "", 400),
+        ("acme", "[]", 422),
+        ("acme", r#"{"locale": 1}"#, 422),
+        ("acme", r#"{"locale": "nb", "colour": "red"}"#, 400),
+        ("acme", r#"{"locale": "nb", "timeZone": "../etc"}"#, 400),
+        ("nobody", set, 404),
+        ("A%20B", set, 404),
+    ] {
+        assert_eq!(patch(tenant, token, body).await, status, "{tenant} {body}");
+    }
+    let told = crate::http::json(format!("{admin}/tenants"), token).await;
+    assert_eq!(told["tenants"][0]["settings"], json!({}), "nothing changed");
     for (path, body) in [
         ("/tenants", ""),
         ("/tenants", "{}"),

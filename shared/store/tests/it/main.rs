@@ -30,6 +30,7 @@ mod seeded;
 mod sessions;
 mod strays;
 mod tasks;
+mod tenants;
 
 use std::time::Duration;
 

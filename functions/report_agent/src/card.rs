@@ -32,7 +32,7 @@ pub(crate) fn card(url: Url) -> Card {
             output_modes: Vec::new(),
         }],
         default_input_modes: vec!["text/plain".into()],
-        default_output_modes: vec!["text/markdown".into()],
+        default_output_modes: vec!["text/markdown".into(), "application/json".into()],
         streaming: true,
         push_notifications: true,
         extended: false,

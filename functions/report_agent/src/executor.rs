@@ -6,6 +6,7 @@ use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
 use domain::{Artifact, EventKind, Message, Part, Role, TaskState, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::plan::Plan;
 
@@ -28,13 +29,10 @@ struct Reached {
 #[async_trait]
 impl Executor for ReportExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let users = run
-            .task()
-            .history
-            .iter()
-            .rev()
-            .filter(|said| said.role == Role::User);
-        let Some(plan) = users.map(Message::text).find_map(|text| Plan::read(&text)) else {
+        let users = run.task().history.iter().filter(|said| said.role == Role::User);
+        let said: Vec<String> = users.map(Message::text).collect();
+        let plans = said.iter().enumerate().rev();
+        let Some(plan) = plans.into_iter().find_map(|(at, text)| Plan::read(text, at > 0)) else {
             return Ok(Outcome::InputRequired(
                 "What should the report be about?".to_owned(),
             ));
@@ -77,13 +75,17 @@ fn done(plan: &Plan) -> Outcome {
 fn section(plan: &Plan, step: usize) -> EventKind {
     let mut text = plan.section(step);
     if step == 0 {
-        text = format!("# Report on {}\n\n{text}", plan.topic);
+        text = format!("{}{text}", plan.heading());
     }
     let mut part = Part::text(text);
     part.media_type = Some("text/markdown".to_owned());
+    let last = step + 1 >= plan.steps;
+    // Beside the Markdown for people the whole of it for programs.
+    let data = last.then(|| Part::data(json!({ "result": plan.result(), "topic": plan.topic })));
     EventKind::Artifact {
-        artifact: Artifact::new("report", vec![part]).named(format!("Report on {}", plan.topic)),
+        artifact: Artifact::new("report", std::iter::once(part).chain(data).collect())
+            .named(format!("Report on {}", plan.topic)),
         append: step > 0,
-        last_chunk: step + 1 >= plan.steps,
+        last_chunk: last,
     }
 }

@@ -7,8 +7,33 @@ const MOST: usize = 12;
 /// Most characters of a topic that are repeated.
 const TOPIC_MAX: usize = 120;
 
-/// Words in front of a topic, the clearest first.
+/// Words in front of a topic, the clearest first; those of other languages only behind the word for a report.
 const LEADS: [&str; 5] = [" about ", " on ", " regarding ", " concerning ", " of "];
+const LEADS_ELSEWHERE: [&str; 7] = [" über ", " sobre ", " sur ", " om ", " over ", " su ", " o "];
+/// What people call a report.
+const NOUNS: [&str; 14] = [
+    "report",
+    "reports",
+    "study",
+    "essay",
+    "paper",
+    "analysis",
+    "overview",
+    "dossier",
+    "bericht",
+    "informe",
+    "rapport",
+    "raport",
+    "relatório",
+    "rapporto",
+];
+/// Words around a topic that are none of it.
+const ASKING: [&str; 33] = [
+    "a", "an", "the", "me", "us", "i", "we", "you", "my", "our", "write", "prepare", "make", "create",
+    "draft", "get", "give", "need", "want", "would", "could", "can", "like", "to", "have", "do", "for",
+    "short", "long", "detailed", "hi", "on", "about",
+];
+const POLITE: [&str; 3] = ["please", "pls", "thanks"];
 const NUMBERS: [&str; 12] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 ];
@@ -31,21 +56,32 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads what is wanted out of the words; `None` where no topic is named.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Reads what is wanted out of the words, in whatever order they come; `None` where no topic is named. A `reply` to
+    /// the question for it is the topic.
+    pub(crate) fn read(text: &str, reply: bool) -> Option<Self> {
         let words = format!(" {} ", text.split_whitespace().collect::<Vec<_>>().join(" "));
         let lower = words.to_ascii_lowercase();
         let (steps, end) = asked_steps(&lower).unwrap_or((USUAL, lower.len()));
-        let lead = LEADS
-            .iter()
-            .find_map(|lead| Some(lower.get(..end)?.find(lead)? + lead.len()))?;
-        let topic: String = words.get(lead..end)?.chars().take(TOPIC_MAX).collect();
-        let topic = topic.trim_matches(|c: char| c.is_whitespace() || ".,;:!?\"'".contains(c));
+        let (said, lower) = (words.get(..end)?, lower.get(..end)?);
+        // What follows "about" is meant as it stands: "our sales".
+        let topic = match behind_lead(said, lower) {
+            Some(topic) => bare(topic, false),
+            None => bare(beside_noun(said).or_else(|| reply.then_some(said))?, true),
+        };
+        let topic: String = topic.chars().take(TOPIC_MAX).collect();
         let named = topic.chars().any(char::is_alphanumeric);
-        named.then(|| Self {
-            topic: topic.to_owned(),
-            steps,
-        })
+        named.then_some(Self { topic, steps })
+    }
+
+    /// The whole report, as programs read it.
+    pub(crate) fn result(&self) -> String {
+        let sections = (0..self.steps).map(|step| self.section(step));
+        format!("{}{}", self.heading(), sections.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// What stands above the first section.
+    pub(crate) fn heading(&self) -> String {
+        format!("# Report on {}\n\n", self.topic)
     }
 
     /// What is being done in a step.
@@ -63,6 +99,60 @@ impl Plan {
             step + 1,
             self.topic
         )
+    }
+}
+
+/// "a report about whales", "Bericht über Wale"
+fn behind_lead<'t>(said: &'t str, lower: &str) -> Option<&'t str> {
+    let behind = |lead: &&str| Some(lower.find(*lead)? + lead.len());
+    let elsewhere = || {
+        let noun = NOUNS.iter().find_map(|noun| lower.find(&format!(" {noun} ")))?;
+        let behind = lower.get(noun..)?;
+        LEADS_ELSEWHERE
+            .iter()
+            .find_map(|lead| Some(noun + behind.find(lead)? + lead.len()))
+    };
+    said.get(LEADS.iter().find_map(behind).or_else(elsewhere)?..)
+}
+
+/// "report: whales", "a whales report, please": what stands behind the noun, or in front of it.
+fn beside_noun(said: &str) -> Option<&str> {
+    let is_noun = |word: &str| NOUNS.contains(&trimmed(word).to_lowercase().as_str());
+    let mut at = 0;
+    for word in said.split(' ') {
+        let end = at + word.len();
+        if is_noun(word) {
+            let sides = [said.get(end..), said.get(..at)];
+            return sides
+                .into_iter()
+                .flatten()
+                .find(|side| !bare(side, true).is_empty());
+        }
+        at = end + 1;
+    }
+    None
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || ".,;:!?\"'–—-".contains(c))
+}
+
+/// Without polite words around it; without the words of asking too, where it stands among them.
+fn bare(text: &str, asked: bool) -> &str {
+    let asks = |word: &str| {
+        let word = trimmed(word).to_lowercase();
+        word.is_empty() || POLITE.contains(&word.as_str()) || asked && ASKING.contains(&word.as_str())
+    };
+    let mut text = trimmed(text);
+    loop {
+        let (first, behind) = text.split_once(' ').unwrap_or((text, ""));
+        let (before, last) = text.rsplit_once(' ').unwrap_or(("", text));
+        text = match (asks(first), asks(last)) {
+            _ if text.is_empty() => return text,
+            (true, _) => trimmed(behind),
+            (false, true) => trimmed(before),
+            (false, false) => return text,
+        };
     }
 }
 
@@ -95,7 +185,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<(String, usize)> {
-        Plan::read(text).map(|plan| (plan.topic, plan.steps))
+        Plan::read(text, false).map(|plan| (plan.topic, plan.steps))
     }
 
     #[test]
@@ -110,12 +200,44 @@ mod tests {
             ),
             ("A report on Öl in 999 parts!", expect("Öl", 12)),
             ("a report on sums in 0 steps", expect("sums", 1)),
+            ("report: whales", expect("whales", 4)),
+            ("Whales report please", expect("Whales", 4)),
+            (
+                "can you write me an electric cars report, please?",
+                expect("electric cars", 4),
+            ),
+            (
+                "I need a detailed study: tea in Norway, in three parts",
+                expect("tea in Norway", 3),
+            ),
+            ("Bitte einen Bericht über Wale", expect("Wale", 4)),
+            ("un informe sobre ballenas", expect("ballenas", 4)),
+            (
+                "report about the history of tea please",
+                expect("the history of tea", 4),
+            ),
             ("a report on in two steps", None),
+            ("could you write me a report please", None),
+            ("whales", None),
             ("Write a report", None),
             ("report about ???", None),
             ("", None),
         ] {
             assert_eq!(read(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reply_is_the_topic() {
+        for (reply, topic) in [
+            ("whales", "whales"),
+            ("about the whales, please", "the whales"),
+            ("Öl!", "Öl"),
+        ] {
+            assert_eq!(Plan::read(reply, true).unwrap().topic, topic);
+        }
+        for nothing in ["", "?", "please"] {
+            assert_eq!(Plan::read(nothing, true), None, "{nothing}");
         }
     }
 

@@ -197,7 +197,16 @@ async fn a_report_is_acknowledged_at_once_and_goes_on_step_by_step_over_restarts
     assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{task}");
     assert_eq!(said(&task), "The report on electric cars is done.");
     let parts = task["artifacts"][0]["parts"].as_array().unwrap();
-    assert_eq!(parts.len(), 3, "each section once: {parts:?}");
+    assert_eq!(
+        parts.len(),
+        4,
+        "each section once, and the whole as data: {parts:?}"
+    );
+    let sections = parts[..3].iter().map(|part| part["text"].as_str().unwrap());
+    assert_eq!(
+        parts[3]["data"]["result"],
+        sections.collect::<Vec<_>>().join("\n")
+    );
     assert!(
         parts[0]["text"]
             .as_str()

@@ -50,10 +50,15 @@ pub const NAME: &str = "chat_api";
 /// # Errors
 /// Where a secret cannot be read, or does not hold what it should.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let (key, sealer, providers) = tokio::try_join!(
+        ground.signing_key(&config.session_key),
+        ground.sealer(&config.sealing_keys),
+        ground.providers(config.providers.as_deref()),
+    )?;
     Ok(Function::new(router(State {
-        key: ground.signing_key(&config.session_key).await?,
-        sealer: ground.sealer(&config.sealing_keys).await?,
-        providers: ground.providers(config.providers.as_deref()).await?,
+        key,
+        sealer,
+        providers,
         tenant: config.tenant,
         base: config.base,
         host: AgentName::parse("host")?,

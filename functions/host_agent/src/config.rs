@@ -8,7 +8,6 @@ use domain::Tenant;
 use edge::agent_parts::{self, settings};
 use edge::config::{ConfigError, Env};
 use edge::{Error, Function, Ground};
-use llm::{ModelConfig, Models};
 use url::Url;
 
 use crate::{Directory, NAME, Parts, Patience, host};
@@ -155,12 +154,18 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         Place::Registry(url) => Directory::registry(ground.outbound.clone(), url),
         Place::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
     };
+    // Side by side: whoever waits for the first answer waits for the slowest of them, not for their sum.
+    let (key, sealer, providers) = tokio::try_join!(
+        ground.signing_key(&config.session_key),
+        ground.sealer(&config.sealing_keys),
+        ground.providers(config.providers.as_deref()),
+    )?;
     let host = host(Parts {
         tenant: config.tenant,
         issuer: config.base.as_str().trim_end_matches('/').to_owned(),
-        key: ground.signing_key(&config.session_key).await?,
-        sealer: ground.sealer(&config.sealing_keys).await?,
-        providers: ground.providers(config.providers.as_deref()).await?,
+        key,
+        sealer,
+        providers,
         url: config.url,
         trusted: config.issuers,
         keys: ground.keys,
@@ -170,7 +175,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         wake: ground.wake,
         outbound: ground.outbound,
-        model: Models::from(ModelConfig::default()),
+        model: llm::offline(),
         clock: ground.clock,
         entropy: ground.entropy,
         patience: config.patience,

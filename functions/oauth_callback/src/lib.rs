@@ -38,10 +38,14 @@ pub const NAME: &str = "oauth_callback";
 /// # Errors
 /// Where a secret cannot be read, or does not hold what it should.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let (sealer, providers) = tokio::try_join!(
+        ground.sealer(&config.sealing_keys),
+        ground.providers(Some(&config.providers)),
+    )?;
     Ok(Function::new(router(State {
         consents: Consents {
-            sealer: ground.sealer(&config.sealing_keys).await?,
-            providers: Arc::new(ground.providers(Some(&config.providers)).await?),
+            sealer,
+            providers: Arc::new(providers),
             tenant: config.tenant,
             store: ground.store,
             outbound: ground.outbound,

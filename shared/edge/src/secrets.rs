@@ -1,7 +1,7 @@
 //! Where secrets are read: Secrets Manager, asked once per secret and time to live, or a table of them in hand.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -52,7 +52,7 @@ pub struct Secrets {
     place: SecretsPlace,
     clock: Arc<dyn Clock>,
     client: OnceCell<Client>,
-    known: Mutex<HashMap<String, Known>>,
+    known: std::sync::Mutex<HashMap<String, Arc<Mutex<Option<Known>>>>>,
 }
 
 struct Known {
@@ -88,7 +88,7 @@ impl Secrets {
             place,
             clock,
             client: OnceCell::new(),
-            known: Mutex::default(),
+            known: std::sync::Mutex::default(),
         }
     }
 
@@ -118,25 +118,26 @@ impl Secrets {
 impl SecretSource for Secrets {
     /// A value past its time to live is still given while Secrets Manager does not answer.
     async fn value(&self, id: &str) -> Result<SecretString, SecretsError> {
-        // The lock is held while asking, so that parallel callers ask once.
-        let mut known = self.known.lock().await;
+        let place = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(known.entry(id.to_owned()).or_default())
+        };
+        // Held while asking: parallel callers of one secret ask once, and those of another do not wait for it.
+        let mut known = place.lock().await;
         let now = self.clock.now();
-        if let Some(fresh) = known.get(id).filter(|known| now < known.fresh_until) {
+        if let Some(fresh) = known.as_ref().filter(|known| now < known.fresh_until) {
             return Ok(fresh.value.clone());
         }
         match self.ask(id).await {
             Ok(value) => {
                 let fresh_until = now.after(SECRETS_TTL);
-                known.insert(
-                    id.to_owned(),
-                    Known {
-                        value: value.clone(),
-                        fresh_until,
-                    },
-                );
+                *known = Some(Known {
+                    value: value.clone(),
+                    fresh_until,
+                });
                 Ok(value)
             }
-            Err(SecretsError::Unavailable { id, source }) => match known.get(&id) {
+            Err(SecretsError::Unavailable { id, source }) => match &*known {
                 Some(stale) => {
                     tracing::warn!(secret = %id, error = %source, "secret not refreshed; the last one goes on");
                     Ok(stale.value.clone())

@@ -15,7 +15,6 @@ use domain::{
 use host_agent::{Directory, Parts, Patience, State};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use llm::{ModelConfig, Models};
 use outbound::oauth::Providers;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
@@ -217,7 +216,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             store: store.clone(),
             wake: door.clone(),
             outbound: outbound.clone(),
-            model: Models::from(ModelConfig::default()),
+            model: llm::offline(),
             clock: clock.clone(),
             entropy: entropy.clone(),
             patience: Patience::default(),

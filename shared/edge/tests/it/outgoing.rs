@@ -114,6 +114,28 @@ async fn parallel_callers_ask_once() {
 }
 
 #[tokio::test]
+async fn secrets_are_asked_for_side_by_side() {
+    let both = Arc::new(tokio::sync::Barrier::new(2));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    // Nobody is answered before the other has asked.
+    let answer = async move || {
+        both.wait().await;
+        secret("both").to_string()
+    };
+    let router = Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let place = SecretsPlace {
+        endpoint: Some(endpoint),
+        region: None,
+    };
+    let secrets = Secrets::new(place, Arc::new(ManualClock::new(Timestamp::from_millis(0))));
+    let two = async { tokio::try_join!(secrets.value("one"), secrets.value("two")) };
+    let read = tokio::time::timeout(Duration::from_secs(2), two).await;
+    assert!(read.expect("neither waits for the other").is_ok());
+}
+
+#[tokio::test]
 async fn the_last_value_goes_on_while_nobody_answers() {
     let (aws, clock, secrets) = secrets().await;
     aws.will_say(200, secret("first"));

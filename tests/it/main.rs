@@ -7,6 +7,7 @@ mod attack_coverage;
 mod bootstraps;
 mod calendar;
 mod chaos;
+mod circles;
 mod consent;
 mod consents_at_once;
 mod features;

@@ -2,10 +2,9 @@
 
 use a2a::card::Card;
 use async_trait::async_trait;
-use domain::{Artifact, Caller, EventKind, InvalidTransition, Message, Task, Timestamp};
-use store::StoreError;
+use domain::{Artifact, Caller, EventKind, Message, Task, Timestamp};
 
-use crate::Run;
+use crate::{ExecuteError, Run};
 
 /// The work of an agent.
 ///
@@ -96,21 +95,4 @@ pub enum Outcome {
         /// When.
         until: Timestamp,
     },
-}
-
-/// Why an execution stopped without an outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecuteError {
-    /// It may work later; the text is what the user is told once the attempts are used up.
-    #[error("{0}")]
-    Retry(String),
-    /// The task changed under it: reload and decide again.
-    #[error("the task changed meanwhile")]
-    Stale,
-    /// The executor asked for a step that the state machine does not have.
-    #[error(transparent)]
-    Transition(#[from] InvalidTransition),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }

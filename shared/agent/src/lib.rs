@@ -7,6 +7,7 @@
 //! One agent is one [`Agent`] value; its function's `main.rs` builds it and hands it to [`router`] for HTTP events
 //! and to [`handle`] for queue events.
 
+mod execute_error;
 mod executor;
 pub mod measure;
 mod push;
@@ -25,7 +26,8 @@ use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
 use store::Store;
 
-pub use executor::{ExecuteError, Executor, Outcome};
+pub use execute_error::ExecuteError;
+pub use executor::{Executor, Outcome};
 pub use push::{BadSchedule, PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
 pub use serve::cancel::cancel_task;

@@ -1,14 +1,8 @@
 //! The settings that every AWS client shares.
 
-use std::sync::Arc;
-
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
 use aws_types::SdkConfig;
-use domain::Entropy;
-use store::{Store, Tables};
 use url::Url;
-
-use crate::config::Platform;
 
 /// The region of an emulator, where none is given.
 const SOMEWHERE: &str = "eu-north-1";
@@ -61,13 +55,6 @@ fn credentials(environment: impl Fn(&str) -> Option<String>) -> Option<Credentia
         None,
         "environment",
     ))
-}
-
-/// The tables of the function's account, or of the local system; its marks are drawn from `entropy`.
-#[must_use]
-pub fn store(platform: &Platform, entropy: Arc<dyn Entropy>) -> Store {
-    let config = sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
-    Store::new(&config, Tables::prefixed(&platform.table_prefix)).with_entropy(entropy)
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntr
 use outbound::oauth::Providers;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::de::DeserializeOwned;
-use store::Store;
+use store::{Store, Tables};
 use url::Url;
 
-use crate::Front;
 use crate::config::Platform;
 use crate::queue::SqsDoor;
 use crate::secrets::{SecretSource, Secrets, SecretsError};
+use crate::{Front, aws};
 
 /// What every function is built on. Nothing in it has opened a connection yet.
 #[derive(Clone)]
@@ -72,8 +72,10 @@ impl Ground {
             ..Policy::default()
         };
         let outbound = Outbound::new(policy, Arc::clone(&entropy));
+        let tables = aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
         Self {
-            store: crate::aws::store(&platform, Arc::clone(&entropy)),
+            store: Store::new(&tables, Tables::prefixed(&platform.table_prefix))
+                .with_entropy(entropy.clone()),
             wake: Arc::new(SqsDoor::new(platform.queues)),
             secrets: Arc::new(Secrets::new(platform.secrets, Arc::clone(&clock))),
             keys: JwksCache::new(Arc::new(FetchedKeys(outbound.clone()))),

@@ -7,6 +7,7 @@
 
 pub mod agent_parts;
 pub mod aws;
+mod collector;
 pub mod config;
 pub mod cookie;
 mod front;

@@ -23,7 +23,7 @@ use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 use url::Url;
 
-use crate::telemetry::Collector;
+use crate::collector::Collector;
 
 /// Spans that wait at most; beyond, the oldest are given up.
 const MOST: usize = 4_096;

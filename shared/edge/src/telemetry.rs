@@ -9,11 +9,11 @@ pub use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
-use url::Url;
 
 use crate::metrics::EmbeddedMetrics;
 use crate::spans;
 
+pub use crate::collector::Collector;
 pub use crate::spans::{flush, flush_every, is_collecting};
 
 /// Which log lines are written, by level and by module, such as `info,host_agent=debug`. Not by what stands in a span:
@@ -31,26 +31,6 @@ impl FromStr for LogFilter {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         text.parse().map(Self)
-    }
-}
-
-/// Where spans go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collector {
-    /// In front of `/v1/traces`.
-    pub endpoint: Url,
-    /// The name of this process there.
-    pub service: String,
-}
-
-impl Collector {
-    /// The collector there, which knows this process as a part of Switchyard; each request's span names its function.
-    #[must_use]
-    pub fn at(endpoint: Url) -> Self {
-        Self {
-            endpoint,
-            service: "switchyard".to_owned(),
-        }
     }
 }
 

@@ -9,8 +9,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::Caller;
 
-use super::resource;
-use crate::{Access, Agent, TASKS_SCOPE};
+use super::resource::{self, needed_scope};
+use crate::{Access, Agent};
 
 /// A verified caller. A handler that takes it cannot forget the check.
 pub(crate) struct Called {
@@ -40,14 +40,6 @@ async fn admit(agent: &Agent, header: Option<&str>) -> Result<Caller, Refusal> {
     let token = auth::bearer(header)?;
     let (now, own) = (agent.clock.now(), agent.own_tenant.as_ref());
     agent.verifier.admit(token, now, own, &needed_scope(agent)).await
-}
-
-/// What the card says it needs: nobody can ask for the right token without that.
-pub(super) fn needed_scope(agent: &Agent) -> String {
-    match &agent.card.secured {
-        Some(bearer) if !bearer.scopes.is_empty() => bearer.scopes.join(" "),
-        _ => TASKS_SCOPE.to_owned(),
-    }
 }
 
 fn refuse(agent: &Agent, refusal: Refusal) -> Refused {

@@ -17,8 +17,8 @@ use domain::Caller;
 use serde_json::Value;
 
 use super::caller::unauthenticated;
+use super::failed::Failed;
 use super::headers;
-use super::operation::Failed;
 use crate::Agent;
 
 /// How long a cache may keep a card without asking.

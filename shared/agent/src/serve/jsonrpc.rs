@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use super::caller::Called;
+use super::failed::Failed;
 use super::headers;
-use super::operation::{Ask, Done, Failed, perform};
+use super::operation::{Ask, Done, perform};
 use super::stream::mere;
 use crate::Agent;
 

@@ -3,6 +3,7 @@
 pub(crate) mod caller;
 pub(crate) mod cancel;
 mod card;
+mod failed;
 mod find;
 mod headers;
 mod jsonrpc;

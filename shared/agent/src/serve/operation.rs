@@ -9,7 +9,8 @@ use domain::{Generation, Task};
 use serde_json::Value;
 use store::TaskPage;
 
-use super::caller::{Called, Refused};
+use super::caller::Called;
+use super::failed::Failed;
 use super::stream::Live;
 use super::{cancel, card, find, headers, list, push_configs, send, stream, terms};
 use crate::Agent;
@@ -72,22 +73,6 @@ pub(crate) enum Done {
     Card(Value),
     /// What happens to a task from now on.
     Stream(Box<Live>),
-}
-
-/// Why an operation was refused.
-pub(crate) enum Failed {
-    /// In the protocol's words.
-    Error(A2aError),
-    /// The request's body is of a media type that is not read here at all.
-    NotJson,
-    /// The caller has to show credentials first.
-    Refused(Refused),
-}
-
-impl From<A2aError> for Failed {
-    fn from(error: A2aError) -> Self {
-        Self::Error(error)
-    }
 }
 
 /// Does what is asked.

@@ -7,8 +7,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::caller::needed_scope;
-use crate::Agent;
+use crate::{Agent, TASKS_SCOPE};
 
 /// Below the agent's URL.
 pub(crate) const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -39,4 +38,12 @@ pub(crate) fn resource_metadata_url(agent: &Agent) -> Option<String> {
     agent.card.secured.as_ref()?.oauth.as_ref()?;
     let base = agent.card.url.as_str().trim_end_matches('/');
     Some(format!("{base}{RESOURCE_METADATA}"))
+}
+
+/// What the card says it needs: nobody can ask for the right token without that.
+pub(super) fn needed_scope(agent: &Agent) -> String {
+    match &agent.card.secured {
+        Some(bearer) if !bearer.scopes.is_empty() => bearer.scopes.join(" "),
+        _ => TASKS_SCOPE.to_owned(),
+    }
 }

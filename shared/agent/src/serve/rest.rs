@@ -16,7 +16,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::caller::{Called, Refused};
-use super::operation::{Ask, Done, Failed, perform};
+use super::failed::Failed;
+use super::operation::{Ask, Done, perform};
 use super::stream::mere;
 use super::{find, headers, refresh, retry};
 use crate::Agent;

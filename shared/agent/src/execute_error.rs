@@ -1,0 +1,21 @@
+//! What stops an execution.
+
+use domain::InvalidTransition;
+use store::StoreError;
+
+/// Why an execution stopped without an outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// It may work later; the text is what the user is told once the attempts are used up.
+    #[error("{0}")]
+    Retry(String),
+    /// The task changed under it: reload and decide again.
+    #[error("the task changed meanwhile")]
+    Stale,
+    /// The executor asked for a step that the state machine does not have.
+    #[error(transparent)]
+    Transition(#[from] InvalidTransition),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -7,9 +7,9 @@ mod search;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use auth::{ConsentSecrets, GrantBinding, GrantSecrets, Sealer};
+use auth::{ConsentSecrets, GrantSecrets, Sealer};
 use consent::{ConsentStore, Stage};
-use domain::{Clock, ExposeSecret, Tenant};
+use domain::{Clock, ExposeSecret, GrantKey, Tenant};
 use local::{Data, Signer};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -181,7 +181,7 @@ impl Run {
         let Stage::Started(started) = consent.stage else {
             panic!("the browser is under way");
         };
-        let binding = GrantBinding {
+        let binding = GrantKey {
             tenant: &tenant,
             owner: &consent.request.owner,
             provider: &consent.request.provider,
@@ -220,7 +220,7 @@ impl Run {
             .await;
         let owner = session.expect("read").expect("a session").owner;
         for grant in store.grants().list_grants(&tenant, &owner).await.expect("read") {
-            let binding = GrantBinding {
+            let binding = GrantKey {
                 tenant: &tenant,
                 owner: &owner,
                 provider: &grant.provider,

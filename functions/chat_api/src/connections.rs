@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use auth::{GrantBinding, GrantSecrets};
+use auth::GrantSecrets;
 use axum::Json;
 use axum::extract::{Path, State};
-use domain::Owner;
+use domain::{GrantKey, Owner};
 use outbound::oauth::{OAuthError, TokenKind};
 use serde_json::{Value, json};
-use store::{GrantKey, StoredGrant};
+use store::StoredGrant;
 
 use crate::error::RouteError;
 use crate::guard::FromHere;
@@ -101,19 +101,7 @@ async fn revoke(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Result<(
 }
 
 fn opened(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Option<GrantSecrets> {
-    let GrantKey {
-        tenant,
-        owner,
-        provider,
-        resource,
-    } = key(room, owner, grant);
-    let binding = GrantBinding {
-        tenant,
-        owner,
-        provider,
-        resource,
-    };
-    GrantSecrets::open(&room.sealer, &grant.sealed, &binding).ok()
+    GrantSecrets::open(&room.sealer, &grant.sealed, &key(room, owner, grant)).ok()
 }
 
 fn key<'a>(room: &'a AppState, owner: &'a Owner, grant: &'a StoredGrant) -> GrantKey<'a> {

@@ -9,6 +9,7 @@ use consent::{Consent, Consents};
 use domain::{Clock, Entropy, Tenant};
 use http::HeaderMap;
 use http::request::Parts;
+use outbound::below;
 use tracing::Span;
 use url::Url;
 
@@ -37,18 +38,12 @@ impl State {
 
     /// The redirect URI, to the letter.
     pub(crate) fn redirect_uri(&self) -> String {
-        self.below("callback").into()
+        below(&self.base, "callback").into()
     }
 
     /// The link of a consent.
     pub(crate) fn link(&self, consent: &Consent) -> Url {
-        self.below(&format!("connect/{}", consent.id))
-    }
-
-    fn below(&self, path: &str) -> Url {
-        let mut url = self.base.clone();
-        url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
-        url
+        below(&self.base, &format!("connect/{}", consent.id))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{AgentType, Tag, Timestamp, TypeScope};
 use serde::Serialize;
 use serde_json::Value;
-use store::{CardSignature, RegisteredAgent};
+use store::{CardSignature, Health, RegisteredAgent};
 
 /// A registered agent, as its readers see it.
 #[derive(Serialize)]
@@ -16,18 +16,10 @@ pub(crate) struct AgentView {
     card_url: String,
     /// As fetched, with the tags given at registration in each skill that got them.
     card: Value,
-    health: HealthView,
+    health: Health,
     /// What the signatures of the card as fetched said.
     signature: CardSignature,
     registered_at: Timestamp,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct HealthView {
-    ok: bool,
-    checked_at: Timestamp,
-    reason: Option<String>,
 }
 
 impl From<RegisteredAgent> for AgentView {
@@ -37,11 +29,7 @@ impl From<RegisteredAgent> for AgentView {
             tenant: agent.tenant.map(|tenant| tenant.prefix().to_owned()),
             card_url: agent.card_url.to_string(),
             card: tagged(agent.card, &agent.skills),
-            health: HealthView {
-                ok: agent.health.ok,
-                checked_at: agent.health.checked_at,
-                reason: agent.health.reason,
-            },
+            health: agent.health,
             signature: agent.signature,
             registered_at: agent.registered_at,
         }

@@ -128,6 +128,28 @@ impl Client {
     pub(crate) async fn json(&self, call: Call<'_>) -> Result<Value, ClientError> {
         self.send(call).await?.json().await
     }
+
+    /// Everything that a listing has below `field`, page by page.
+    pub(crate) async fn pages(&self, token: &str, url: Url, field: &str) -> Result<Vec<Value>, ClientError> {
+        let (mut found, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let mut url = url.clone();
+            url.query_pairs_mut()
+                .extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
+            let call = Call {
+                token: Some(token),
+                ..Call::get(url)
+            };
+            let mut page = self.json(call).await?;
+            cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+            if let Some(Value::Array(items)) = page.get_mut(field).map(Value::take) {
+                found.extend(items);
+            }
+            if cursor.is_none() {
+                return Ok(found);
+            }
+        }
+    }
 }
 
 impl Begun {

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use store::{SessionIssuer, StoreError, session_issuer_item};
 use url::Url;
 
+use crate::secrets::slug;
+
 /// Stands for the tenant's base URL, the stack's output `BaseUrl`.
 pub const BASE_URL: &str = "https://base-url.invalid";
 /// Who signs the operator's tokens; a name, as nothing is published under it.
@@ -105,8 +107,8 @@ impl Plan {
             ("PlatformStack", stack.platform.clone()),
             ("Stage", stack.stage.clone()),
             ("Tenant", stack.tenant.name().to_owned()),
-            ("HostPath", path(entropy)),
-            ("HorizonPath", path(entropy)),
+            ("HostPath", slug(entropy)),
+            ("HorizonPath", slug(entropy)),
             ("SessionPublicKey", session.public_jwk().to_string()),
         ];
         if let Some(url) = public_url {
@@ -171,8 +173,8 @@ impl PlatformPlan {
             stack: stack.to_owned(),
             parameters: vec![
                 ("Stage", stage.to_owned()),
-                ("WeatherPath", path(entropy)),
-                ("ReportPath", path(entropy)),
+                ("WeatherPath", slug(entropy)),
+                ("ReportPath", slug(entropy)),
                 ("OperatorIssuer", issuer.to_string()),
             ],
             secrets: vec![
@@ -230,13 +232,6 @@ const PARAMETERS: &str = "parameters.yaml";
 fn item_file(number: usize) -> String {
     // The script puts them in the order of their names.
     format!("identity-{number:03}.json")
-}
-
-/// An unguessable path, as the template wants it.
-fn path(entropy: &dyn Entropy) -> String {
-    let mut bytes = [0; 20];
-    entropy.fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// In single quotes, where nothing but a single quote means anything to a shell.

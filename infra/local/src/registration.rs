@@ -59,26 +59,12 @@ impl Registrar<'_> {
     /// Removes every agent that is registered for this tenant alone.
     pub(crate) async fn forget(&self, tenant: &Tenant) -> Result<(), StartError> {
         let client = Client::new().map_err(StartError::part("registration"))?;
-        let mut own: Vec<String> = Vec::new();
-        let mut cursor = String::new();
-        loop {
-            let path = format!("/agents?tenant={}{cursor}", tenant.prefix());
-            let found = self.call(&client, Method::GET, &path, None).await?;
-            let agents = found.get("agents").and_then(Value::as_array);
-            // Those of everybody are listed too, and stay.
-            let page = agents
-                .into_iter()
-                .flatten()
-                .filter(|agent| agent.get("tenant").and_then(Value::as_str) == Some(tenant.prefix()))
-                .filter_map(|agent| Some(agent.get("id")?.as_str()?.to_owned()));
-            own.extend(page);
-            let Some(next) = found.get("nextCursor").and_then(Value::as_str) else {
-                break;
-            };
-            let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
-            cursor = format!("&cursor={next}");
-        }
-        for id in own {
+        let listing = below(self.registry, &format!("/agents?tenant={}", tenant.prefix()));
+        let agents = client.pages(self.token, listing, "agents").await;
+        // Those of everybody are listed too, and stay.
+        let agents = agents.map_err(StartError::part("registration"))?.into_iter();
+        let own = agents.filter(|agent| agent.get("tenant").and_then(Value::as_str) == Some(tenant.prefix()));
+        for id in own.filter_map(|agent| Some(agent.get("id")?.as_str()?.to_owned())) {
             let path = format!("/agents/{id}?tenant={}", tenant.prefix());
             self.call(&client, Method::DELETE, &path, None).await?;
         }

@@ -13,8 +13,8 @@ use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use serde_json::Value;
 
 use crate::StartError;
-pub(crate) use stored::Stored;
 use stored::StoredPassword;
+pub(crate) use stored::{Stored, slug};
 pub(crate) use vault::{Draft, Vault};
 
 /// The name of the file in a data folder.

@@ -3,12 +3,12 @@
 //! [`GrantSecrets`] are the tokens of a grant, [`ConsentSecrets`] what a consent that is under way must remember.
 //!
 //! ```
-//! use auth::{GrantBinding, GrantSecrets, Sealer};
-//! use domain::{Owner, SystemEntropy, Tenant, Timestamp};
+//! use auth::{GrantSecrets, Sealer};
+//! use domain::{GrantKey, Owner, SystemEntropy, Tenant, Timestamp};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let sealer = Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))])?;
 //! let (tenant, ada, alan) = (Tenant::parse("acme")?, Owner::parse("ada")?, Owner::parse("alan")?);
-//! let adas = GrantBinding { tenant: &tenant, owner: &ada, provider: "idp", resource: "https://agents.example/h" };
+//! let adas = GrantKey { tenant: &tenant, owner: &ada, provider: "idp", resource: "https://agents.example/h" };
 //! let secrets = GrantSecrets {
 //!     access_token: "at".into(),
 //!     refresh_token: None,
@@ -18,43 +18,28 @@
 //! };
 //! let sealed = secrets.seal(&sealer, &adas, &SystemEntropy);
 //! assert_eq!(GrantSecrets::open(&sealer, &sealed, &adas)?.scopes, ["orders:read"]);
-//! assert!(GrantSecrets::open(&sealer, &sealed, &GrantBinding { owner: &alan, ..adas }).is_err());
+//! assert!(GrantSecrets::open(&sealer, &sealed, &GrantKey { owner: &alan, ..adas }).is_err());
 //! # Ok(()) }
 //! ```
 
 use std::borrow::Cow;
 
-use domain::{Entropy, ExposeSecret as _, Owner, SecretString, Tenant, Timestamp};
+use domain::{Entropy, ExposeSecret as _, GrantKey, SecretString, Timestamp};
 use secrecy::zeroize::Zeroizing;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{SealError, Sealer};
 
-/// Whose secrets are sealed, and for what: they open nowhere else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GrantBinding<'a> {
-    /// The tenant.
-    pub tenant: &'a Tenant,
-    /// The user or guest within it.
-    pub owner: &'a Owner,
-    /// The provider's id, such as `idp`.
-    pub provider: &'a str,
-    /// The resource (RFC 8707), the audience of the tokens.
-    pub resource: &'a str,
-}
-
-impl GrantBinding<'_> {
-    /// As JSON, so that no two bindings have one text. The kind keeps a consent from being taken for a grant.
-    fn associated(&self, kind: &str) -> String {
-        let Self {
-            tenant,
-            owner,
-            provider,
-            resource,
-        } = self;
-        serde_json::json!([kind, tenant.prefix(), owner, provider, resource]).to_string()
-    }
+/// As JSON, so that no two keys have one text. The kind keeps a consent from being taken for a grant.
+fn associated(key: &GrantKey<'_>, kind: &str) -> String {
+    let GrantKey {
+        tenant,
+        owner,
+        provider,
+        resource,
+    } = key;
+    serde_json::json!([kind, tenant.prefix(), owner, provider, resource]).to_string()
 }
 
 /// The tokens of a grant.
@@ -116,7 +101,7 @@ const CONSENT: &str = "consent";
 impl GrantSecrets {
     /// Seals them.
     #[must_use]
-    pub fn seal(&self, sealer: &Sealer, binding: &GrantBinding<'_>, entropy: &dyn Entropy) -> String {
+    pub fn seal(&self, sealer: &Sealer, binding: &GrantKey<'_>, entropy: &dyn Entropy) -> String {
         let text = GrantText {
             access_token: self.access_token.expose_secret().into(),
             refresh_token: self
@@ -127,15 +112,15 @@ impl GrantSecrets {
             scopes: self.scopes.as_slice().into(),
             subject: self.id_token_subject.clone(),
         };
-        seal(sealer, &text, &binding.associated(GRANT), entropy)
+        seal(sealer, &text, &associated(binding, GRANT), entropy)
     }
 
     /// Opens them.
     ///
     /// # Errors
     /// [`SealError`] for what was not sealed with this binding.
-    pub fn open(sealer: &Sealer, sealed: &str, binding: &GrantBinding<'_>) -> Result<Self, SealError> {
-        let text: GrantText<'_> = open(sealer, sealed, &binding.associated(GRANT))?;
+    pub fn open(sealer: &Sealer, sealed: &str, binding: &GrantKey<'_>) -> Result<Self, SealError> {
+        let text: GrantText<'_> = open(sealer, sealed, &associated(binding, GRANT))?;
         Ok(Self {
             access_token: secret(text.access_token),
             refresh_token: text.refresh_token.map(secret),
@@ -149,7 +134,7 @@ impl GrantSecrets {
 impl ConsentSecrets {
     /// Seals them.
     #[must_use]
-    pub fn seal(&self, sealer: &Sealer, binding: &GrantBinding<'_>, entropy: &dyn Entropy) -> String {
+    pub fn seal(&self, sealer: &Sealer, binding: &GrantKey<'_>, entropy: &dyn Entropy) -> String {
         let text = ConsentText {
             state: self.state.expose_secret().into(),
             pkce_verifier: self.pkce_verifier.expose_secret().into(),
@@ -158,15 +143,15 @@ impl ConsentSecrets {
             iss_required: self.iss_required,
             starters_browser: self.starters_browser,
         };
-        seal(sealer, &text, &binding.associated(CONSENT), entropy)
+        seal(sealer, &text, &associated(binding, CONSENT), entropy)
     }
 
     /// Opens them.
     ///
     /// # Errors
     /// [`SealError`] for what was not sealed with this binding.
-    pub fn open(sealer: &Sealer, sealed: &str, binding: &GrantBinding<'_>) -> Result<Self, SealError> {
-        let text: ConsentText<'_> = open(sealer, sealed, &binding.associated(CONSENT))?;
+    pub fn open(sealer: &Sealer, sealed: &str, binding: &GrantKey<'_>) -> Result<Self, SealError> {
+        let text: ConsentText<'_> = open(sealer, sealed, &associated(binding, CONSENT))?;
         Ok(Self {
             state: secret(text.state),
             pkce_verifier: secret(text.pkce_verifier),
@@ -235,7 +220,7 @@ mod tests {
         let (acme, globex) = (Tenant::parse("acme").unwrap(), Tenant::parse("globex").unwrap());
         let acme_again = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
         let (ada, alan) = (Owner::parse("ada").unwrap(), Owner::parse("alan").unwrap());
-        let own = GrantBinding {
+        let own = GrantKey {
             tenant: &acme,
             owner: &ada,
             provider: "idp",
@@ -255,20 +240,20 @@ mod tests {
         assert_eq!(opened.nonce.expose_secret(), "no-secret");
         assert!(opened.iss_required && !opened.starters_browser);
         for other in [
-            GrantBinding {
+            GrantKey {
                 tenant: &globex,
                 ..own
             },
-            GrantBinding {
+            GrantKey {
                 tenant: &acme_again,
                 ..own
             },
-            GrantBinding { owner: &alan, ..own },
-            GrantBinding {
+            GrantKey { owner: &alan, ..own },
+            GrantKey {
                 provider: "google",
                 ..own
             },
-            GrantBinding {
+            GrantKey {
                 resource: "https://a.example/h2",
                 ..own
             },
@@ -290,13 +275,13 @@ mod tests {
         let sealer = sealer();
         let tenant = Tenant::parse("acme").unwrap();
         let owner = Owner::parse("ada").unwrap();
-        let one = GrantBinding {
+        let one = GrantKey {
             tenant: &tenant,
             owner: &owner,
             provider: "a\",\"b",
             resource: "c",
         };
-        let other = GrantBinding {
+        let other = GrantKey {
             provider: "a",
             resource: "b\",\"c",
             ..one

@@ -57,7 +57,7 @@ mod verify;
 pub mod webhook;
 
 pub use algorithm::Algorithm;
-pub use grant::{ConsentSecrets, GrantBinding, GrantSecrets};
+pub use grant::{ConsentSecrets, GrantSecrets};
 pub use issuer::{Issuer, KeyPlace, Profile, TenantRule, TrustedIssuer};
 pub use jwks::JwksCache;
 pub use key::{AccessToken, Grant, IdToken, SigningKey};

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{ConsentSecrets, GrantBinding, GrantSecrets, SealError, Sealer, consent_code};
-use domain::{Clock, Entropy, ExposeSecret as _, Message, MessageId, SecretString, Tenant, Timestamp};
+use auth::{ConsentSecrets, GrantSecrets, SealError, Sealer, consent_code};
+use domain::{
+    Clock, Entropy, ExposeSecret as _, GrantKey, Message, MessageId, SecretString, Tenant, Timestamp,
+};
 use outbound::Outbound;
 use outbound::oauth::{Provider, Providers};
-use store::{GrantKey, Store, StoreError};
+use store::{Store, StoreError};
 
 use crate::records::{ConsentStore, Unrevised};
 use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
@@ -95,7 +97,7 @@ impl Consents {
         Started {
             state_hash: auth::token::hash(secrets.state.expose_secret()),
             browser_hash: auth::token::hash(cookie.expose_secret()),
-            sealed: secrets.seal(&self.sealer, &self.binding(consent), self.entropy.as_ref()),
+            sealed: secrets.seal(&self.sealer, &self.key(consent), self.entropy.as_ref()),
         }
     }
 
@@ -104,7 +106,7 @@ impl Consents {
     /// # Errors
     /// [`SealError`] where they do not open.
     pub fn secrets(&self, consent: &Consent, started: &Started) -> Result<ConsentSecrets, SealError> {
-        ConsentSecrets::open(&self.sealer, &started.sealed, &self.binding(consent))
+        ConsentSecrets::open(&self.sealer, &started.sealed, &self.key(consent))
     }
 
     /// The user has consented in a browser with the user's own session: the grant counts at once.
@@ -115,7 +117,7 @@ impl Consents {
     /// # Errors
     /// What the database says.
     pub async fn give(&self, consent: &Consent, granted: &GrantSecrets) -> Result<bool, StoreError> {
-        let key = grant_key(&self.tenant, &consent.request);
+        let key = self.key(consent);
         let sealed = self.seal(consent, granted);
         let (grants, now) = (self.store.grants(), self.clock.now());
         let stored = grants.put_grant(key, &granted.scopes, &sealed, now).await?;
@@ -189,12 +191,12 @@ impl Consents {
         if !typed.code.matches(code_hash, &consent.id) {
             return self.count_wrong_code(consent, typed, now).await;
         }
-        let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed_grant, &self.binding(consent)) else {
+        let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed_grant, &self.key(consent)) else {
             tracing::warn!(task.id = %consent.request.task_id, "what a consent brought does not open");
             return Ok(Redeemed::No);
         };
         // First the grant: broken off in between, the same code does the same once more.
-        let key = grant_key(&self.tenant, &consent.request);
+        let key = self.key(consent);
         let grants = self.store.grants();
         grants.put_grant(key, &secrets.scopes, sealed_grant, now).await?;
         let _denied_meanwhile = self.settle(consent, Consent::give).await?;
@@ -238,25 +240,16 @@ impl Consents {
     }
 
     fn seal(&self, consent: &Consent, granted: &GrantSecrets) -> String {
-        granted.seal(&self.sealer, &self.binding(consent), self.entropy.as_ref())
+        granted.seal(&self.sealer, &self.key(consent), self.entropy.as_ref())
     }
 
     /// What a consent's secrets are sealed for: moved to another user, server or resource, they do not open.
-    fn binding<'a>(&'a self, consent: &'a Consent) -> GrantBinding<'a> {
-        GrantBinding {
+    fn key<'a>(&'a self, consent: &'a Consent) -> GrantKey<'a> {
+        GrantKey {
             tenant: &self.tenant,
             owner: &consent.request.owner,
             provider: &consent.request.provider,
             resource: &consent.request.resource,
         }
-    }
-}
-
-fn grant_key<'a>(tenant: &'a Tenant, request: &'a ConsentRequest) -> GrantKey<'a> {
-    GrantKey {
-        tenant,
-        owner: &request.owner,
-        provider: &request.provider,
-        resource: &request.resource,
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{AgentName, MessageId, Owner, TaskId, Timestamp};
+use domain::{MessageId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -14,14 +14,8 @@ use crate::stage::{Consent, ConsentRequest, Newer, Stage, Started};
 #[derive(Serialize, Deserialize)]
 struct Record {
     id: String,
-    owner: Owner,
-    agent: AgentName,
-    task_id: TaskId,
-    job: u32,
-    provider: String,
-    issuer: String,
-    resource: String,
-    scopes: Vec<String>,
+    #[serde(flatten)]
+    request: ConsentRequest,
     /// Empty but in [`Stage::Started`]: the first release does not read a record without it.
     #[serde(default)]
     sealed: String,
@@ -105,16 +99,7 @@ impl TryFrom<Record> for Consent {
         };
         Ok(Self {
             id: record.id,
-            request: ConsentRequest {
-                owner: record.owner,
-                agent: record.agent,
-                task_id: record.task_id,
-                job: record.job,
-                provider: record.provider,
-                issuer: record.issuer,
-                resource: record.resource,
-                scopes: record.scopes,
-            },
+            request: record.request,
             stage,
             created_at: record.created_at,
             expires_at: record.expires_at,
@@ -127,26 +112,9 @@ impl TryFrom<Record> for Consent {
 
 impl From<Consent> for Record {
     fn from(consent: Consent) -> Self {
-        let ConsentRequest {
-            owner,
-            agent,
-            task_id,
-            job,
-            provider,
-            issuer,
-            resource,
-            scopes,
-        } = consent.request;
         let mut record = Self {
             id: consent.id,
-            owner,
-            agent,
-            task_id,
-            job,
-            provider,
-            issuer,
-            resource,
-            scopes,
+            request: consent.request,
             sealed: String::new(),
             state_hash: None,
             browser_hash: None,

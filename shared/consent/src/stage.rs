@@ -14,6 +14,7 @@
 use std::collections::BTreeSet;
 
 use domain::{AgentName, MessageId, Owner, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How many wrong codes may be typed back. Eight letters cannot be guessed in five tries, and a user who mistyped that
@@ -21,7 +22,7 @@ use serde_json::{Map, Value};
 const WRONG_CODES_MAX: usize = 5;
 
 /// What a user is asked to consent to, and for which task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentRequest {
     /// Who is asked.
     pub owner: Owner,

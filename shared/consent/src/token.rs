@@ -6,11 +6,11 @@
 use std::future::Future;
 use std::time::Duration;
 
-use auth::{GrantBinding, GrantSecrets};
-use domain::{Owner, SecretString};
+use auth::GrantSecrets;
+use domain::{GrantKey, Owner, SecretString};
 use outbound::CallError;
 use outbound::oauth::{OAuthError, Provider, Refresh, Tokens};
-use store::{Claim, GrantKey, StoreError, StoredGrant};
+use store::{Claim, StoreError, StoredGrant};
 
 use crate::consents::Consents;
 use crate::scopes::{covers, union, wider};
@@ -177,7 +177,7 @@ impl Consents {
                 ));
             }
         };
-        let sealed = renewed.seal(&self.sealer, &binding(key), self.entropy.as_ref());
+        let sealed = renewed.seal(&self.sealer, &key, self.entropy.as_ref());
         let now = self.clock.now();
         if grants
             .replace_grant(key, seen.version, &renewed.scopes, &sealed, now)
@@ -214,7 +214,7 @@ impl Consents {
     }
 
     fn open(&self, need: GrantNeed<'_>, grant: &StoredGrant) -> Option<GrantSecrets> {
-        let opened = GrantSecrets::open(&self.sealer, &grant.sealed, &binding(self.grant_key(need)));
+        let opened = GrantSecrets::open(&self.sealer, &grant.sealed, &self.grant_key(need));
         opened
             .inspect_err(
                 |error| tracing::warn!(provider = need.provider, error = %error, "a grant does not open"),
@@ -229,21 +229,5 @@ impl Consents {
             provider: need.provider,
             resource: need.resource,
         }
-    }
-}
-
-/// What a grant's secrets are sealed for.
-fn binding(key: GrantKey<'_>) -> GrantBinding<'_> {
-    let GrantKey {
-        tenant,
-        owner,
-        provider,
-        resource,
-    } = key;
-    GrantBinding {
-        tenant,
-        owner,
-        provider,
-        resource,
     }
 }

@@ -29,6 +29,7 @@
 
 mod caller;
 mod chance;
+mod grant;
 mod heard;
 mod ids;
 mod job;
@@ -45,6 +46,7 @@ mod user_context;
 
 pub use caller::{Caller, Scope, Scopes};
 pub use chance::{Entropy, SystemEntropy};
+pub use grant::GrantKey;
 pub use heard::Heard;
 pub use ids::{
     AgentId, AgentName, AgentType, ChatId, ContextId, InvalidId, MessageId, Owner, PushConfigId,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::trace::{TraceParent, enter_span, exit_span};
 use domain::{Entropy, SystemEntropy};
-use outbound::{CallError, Outbound, Policy};
+use outbound::{CallError, Outbound, Policy, below};
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 use tracing::instrument::WithSubscriber as _;
@@ -137,12 +137,10 @@ pub(crate) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(collector: &Collecto
         connect_timeout: PATIENCE,
         ..Policy::default()
     };
-    let mut url = collector.endpoint.clone();
-    url.set_path(&format!("{}/v1/traces", url.path().trim_end_matches('/')));
     let exporter = EXPORTER.get_or_init(|| {
         Arc::new(Exporter {
             outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
-            url,
+            url: below(&collector.endpoint, "v1/traces"),
             service: collector.service.clone(),
             done: Mutex::default(),
             rests: Mutex::default(),

@@ -4,6 +4,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::client::Ask;
+use crate::oauth::appended;
 use crate::{CallError, Outbound};
 
 /// Where a card lies below an agent's address: since 0.3, and before.
@@ -44,15 +45,6 @@ fn places(url: &Url) -> Vec<Url> {
     if url.path().ends_with(".json") {
         return vec![url.clone()];
     }
-    let well_known = WELL_KNOWN.iter().filter_map(|name| {
-        let mut place = url.clone();
-        place.set_query(None);
-        place
-            .path_segments_mut()
-            .ok()?
-            .pop_if_empty()
-            .extend([".well-known", name]);
-        Some(place)
-    });
+    let well_known = WELL_KNOWN.iter().filter_map(|name| appended(url, name));
     well_known.chain([url.clone()]).collect()
 }

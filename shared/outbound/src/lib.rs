@@ -42,3 +42,11 @@ pub use guard::Lookup;
 pub use keys::{FetchedKeys, PushKeys};
 pub use policy::Policy;
 pub use push::{PushDelivery, PushError};
+
+/// The address below a base, whether the base ends in a slash or not.
+#[must_use]
+pub fn below(base: &url::Url, path: &str) -> url::Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
+    url
+}

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{CallError, Outbound};
+use crate::{CallError, Outbound, below};
 
 pub use fold::fold;
 
@@ -383,13 +383,6 @@ impl OpenMeteo {
                 .map_err(|error| OpenMeteoError::Call(CallError::BadAnswer(error.to_string()))),
         }
     }
-}
-
-/// The address below a base, whether the base ends in a slash or not.
-fn below(base: &Url, path: &str) -> Url {
-    let mut url = base.clone();
-    url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
-    url
 }
 
 /// A unit as the API spells it.

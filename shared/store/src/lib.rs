@@ -51,7 +51,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 pub use cards::{CardSignature, Cards, Declared, Health, Put, RegisteredAgent, Visibility};
 pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
-pub use grants::{Claim, ConsentWrite, GrantKey, Grants, StoredGrant};
+pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
 pub use identity::{
     Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated, SessionIssuer,
     Throttle, User, client_item, session_issuer_item, user_item,

@@ -30,7 +30,7 @@ pub struct Session {
 }
 
 /// A chat.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
     /// Its id, chosen by the page.
     pub id: ChatId,
@@ -100,12 +100,8 @@ struct SessionItem {
 struct ChatItem {
     pk: String,
     sk: String,
-    id: ChatId,
-    owner: Owner,
-    context_id: ContextId,
-    title: String,
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    #[serde(flatten)]
+    chat: Chat,
     /// How many messages were announced; the order of those that have one time.
     announced: u64,
     owner_pk: String,
@@ -218,12 +214,14 @@ impl Sessions<'_> {
         let item = ChatItem {
             pk: key.0.clone(),
             sk: key.1.clone(),
-            id: chat.clone(),
-            owner: owner.clone(),
-            context_id: ContextId::derived(&format!("{}/{owner}/{chat}", tenant.prefix())),
-            title: title.to_owned(),
-            created_at: now,
-            updated_at: now,
+            chat: Chat {
+                id: chat.clone(),
+                owner: owner.clone(),
+                context_id: ContextId::derived(&format!("{}/{owner}/{chat}", tenant.prefix())),
+                title: title.to_owned(),
+                created_at: now,
+                updated_at: now,
+            },
             announced: FIRST,
             owner_pk: owner_partition(tenant, owner),
             owner_sk: sorted_at(now, chat),
@@ -237,8 +235,8 @@ impl Sessions<'_> {
                 None => return Err(inconsistent(self.table(), &key, "was there and is gone")),
             },
         };
-        if known.owner == *owner {
-            Ok(Opened::Known(known.into()))
+        if known.chat.owner == *owner {
+            Ok(Opened::Known(known.chat))
         } else {
             Ok(Opened::NotYours)
         }
@@ -395,7 +393,7 @@ impl Sessions<'_> {
     }
 
     fn chat(&self, item: Item) -> Result<Chat, StoreError> {
-        decode::<ChatItem>(self.table(), item).map(Chat::from)
+        Ok(decode::<ChatItem>(self.table(), item)?.chat)
     }
 
     fn message(&self, item: MessageItem) -> Result<StoredMessage, StoreError> {
@@ -408,18 +406,5 @@ impl Sessions<'_> {
 
     fn table(&self) -> &str {
         &self.store.tables().sessions
-    }
-}
-
-impl From<ChatItem> for Chat {
-    fn from(item: ChatItem) -> Self {
-        Self {
-            id: item.id,
-            owner: item.owner,
-            context_id: item.context_id,
-            title: item.title,
-            created_at: item.created_at,
-            updated_at: item.updated_at,
-        }
     }
 }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use auth::{GrantBinding, GrantSecrets};
+use auth::GrantSecrets;
 use axum::Router;
 use axum::body::Body;
-use domain::{Clock as _, Owner, SystemEntropy};
+use domain::{Clock as _, GrantKey, Owner, SystemEntropy};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use store::GrantKey;
 
 use super::world::{Answered, Browser, World, last_card, says, text};
 
@@ -30,7 +29,7 @@ impl World {
             scopes: vec!["orders:read".into()],
             id_token_subject: Some(name.to_owned()),
         };
-        let binding = GrantBinding {
+        let binding = GrantKey {
             tenant: &self.tenant,
             owner: &owner,
             provider,

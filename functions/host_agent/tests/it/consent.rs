@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use auth::{GrantBinding, GrantSecrets, consent_code};
+use auth::{GrantSecrets, consent_code};
 use consent::{Consent, ConsentStore, InvalidMove, Stage, Started};
 use domain::{
-    Clock as _, ExposeSecret as _, JobState, Owner, SecretString, SystemEntropy, Task, TaskState, Tenant,
-    Timestamp,
+    Clock as _, ExposeSecret as _, GrantKey, JobState, Owner, SecretString, SystemEntropy, Task, TaskState,
+    Tenant, Timestamp,
 };
 use outbound::oauth::{OAuthClient, Provider, Providers};
 use serde_json::{Value, json};
-use store::{GrantKey, StoredGrant};
+use store::StoredGrant;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, ResponseTemplate};
 
@@ -105,7 +105,7 @@ impl World {
             scopes: tokens.scopes.iter().map(|scope| (*scope).to_owned()).collect(),
             id_token_subject: None,
         };
-        let binding = GrantBinding {
+        let binding = GrantKey {
             tenant: &acme(),
             owner: whose,
             provider: "idp",

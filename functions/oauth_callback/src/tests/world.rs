@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::{GrantBinding, Sealer, token};
+use auth::{Sealer, token};
 use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use consent::{Consent, ConsentRequest, ConsentStore, Consents, Stage};
 use domain::{
-    AgentName, ContextId, EventKind, ManualClock, Message, MessageId, NewTask, Owner, Part, Revision,
-    SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
+    AgentName, ContextId, EventKind, GrantKey, ManualClock, Message, MessageId, NewTask, Owner, Part,
+    Revision, SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
 };
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode};
@@ -22,7 +22,7 @@ use http_body_util::BodyExt;
 use outbound::oauth::{OAuthClient, Provider};
 use outbound::{Outbound, Policy};
 use serde_json::json;
-use store::{Due, GrantKey, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey};
+use store::{Due, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey};
 use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
@@ -367,8 +367,8 @@ impl World {
         assert_ne!(self.consent().await.stage, Stage::Done);
     }
 
-    pub(super) fn binding(&self) -> GrantBinding<'_> {
-        GrantBinding {
+    pub(super) fn binding(&self) -> GrantKey<'_> {
+        GrantKey {
             tenant: &self.tenant,
             owner: &self.owner,
             provider: "idp",

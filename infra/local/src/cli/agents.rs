@@ -53,29 +53,10 @@ async fn list(
     endpoints: &Endpoints,
     tenant: Option<&Tenant>,
 ) -> Result<Vec<Value>, Failure> {
-    let mut found = Vec::new();
-    let mut cursor: Option<String> = None;
-    loop {
-        let mut url = below(&endpoints.registry, "/agents");
-        {
-            let mut query = url.query_pairs_mut();
-            query.extend_pairs(tenant.map(|tenant| ("tenant", tenant.prefix())));
-            query.extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
-        }
-        let mut page = client
-            .json(Call {
-                token: Some(&endpoints.registry_token),
-                ..Call::get(url)
-            })
-            .await?;
-        cursor = text(&page, "/nextCursor").map(str::to_owned);
-        if let Some(Value::Array(agents)) = page.get_mut("agents").map(Value::take) {
-            found.extend(agents);
-        }
-        if cursor.is_none() {
-            return Ok(found);
-        }
-    }
+    let mut url = below(&endpoints.registry, "/agents");
+    url.query_pairs_mut()
+        .extend_pairs(tenant.map(|tenant| ("tenant", tenant.prefix())));
+    Ok(client.pages(&endpoints.registry_token, url, "agents").await?)
 }
 
 async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<Value, Failure> {

@@ -151,25 +151,10 @@ impl Replay {
 
 impl DeliveriesClient {
     async fn deliveries(&self, client: &Client, parked: bool) -> Result<Vec<Value>, Failure> {
-        let (mut found, mut cursor) = (Vec::new(), None::<String>);
-        loop {
-            let mut url = below(&self.url, "/deliveries");
-            url.query_pairs_mut()
-                .append_pair("parked", if parked { "true" } else { "false" })
-                .extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
-            let call = Call {
-                token: Some(&self.token),
-                ..Call::get(url)
-            };
-            let mut page = client.json(call).await?;
-            cursor = text(&page, "/nextCursor").map(str::to_owned);
-            if let Some(Value::Array(items)) = page.get_mut("deliveries").map(Value::take) {
-                found.extend(items);
-            }
-            if cursor.is_none() {
-                return Ok(found);
-            }
-        }
+        let mut url = below(&self.url, "/deliveries");
+        let parked = if parked { "true" } else { "false" };
+        url.query_pairs_mut().append_pair("parked", parked);
+        Ok(client.pages(&self.token, url, "deliveries").await?)
     }
 }
 

@@ -262,7 +262,7 @@ fn password(entropy: &dyn Entropy) -> String {
 }
 
 /// 160 random bits: the path of an agent cannot be guessed, and two agents' paths have nothing in common.
-fn slug(entropy: &dyn Entropy) -> String {
+pub(crate) fn slug(entropy: &dyn Entropy) -> String {
     let mut bytes = [0; 20];
     entropy.fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

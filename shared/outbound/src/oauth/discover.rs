@@ -163,7 +163,7 @@ fn inserted(url: &Url, name: &str) -> Option<Url> {
 }
 
 /// The well-known place behind the path (OIDC Discovery §4).
-fn appended(url: &Url, name: &str) -> Option<Url> {
+pub(crate) fn appended(url: &Url, name: &str) -> Option<Url> {
     let mut place = base(url);
     place
         .path_segments_mut()

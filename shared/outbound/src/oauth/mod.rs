@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use crate::CallError;
 
+pub(crate) use discover::appended;
 pub use discover::{AuthorizationAsk, ResourceMetadata, ServerMetadata};
 pub use token::{CodeExchange, Refresh, TokenKind, Tokens};
 

@@ -3,7 +3,7 @@
 mod consent;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Owner, Tenant, Timestamp};
+use domain::{GrantKey, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, number, text};
@@ -18,25 +18,10 @@ pub use consent::ConsentWrite;
 /// Most grants of one owner in a listing.
 const LISTED: u32 = 100;
 
-/// Which grant: an owner's, with a provider, for a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GrantKey<'a> {
-    /// The tenant.
-    pub tenant: &'a Tenant,
-    /// Whose it is.
-    pub owner: &'a Owner,
-    /// Who issued it, such as `idp`.
-    pub provider: &'a str,
-    /// What it is for: the audience of its tokens.
-    pub resource: &'a str,
-}
-
-impl GrantKey<'_> {
-    /// The resource's digest has a fixed length, so that no provider can be mistaken for another with it.
-    fn key(&self) -> Key {
-        let sk = format!("{}#{}", self.provider, digest(self.resource));
-        (partition(self.tenant, self.owner), sk)
-    }
+/// The resource's digest has a fixed length, so that no provider can be mistaken for another with it.
+fn key(grant: &GrantKey<'_>) -> Key {
+    let sk = format!("{}#{}", grant.provider, digest(grant.resource));
+    (partition(grant.tenant, grant.owner), sk)
 }
 
 /// A grant: sealed tokens, and what they are for.
@@ -106,7 +91,7 @@ impl Grants<'_> {
         sealed: &str,
         now: Timestamp,
     ) -> Result<StoredGrant, StoreError> {
-        let key = grant.key();
+        let key = key(&grant);
         fits_key("the grant", &key)?;
         // A version counts on from the time of its start, so that no grant that comes back has one of before.
         let change = tokens(scopes, sealed, now)?
@@ -126,7 +111,7 @@ impl Grants<'_> {
     /// # Errors
     /// What the database says.
     pub async fn find_grant(&self, grant: GrantKey<'_>) -> Result<Option<StoredGrant>, StoreError> {
-        let found = self.store.item_at(self.table(), &grant.key()).await?;
+        let found = self.store.item_at(self.table(), &key(&grant)).await?;
         found.map(|item| self.grant(item)).transpose()
     }
 
@@ -184,7 +169,7 @@ impl Grants<'_> {
             .value("seen", number(seen_version))
             .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
             .value("now", text(now));
-        match self.store.update_at(self.table(), &grant.key(), change).await? {
+        match self.store.update_at(self.table(), &key(&grant), change).await? {
             Written::Done(_) => Ok(Claim::Yes),
             Written::Refused(None) => Ok(Claim::Gone),
             Written::Refused(Some(item)) => {
@@ -215,7 +200,7 @@ impl Grants<'_> {
             .set_to("version", "#version + :one")
             .when("#version = :seen")
             .value("seen", number(seen_version));
-        match self.store.update_at(self.table(), &grant.key(), change).await? {
+        match self.store.update_at(self.table(), &key(&grant), change).await? {
             Written::Done(_) => Ok(true),
             Written::Refused(None) => Ok(false),
             // The repeat of a write whose answer was lost finds its own: no two seals are alike.
@@ -233,7 +218,7 @@ impl Grants<'_> {
             .when("attribute_not_exists(#pk) OR #version = :seen")
             .value("seen", number(seen_version));
         let mut writes = Writes::default();
-        writes.delete(self.table(), &grant.key(), seen)?;
+        writes.delete(self.table(), &key(&grant), seen)?;
         let done = self.store.transact(writes).await?;
         Ok(matches!(done, Transacted::Done))
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Owner, Tenant, Timestamp};
+use domain::{Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Family, Identity, Rotated};
@@ -20,16 +20,8 @@ const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 struct FamilyItem {
     pk: String,
     sk: String,
-    id: String,
-    client_id: String,
-    subject: Owner,
-    scope: String,
-    resource: String,
-    refresh_hash: String,
-    generation: u64,
-    /// Until when it is good, to the millisecond.
-    until: Timestamp,
-    revoked: bool,
+    #[serde(flatten)]
+    family: Family,
     expires_at: i64,
 }
 
@@ -48,15 +40,7 @@ impl Identity<'_> {
         let item = FamilyItem {
             pk,
             sk,
-            id: family.id.clone(),
-            client_id: family.client_id.clone(),
-            subject: family.subject.clone(),
-            scope: family.scope.clone(),
-            resource: family.resource.clone(),
-            refresh_hash: family.refresh_hash.clone(),
-            generation: family.generation,
-            until: family.expires_at,
-            revoked: family.revoked,
+            family: family.clone(),
             expires_at: expiry(family.expires_at),
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
@@ -151,17 +135,6 @@ impl Identity<'_> {
         if !item.contains_key("id") {
             return Ok(None);
         }
-        let item: FamilyItem = decode(self.table(), item)?;
-        Ok(Some(Family {
-            id: item.id,
-            client_id: item.client_id,
-            subject: item.subject,
-            scope: item.scope,
-            resource: item.resource,
-            refresh_hash: item.refresh_hash,
-            generation: item.generation,
-            expires_at: item.until,
-            revoked: item.revoked,
-        }))
+        Ok(Some(decode::<FamilyItem>(self.table(), item)?.family))
     }
 }

@@ -100,7 +100,7 @@ pub enum Redeemed {
 }
 
 /// The refresh tokens that follow from one consent; one of them is good at a time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Family {
     /// Its id: random, and told only within its refresh tokens.
     pub id: String,
@@ -117,6 +117,7 @@ pub struct Family {
     /// How often it was rotated.
     pub generation: u64,
     /// Until when it can be refreshed.
+    #[serde(rename = "until")]
     pub expires_at: Timestamp,
     /// True where no token of it is good any more.
     pub revoked: bool,

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use domain::{
-    AgentId, AgentType, Artifact, AwaitedConsent, ChatId, Endpoint, Job, JobState, NewJob, Protection,
-    RemoteTaskId, RemoteUpdate, SealedToken, Stumble, Tag, TraceParent, Transport, TypeScope, WorkNote,
+    AgentId, AgentType, Artifact, AwaitedConsent, ChatId, Endpoint, GrantKey, Job, JobState, NewJob,
+    Protection, RemoteTaskId, RemoteUpdate, SealedToken, Stumble, Tag, TraceParent, Transport, TypeScope,
+    WorkNote,
 };
 use store::{
-    Added, CardSignature, Client, Code, ConsentWrite, Declared, Family, GrantKey, Health, Leased, Login,
-    Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
-    StoredMessage, User, Visibility,
+    Added, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login, Opened, Order,
+    OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled, StoredMessage, User,
+    Visibility,
 };
 use store_testing::Database;
 

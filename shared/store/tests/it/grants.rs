@@ -2,7 +2,8 @@
 
 use crate::faults::{Fault, faulty};
 use crate::*;
-use store::{Claim, GrantKey, StoredGrant, counted};
+use domain::GrantKey;
+use store::{Claim, StoredGrant, counted};
 
 const RESOURCE: &str = "https://horizon.example/";
 

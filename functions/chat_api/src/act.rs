@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{RawPathParams, State};
 use domain::{Message, Owner, Role, Task, TaskState};
-use outbound::Answer;
+use outbound::SendResponse;
 use serde_json::{Value, json};
 
 use crate::chat::local_id;
@@ -67,7 +67,7 @@ async fn again(room: &AppState, owner: &Owner, task: &Task) -> Result<Json<Value
         reference_task_ids: vec![task.id.to_string()],
         ..Message::new(turn.next_attempt(), Role::User, asked.parts.clone())
     };
-    let Answer::Task(remote) = room.host.send(owner, message).await? else {
+    let SendResponse::Task(remote) = room.host.send(owner, message).await? else {
         return Err(RouteError::conflict(
             "answered",
             "the host answered without a task",

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, UserContext};
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, SET_COOKIE};
-use outbound::{Answer, CallError};
+use outbound::{CallError, SendResponse};
 use serde_json::{Value, json};
 use store::{Added, Chat, Opened, StoredMessage};
 
@@ -158,8 +158,8 @@ async fn send(
         answer = room.host.send(&chat.owner, message).await;
     }
     match answer? {
-        Answer::Message(message) => Ok(Sent::Said(message.text())),
-        Answer::Task(remote) => {
+        SendResponse::Message(message) => Ok(Sent::Said(message.text())),
+        SendResponse::Task(remote) => {
             let task = room.find_task(&chat.owner, local_id(&remote.id)?).await?;
             task.map(|task| Sent::Task(Box::new(task)))
                 .ok_or_else(|| foreign("its task is not in the tenant's table"))

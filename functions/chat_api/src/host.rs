@@ -9,7 +9,7 @@ use domain::{
     Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant,
     Timestamp, Transport,
 };
-use outbound::{Answer, CallError, Outbound, RemoteTask, SendCall};
+use outbound::{CallError, Outbound, RemoteTask, SendCall, SendResponse};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -75,7 +75,7 @@ impl HostClient {
     }
 
     /// Sends a message and does not wait for the task's end.
-    pub(crate) async fn send(&self, owner: &Owner, message: Message) -> Result<Answer, RouteError> {
+    pub(crate) async fn send(&self, owner: &Owner, message: Message) -> Result<SendResponse, RouteError> {
         let token = self.token(owner)?;
         let mut call = SendCall::new(message);
         call.history_length = Some(0); // the task is read from the store

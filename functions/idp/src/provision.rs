@@ -159,6 +159,7 @@ pub async fn provision(
 ) -> Result<(), ProvisionError> {
     // Everything that can be wrong with the clients is found before anything is written.
     let mut clients: Vec<Client> = clients.iter().map(NewClient::stored).collect::<Result<_, _>>()?;
+    // The host comes last: from then on the tenant is there, and whoever finds it finds its users too.
     clients.sort_by_key(|client| client.client_id == HOST_CLIENT);
     let identity = store.identity();
     for user in users {

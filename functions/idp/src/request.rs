@@ -106,6 +106,7 @@ pub(crate) async fn check(app: &AppState, here: &Here, fields: &Fields) -> Resul
         // A state that is too long to be sent back is not sent back in part.
         state: state.filter(|state| state.len() <= MAX_ECHO).map(str::to_owned),
     };
+    // From here on faults go to the client: the address is known to be its own.
     match rest(fields, reply.clone(), &here.issuer) {
         Ok(asked) => Ok(asked),
         Err(fault) => Err(Refused::ToClient(Box::new(reply), fault)),

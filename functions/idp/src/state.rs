@@ -18,13 +18,13 @@ pub const HOST_CLIENT: &str = "host";
 pub struct State {
     /// Its own URL; each tenant's issuer lies below it.
     pub url: Url,
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// The keys that sign. Making, keeping and rotating them is `auth::KeySet`; whoever starts the function reads them anew.
     pub keys: Arc<KeySet>,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// The RNG.
     pub entropy: Arc<dyn Entropy>,
     /// How long things live.
     pub settings: Settings,

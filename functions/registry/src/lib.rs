@@ -67,9 +67,9 @@ pub struct State {
     pub outbound: Outbound,
     /// Whose tokens are good here; its audience is the registry's own URL.
     pub verifier: Verifier,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance, for request and trace ids.
+    /// The RNG of request and trace ids.
     pub entropy: Arc<dyn Entropy>,
 }
 

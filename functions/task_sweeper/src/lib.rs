@@ -23,11 +23,11 @@ pub use sweep::{Swept, sweep, sweep_for};
 /// What a sweep works with.
 #[derive(Clone)]
 pub struct State {
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// The agents' queues.
     pub wake: Arc<dyn WakeDoor>,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -66,7 +66,7 @@ pub fn decide(
     }
     job.heard.take(delivery, now);
     let unlinked = known.remote_task_id().is_none() && !job.is_settled();
-    let stray = job.remote_task_id().filter(|_| unlinked).cloned();
+    let orphan = job.remote_task_id().filter(|_| unlinked).cloned();
     let status = (!wake).then(|| progress(task, known, &job)).flatten();
     match revised(task, job, status, now) {
         Ok(revision) => Decision::Write {
@@ -75,7 +75,7 @@ pub fn decide(
             wake,
         },
         // A finished task takes nothing more.
-        Err(InvalidTransition { .. }) => stray.map_or(Decision::Nothing, Decision::CallOff),
+        Err(InvalidTransition { .. }) => orphan.map_or(Decision::Nothing, Decision::CallOff),
     }
 }
 

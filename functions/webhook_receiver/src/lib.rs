@@ -40,13 +40,13 @@ pub struct Receiver {
     pub tenant: Tenant,
     /// The host agent's name in keys and on queues.
     pub host: AgentName,
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// The host's queue.
     pub wake: Arc<dyn WakeDoor>,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance, for request and trace ids.
+    /// The RNG of request and trace ids.
     pub entropy: Arc<dyn Entropy>,
     /// How long after the task's creation its tokens are good.
     pub token_ttl: Duration,

@@ -53,6 +53,7 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     }
     // The token first: what is not from an agent of ours is not even read.
     let addressed = Addressed::from_request_parts(&mut parts, receiver).await;
+    // A guess costs more than a notification: who tries tokens is stopped, who works hard is not.
     if let (Err(RouteError::Unauthorized), Some(source)) = (&addressed, source) {
         shared.sources.guessed(source, receiver.clock.now());
     }
@@ -100,6 +101,7 @@ async fn note(
     });
     let revision = match revised.await? {
         Revised::Written(revision) => revision,
+        // Told like a wrong token: who guesses must not learn which tasks there are.
         Revised::Missing => return Err(RouteError::Unauthorized),
         Revised::Left((task, None)) => {
             // Its sender keeps the news and repeats them; a newer release knows what they mean here.
@@ -112,7 +114,7 @@ async fn note(
             return Err(RouteError::TooMany(wait));
         }
         Revised::Left((task, Some(Decision::CallOff(id)))) => {
-            return stray(receiver, &task, number, &id).await;
+            return orphaned(receiver, &task, number, &id).await;
         }
         Revised::Left((_, Some(Decision::Nothing | Decision::Write { .. }))) => {
             tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, job = number, told, "notification changes nothing");
@@ -131,7 +133,12 @@ async fn note(
 
 /// Has the host call a remote task off that became known only after the job's own task was over. Where the host works on
 /// the task just now, the news are to come again.
-async fn stray(receiver: &Receiver, task: &Task, number: u32, id: &RemoteTaskId) -> Result<(), RouteError> {
+async fn orphaned(
+    receiver: &Receiver,
+    task: &Task,
+    number: u32,
+    id: &RemoteTaskId,
+) -> Result<(), RouteError> {
     let (key, now) = (TaskKey::from(task), receiver.clock.now());
     let until = now.after(receiver.token_ttl);
     let tasks = receiver.store.tasks();

@@ -85,6 +85,7 @@ impl Sources {
 
 /// Who has one address of IPv6 has the 2^64 beside it.
 fn network(source: IpAddr) -> IpAddr {
+    // Who has one IPv6 address has the 2^64 of its network.
     match source.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
         v4 => v4,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::webhook::{Message as Signed, SenderKeys, published_keys};
+use auth::webhook::{SenderKeys, WebhookMessage, published_keys};
 use auth::{Sealer, token};
 use axum::Router;
 use axum::body::Body;
@@ -529,7 +529,7 @@ async fn where_the_senders_key_is_known_the_token_alone_is_not_enough() {
     let bearer = format!("Bearer {}", world.token);
     let now = world.clock.now();
     let seconds = now.seconds().to_string();
-    let message = |at, body| Signed { id: "n-1", at, body };
+    let message = |at, body| WebhookMessage { id: "n-1", at, body };
     let early = now.before(Duration::from_secs(400));
     let bad = [
         (other.signature(&message(now, &body)), seconds.clone()),

@@ -19,7 +19,7 @@ use dynoxide::{Database as Engine, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::tokens::{Known, Tokens};
+use crate::tokens::{PastAnswer, Tokens};
 
 /// DynamoDB's own limit of a request, in bytes.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -118,7 +118,7 @@ impl Front {
             None => {}
         }
         let answer = written(&self.engine.transact_write_items(request)?)?;
-        let known = Known {
+        let known = PastAnswer {
             asked,
             answer: answer.clone(),
         };

@@ -15,7 +15,7 @@ const MOST: usize = 20_000;
 
 /// What is known of a transaction.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct PastAnswer {
     /// Its [`Tokens::fingerprint`].
     pub(crate) asked: u64,
     pub(crate) answer: String,
@@ -24,7 +24,7 @@ pub(crate) struct Known {
 /// The newest tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
-    known: HashMap<String, Known>,
+    known: HashMap<String, PastAnswer>,
     /// Oldest first.
     order: VecDeque<(Instant, String)>,
 }
@@ -40,7 +40,7 @@ impl Tokens {
         Ok(hasher.finish())
     }
 
-    pub(crate) fn get(&mut self, token: &str, now: Instant) -> Option<&Known> {
+    pub(crate) fn get(&mut self, token: &str, now: Instant) -> Option<&PastAnswer> {
         while let Some((at, _)) = self.order.front() {
             if self.order.len() <= MOST && now.duration_since(*at) < WINDOW {
                 break;
@@ -53,7 +53,7 @@ impl Tokens {
     }
 
     /// Keeps one that is not known.
-    pub(crate) fn keep(&mut self, token: String, known: Known, now: Instant) {
+    pub(crate) fn keep(&mut self, token: String, known: PastAnswer, now: Instant) {
         self.order.push_back((now, token.clone()));
         self.known.insert(token, known);
     }
@@ -65,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    fn known(asked: u64) -> Known {
-        Known {
+    fn known(asked: u64) -> PastAnswer {
+        PastAnswer {
             asked,
             answer: String::new(),
         }

@@ -9,7 +9,7 @@ use edge::{Ground, ScheduleHandler};
 
 use crate::client::below;
 use crate::current::Current;
-use crate::functions::{Place, Spec};
+use crate::functions::{Mounting, Spec};
 use crate::gateway::Gateway;
 use crate::queue::Workers;
 use crate::sam_env::{self, Environment};
@@ -64,15 +64,15 @@ pub(crate) async fn assemble(
 /// The paths of a function, each with what the paths below must begin with.
 fn addresses(started: &Environment<'_>, current: &Current) -> Vec<(String, &'static str)> {
     match (started.spec.place, &started.tenant) {
-        (Place::At(path), _) => vec![(below(&current.endpoints.gateway, path).path().to_owned(), "/")],
-        (Place::Below(prefixes), Some(own)) => {
+        (Mounting::At(path), _) => vec![(below(&current.endpoints.gateway, path).path().to_owned(), "/")],
+        (Mounting::Below(prefixes), Some(own)) => {
             let base = own.endpoints.base.path();
             prefixes.iter().map(|prefix| (base.to_owned(), *prefix)).collect()
         }
-        (Place::Agent(_) | Place::TenantAgent(..), _) => {
+        (Mounting::Agent(_) | Mounting::TenantAgent(..), _) => {
             let url = started.agent_url(current);
             url.map(|url| (url.path().to_owned(), "/")).into_iter().collect()
         }
-        (Place::Below(_) | Place::Timer, _) => Vec::new(),
+        (Mounting::Below(_) | Mounting::Timer, _) => Vec::new(),
     }
 }

@@ -11,7 +11,7 @@ use edge::{Error, Function, Ground};
 pub struct Spec {
     /// Its name, which is its package's.
     pub name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: Mounting,
     reads: Box<Reading>,
     starts: Box<dyn Fn(Ground, Env) -> Starting + Send + Sync>,
 }
@@ -21,7 +21,7 @@ type Starting = Pin<Box<dyn Future<Output = Result<Function, Error>> + Send>>;
 
 /// Where a function stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Mounting {
     /// Once for all tenants, at this path.
     At(&'static str),
     /// Once for all tenants, as the agent of this name, at an unguessable path.
@@ -67,26 +67,26 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
             ..config
         })
     };
-    let open = Place::Agent;
-    let own = Place::TenantAgent;
+    let open = Mounting::Agent;
+    let own = Mounting::TenantAgent;
     vec![
-        spec!(registry, Place::At("/registry")),
-        spec!(idp, Place::At("/idp")),
+        spec!(registry, Mounting::At("/registry")),
+        spec!(idp, Mounting::At("/idp")),
         spec!(weather_agent, open(weather_agent::AGENT)),
         spec!(report_agent, open(report_agent::AGENT)),
         spec!(host_agent, own(HOST, Trust::SessionsToo), host),
         spec!(horizon_agent, own(horizon_agent::AGENT, Trust::SignedIn)),
-        spec!(webhook_receiver, Place::Below(&["/api/webhook/"])),
-        spec!(oauth_callback, Place::Below(&["/connect/", "/callback"])),
-        spec!(chat_api, Place::Below(&["/"])),
-        spec!(task_sweeper, Place::Timer),
+        spec!(webhook_receiver, Mounting::Below(&["/api/webhook/"])),
+        spec!(oauth_callback, Mounting::Below(&["/connect/", "/callback"])),
+        spec!(chat_api, Mounting::Below(&["/"])),
+        spec!(task_sweeper, Mounting::Timer),
     ]
 }
 
 impl Spec {
     fn new<C, E, F>(
         name: &'static str,
-        place: Place,
+        place: Mounting,
         read: impl Fn(&mut Env) -> Result<C, E> + Clone + Send + Sync + 'static,
         build: fn(Ground, C) -> F,
     ) -> Self
@@ -131,8 +131,8 @@ impl Spec {
     /// The agent that it is, if it is one.
     pub(crate) fn agent(&self) -> Option<Result<AgentName, InvalidId>> {
         match self.place {
-            Place::Agent(name) | Place::TenantAgent(name, _) => Some(AgentName::parse(name)),
-            Place::At(_) | Place::Below(_) | Place::Timer => None,
+            Mounting::Agent(name) | Mounting::TenantAgent(name, _) => Some(AgentName::parse(name)),
+            Mounting::At(_) | Mounting::Below(_) | Mounting::Timer => None,
         }
     }
 }

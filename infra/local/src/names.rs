@@ -6,7 +6,7 @@ use domain::{AgentName, InvalidId, Tenant};
 use url::Url;
 
 use crate::client::below;
-use crate::functions::{HOST, Place, Spec};
+use crate::functions::{HOST, Mounting, Spec};
 use crate::secrets::{Secrets, Wanted};
 use crate::{Endpoints, TenantEndpoints, identity};
 
@@ -23,7 +23,7 @@ impl Names {
     pub(crate) fn of(functions: &[Spec]) -> Result<Self, InvalidId> {
         let (own, shared): (Vec<_>, Vec<_>) = functions
             .iter()
-            .partition(|spec| matches!(spec.place, Place::TenantAgent(..)));
+            .partition(|spec| matches!(spec.place, Mounting::TenantAgent(..)));
         let names = |specs: Vec<&Spec>| {
             specs
                 .into_iter()

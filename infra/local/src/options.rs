@@ -24,7 +24,7 @@ pub struct Options {
     pub live: BTreeSet<Live>,
     /// The time, for everything but the database's own.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// The RNG.
     pub entropy: Arc<dyn Entropy>,
     /// How often the sweeper looks by itself; `None` leaves it to [`crate::System::sweep`].
     pub sweep_every: Option<Duration>,

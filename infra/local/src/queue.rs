@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use agent::{Stop, Wake, WakeDoor, WakeError};
+use agent::{Shutdown, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use domain::trace::within;
 use domain::{AgentName, PushConfigId, TaskId, Tenant};
@@ -23,7 +23,7 @@ const CAPACITY: usize = 10_000;
 /// the time, and where it is busy they get their turns by their number.
 const AT_ONCE: usize = 128;
 /// Most deliveries of one agent on their way at once. They wait for others most of the time: the many that a receiver
-/// may hold until it is known to be dead leave room for the rest, and none takes the place of work.
+/// may hold until it is known to be dead leave slots for the rest, and none takes the place of work.
 const DELIVERIES_AT_ONCE: usize = 128;
 /// Waits before a failed wake comes again; after the last the sweeper's next look decides.
 const AGAIN: [Duration; 3] = [
@@ -53,7 +53,7 @@ pub(crate) struct Queue {
     waiting: Waiting,
 }
 
-/// What is to be looked at as soon as there is room. A second wake for it would say nothing new, and under load the
+/// What is to be looked at as soon as there is slots. A second wake for it would say nothing new, and under load the
 /// sweeper sends one every second.
 #[derive(Clone, Default)]
 struct Waiting(Arc<Mutex<HashSet<Subject>>>);
@@ -136,17 +136,17 @@ pub(crate) type Workers = HashMap<(AgentName, Option<Tenant>), Arc<dyn QueueHand
 #[derive(Clone)]
 struct Worker {
     work: Arc<dyn QueueHandler>,
-    room: Room,
+    slots: Concurrency,
 }
 
 /// How much at once.
 #[derive(Clone)]
-struct Room {
+struct Concurrency {
     tasks: Arc<Semaphore>,
     deliveries: Arc<Semaphore>,
 }
 
-impl Room {
+impl Concurrency {
     fn new() -> Self {
         Self {
             tasks: Arc::new(Semaphore::new(AT_ONCE)),
@@ -169,13 +169,13 @@ pub(crate) struct Crew(Arc<RwLock<Places>>);
 type Places = HashMap<(AgentName, Option<Tenant>), Worker>;
 
 impl Crew {
-    /// Puts others in the workers' place. Who stays has no more room than before; what runs, ends as it began.
+    /// Puts others in the workers' place. Who stays has no more slots than before; what runs, ends as it began.
     pub(crate) fn replace(&self, workers: Workers) {
         let mut crew = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let workers = workers.into_iter().map(|(key, work)| {
-            let room = crew.get(&key).map(|known| known.room.clone());
-            let room = room.unwrap_or_else(Room::new);
-            (key, Worker { work, room })
+            let slots = crew.get(&key).map(|known| known.slots.clone());
+            let slots = slots.unwrap_or_else(Concurrency::new);
+            (key, Worker { work, slots })
         });
         let workers = workers.collect();
         *crew = workers;
@@ -251,7 +251,7 @@ impl Delivery {
                     () = stopped(&mut stop) => return,
                 }
             }
-            let Ok(_permit) = worker.room.of(&wake).acquire().await else {
+            let Ok(_permit) = worker.slots.of(&wake).acquire().await else {
                 return;
             };
             // From here on news are news again.
@@ -262,7 +262,7 @@ impl Delivery {
             // The same words as on AWS.
             let words = wake.to_json();
             // At the end of the process, work in hand is handed over and not broken off.
-            let work = Stop::on(stop.clone()).scope(worker.work.handle(&words));
+            let work = Shutdown::on(stop.clone()).scope(worker.work.handle(&words));
             let work = within(wake.trace().cloned(), async {
                 work.instrument(span(&wake)).await
             });
@@ -426,7 +426,7 @@ mod tests {
             }
             assert_eq!(weather.most.load(Ordering::SeqCst), expect);
         };
-        // Each hangs; so many more than there is room for.
+        // Each hangs; so many more than there is slots for.
         for _ in 0..2 * DELIVERIES_AT_ONCE {
             let task = wake("acme", "weather").key();
             let push = Wake::push(&task, PushConfigId::parse("p").unwrap());

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::client::below;
 use crate::current::{Current, Own};
-use crate::functions::{HOST, Place, Spec, Trust};
+use crate::functions::{HOST, Mounting, Spec, Trust};
 use crate::onboarding::quoted;
 use crate::{Live, StartError, named};
 
@@ -36,8 +36,8 @@ pub(crate) fn all<'a>(
     let mut all = Vec::new();
     for spec in functions {
         let tenants: Vec<Option<Own<'_>>> = match spec.place {
-            Place::At(_) | Place::Agent(_) | Place::Timer => vec![None],
-            Place::TenantAgent(..) | Place::Below(_) => current.tenants().map(Some).collect(),
+            Mounting::At(_) | Mounting::Agent(_) | Mounting::Timer => vec![None],
+            Mounting::TenantAgent(..) | Mounting::Below(_) => current.tenants().map(Some).collect(),
         };
         for tenant in tenants {
             let mut environment = Environment {
@@ -89,9 +89,9 @@ impl<'a> Environment<'a> {
     /// Where the agent is that this function is.
     pub(crate) fn agent_url(&self, current: &'a Current) -> Option<&'a Url> {
         let (agents, name) = match (self.spec.place, self.tenant) {
-            (Place::TenantAgent(HOST, _), Some(own)) => return Some(&own.endpoints.host_agent),
-            (Place::TenantAgent(name, _), Some(own)) => (&own.endpoints.agents, name),
-            (Place::Agent(name), _) => (&current.endpoints.agents, name),
+            (Mounting::TenantAgent(HOST, _), Some(own)) => return Some(&own.endpoints.host_agent),
+            (Mounting::TenantAgent(name, _), Some(own)) => (&own.endpoints.agents, name),
+            (Mounting::Agent(name), _) => (&current.endpoints.agents, name),
             _ => return None,
         };
         let found = agents.iter().find(|(known, _)| known.as_str() == name);
@@ -122,8 +122,8 @@ impl<'a> Environment<'a> {
             current.sign_in(below(&current.endpoints.idp, &jwks))
         };
         match (self.spec.place, self.tenant) {
-            (Place::TenantAgent(_, Trust::SignedIn), Some(own)) => text(&[sign_in(own)]),
-            (Place::TenantAgent(_, Trust::SessionsToo), Some(own)) => {
+            (Mounting::TenantAgent(_, Trust::SignedIn), Some(own)) => text(&[sign_in(own)]),
+            (Mounting::TenantAgent(_, Trust::SessionsToo), Some(own)) => {
                 let mut trusted = current.sessions();
                 trusted.push(sign_in(own));
                 text(&trusted)

@@ -173,7 +173,7 @@ impl System {
         sweep(&self.control).await
     }
 
-    /// The tables.
+    /// The database, through the one room that names it.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
@@ -229,14 +229,8 @@ fn plan(
     };
     let registry = below(&gateway, "/registry");
     let token = |audience: &Url, scope: &str| {
-        let time_and_chance = (&*options.clock, &*options.entropy);
-        let token = platform_token(
-            secrets,
-            &plain(&gateway),
-            &plain(audience),
-            scope,
-            time_and_chance,
-        );
+        let clock_and_rng = (&*options.clock, &*options.entropy);
+        let token = platform_token(secrets, &plain(&gateway), &plain(audience), scope, clock_and_rng);
         token.map(|token| shown(&token))
     };
     let aws = |service: &str| below(&gateway, &format!("/aws/{}/{service}", secrets.aws_slug));

@@ -220,14 +220,14 @@ pub struct ShownPush {
 
 /// What an agent answers a send with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum SendResponse {
     /// A task of its own.
     Task(RemoteTask),
     /// A mere message: the matter is closed with it.
     Message(Message),
 }
 
-impl Answer {
+impl SendResponse {
     /// The answer as news of a job. A mere message settles it: its parts are the result.
     #[must_use]
     pub fn into_notification(self) -> Notification {

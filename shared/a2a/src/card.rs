@@ -9,7 +9,7 @@ use domain::{Endpoint, Metadata, Tag};
 use url::Url;
 
 pub use read::parse;
-pub use sign::{CardSignature, Signature, Verdict, etag, matches, sign, signatures, verify};
+pub use sign::{JwsSignature, Signature, Verdict, etag, matches, sign, signatures, verify};
 pub use write::{document, encode};
 
 /// What one of our agents publishes of itself.

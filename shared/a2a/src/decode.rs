@@ -4,7 +4,7 @@ use domain::{Generation, Notification, Transport};
 use serde_json::Value;
 
 use crate::lenient::{Fault, tidy};
-use crate::{A2aError, Answer, RemoteTask, jsonrpc, rest, v0_3, v1_0};
+use crate::{A2aError, RemoteTask, SendResponse, jsonrpc, rest, v0_3, v1_0};
 
 /// Why a body is no notification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub struct Rubbish(pub String);
 ///
 /// # Errors
 /// [`A2aError::InvalidAgentResponse`] says what is wrong with it.
-pub fn send_result(result: &Value, generation: Generation) -> Result<Answer, A2aError> {
+pub fn send_result(result: &Value, generation: Generation) -> Result<SendResponse, A2aError> {
     let read = tidy(result).and_then(|result| match generation {
         Generation::V1_0 => v1_0::read_answer(result),
         Generation::V0_3 => v0_3::read_answer(result),

@@ -10,9 +10,9 @@ use crate::{A2aError, Call, encode, generation, v0_3, v1_0};
 
 /// The id of a JSON-RPC request, given back as it came: text, a number, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RequestId(Value);
+pub struct RpcId(Value);
 
-impl RequestId {
+impl RpcId {
     fn read(told: Option<&Value>) -> Option<Self> {
         match told {
             None | Some(Value::Null) => Some(Self::default()),
@@ -77,7 +77,7 @@ const METHODS: [(Operation, &str, &str); 11] = [
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Its id.
-    pub id: RequestId,
+    pub id: RpcId,
     /// The generation that its method name belongs to.
     pub generation: Generation,
     /// What is asked.
@@ -88,7 +88,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The request's id, as far as it was readable.
-    pub id: RequestId,
+    pub id: RpcId,
     /// The generation the refusal is written in.
     pub generation: Generation,
     /// Why.
@@ -102,7 +102,7 @@ pub struct Failure {
 pub fn parse(body: &[u8], version: Option<&str>) -> Result<Request, Failure> {
     let asked = generation(version);
     let mut failure = Failure {
-        id: RequestId::default(),
+        id: RpcId::default(),
         // A client that asks for a version we lack knows 1.0's words for it.
         generation: asked.as_ref().copied().unwrap_or(Generation::V1_0),
         error: A2aError::ParseError,
@@ -124,8 +124,7 @@ fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) 
     let Value::Object(request) = request else {
         return Err(invalid("a request is one JSON object; batches are not supported"));
     };
-    so_far.id =
-        RequestId::read(request.get("id")).ok_or_else(|| invalid("id must be text, a number or null"))?;
+    so_far.id = RpcId::read(request.get("id")).ok_or_else(|| invalid("id must be text, a number or null"))?;
     if request.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid("jsonrpc must be \"2.0\""));
     }
@@ -200,7 +199,7 @@ fn params(request: &Map<String, Value>) -> Result<Option<Value>, A2aError> {
 
 /// The answer to a request that went well.
 #[must_use]
-pub fn success(id: RequestId, result: Value) -> Value {
+pub fn success(id: RpcId, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.0, "result": result })
 }
 

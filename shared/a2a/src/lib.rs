@@ -35,7 +35,7 @@ mod v0_3;
 mod v1_0;
 mod version;
 
-pub use call::{Answer, Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, ShownPush};
+pub use call::{Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, SendResponse, ShownPush};
 pub use domain::{Endpoint, Generation, Transport};
 pub use error::{A2aError, ERROR_DOMAIN};
 pub use version::{

@@ -34,6 +34,7 @@ pub fn generation(version: Option<&str>) -> Result<Generation, A2aError> {
     let text = version.unwrap_or_default().trim();
     let mut numbers = text.split('.');
     match (numbers.next(), numbers.next()) {
+        // 0.3 began without the header, so silence means it.
         (Some("0"), Some("3")) | (Some(""), None) => Ok(Generation::V0_3),
         (Some("1"), Some("0")) => Ok(Generation::V1_0),
         _ => Err(A2aError::VersionNotSupported(capped(text, 32))),

@@ -13,7 +13,7 @@ pub mod measure;
 mod push;
 mod run;
 mod serve;
-mod stop;
+mod shutdown;
 mod tail;
 mod wake;
 mod worker;
@@ -32,7 +32,7 @@ pub use push::{BadSchedule, PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
 pub use serve::cancel::cancel_task;
 pub use serve::{router, routes};
-pub use stop::Stop;
+pub use shutdown::Shutdown;
 pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};
 pub use worker::{WorkError, handle};
 
@@ -52,7 +52,7 @@ pub struct Agent {
     pub own_tenant: Option<Tenant>,
     /// Who may call.
     pub access: Access,
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// The queues.
     pub wake: Arc<dyn WakeDoor>,
@@ -64,9 +64,9 @@ pub struct Agent {
     pub sealer: Arc<Sealer>,
     /// The way out, for push notifications.
     pub outbound: Outbound,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// The RNG.
     pub entropy: Arc<dyn Entropy>,
     /// Times and bounds.
     pub settings: Settings,

@@ -3,7 +3,7 @@
 //! A commit marks each configuration of its task due in the same transaction; a wake only makes it quick. What is
 //! still owed is the difference between the task's log and the configuration's cursor: one event goes out as it is,
 //! several collapse into a snapshot of the task. What fails is tried again on a schedule, then parked until
-//! there is news or somebody asks for it ([`deliveries`]). A receiver that does not answer is left in peace, so that
+//! there is news or somebody asks for it ([`deliveries`]). The circuit to a receiver that does not answer is opened, so that
 //! the others' deliveries find free workers.
 
 pub(crate) mod deliveries;
@@ -121,6 +121,7 @@ pub(crate) async fn deliver(
             last_error: None,
         };
         match tasks.settle_push(key, config, &holder, settled).await? {
+            // News came while this went out. A round that delivered nothing would find the same once more.
             PushSettled::News if delivered > claimed.delivered => {}
             PushSettled::News | PushSettled::Done | PushSettled::Lost => return Ok(()),
         }
@@ -199,6 +200,7 @@ async fn later(
             let wait = until.since(now) + schedule::share(SPREAD, entropy);
             (Some(wait), Due::At(*until), claimed.attempts)
         }
+        // The receiver says that it wants nothing more, so no further try is made.
         NotDelivered::Push(PushError::Failed(CallError::Status(GONE))) => {
             (None, Due::Never, claimed.attempts + 1)
         }
@@ -237,6 +239,7 @@ async fn later(
             },
         )
         .await?;
+    // SQS delays nothing for longer; the sweeper finds the delivery by its due time.
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
         let wake = Wake::for_push(task, config.clone());
         wake_or_log(agent.wake.as_ref(), &wake, wait).await;

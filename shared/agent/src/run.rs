@@ -125,7 +125,7 @@ impl Run {
         }
     }
 
-    /// The time.
+    /// The clock.
     #[must_use]
     pub fn clock(&self) -> &dyn Clock {
         self.agent.clock.as_ref()
@@ -137,7 +137,7 @@ impl Run {
         self.agent.clock.now()
     }
 
-    /// Chance.
+    /// The RNG.
     #[must_use]
     pub fn entropy(&self) -> &dyn Entropy {
         self.agent.entropy.as_ref()
@@ -190,6 +190,7 @@ impl Run {
         rest: impl FnOnce(&Task) -> Option<Timestamp>,
     ) -> Result<(), ExecuteError> {
         let revision = revised(self.task.clone(), kinds, self.now())?;
+        // Without an event there is no write that the release could be part of.
         let until = rest(revision.task()).filter(|_| !revision.is_empty());
         match (self.holder.clone(), until) {
             (Some(holder), Some(until)) => {
@@ -229,6 +230,7 @@ impl Run {
         match revised.await {
             Ok(Revised::Written(revision)) => self.written(*revision).await,
             Ok(Revised::Left(Ok(task))) => self.task = task,
+            // That the task ended meanwhile is no fault of the executor; any other impossible step is.
             Ok(Revised::Left(Err(ExecuteError::Transition(error)))) if !error.from.is_terminal() => {
                 return Err(error.into());
             }

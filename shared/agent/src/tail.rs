@@ -12,7 +12,7 @@ use store::{Store, StoreError, TaskKey};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::Stop;
+use crate::Shutdown;
 
 /// The first look after news.
 const SOON: Duration = Duration::from_millis(100);
@@ -70,7 +70,7 @@ pub(crate) struct Tail {
     spoke: Instant,
     heartbeat: Duration,
     deadline: Instant,
-    stop: Stop,
+    stop: Shutdown,
 }
 
 /// What following a task brought.
@@ -93,7 +93,7 @@ pub(crate) struct Limits {
 
 impl Tail {
     /// Follows the task from behind event `seen`, as it was read; `stop` ends it earlier.
-    pub(crate) fn new(store: Store, task: &Task, seen: u64, limits: Limits, stop: Stop) -> Self {
+    pub(crate) fn new(store: Store, task: &Task, seen: u64, limits: Limits, stop: Shutdown) -> Self {
         let now = Instant::now();
         let is_behind = seen < task.rev;
         Self {
@@ -103,6 +103,7 @@ impl Tail {
             seen,
             state: task.status.state,
             pause: SOON,
+            // What was missed lies in the table already; otherwise there can be nothing yet.
             look_at: if is_behind { now } else { now + SOON },
             spoke: now,
             heartbeat: limits.heartbeat,
@@ -114,6 +115,7 @@ impl Tail {
     /// For an execution in this invocation. While there is one the table is looked at seldom: it only knows more where
     /// others write.
     pub(crate) fn inbox(&mut self) -> Inbox {
+        // The execution tells by itself; looks only find what others write.
         self.pause = SELDOM;
         self.look_at = Instant::now() + SELDOM;
         self.inbox.clone()
@@ -209,6 +211,7 @@ impl Tail {
 
 /// The wait after one that brought nothing.
 fn longer(pause: Duration, state: TaskState) -> Duration {
+    // A task that waits for its user changes when a person answers, not within a second.
     let longest = if state.is_interrupted() { RARELY } else { SELDOM };
     (pause * 5 / 4).min(longest)
 }

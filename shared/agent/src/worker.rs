@@ -22,7 +22,7 @@ use domain::{MessageId, Task, Timestamp};
 use store::{Attempts, Due, Leased, StoreError, StoredTask, TaskKey};
 use tracing::Instrument as _;
 
-use crate::stop::Stop;
+use crate::shutdown::Shutdown;
 use crate::{Agent, ExecuteError, Outcome, Run, Wake, measure, push};
 use guard::Stopped;
 
@@ -53,18 +53,19 @@ pub(crate) enum Executed {
 /// How often an execution may find its task changed under it before it leaves the task to a later wake.
 const STALE_ROUNDS: u32 = 8;
 
-/// Works on one wake until there is nothing more to do for it now, or until [`Stop`] says so.
+/// Works on one wake until there is nothing more to do for it now, or until [`Shutdown`] says so.
 ///
 /// # Errors
 /// [`WorkError`] when the wake should come again; whatever was done until then is stored.
 pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
     let key = wake.key();
     let own = agent.own_tenant.as_ref().is_none_or(|own| *own == key.tenant);
+    // Here the wrong executor would work on another agent's task.
     if key.agent != agent.name || !own {
         return Err(WorkError::WrongAgent(key.agent.to_string()));
     }
     match wake {
-        Wake::Task(_) => work(agent, &key, &Stop::current()).await.map(|_| ())?,
+        Wake::Task(_) => work(agent, &key, &Shutdown::current()).await.map(|_| ())?,
         Wake::Push(wake) => push::deliver(agent, &key, &wake.config_id).await?,
     }
     Ok(())
@@ -87,7 +88,7 @@ pub(crate) async fn execute_within(
     key: &TaskKey,
     limit: Duration,
 ) -> Result<Executed, WorkError> {
-    let stop = Stop::current().within(limit);
+    let stop = Shutdown::current().within(limit);
     Ok(work(agent, key, &stop).await?)
 }
 
@@ -96,13 +97,13 @@ struct Work<'a> {
     agent: &'a Arc<Agent>,
     key: &'a TaskKey,
     holder: String,
-    stop: &'a Stop,
+    stop: &'a Shutdown,
     /// How often its end was told before, in vain; 0 where it was not over yet.
     told: u32,
 }
 
 /// Takes the lease and works on the task.
-async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed, StoreError> {
+async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Shutdown) -> Result<Executed, StoreError> {
     let holder = MessageId::random(agent.entropy.as_ref()).to_string();
     let now = agent.clock.now();
     let tasks = agent.store.tasks();
@@ -119,6 +120,7 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Stop) -> Result<Executed
         key,
         holder,
         stop,
+        // A finished task is leased only to tell others of its end; its attempts count those tries.
         told: if over {
             stored.attempts.saturating_sub(1)
         } else {
@@ -138,6 +140,7 @@ impl Work<'_> {
     async fn all(&self, stored: StoredTask, now: Timestamp) -> Result<Executed, StoreError> {
         let (agent, key) = (self.agent, self.key);
         let begun = stored.task.rev;
+        // Only the very first start says how long tasks wait for a worker.
         match (stored.attempts, stored.task.rev) {
             (1, 1) => measure::time(measure::STARTED, agent, now.since(stored.task.created_at)),
             (1, _) => {}
@@ -165,6 +168,7 @@ impl Work<'_> {
 
     /// Executes once, and writes down what came of it. [`ExecuteError::Stale`] wants another round.
     async fn round(&self, run: &mut Run, begun: u64) -> Result<Executed, ExecuteError> {
+        // Before all else: what this release does not know it must not act on, not even to clean up.
         if run.task().needs_newer_release() {
             return self.leave(run).await;
         }
@@ -175,6 +179,7 @@ impl Work<'_> {
             return self.settle(run, Outcome::Failed(poison(run.task()))).await;
         }
         let executed = self.execute(run).await;
+        // It let go of the lease with its last words; what it returns after that comes too late.
         if let Some(until) = run.parked() {
             return Ok(self.parked(run, until).await);
         }
@@ -182,10 +187,12 @@ impl Work<'_> {
             Ok(outcome) => self.settle(run, outcome).await,
             Err(Stopped::Error(ExecuteError::Retry(reason))) => self.retry(run, reason).await,
             Err(Stopped::Error(error)) => Err(error),
+            // Whoever holds the lease now writes the outcome.
             Err(Stopped::LeaseLost) => Ok(Executed::Elsewhere),
             Err(Stopped::TimeUp) => self.hand_over(run, begun).await,
         };
         match settled {
+            // Tried again it would ask for the same step.
             Err(ExecuteError::Transition(error)) => {
                 tracing::error!(task.id = %self.key.id, error = %error, "executor asked for an impossible step");
                 let broken = Outcome::Failed("The agent made an error of its own.".to_owned());

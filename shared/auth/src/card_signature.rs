@@ -142,7 +142,7 @@ fn key_of(seed: &[u8; 32]) -> Option<Key> {
 
 /// What the protected header of a signature says.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Header {
+pub struct SignatureHeader {
     /// The algorithm.
     pub alg: String,
     /// The key's name.
@@ -172,13 +172,13 @@ pub enum Checked {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn header(protected: &str) -> Result<Header, &'static str> {
+pub fn header(protected: &str) -> Result<SignatureHeader, &'static str> {
     let no = "a signature's protected header is none";
     if protected.len() > MAX_TEXT {
         return Err(no);
     }
     let text = URL_SAFE_NO_PAD.decode(protected).map_err(|_| no)?;
-    let header: Header = serde_json::from_slice(&text).map_err(|_| no)?;
+    let header: SignatureHeader = serde_json::from_slice(&text).map_err(|_| no)?;
     if header.kid.is_empty() {
         return Err("a signature names no key");
     }

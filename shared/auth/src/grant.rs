@@ -185,7 +185,7 @@ fn open<T: DeserializeOwned>(sealer: &Sealer, sealed: &str, associated: &str) ->
 
 #[cfg(test)]
 mod tests {
-    use domain::SystemEntropy;
+    use domain::{Owner, SystemEntropy, Tenant};
 
     use super::*;
 

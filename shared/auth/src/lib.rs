@@ -1,7 +1,7 @@
 //! The pure rules of tokens: signing and verifying JWTs (ES256 and RS256) of our own and others' issuers, PKCE, sealing
 //! secrets at rest, webhook tokens and signatures.
 //!
-//! Nothing here opens a socket, reads a clock or a file: keys, time and chance are parameters. Keys that must be fetched
+//! Nothing here opens a socket, reads a clock or a file: keys, time and RNG are parameters. Keys that must be fetched
 //! come through a [`KeySource`] that somebody else implements.
 //!
 //! ```

@@ -201,6 +201,7 @@ impl Verifier {
     /// The issuer of that name, with the name of the tenant that it says it is: by its own name where it is one of a
     /// template; where tenants' documents vouch for it, by the token's claim, which nobody has checked yet.
     fn issuer<'i>(&self, iss: &'i str, payload: &'i [u8]) -> Option<(&IssuerKeys, Cow<'i, str>)> {
+        // The empty name stands for issuers that tenants vouch for; no token may ask for it by name.
         if let Some(known) = self.issuers.get(iss).filter(|_| !iss.is_empty()) {
             return Some((known, "".into()));
         }
@@ -287,6 +288,7 @@ impl Verifier {
         }
         let mut scopes = claims.scopes;
         if issuer.tenants != TenantRule::Platform {
+            // No issuer of tenants can grant the platform's own rights.
             scopes.retain(|scope| !PLATFORM_SCOPES.contains(&scope.as_str()));
         }
         Ok(Verified {

@@ -6,10 +6,10 @@
 //! the bytes are the key. So any library checks it, with `whsec_` and the base64 of the token.
 //!
 //! ```
-//! use auth::webhook::{self, Message};
+//! use auth::webhook::{self, WebhookMessage};
 //! use domain::Timestamp;
 //!
-//! let message = Message { id: "msg_1", at: Timestamp::from_millis(1_767_225_600_000), body: b"{}" };
+//! let message = WebhookMessage { id: "msg_1", at: Timestamp::from_millis(1_767_225_600_000), body: b"{}" };
 //! let signature = webhook::hmac_signature(&"the-token".into(), &message);
 //! assert!(signature.starts_with("v1,"));
 //! ```
@@ -45,7 +45,7 @@ const MAX_SIGNATURES: usize = 8;
 
 /// What is signed.
 #[derive(Debug, Clone, Copy)]
-pub struct Message<'a> {
+pub struct WebhookMessage<'a> {
     /// The notification's id.
     pub id: &'a str,
     /// When it is sent; whole seconds count.
@@ -54,7 +54,7 @@ pub struct Message<'a> {
     pub body: &'a [u8],
 }
 
-impl Message<'_> {
+impl WebhookMessage<'_> {
     fn content(&self) -> Vec<u8> {
         [
             format!("{}.{}.", self.id, self.at.seconds()).as_bytes(),
@@ -78,7 +78,7 @@ fn decoded(token: &SecretString) -> Option<Vec<u8>> {
 
 /// The `v1` signature with the secret that follows from a token.
 #[must_use]
-pub fn hmac_signature(token: &SecretString, message: &Message<'_>) -> String {
+pub fn hmac_signature(token: &SecretString, message: &WebhookMessage<'_>) -> String {
     let secret = decoded(token).unwrap_or_else(|| token.expose_secret().as_bytes().to_vec());
     let key = hmac::Key::new(hmac::HMAC_SHA256, &secret);
     format!("v1,{}", STANDARD.encode(hmac::sign(&key, &message.content())))
@@ -107,7 +107,8 @@ impl SenderKeys {
 
     /// The `v1a` signature; `None` where there is no key at all.
     #[must_use]
-    pub fn signature(&self, message: &Message<'_>) -> Option<String> {
+    pub fn signature(&self, message: &WebhookMessage<'_>) -> Option<String> {
+        // The oldest key: receivers that read our keys before a rotation know it.
         let signature = self.keys.last()?.sign(&message.content());
         Some(format!("v1a,{}", STANDARD.encode(signature)))
     }
@@ -187,7 +188,7 @@ pub fn verify(
         return Err(BadSignature::OutOfTime);
     }
     let at = Timestamp::from_millis(seconds.saturating_mul(1000));
-    let content = Message { id, at, body }.content();
+    let content = WebhookMessage { id, at, body }.content();
     let signatures: Vec<Vec<u8>> = signatures
         .split(' ')
         .filter_map(|one| one.strip_prefix("v1a,"))
@@ -223,8 +224,8 @@ mod tests {
         Sealer::new(keys.iter().map(key).collect()).unwrap()
     }
 
-    fn message(body: &[u8]) -> Message<'_> {
-        Message {
+    fn message(body: &[u8]) -> WebhookMessage<'_> {
+        WebhookMessage {
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
             at: now(),
             body,
@@ -234,7 +235,7 @@ mod tests {
     /// The example that the Standard Webhooks libraries test themselves with.
     #[test]
     fn the_published_example_comes_out() {
-        let message = Message {
+        let message = WebhookMessage {
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
             at: Timestamp::from_millis(1_614_265_330_000),
             body: br#"{"test": 2432232314}"#,

@@ -24,7 +24,7 @@ const CODE_LIFETIME: Duration = Duration::from_secs(600);
 pub struct Consents {
     /// The tenant.
     pub tenant: Tenant,
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// Seals grants, and the secrets of consents that are under way.
     pub sealer: Arc<Sealer>,
@@ -120,6 +120,7 @@ impl Consents {
         let key = self.key(consent);
         let sealed = self.seal(consent, granted);
         let (grants, now) = (self.store.grants(), self.clock.now());
+        // The grant first: a consent that says "done" must have one, and one too many can be dropped.
         let stored = grants.put_grant(key, &granted.scopes, &sealed, now).await?;
         match self.settle(consent, Consent::give).await? {
             Ok(()) => Ok(true),

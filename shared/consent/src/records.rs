@@ -102,6 +102,7 @@ impl ConsentStore {
         let mut seen = seen;
         for _ in 0..ROUNDS {
             let mut next = decide(seen.clone()).map_err(Unrevised::Refused)?;
+            // The move was made before, by this request's first try or by somebody else.
             if next == seen {
                 return Ok(next);
             }

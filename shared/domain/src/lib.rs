@@ -1,5 +1,5 @@
 //! What Switchyard talks about: ids, tenants, messages, the task and its state machine, agent cards' tags,
-//! time and chance as parameters. No IO at all: nothing here opens a socket, reads a clock or a file.
+//! clock and RNG as parameters. No IO at all: nothing here opens a socket, reads a clock or a file.
 //!
 //! Every type is parsed once, at the edge, into something that cannot be wrong afterwards; what travels on the
 //! wire (A2A 1.0 and 0.3) is the room `a2a`, what lies in a table is the room `store`.
@@ -28,7 +28,7 @@
 //! ```
 
 mod caller;
-mod chance;
+mod entropy;
 mod grant;
 mod heard;
 mod ids;
@@ -45,7 +45,7 @@ pub mod trace;
 mod user_context;
 
 pub use caller::{Caller, Scope, Scopes};
-pub use chance::{Entropy, SystemEntropy};
+pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
 pub use heard::Heard;
 pub use ids::{

@@ -79,7 +79,7 @@ pub fn settings(usual: Settings, push_schedule: Option<PushSchedule>) -> Setting
 pub struct AgentParts {
     /// The agent's own URL, where its card says it is called.
     pub url: Url,
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// The queues.
     pub wake: Arc<dyn WakeDoor>,
@@ -87,11 +87,11 @@ pub struct AgentParts {
     pub verifier: Verifier,
     /// Seals what clients entrust to it.
     pub sealer: Arc<Sealer>,
-    /// The way out.
+    /// The HTTP client for everybody else's addresses.
     pub outbound: Outbound,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// The RNG.
     pub entropy: Arc<dyn Entropy>,
     /// Times and bounds.
     pub settings: Settings,

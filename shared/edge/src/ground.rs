@@ -20,11 +20,11 @@ use crate::{Front, aws};
 /// What every function is built on. Nothing in it has opened a connection yet.
 #[derive(Clone)]
 pub struct Ground {
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// Where ids and keys come from.
     pub entropy: Arc<dyn Entropy>,
-    /// The tables.
+    /// The database, through the one room that names it.
     pub store: Store,
     /// The agents' queues.
     pub wake: Arc<dyn WakeDoor>,

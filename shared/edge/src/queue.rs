@@ -113,6 +113,7 @@ impl QueueHandler for Wakes {
 /// Whole seconds, rounded up, so that nothing is looked at before it is due.
 fn delay_seconds(delay: Duration) -> i32 {
     let capped = delay.min(LONGEST_DELAY);
+    // Rounded up: too early, nothing is due yet, and the message is spent.
     let seconds = capped.as_secs() + u64::from(capped.subsec_nanos() > 0);
     i32::try_from(seconds).unwrap_or(0)
 }

@@ -52,10 +52,10 @@ pub struct Secrets {
     place: SecretsPlace,
     clock: Arc<dyn Clock>,
     client: OnceCell<Client>,
-    known: std::sync::Mutex<HashMap<String, Arc<Mutex<Option<Known>>>>>,
+    known: std::sync::Mutex<HashMap<String, Arc<Mutex<Option<CachedSecret>>>>>,
 }
 
-struct Known {
+struct CachedSecret {
     value: SecretString,
     fresh_until: Timestamp,
 }
@@ -131,7 +131,7 @@ impl SecretSource for Secrets {
         match self.ask(id).await {
             Ok(value) => {
                 let fresh_until = now.after(SECRETS_TTL);
-                *known = Some(Known {
+                *known = Some(CachedSecret {
                     value: value.clone(),
                     fresh_until,
                 });

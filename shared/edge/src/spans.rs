@@ -45,7 +45,7 @@ struct Exporter {
     url: Url,
     service: String,
     done: Mutex<VecDeque<Value>>,
-    /// Until when a collector that did not answer is left in peace.
+    /// Until when nothing is sent to a collector that did not answer.
     rests: Mutex<Option<Instant>>,
 }
 

@@ -16,13 +16,13 @@ use crate::request::Form;
 use edge::telemetry;
 
 /// The body of a streaming answer.
-pub type AnswerBody = BodyDataStream;
+pub type LambdaBody = BodyDataStream;
 
 /// What an invocation answers: one JSON document, or a stream.
-pub type Answer = FunctionResponse<Value, AnswerBody>;
+pub type LambdaResponse = FunctionResponse<Value, LambdaBody>;
 
 /// The whole response as one document.
-pub(crate) async fn buffered(response: Response<Body>, form: Form) -> Result<Answer, EventError> {
+pub(crate) async fn buffered(response: Response<Body>, form: Form) -> Result<LambdaResponse, EventError> {
     let (head, body) = response.into_parts();
     // Bodies are ours, so there is no bound here; Lambda itself refuses more than 6 MB.
     let bytes = to_bytes(body, usize::MAX).await.map_err(EventError::Answer)?;
@@ -47,7 +47,7 @@ pub(crate) async fn buffered(response: Response<Body>, form: Form) -> Result<Ans
 }
 
 /// The response's head, and its body as it comes.
-pub(crate) fn streaming(response: Response<Body>) -> Answer {
+pub(crate) fn streaming(response: Response<Body>) -> LambdaResponse {
     let (head, body) = response.into_parts();
     let (headers, cookies) = without_cookies(head.headers);
     FunctionResponse::StreamingResponse(StreamResponse {

@@ -33,7 +33,7 @@ mod request;
 mod run;
 mod serve;
 
-pub use answer::{Answer, AnswerBody};
+pub use answer::{LambdaBody, LambdaResponse};
 pub use event::EventError;
 pub use run::run;
 pub use serve::{answer, serve};

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Stop;
+use agent::Shutdown;
 use domain::{Clock as _, SystemClock, Timestamp};
 use edge::config::{Answers, Http};
 use edge::{Error, Function, RequestId};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 
-use crate::answer::{self, Answer};
+use crate::answer::{self, LambdaResponse};
 use crate::batch;
 use crate::event::{self, Event, EventError};
 use crate::request;
@@ -92,13 +92,13 @@ pub async fn answer(
     function: &Function,
     http: &Http,
     event: LambdaEvent<Value>,
-) -> Result<Answer, EventError> {
+) -> Result<LambdaResponse, EventError> {
     let (payload, context) = event.into_parts();
     let done = before(context.deadline)
         .scope(served(function, http, payload, context.request_id))
         .await;
     // The spans of a stream leave at its end.
-    if !matches!(done, Ok(Answer::StreamingResponse(_))) {
+    if !matches!(done, Ok(LambdaResponse::StreamingResponse(_))) {
         edge::telemetry::flush().await;
     }
     done.inspect_err(|error| {
@@ -114,13 +114,13 @@ pub async fn answer(
 const RESERVE: Duration = Duration::from_secs(6);
 
 /// When the work of an invocation has to stop; `deadline` is Lambda's, in milliseconds since the Unix epoch.
-fn before(deadline: u64) -> Stop {
+fn before(deadline: u64) -> Shutdown {
     if deadline == 0 {
-        return Stop::default();
+        return Shutdown::default();
     }
     let deadline = Timestamp::from_millis(i64::try_from(deadline).unwrap_or(i64::MAX));
     let left = deadline.since(SystemClock.now());
-    Stop::after(left.saturating_sub(RESERVE.min(left / 4)))
+    Shutdown::after(left.saturating_sub(RESERVE.min(left / 4)))
 }
 
 async fn served(
@@ -128,7 +128,7 @@ async fn served(
     http: &Http,
     payload: Value,
     request_id: String,
-) -> Result<Answer, EventError> {
+) -> Result<LambdaResponse, EventError> {
     match event::recognise(payload) {
         Ok(Event::Http(request, query)) => {
             let (form, request) = request::read(*request, query, &http.base_path)?;
@@ -149,11 +149,11 @@ async fn served(
         Ok(Event::Batch(batch)) => match &function.queue {
             Some(queue) => batch::handle(queue.as_ref(), batch)
                 .await
-                .map(Answer::BufferedResponse),
+                .map(LambdaResponse::BufferedResponse),
             None => Err(EventError::NotServed { kind: "SQS" }),
         },
         Ok(Event::Schedule) => match &function.schedule {
-            Some(schedule) => Ok(Answer::BufferedResponse(schedule.run().await?)),
+            Some(schedule) => Ok(LambdaResponse::BufferedResponse(schedule.run().await?)),
             None => Err(EventError::NotServed { kind: "schedule" }),
         },
         Err(error) => Err(error),

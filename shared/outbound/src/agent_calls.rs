@@ -1,6 +1,6 @@
 //! The A2A client: send, look, cancel, over both bindings and both generations.
 
-use a2a::{A2aError, Answer, Call, ListCall, RemoteTask, SendCall, Transport, decode, jsonrpc, rest};
+use a2a::{A2aError, Call, ListCall, RemoteTask, SendCall, SendResponse, Transport, decode, jsonrpc, rest};
 use domain::{ContextId, Endpoint, Generation, MessageId, Metadata, RemoteTaskId, SecretString};
 use serde_json::{Value, json};
 use url::Url;
@@ -29,7 +29,7 @@ impl Outbound {
         to: &Endpoint,
         call: &SendCall,
         token: Option<&SecretString>,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<SendResponse, CallError> {
         let call = SendCall {
             tenant: to.tenant.clone(),
             ..call.clone()

@@ -1,4 +1,4 @@
-//! Keeps a receiver that does not answer from taking the workers that others wait for.
+//! The circuit breaker of push delivery: keeps a receiver that does not answer from taking the workers that others wait for.
 //!
 //! Only what costs time counts: a receiver that refuses at once harms nobody but itself, and its schedule is enough.
 //! Each tenant has its own view of a receiver, so that nobody can make another's rest. The state is the process's own;
@@ -15,7 +15,7 @@ use url::{Origin, Url};
 const AT_ONCE: u32 = 16;
 /// The same once one of them had no answer.
 const AT_ONCE_DOUBTFUL: u32 = 2;
-/// Deliveries in a row without an answer, after which the receiver is left in peace.
+/// Deliveries in a row without an answer, after which the circuit is open.
 const PATIENCE: u32 = 5;
 /// The longest rest, in first ones; each is twice as long as the one before.
 const LONGEST_REST: u32 = 20;
@@ -60,6 +60,7 @@ impl Breaker {
         let receiver = (tenant.clone(), url.origin());
         let mut receivers = self.lock();
         if receivers.len() >= MAX_RECEIVERS {
+            // Who is forgotten merely has all places again.
             receivers.retain(|_, health| health.on_the_way > 0);
         }
         let health = receivers.entry(receiver.clone()).or_default();

@@ -142,6 +142,7 @@ impl Outbound {
 
     /// One exchange, as part of the trace of the work at hand. Each hop gets a parent id of its own.
     pub(crate) async fn exchange(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
+        // Literal addresses: no resolver sees them. Names are checked where they are resolved.
         self.check_url(ask.url)?;
         let span = tracing::debug_span!(
             "outbound.http.exchange",

@@ -39,11 +39,11 @@ impl KeySource for FetchedKeys {
 #[derive(Clone)]
 pub struct PushKeys {
     outbound: Outbound,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<CachedKeys>>,
 }
 
 /// What each agent published, and when it was asked.
-type Known = HashMap<Url, (Timestamp, Vec<String>)>;
+type CachedKeys = HashMap<Url, (Timestamp, Vec<String>)>;
 
 impl PushKeys {
     /// Nothing known yet.

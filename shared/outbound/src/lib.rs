@@ -35,7 +35,7 @@ mod keys;
 mod policy;
 mod push;
 
-pub use a2a::{Answer, RemoteTask, SendCall};
+pub use a2a::{RemoteTask, SendCall, SendResponse};
 pub use client::Outbound;
 pub use error::CallError;
 pub use guard::Lookup;

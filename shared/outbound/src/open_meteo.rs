@@ -125,7 +125,7 @@ pub struct Place {
 
 /// What a search found, best first.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-pub struct Found {
+pub struct PlacesFound {
     /// Absent on the wire when there is none.
     #[serde(default)]
     pub results: Vec<Place>,
@@ -334,7 +334,7 @@ impl OpenMeteo {
     ///
     /// # Errors
     /// [`OpenMeteoError`]. Finding nothing is no error.
-    pub async fn search(&self, name: &str, count: u8) -> Result<Found, OpenMeteoError> {
+    pub async fn search(&self, name: &str, count: u8) -> Result<PlacesFound, OpenMeteoError> {
         let mut url = below(&self.bases.geocoding, "v1/search");
         url.query_pairs_mut()
             .append_pair("name", name)

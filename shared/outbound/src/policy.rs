@@ -1,4 +1,4 @@
-//! What the way out allows.
+//! Limits of outgoing HTTP: sizes, timeouts, loopback.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub struct Policy {
     pub timeout: Duration,
     /// How long the receiver of a push notification may take: A2A speaks of 10 to 30 seconds.
     pub push_timeout: Duration,
-    /// How long a receiver of push notifications that does not answer is left in peace; each further rest is twice as
+    /// How long a receiver of push notifications that does not answer is not called (the open circuit); each further rest is twice as
     /// long, up to twenty times this.
     pub rest: Duration,
     /// How long a connection may take to open.

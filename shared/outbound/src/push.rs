@@ -90,7 +90,7 @@ impl Outbound {
         if delivery.generation == Generation::V1_0 {
             ask = ask.header("content-type", a2a::MEDIA_TYPE);
         }
-        let message = webhook::Message {
+        let message = webhook::WebhookMessage {
             id: &delivery.id,
             at: clock.now(),
             body: ask.body.as_deref().unwrap_or_default(),

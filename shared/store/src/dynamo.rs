@@ -81,6 +81,7 @@ impl Store {
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
         let (filter, only) = (query.filter.unwrap_or_default(), query.only.unwrap_or_default());
+        // Every attribute has a placeholder, so that no name collides with a reserved word.
         let expressions = format!("{} {filter} {only}", query.condition);
         self.client()
             .query()
@@ -91,6 +92,7 @@ impl Store {
             .set_projection_expression(query.only.map(str::to_owned))
             .set_expression_attribute_names(Some(names(&expressions)))
             .set_expression_attribute_values(Some(values.collect()))
+            // An index has no consistent reads: who needs the present reads the items it names.
             .consistent_read(query.index.is_none())
             .scan_index_forward(!query.backwards)
             .set_limit(query.limit.and_then(|limit| i32::try_from(limit).ok()))

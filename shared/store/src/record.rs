@@ -55,6 +55,7 @@ impl Store {
 
     /// The item under a key that others may have had a hand in: nothing lies under one that is too long.
     pub(crate) async fn item_at(&self, table: &str, key: &Key) -> Result<Option<Item>, StoreError> {
+        // A key longer than DynamoDB takes was never stored.
         if !addressable(key) {
             return Ok(None);
         }

@@ -228,7 +228,7 @@ impl Sessions<'_> {
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
         let known: ChatItem = match self.store.put(self.table(), encode(&item)?, absent).await? {
-            Written::Done(_) => return Ok(Opened::New(item.into())),
+            Written::Done(_) => return Ok(Opened::New(item.chat)),
             Written::Refused(Some(known)) => decode(self.table(), known)?,
             Written::Refused(None) => match self.store.item(self.table(), &key).await? {
                 Some(known) => decode(self.table(), known)?,
@@ -381,6 +381,7 @@ impl Sessions<'_> {
             .clone()
             .set("updated_at", text(at))
             .set("owner_sk", text(sorted_at(at, chat)))
+            // A message that comes late must not move the chat back in its list.
             .when("#updated_at <= :updated_at");
         let written = match self.store.update(self.table(), &key, newest).await? {
             Written::Refused(Some(_)) => self.store.update(self.table(), &key, count).await?,

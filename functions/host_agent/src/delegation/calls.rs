@@ -6,12 +6,12 @@ use std::future::Future;
 use a2a::{A2aError, SendCall};
 use consent::{GrantNeed, Obstacle};
 use domain::{Generation, Job, Protection, RemoteTaskId, SecretString, Task, Timestamp};
-use outbound::{Answer, CallError, RemoteTask};
+use outbound::{CallError, RemoteTask, SendResponse};
 
 use crate::deps::OnTask;
 
 /// Sends a message to the job's agent.
-pub(crate) async fn send(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Answer, Obstacle> {
+pub(crate) async fn send(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<SendResponse, Obstacle> {
     let (outbound, to) = (&on.deps.outbound, &job.endpoint);
     let send = |token| async move { outbound.send(to, call, Some(&token)).await };
     with_token(on, job, send).await

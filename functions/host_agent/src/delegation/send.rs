@@ -6,7 +6,7 @@ use domain::{
     Job, JobState, Message, MessageId, Noted, Part, PartContent, RemoteTaskId, RemoteUpdate, SecretString,
     TaskState, UserContext,
 };
-use outbound::{Answer, CallError};
+use outbound::{CallError, SendResponse};
 
 use crate::delegation::done::Done;
 use crate::delegation::{calls, webhook_token};
@@ -114,7 +114,7 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
     }
 }
 
-async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Answer, Obstacle> {
+async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<SendResponse, Obstacle> {
     match calls::send(on, job, call).await {
         Err(Obstacle::Call(CallError::Refused(cannot @ A2aError::ContentTypeNotSupported))) => {
             match words_alone(call) {

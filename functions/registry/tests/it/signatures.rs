@@ -20,7 +20,7 @@ impl Signer {
         let mut signed = card.clone();
         a2a::card::sign(&mut signed, |payload| {
             let halves = self.0.sign(payload, jku)?;
-            Ok::<_, auth::KeyError>(a2a::card::CardSignature {
+            Ok::<_, auth::KeyError>(a2a::card::JwsSignature {
                 protected: halves.protected,
                 signature: halves.signature,
             })

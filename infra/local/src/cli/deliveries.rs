@@ -85,18 +85,18 @@ impl Deliveries {
 }
 
 async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
-    let desks = wanted.scope.desks()?;
+    let apis = wanted.scope.apis()?;
     println!(
         "{:10} {:10} {:6} {:36} {:24} {:>5}  LAST ERROR",
         "TENANT", "AGENT", "STATE", "TASK", "HOST", "TRIES"
     );
-    for desk in desks {
-        for delivery in desk.deliveries(client, wanted.parked).await? {
+    for api in apis {
+        for delivery in api.deliveries(client, wanted.parked).await? {
             let cell = |pointer: &str| printable(text(&delivery, pointer).unwrap_or_default());
             println!(
                 "{:10} {:10} {:6} {:36} {:24} {:>5}  {}",
-                desk.tenant.name(),
-                desk.agent.as_str(),
+                api.tenant.name(),
+                api.agent.as_str(),
                 cell("/state"),
                 cell("/taskId"),
                 cell("/host"),
@@ -114,8 +114,8 @@ async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
 impl Replay {
     async fn run(self, client: &Client) -> Result<(), Failure> {
         let (mut count, mut known) = (0_u32, false);
-        for desk in self.scope.desks()? {
-            for delivery in desk.deliveries(client, self.task.is_none()).await? {
+        for api in self.scope.apis()? {
+            for delivery in api.deliveries(client, self.task.is_none()).await? {
                 let asked = self.task.as_deref();
                 if asked.is_some_and(|task| text(&delivery, "/taskId") != Some(task)) {
                     continue;
@@ -126,9 +126,9 @@ impl Replay {
                 }
                 let which =
                     json!({"taskId": text(&delivery, "/taskId"), "configId": text(&delivery, "/configId")});
-                let url = below(&desk.url, "/deliveries/replay");
+                let url = below(&api.url, "/deliveries/replay");
                 let call = Call {
-                    token: Some(&desk.token),
+                    token: Some(&api.token),
                     ..Call::with_body(Method::POST, url, &which)
                 };
                 match client.send(call).await {
@@ -160,7 +160,7 @@ impl DeliveriesClient {
 
 impl Scope {
     /// Every agent that is asked for, with a token for it in each tenant that is asked for.
-    fn desks(&self) -> Result<Vec<DeliveriesClient>, Failure> {
+    fn apis(&self) -> Result<Vec<DeliveriesClient>, Failure> {
         let endpoints = self.place.endpoints()?;
         if let Some(tenant) = &self.tenant {
             place::tenant(&endpoints, tenant)?;
@@ -173,7 +173,7 @@ impl Scope {
             ))
         })?;
         let host = AgentName::parse("host").map_err(Failure::other)?;
-        let mut desks = Vec::new();
+        let mut apis = Vec::new();
         for (tenant, own) in &endpoints.tenants {
             let global = endpoints.agents.iter().map(|(name, url)| (name, url, false));
             let others = own.agents.iter().map(|(name, url)| (name, url, true));
@@ -184,7 +184,7 @@ impl Scope {
                 let wanted = self.tenant.as_ref().is_none_or(|wanted| wanted == tenant)
                     && self.agent.as_ref().is_none_or(|wanted| wanted == agent);
                 if wanted {
-                    desks.push(DeliveriesClient {
+                    apis.push(DeliveriesClient {
                         token: token(&secrets, &endpoints, tenant, url, behind_sign_in)?,
                         tenant: tenant.clone(),
                         agent: agent.clone(),
@@ -194,8 +194,8 @@ impl Scope {
             }
         }
         match &self.agent {
-            Some(agent) if desks.is_empty() => Err(Failure::other(format!("there is no agent {agent} here"))),
-            _ => Ok(desks),
+            Some(agent) if apis.is_empty() => Err(Failure::other(format!("there is no agent {agent} here"))),
+            _ => Ok(apis),
         }
     }
 }

@@ -56,11 +56,11 @@ impl Rotate {
         };
         match self.place.resting()? {
             Some(resting) => {
-                let time_and_chance = (
+                let clock_and_rng = (
                     &SystemClock as &dyn domain::Clock,
                     &SystemEntropy as &dyn domain::Entropy,
                 );
-                resting.change(|stored| rotation.apply(stored, force, time_and_chance))?;
+                resting.change(|stored| rotation.apply(stored, force, clock_and_rng))?;
             }
             None => {
                 let body = json!({ "keys": rotation, "force": force });

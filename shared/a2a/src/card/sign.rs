@@ -76,7 +76,7 @@ pub enum Verdict {
 
 /// One signature of a card: the halves of a JWS whose payload is the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardSignature {
+pub struct JwsSignature {
     /// The protected header, base64url.
     pub protected: String,
     /// The signature, base64url.
@@ -90,7 +90,7 @@ pub struct CardSignature {
 /// The signer's.
 pub fn sign<E>(
     document: &mut Value,
-    mut signer: impl FnMut(&[u8]) -> Result<CardSignature, E>,
+    mut signer: impl FnMut(&[u8]) -> Result<JwsSignature, E>,
 ) -> Result<(), E> {
     let whole = unsigned(document);
     let mut payloads = vec![canonical(&whole)];
@@ -114,11 +114,11 @@ pub fn sign<E>(
 
 /// The signatures of a card; those that are none are left out.
 #[must_use]
-pub fn signatures(card: &Value) -> Vec<CardSignature> {
+pub fn signatures(card: &Value) -> Vec<JwsSignature> {
     let listed = card.get("signatures").and_then(Value::as_array);
     let read = |told: &Value| {
         let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(CardSignature {
+        Some(JwsSignature {
             protected: text("protected")?,
             signature: text("signature")?,
         })
@@ -128,7 +128,7 @@ pub fn signatures(card: &Value) -> Vec<CardSignature> {
 }
 
 /// Checks the signatures of a card as it was received. `check` is given a signature and what it should be over.
-pub fn verify(card: &Value, check: impl Fn(&CardSignature, &[u8]) -> Verdict) -> Signature {
+pub fn verify(card: &Value, check: impl Fn(&JwsSignature, &[u8]) -> Verdict) -> Signature {
     match card.get("signatures") {
         None | Some(Value::Null) => return Signature::Absent,
         Some(Value::Array(listed)) if listed.is_empty() => return Signature::Absent,

@@ -11,7 +11,7 @@ use super::types;
 use super::write::LONE_VALUE;
 use crate::common::{push_target, read_length};
 use crate::lenient::{Fault, filled, standard_base64};
-use crate::{Answer, PushAuth, PushTarget, RemoteTask, SendCall};
+use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
 
 pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     let (params, was_proto) = super::proto::from_proto(params);
@@ -64,19 +64,21 @@ fn push_config(told: types::PushConfig) -> Result<PushTarget, Fault> {
     push_target(told.id, &told.url, told.token, authentication)
 }
 
-pub(crate) fn read_answer(result: Value) -> Result<Answer, Fault> {
+pub(crate) fn read_answer(result: Value) -> Result<SendResponse, Fault> {
     let (mut result, _) = super::proto::from_proto(result);
     if let Some(task) = result.get_mut("task").map(Value::take) {
-        return Ok(Answer::Task(task_type(task)?));
+        return Ok(SendResponse::Task(task_type(task)?));
     }
     if let Some(message) = result.get_mut("message").map(Value::take) {
-        return Ok(Answer::Message(self::message(serde_json::from_value(message)?)?));
+        return Ok(SendResponse::Message(self::message(serde_json::from_value(
+            message,
+        )?)?));
     }
     let kind = result.get("kind").and_then(Value::as_str);
     if kind == Some("message") || (kind.is_none() && result.get("messageId").is_some()) {
-        Ok(Answer::Message(message(serde_json::from_value(result)?)?))
+        Ok(SendResponse::Message(message(serde_json::from_value(result)?)?))
     } else {
-        Ok(Answer::Task(task_type(result)?))
+        Ok(SendResponse::Task(task_type(result)?))
     }
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn read_event(told: Value) -> Result<Notification, Fault> {
                 snapshot: false,
             })
         }
-        _ => read_answer(told).map(Answer::into_notification),
+        _ => read_answer(told).map(SendResponse::into_notification),
     }
 }
 
@@ -123,7 +125,7 @@ pub(crate) fn read_stream_response(told: Value) -> Result<Notification, Fault> {
             return read_event(update);
         }
     }
-    read_answer(told).map(Answer::into_notification)
+    read_answer(told).map(SendResponse::into_notification)
 }
 
 fn task_type(told: Value) -> Result<RemoteTask, Fault> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::{push_target, read_length};
 use crate::lenient::{Fault, encode_base64, filled};
-use crate::{Answer, PushAuth, PushTarget, RemoteTask, SendCall};
+use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
 
 pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     one_content_each(params.pointer("/message/parts"))?;
@@ -44,13 +44,13 @@ pub(crate) fn read_push(told: Value) -> Result<PushTarget, Fault> {
     read_push_config(from(told)?)
 }
 
-pub(crate) fn read_answer(mut result: Value) -> Result<Answer, Fault> {
+pub(crate) fn read_answer(mut result: Value) -> Result<SendResponse, Fault> {
     match (
         result.get_mut("task").map(Value::take),
         result.get_mut("message").map(Value::take),
     ) {
-        (Some(task), _) => Ok(Answer::Task(read_task(task)?)),
-        (None, Some(message)) => Ok(Answer::Message(read_message_type(from(message)?)?)),
+        (Some(task), _) => Ok(SendResponse::Task(read_task(task)?)),
+        (None, Some(message)) => Ok(SendResponse::Message(read_message_type(from(message)?)?)),
         (None, None) => Err(Fault::new("the answer holds neither a task nor a message")),
     }
 }
@@ -93,7 +93,7 @@ pub(crate) fn read_stream_response(mut told: Value) -> Result<Notification, Faul
             snapshot: false,
         });
     }
-    read_answer(told).map(Answer::into_notification)
+    read_answer(told).map(SendResponse::into_notification)
 }
 
 fn read_status(told: wire::TaskStatus) -> Result<RemoteUpdate, Fault> {

@@ -1,7 +1,7 @@
 //! What the official Python SDK (`a2a-sdk` 1.3.0, with its 0.3 compatibility) really writes, recorded from its client
 //! and its server over both bindings: everything must be read, and mean what it said.
 
-use a2a::{A2aError, Answer, Call, Generation, SendCall, Transport, card, decode, jsonrpc, rest};
+use a2a::{A2aError, Call, Generation, SendCall, SendResponse, Transport, card, decode, jsonrpc, rest};
 use domain::{ExposeSecret, Notification, PartContent, RemoteTaskId, SecretString, TaskState};
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ fn answers_of_its_server_are_read() {
             row["body"].clone()
         };
         if row["call"] == "send" {
-            let Ok(Answer::Task(task)) = decode::send_result(&result, generation) else {
+            let Ok(SendResponse::Task(task)) = decode::send_result(&result, generation) else {
                 panic!("{row}")
             };
             assert_eq!((task.status.state, task.status.at), (TaskState::Submitted, None));

@@ -435,7 +435,7 @@ fn answers_of_every_operation() {
             "push_config": encode::push_config(&id, &shown()[0], generation),
             "push_configs": encode::push_configs(&id, &shown(), None, generation),
             "deleted": encode::deleted(generation),
-            "first_of_a_stream": jsonrpc::success(jsonrpc::RequestId::default(), encode::stream_first(&task, generation, Some(0))),
+            "first_of_a_stream": jsonrpc::success(jsonrpc::RpcId::default(), encode::stream_first(&task, generation, Some(0))),
         });
         assert_json_snapshot!(format!("answers_{name}"), answers);
         let over_rest = json!({
@@ -492,7 +492,7 @@ fn streams_are_read_back() {
             .chain([encode::send_message_result(&task.history[1], generation)])
             .collect();
         for item in items {
-            let wrapped = jsonrpc::success(jsonrpc::RequestId::default(), item.clone()).to_string();
+            let wrapped = jsonrpc::success(jsonrpc::RpcId::default(), item.clone()).to_string();
             let over_rpc = decode::stream_item(&wrapped, generation, Transport::JsonRpc).unwrap();
             let bare = rest::stream_item(item.clone(), generation).to_string();
             let over_rest = decode::stream_item(&bare, generation, Transport::Rest).unwrap();
@@ -500,7 +500,7 @@ fn streams_are_read_back() {
             assert!(over_rpc.update.is_some() || !over_rpc.artifacts.is_empty());
         }
         let refused = jsonrpc::failure(&jsonrpc::Failure {
-            id: jsonrpc::RequestId::default(),
+            id: jsonrpc::RpcId::default(),
             generation,
             error: A2aError::TaskNotFound,
         });

@@ -1,6 +1,6 @@
 //! What holds for everything: nothing that arrives panics, and what one side writes the other reads back unchanged.
 
-use a2a::{Answer, Call, card, decode, encode, jsonrpc, rest};
+use a2a::{Call, SendResponse, card, decode, encode, jsonrpc, rest};
 use domain::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -163,10 +163,10 @@ proptest! {
         let task = task_with(artifacts, said, state, at);
         let expected = as_remote(&task);
         let over_jsonrpc = encode::send_result(&task, generation, history);
-        prop_assert_eq!(decode::send_result(&over_jsonrpc, generation), Ok(Answer::Task(expected.clone())));
+        prop_assert_eq!(decode::send_result(&over_jsonrpc, generation), Ok(SendResponse::Task(expected.clone())));
         prop_assert_eq!(decode::task(&encode::task(&task, generation, history), generation), Ok(expected.clone()));
         let over_rest = rest::send_result(&task, generation, history);
-        prop_assert_eq!(decode::send_result(&over_rest, generation), Ok(Answer::Task(expected.clone())));
+        prop_assert_eq!(decode::send_result(&over_rest, generation), Ok(SendResponse::Task(expected.clone())));
         prop_assert_eq!(decode::task(&rest::task(&task, generation, history), generation), Ok(expected.clone()));
         let pushed = encode::push(&task, &[], generation).to_string();
         prop_assert_eq!(decode::notification(pushed.as_bytes()), Ok(expected.into_notification()));
@@ -216,6 +216,6 @@ proptest! {
             Generation::V1_0 => json!({ "message": written }),
             Generation::V0_3 => written,
         };
-        prop_assert_eq!(decode::send_result(&answer, generation), Ok(Answer::Message(message)));
+        prop_assert_eq!(decode::send_result(&answer, generation), Ok(SendResponse::Message(message)));
     }
 }

@@ -2,7 +2,7 @@
 //! here is a text of the key and the payload's hash, as the arithmetic is tested elsewhere.
 
 use a2a::Generation;
-use a2a::card::{self, CardSignature, Signature, Verdict};
+use a2a::card::{self, JwsSignature, Signature, Verdict};
 use serde_json::{Value, json};
 
 use crate::snapshots::{open_card, secured_card};
@@ -13,7 +13,7 @@ fn mark(payload: &[u8]) -> String {
 
 fn sign(document: &mut Value) {
     let signer = |payload: &[u8]| {
-        Ok::<_, ()>(CardSignature {
+        Ok::<_, ()>(JwsSignature {
             protected: "k".into(),
             signature: mark(payload),
         })

@@ -176,7 +176,7 @@ fn errors() {
         let mut row = json!({ "error": error.reason() });
         for (name, generation) in [("1.0", V1), ("0.3", V03)] {
             let failure = jsonrpc::Failure {
-                id: jsonrpc::RequestId::default(),
+                id: jsonrpc::RpcId::default(),
                 generation,
                 error: error.clone(),
             };

@@ -24,6 +24,7 @@ pub(crate) async fn cancel(
     let canceled = cancel_task(agent.store.tasks(), task, agent.entropy.as_ref(), now).await;
     match canceled.map_err(failed)? {
         Revised::Missing => Err(A2aError::TaskNotFound),
+        // A repeated cancel succeeds in 1.0; in 0.3 whatever is over is refused.
         Revised::Left(task) if task.status.state == TaskState::Canceled && generation == Generation::V1_0 => {
             Ok(*task)
         }

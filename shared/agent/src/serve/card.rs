@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a::card::CardSignature;
+use a2a::card::JwsSignature;
 use a2a::{A2aError, Generation};
 use auth::KeyError;
 use auth::card_signature::CardKeys;
@@ -71,7 +71,7 @@ fn written(agent: &Agent, card: &a2a::card::Card, asked: Option<Generation>) -> 
         let published = below(agent, JWKS);
         a2a::card::sign(&mut document, |payload| {
             let signed = keys.sign(payload, Some(&published))?;
-            Ok::<_, KeyError>(CardSignature {
+            Ok::<_, KeyError>(JwsSignature {
                 protected: signed.protected,
                 signature: signed.signature,
             })

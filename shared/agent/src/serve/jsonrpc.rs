@@ -66,7 +66,7 @@ pub(crate) async fn endpoint(
 
 fn not_json() -> Response {
     let refused = jsonrpc::failure(&jsonrpc::Failure {
-        id: jsonrpc::RequestId::default(),
+        id: jsonrpc::RpcId::default(),
         generation: Generation::V1_0,
         error: A2aError::ContentTypeNotSupported,
     });

@@ -15,6 +15,7 @@ pub(crate) async fn list(agent: &Agent, caller: &Caller, call: &ListCall) -> Res
         total: 0,
     };
     let context = match call.context_id.as_deref().map(ContextId::parse) {
+        // Callers without a token are one owner: a list would show each of them the others' tasks.
         _ if caller.owner.is_anonymous() => return Ok(nothing),
         // An id that is none has no tasks.
         Some(Err(_)) => return Ok(nothing),

@@ -84,6 +84,7 @@ pub(crate) async fn delete(agent: &Agent, caller: &Caller, task_id: &str, id: &s
             .delete_push(&key, &id, agent.clock.now())
             .await
             .map_err(failed),
+        // What cannot be an id names no configuration, and deleting nothing succeeds.
         Err(_) => Ok(()),
     }
 }

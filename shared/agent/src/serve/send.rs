@@ -15,7 +15,7 @@ use super::find::{failed, owned};
 use super::push_configs;
 use crate::tail::{Limits, News, Tail};
 use crate::worker::{Executed, WorkError};
-use crate::{Agent, Stop, Wake, measure, push, wake_or_log, worker};
+use crate::{Agent, Shutdown, Wake, measure, push, wake_or_log, worker};
 
 /// Takes a message, and answers it in the way it asks for: at once, or when the task is settled.
 pub(crate) async fn send(
@@ -118,6 +118,7 @@ async fn create(
 /// Callers without a token share one owner; their message ids must not collide into each other's tasks, so that
 /// there the whole message is the key.
 fn idempotency_key(caller: &Caller, message_id: &MessageId, body_hash: &str) -> MessageId {
+    // Callers without a token are one owner: the id of one's message must not lead to another's task.
     if caller.owner.is_anonymous() {
         MessageId::derived(&format!("{message_id}/{body_hash}"))
     } else {
@@ -229,13 +230,14 @@ async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
         Executed::Settled(task) => return Ok(*task),
         Executed::Missing => return Err(A2aError::TaskNotFound),
         Executed::Waits(task) => *task,
+        // Another worker has it; its outcome is awaited below.
         Executed::Elsewhere => task,
     };
     let limits = Limits {
         time: until.saturating_duration_since(Instant::now()),
         heartbeat: agent.settings.blocking_limit,
     };
-    let mut tail = Tail::new(agent.store.clone(), &task, task.rev, limits, Stop::current());
+    let mut tail = Tail::new(agent.store.clone(), &task, task.rev, limits, Shutdown::current());
     while !is_settled(tail.state()) {
         if let News::TimeUp = tail.next().await.map_err(failed)? {
             break;

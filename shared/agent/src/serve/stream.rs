@@ -19,7 +19,7 @@ use store::TaskKey;
 
 use crate::tail::{Limits, News, Tail};
 use crate::worker::{self, Executed, WorkError};
-use crate::{Agent, Stop};
+use crate::{Agent, Shutdown};
 
 /// Nothing on the way should hold events back.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -86,7 +86,7 @@ pub(crate) fn of_send(
         live.begins = Begins::Perhaps(first.take());
     }
     let (agent, key) = (Arc::clone(agent), TaskKey::from(&live.task));
-    let (inbox, stop) = (live.tail.inbox(), Stop::current());
+    let (inbox, stop) = (live.tail.inbox(), Shutdown::current());
     live.work = Some(Box::pin(async move {
         let work = worker::execute_within(&agent, &key, work_limit(agent.settings.stream_limit));
         inbox.scope(stop.scope(work)).await
@@ -167,7 +167,7 @@ impl Live {
             time: agent.settings.stream_limit,
             heartbeat: agent.settings.stream_heartbeat,
         };
-        let tail = Tail::new(agent.store.clone(), &task, seen, limits, Stop::current());
+        let tail = Tail::new(agent.store.clone(), &task, seen, limits, Shutdown::current());
         Ok(Self {
             read: task.rev,
             task,

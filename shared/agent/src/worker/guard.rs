@@ -1,4 +1,4 @@
-//! Running an executor under watch: the lease is renewed, a cancel is seen, the time kept, a panic caught.
+//! Running an executor under supervision: the lease is renewed, a cancel is seen, the time kept, a panic caught.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) enum Stopped {
     Error(ExecuteError),
     /// The lease is somebody else's, or the task is gone.
     LeaseLost,
-    /// [`crate::Stop`] came.
+    /// [`crate::Shutdown`] came.
     TimeUp,
 }
 
@@ -30,6 +30,7 @@ impl Work<'_> {
     pub(super) async fn execute(&self, run: &mut Run) -> Result<Outcome, Stopped> {
         let holds = run.holds();
         let executing = AssertUnwindSafe(self.agent.executor.execute(run)).catch_unwind();
+        // `biased` below: an outcome that is ready when the time is up still counts.
         tokio::pin!(executing);
         let stopped = tokio::select! {
             biased;
@@ -86,6 +87,7 @@ impl Work<'_> {
                     return Stopped::Error(ExecuteError::Stale);
                 }
                 Ok(None) => return Stopped::LeaseLost,
+                // A look that fails tells nothing; the heartbeat watches the lease.
                 Ok(Some(_)) | Err(_) => {}
             }
         }

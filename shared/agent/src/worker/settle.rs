@@ -64,6 +64,7 @@ impl Work<'_> {
     }
 
     async fn park(&self, run: &Run, until: Timestamp) -> Result<Executed, ExecuteError> {
+        // Waiting is no failure: what comes next has all its attempts again.
         if !self.release(run, Due::At(until), Attempts::Reset).await? {
             return Err(ExecuteError::Stale);
         }
@@ -118,6 +119,7 @@ impl Work<'_> {
     pub(super) async fn hand_over(&self, run: &mut Run, begun: u64) -> Result<Executed, ExecuteError> {
         // What an execution wrote just before it was stopped may be newer than what it knew.
         run.reload().await?;
+        // Only a stretch that wrote nothing counts as an attempt; long work would run out of them.
         let attempts = match run.task().rev == begun {
             true => Attempts::Keep,
             false => Attempts::Reset,
@@ -159,6 +161,7 @@ impl Work<'_> {
 
     /// The task is over: whoever works on parts of it is told, again and again where that fails.
     pub(super) async fn clean_up(&self, run: &mut Run) -> Result<Executed, ExecuteError> {
+        // A long log does not fit into the transaction that finished the task; it gets its end here.
         self.agent.store.tasks().end(run.task()).await?;
         let told = tokio::select! {
             told = self.agent.executor.cancel(run) => told,
@@ -189,6 +192,7 @@ impl Work<'_> {
     }
 
     async fn wake(&self, run: &Run, wait: Duration) {
+        // SQS delays nothing for longer; the sweeper finds the task by its due time.
         if wait <= LONGEST_DELAY {
             let wake = Wake::for_task(run.task());
             wake_or_log(self.agent.wake.as_ref(), &wake, wait).await;

@@ -331,7 +331,7 @@ async fn an_execution_whose_time_is_up_hands_over_and_the_next_goes_on_from_its_
         assert_eq!(stored.attempts, 0, "it brought something");
     }
     let wake = Wake::task(&bench.key);
-    Stop::default()
+    Shutdown::default()
         .within(Duration::from_secs(60))
         .scope(handle(&bench.agent, &wake))
         .await
@@ -346,7 +346,7 @@ async fn the_end_of_the_process_stops_an_execution_in_good_order() {
     let bench = bench(Forever::default()).await;
     let (stop, signal) = tokio::sync::watch::channel(false);
     let wake = Wake::task(&bench.key);
-    let working = Stop::on(signal).scope(handle(&bench.agent, &wake));
+    let working = Shutdown::on(signal).scope(handle(&bench.agent, &wake));
     let (worked, ()) = tokio::join!(tokio::time::timeout(Duration::from_secs(20), working), async {
         while bench.stored().await.lease.is_none() {
             tokio::time::sleep(Duration::from_millis(5)).await;

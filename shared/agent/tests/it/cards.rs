@@ -91,7 +91,7 @@ async fn a_cards_urls_are_the_configured_one_whatever_the_request_says() {
 async fn a_card_is_signed_with_a_key_that_stands_beside_it() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     let (_, jwks) = bench.json(None, Request::get("/.well-known/jwks.json"), "").await;
-    let check = |signature: &a2a::card::CardSignature, payload: &[u8]| match card_signature::check(
+    let check = |signature: &a2a::card::JwsSignature, payload: &[u8]| match card_signature::check(
         &signature.protected,
         &signature.signature,
         payload,

@@ -13,7 +13,7 @@ use edge::config::{Answers, Http};
 use edge::{Front, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
 use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
-use lambda::{Answer, EventError};
+use lambda::{EventError, LambdaResponse};
 use lambda_runtime::{Context, FunctionResponse, LambdaEvent};
 use routes::Routes;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl Deployed {
     }
 }
 
-async fn answer(deployed: &Deployed, event: LambdaEvent<Value>) -> Result<Answer, EventError> {
+async fn answer(deployed: &Deployed, event: LambdaEvent<Value>) -> Result<LambdaResponse, EventError> {
     lambda::answer(&deployed.function, &deployed.http, event).await
 }
 
@@ -351,8 +351,8 @@ async fn a_streaming_answer_has_its_head_first_and_its_body_in_pieces() {
 async fn a_streaming_answer_carries_cookies_and_refusals_too() {
     let function = function(Answers::Streaming, "");
     let streamed = async |payload: Value| match answer(&function, event(payload)).await.unwrap() {
-        Answer::StreamingResponse(streaming) => streaming,
-        Answer::BufferedResponse(_) => panic!("a document where a stream was asked for"),
+        LambdaResponse::StreamingResponse(streaming) => streaming,
+        LambdaResponse::BufferedResponse(_) => panic!("a document where a stream was asked for"),
     };
     let echoed = streamed(sample("chat_api/chat.json")).await;
     assert_eq!(echoed.metadata_prelude.cookies, ["a=1", "b=2"]);
@@ -400,7 +400,7 @@ async fn a_batch_is_answered_buffered_even_where_http_streams() {
     let function = function(Answers::Streaming, "");
     assert!(matches!(
         answer(&function, event(sample("host_agent/wakes.json"))).await,
-        Ok(Answer::BufferedResponse(_))
+        Ok(LambdaResponse::BufferedResponse(_))
     ));
 }
 

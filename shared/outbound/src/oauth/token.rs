@@ -201,6 +201,7 @@ fn accepted(answered: &Answered) -> Result<(), OAuthError> {
         .and_then(Value::as_str);
     match (answered.status, error) {
         (_, Some("server_error" | "temporarily_unavailable")) => Err(CallError::Status(503).into()),
+        // Some servers put their error into a 200.
         (200..=299 | 400..=403, Some(error)) => Err(OAuthError::Refused(OAuthRefusal::read(error))),
         (200..=299, None) => Ok(()),
         (status, _) => Err(CallError::Status(status).into()),

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn a_search_answer_is_read() {
-    let found: Found = serde_json::from_value(json!({
+    let found: PlacesFound = serde_json::from_value(json!({
         "results": [{
             "id": 3143244, "name": "Oslo", "latitude": 59.91273, "longitude": 10.74609, "elevation": 26.0,
             "feature_code": "PPLC", "country_code": "NO", "admin1_id": 3143242, "admin2_id": 6453366,
@@ -19,8 +19,8 @@ fn a_search_answer_is_read() {
     assert_eq!(found.results[0].admin1, "Oslo");
     assert_eq!(found.results[1].population, 0);
     assert!(!found.sandbox);
-    let nothing: Found = serde_json::from_value(json!({ "generationtime_ms": 0.7 })).unwrap();
-    assert_eq!(nothing, Found::default());
+    let nothing: PlacesFound = serde_json::from_value(json!({ "generationtime_ms": 0.7 })).unwrap();
+    assert_eq!(nothing, PlacesFound::default());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Calls of agents, over both bindings and generations.
 
-use a2a::{A2aError, Answer};
+use a2a::{A2aError, SendResponse};
 use domain::trace::within;
 use domain::*;
 use outbound::CallError;
@@ -50,7 +50,7 @@ async fn a_send_carries_token_version_and_trace_and_brings_the_task() {
         let (outbound, hello, token) = (outbound(), hello(), token());
         let sent = outbound.send(&to, &hello, Some(&token));
         let answer = within(Some(trace()), sent).await.unwrap();
-        let Answer::Task(task) = answer else {
+        let SendResponse::Task(task) = answer else {
             panic!("{generation:?} {transport:?}: {answer:?}")
         };
         assert_eq!((task.id.as_str(), task.status.state), ("t-1", TaskState::Working));

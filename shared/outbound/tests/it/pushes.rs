@@ -95,7 +95,7 @@ async fn a_push_is_signed_for_its_moment_with_the_senders_key_and_the_receivers_
     let told = |name: &str| header(&request, name);
     let [id, at, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(told);
     assert_eq!(at.as_deref(), Some("1767225600"));
-    let message = auth::webhook::Message {
+    let message = auth::webhook::WebhookMessage {
         id: id.as_deref().unwrap(),
         at: clock.now(),
         body: &request.body,

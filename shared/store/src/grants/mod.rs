@@ -167,6 +167,7 @@ impl Grants<'_> {
             .set("refreshing_by", text(&claim))
             .when("#version = :seen")
             .value("seen", number(seen_version))
+            // A claim ends by itself: its holder may have died.
             .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
             .value("now", text(now));
         match self.store.update_at(self.table(), &key(&grant), change).await? {
@@ -215,6 +216,7 @@ impl Grants<'_> {
     /// What the database says.
     pub async fn drop_grant(&self, grant: GrantKey<'_>, seen_version: u64) -> Result<bool, StoreError> {
         let seen = Change::new()
+            // Gone is what is wanted; another version is a newer grant of somebody else.
             .when("attribute_not_exists(#pk) OR #version = :seen")
             .value("seen", number(seen_version));
         let mut writes = Writes::default();

@@ -105,6 +105,7 @@ impl Identity<'_> {
     ) -> Result<(), StoreError> {
         let change = Change::new()
             .set("revoked", AttributeValue::Bool(true))
+            // A family that is not stored yet needs an end as well, or the mark would stay for ever.
             .set_to("expires_at", "if_not_exists(#expires_at, :remembered)")
             .value("remembered", number(expiry(now.after(REMEMBERED))));
         let key = family_key(tenant, family_id);

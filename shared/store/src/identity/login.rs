@@ -1,4 +1,4 @@
-//! Signed-in browsers, and the brake on guessing passwords.
+//! Login sessions of browsers, and the throttle on guessing passwords.
 
 use std::time::Duration;
 

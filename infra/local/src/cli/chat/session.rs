@@ -13,12 +13,12 @@ use crate::folder;
 /// The sessions of this data folder's user.
 pub(super) struct Sessions {
     file: PathBuf,
-    by_base: BTreeMap<Url, Known>,
+    by_base: BTreeMap<Url, SavedSession>,
 }
 
 /// What is known of one tenant's chat.
 #[derive(Default, Clone, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct SavedSession {
     /// The session's cookie, `name=value`.
     #[serde(default)]
     pub(super) cookie: Option<String>,
@@ -37,11 +37,11 @@ impl Sessions {
         })
     }
 
-    pub(super) fn known(&self, base: &Url) -> Option<&Known> {
+    pub(super) fn known(&self, base: &Url) -> Option<&SavedSession> {
         self.by_base.get(base)
     }
 
-    pub(super) fn of(&mut self, base: &Url) -> &mut Known {
+    pub(super) fn of(&mut self, base: &Url) -> &mut SavedSession {
         self.by_base.entry(base.clone()).or_default()
     }
 

@@ -1,4 +1,4 @@
-//! Chance as a parameter: production asks the system, tests give a seeded source.
+//! The RNG as a parameter: production asks the system, tests give a seeded source.
 
 use uuid::Uuid;
 

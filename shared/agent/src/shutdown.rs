@@ -1,6 +1,6 @@
 //! When work must come to an orderly end: the invocation's deadline, or the end of the process.
 //!
-//! Whoever takes events from outside knows when it has to be done ([`Stop::scope`]); the worker asks ([`Stop::current`])
+//! Whoever takes events from outside knows when it has to be done ([`Shutdown::scope`]); the worker asks ([`Shutdown::current`])
 //! and lets go of what it holds before that, so that somebody else goes on at once and not when a lease has run out.
 
 use std::time::Duration;
@@ -10,16 +10,16 @@ use tokio::time::Instant;
 
 /// When work has to stop.
 #[derive(Debug, Clone, Default)]
-pub struct Stop {
+pub struct Shutdown {
     at: Option<Instant>,
     signal: Option<watch::Receiver<bool>>,
 }
 
 tokio::task_local! {
-    static CURRENT: Stop;
+    static CURRENT: Shutdown;
 }
 
-impl Stop {
+impl Shutdown {
     /// After this long from now.
     #[must_use]
     pub fn after(limit: Duration) -> Self {
@@ -89,17 +89,19 @@ mod tests {
     async fn it_comes_with_the_earlier_of_time_and_signal() {
         let (begun, soon) = (Instant::now(), Duration::from_millis(40));
         let (send, signal) = watch::channel(false);
-        let stop = Stop::on(signal).within(Duration::from_secs(900)).within(soon);
-        stop.clone().scope(async { Stop::current().come().await }).await;
+        let stop = Shutdown::on(signal).within(Duration::from_secs(900)).within(soon);
+        stop.clone()
+            .scope(async { Shutdown::current().come().await })
+            .await;
         assert!(begun.elapsed() >= soon && begun.elapsed() < Duration::from_secs(60));
-        let stop = Stop { at: None, ..stop };
+        let stop = Shutdown { at: None, ..stop };
         assert!(
             tokio::time::timeout(soon, stop.come()).await.is_err(),
             "not before the signal"
         );
         send.send(true).unwrap();
         stop.come().await;
-        let never = tokio::time::timeout(soon, Stop::current().come()).await;
+        let never = tokio::time::timeout(soon, Shutdown::current().come()).await;
         assert!(never.is_err(), "nobody said when");
     }
 }

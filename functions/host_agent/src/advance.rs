@@ -47,6 +47,7 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         task: &before,
         now,
     };
+    // All at once: the slowest agent must not hold up the others.
     let done = join_all(acts.into_iter().map(|(job, act)| perform(on, job, act))).await;
     let mut task = before.clone();
     let mut heard = Vec::new();
@@ -110,6 +111,7 @@ async fn record(
     let now = run.now();
     let rests = |task: &Task| rests(&deps.patience, task, now).filter(|_| may_rest);
     let recorded = match run.record_and_park(kinds.clone(), rests).await {
+        // The rest is worth keeping: only the results that do not fit are given up.
         Err(ExecuteError::Store(StoreError::TooLarge { .. })) => {
             run.record(kinds.into_iter().map(|kind| without_bulk(kind, now)).collect())
                 .await

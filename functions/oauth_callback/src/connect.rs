@@ -46,6 +46,7 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
     }
     let owner = browser::owner(visit).await?;
     let starters_browser = owner.as_ref() == Some(&consent.request.owner);
+    // Whoever else holds the link must not push its starter out of the flow.
     if !starters_browser && is_under_way_at_the_starter(app, &consent) {
         return Err(Page::Elsewhere);
     }

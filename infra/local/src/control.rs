@@ -98,6 +98,7 @@ impl Control {
     /// Sets up whatever the secrets say there is, and serves it.
     pub(crate) async fn start(site: Site, vault: Vault, current: Current) -> Result<Self, StartError> {
         let outbound = site.outbound();
+        // Loading certificates takes long; it happens beside the rest of the start.
         let early = outbound.clone();
         let _nobody_waits = tokio::task::spawn_blocking(move || early.warm());
         for own in current.tenants() {

@@ -348,6 +348,7 @@ impl Cards<'_> {
     /// # Errors
     /// [`StoreError::Throttled`] where it changes all the time; otherwise what the database says.
     pub async fn remove(&self, visibility: Visibility<'_>, id: &AgentId) -> Result<bool, StoreError> {
+        // Another change in between only means another try; five in a row mean load.
         for _ in 0..5 {
             let Some((rev, agent)) = self.stored(visibility, id).await? else {
                 return Ok(false);

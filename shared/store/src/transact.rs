@@ -173,6 +173,7 @@ impl Writes {
 
     fn checked(self) -> Result<Vec<TransactWriteItem>, StoreError> {
         let (count, size) = (self.items.len(), self.size);
+        // Told apart here: DynamoDB's own refusal would look like a fault of ours.
         fits("a transaction", count, TRANSACTION_ITEMS)?;
         fits("a transaction", size, TRANSACTION_LIMIT)?;
         Ok(self.items)

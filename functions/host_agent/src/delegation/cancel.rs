@@ -34,6 +34,7 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
     if let Some(id) = job.remote_task_id() {
         return cancel_one(on, job, id).await;
     }
+    // Its message never left.
     if job.awaited_consent().is_some() {
         return true;
     }
@@ -50,6 +51,7 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
     match calls::task_of_message(on, job).await {
         Ok(Some(sent)) => cancel_one(on, job, &sent.id).await,
         Ok(None) => {
+            // A call that was under way when the task ended may reach the agent after this look.
             let young = on.now < job.updated_at.max(on.task.status.at).after(ON_ITS_WAY);
             !(young && job.endpoint.generation == Generation::V1_0)
         }

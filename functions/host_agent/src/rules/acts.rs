@@ -43,6 +43,7 @@ impl Plan {
         for job in &task.jobs {
             let act = match &job.state {
                 JobState::Linked { remote, .. } if remote.state.is_interrupted() && said.is_some() => {
+                    // Taken: one answer must not go to two agents.
                     said.take().map(Act::Forward)
                 }
                 // It is not sent before its user has consented.

@@ -43,6 +43,7 @@ pub(crate) fn lacks_result(job: &Job) -> bool {
     };
     let bare = job.artifacts.is_empty() && !job.fetched;
     match remote.state {
+        // A completed job should have something to show; of every other end its words are enough.
         TaskState::Completed => bare,
         _ => bare && remote.text.is_none(),
     }
@@ -75,6 +76,7 @@ impl Patience {
                 Some(job.updated_at.after(wait.copied().unwrap_or_default()))
             }
             JobState::Unknown => None,
+            // Only the user can move it; a look would find the same question.
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
             JobState::Linked { .. } => Some(job.updated_at.after(growing(self.first_look, job.attempts))),
             JobState::Settled { .. } => lacks_result(job).then(|| Self::next_fetch(job)),
@@ -91,6 +93,7 @@ impl Patience {
         let waits = is_over(job)
             || job.awaited_consent().is_some()
             || job.remote().is_some_and(|remote| remote.state.is_interrupted());
+        // The user's own part, a consent or an answer, is no silence of the agent.
         let heard = job.updated_at.max(task.status.at);
         let limit = heard.after(self.limit).min(job.begun_at().after(self.token_ttl));
         (!waits).then_some(limit)
@@ -104,6 +107,7 @@ impl Patience {
             [self.next(job), deadline].into_iter().flatten()
         });
         let next = times.min().unwrap_or_else(|| now.after(LONGEST));
+        // Never in the past: the worker would find the task due again at once.
         next.clamp(now.after(Duration::from_secs(1)), now.after(LONGEST))
     }
 }

@@ -192,6 +192,7 @@ impl Commit<'_> {
             .set("owner_sk", text(sorted_at(task.status.at, task.id)))
             .when("#rev = :seen")
             .value("seen", number(self.revision.seen()))
+            // A push configuration that came meanwhile must hear of this commit too.
             .when("#push = :known_push")
             .value("known_push", text(push_list(&known.push)))
             .when("#pieces = :known_pieces")

@@ -81,6 +81,7 @@ impl Tasks<'_> {
             .set("lease_until", text(until))
             .when("#lease_holder = :holder")
             .value("holder", text(holder));
+        // The due time moves along: where the holder dies, the sweeper finds the task at the lease's end.
         let change = due_change(change, key, Due::At(until));
         match self.store.update(self.table(), &key.task(), change).await? {
             Written::Done(_) => Ok(Beat::Kept),

@@ -8,6 +8,7 @@
 //! | `POST /admin/tenants` with `{"name"}` | adds one |
 //! | `DELETE /admin/tenants/{name}` | takes one away |
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
+//! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
@@ -32,6 +33,7 @@ use url::Url;
 use crate::client::{below, plain};
 use crate::control::{Control, Rotation};
 use crate::current::Current;
+use crate::orders::{self, ImportError, Imported};
 use crate::{ChangeError, StartError, aws, index, sam_env};
 
 /// What a token must allow; only the platform's own issuer is asked about it.
@@ -78,6 +80,7 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         .post("/tenants", "adds a tenant", add)
         .delete("/tenants/{name}", "takes a tenant away", remove)
         .patch("/tenants/{name}/settings", "changes a tenant's settings", set)
+        .post("/tenants/{name}/orders", "stores orders of a tenant", import)
         .post("/keys/rotate", "rotates keys", rotate)
         .get(
             "/environments/{name}",
@@ -105,6 +108,12 @@ async fn page(State(control): State<Arc<Control>>) -> Response {
 #[serde(deny_unknown_fields)]
 struct NewTenant {
     name: Tenant,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewOrders {
+    orders: Vec<Imported>,
 }
 
 #[derive(Deserialize)]
@@ -171,6 +180,23 @@ async fn set(
         admin.control.set(&name, &changes).await?;
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn import(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    body: Result<Json<NewOrders>, JsonRejection>,
+) -> Result<Json<Value>, Refused> {
+    let (Path(name), Json(NewOrders { orders })) = (name?, body?);
+    let known = &admin.control.now().endpoints.tenants;
+    if !known.contains_key(&name) {
+        let known = known.keys().cloned().collect();
+        return Err(ChangeError::Unknown { name, known }.into());
+    }
+    let site = &admin.control.site;
+    let stored = orders::import(&site.store, &name, orders, site.clock.now()).await?;
+    Ok(Json(json!({ "stored": stored })))
 }
 
 async fn rotate(
@@ -241,6 +267,19 @@ impl From<ChangeError> for Refused {
             );
         }
         Self(refused(status, code, &error.to_string()))
+    }
+}
+
+impl From<ImportError> for Refused {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Store(fault) => StartError::part("orders' table")(fault).into(),
+            error => Self(refused(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_order",
+                &error.to_string(),
+            )),
+        }
     }
 }
 

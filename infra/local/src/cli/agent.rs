@@ -9,6 +9,7 @@ use url::Url;
 use super::Failure;
 use super::agents::{printable, text};
 use super::place::{self, RunningSystem};
+use super::registered::Registered;
 use crate::client::{Call, Client, ClientError, below};
 
 /// Changes to the registry
@@ -16,6 +17,10 @@ use crate::client::{Call, Client, ClientError, below};
 pub(super) enum Agent {
     /// Register any A2A agent by the URL of its card
     Register(Register),
+    /// Take an agent out of the registry
+    Remove(Registered),
+    /// Look at an agent's card again, and say how it is
+    Check(Registered),
 }
 
 /// Whom the agents of a type serve.
@@ -48,6 +53,8 @@ impl Agent {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Register(register) => register.run().await,
+            Self::Remove(registered) => registered.remove().await,
+            Self::Check(registered) => registered.check().await,
         }
     }
 }
@@ -105,12 +112,13 @@ impl Register {
         }
         let body = json!({"cardUrl": self.card_url, "tags": self.tags, "tenant": self.tenant});
         let url = below(&endpoints.registry, "/agents");
-        let agent = client
-            .json(Call {
-                token,
-                ..Call::with_body(Method::POST, url, &body)
-            })
-            .await?;
+        let registered = client.json(Call {
+            token,
+            ..Call::with_body(Method::POST, url, &body)
+        });
+        let agent = registered
+            .await
+            .map_err(|fault| Failure::other(format!("{fault}{}", mend(&fault))))?;
         let name = printable(text(&agent, "/card/name").unwrap_or("?"));
         let whose = self
             .tenant
@@ -120,5 +128,22 @@ impl Register {
             text(&agent, "/id").unwrap_or_default()
         );
         Ok(())
+    }
+}
+
+/// The flag that mends what the registry has against a card.
+fn mend(fault: &ClientError) -> &'static str {
+    let said = fault.to_string();
+    if said.contains("is not declared") {
+        "; its type is new here: say --tag type:NAME, and --scope tenant with --tenant NAME where it serves one tenant alone"
+    } else if said.contains("no `type:` tag") || said.contains("is not `key:value`") {
+        "; say what it is found by: --tag type:NAME"
+    } else if said.contains("is global")
+        || said.contains("is of one tenant")
+        || said.contains("needs the tag")
+    {
+        "; a global type is registered without --tenant, a tenant's own with --tenant NAME"
+    } else {
+        ""
     }
 }

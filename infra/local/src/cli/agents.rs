@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Failure;
 use super::place::RunningSystem;
+use super::registered::url_of;
 use crate::client::{Call, Client, below};
 use crate::endpoints::Endpoints;
 
@@ -33,11 +34,7 @@ impl Agents {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let endpoints = self.place.endpoints()?;
         let client = Client::new().map_err(Failure::other)?;
-        let mut agents = list(&client, &endpoints, None).await?;
-        for tenant in endpoints.tenants.keys() {
-            let all = list(&client, &endpoints, Some(tenant)).await?;
-            agents.extend(all.into_iter().filter(|agent| text(agent, "/tenant").is_some()));
-        }
+        let mut agents = all(&client, &endpoints).await?;
         if self.check {
             for agent in &mut agents {
                 *agent = check(&client, &endpoints, agent).await?;
@@ -46,6 +43,16 @@ impl Agents {
         print(&agents.iter().map(Row::of).collect::<Vec<_>>());
         Ok(())
     }
+}
+
+/// Every agent, those of each tenant too.
+pub(super) async fn all(client: &Client, endpoints: &Endpoints) -> Result<Vec<Value>, Failure> {
+    let mut agents = list(client, endpoints, None).await?;
+    for tenant in endpoints.tenants.keys() {
+        let all = list(client, endpoints, Some(tenant)).await?;
+        agents.extend(all.into_iter().filter(|agent| text(agent, "/tenant").is_some()));
+    }
+    Ok(agents)
 }
 
 async fn list(
@@ -60,15 +67,10 @@ async fn list(
 }
 
 async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<Value, Failure> {
-    let id = text(agent, "/id").unwrap_or_default();
-    let mut url = below(&endpoints.registry, &format!("/agents/{id}/check"));
-    if let Some(tenant) = text(agent, "/tenant") {
-        url.query_pairs_mut().append_pair("tenant", tenant);
-    }
     let call = Call {
         method: Method::POST,
         token: Some(&endpoints.registry_token),
-        ..Call::get(url)
+        ..Call::get(url_of(endpoints, agent, "/check"))
     };
     Ok(client.json(call).await?)
 }
@@ -86,20 +88,22 @@ impl Row {
             .collect();
         types.sort_unstable();
         types.dedup();
-        let health = match (
-            agent.pointer("/health/ok").and_then(Value::as_bool),
-            text(agent, "/health/reason"),
-        ) {
-            (Some(true), _) => "well".to_owned(),
-            (_, reason) => format!("unwell: {}", reason.unwrap_or("unknown")),
-        };
         Self {
             name: printable(text(agent, "/card/name").unwrap_or("?")),
             types: types.join(","),
             tenant: text(agent, "/tenant").unwrap_or("(all)").to_owned(),
-            health: printable(&health),
+            health: printable(&health(agent)),
             id: text(agent, "/id").unwrap_or_default().to_owned(),
         }
+    }
+}
+
+/// How an agent was when its card was last looked at.
+pub(super) fn health(agent: &Value) -> String {
+    let ok = agent.pointer("/health/ok").and_then(Value::as_bool);
+    match (ok, text(agent, "/health/reason")) {
+        (Some(true), _) => "well".to_owned(),
+        (_, reason) => format!("unwell: {}", reason.unwrap_or("unknown")),
     }
 }
 

@@ -7,7 +7,9 @@ mod deliveries;
 mod keys;
 mod lines;
 mod openapi;
+mod orders;
 mod place;
+mod registered;
 mod sam_env;
 mod tenant;
 mod tenant_aws;
@@ -54,6 +56,9 @@ enum Command {
     Agents(agents::Agents),
     /// List deliveries of push notifications, or try them again
     Deliveries(deliveries::Deliveries),
+    /// Import orders of a tenant
+    #[command(subcommand)]
+    Orders(orders::Orders),
     /// Mint a short-lived token, to call an agent by hand
     Token(token::Token),
     /// Add, list and remove tenants
@@ -125,6 +130,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Agent(agent) => agent.run().await,
         Command::Agents(agents) => agents.run().await,
         Command::Deliveries(deliveries) => deliveries.run().await,
+        Command::Orders(orders) => orders.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
         Command::Platform(platform) => platform.run(),

@@ -56,6 +56,7 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
     let plain = switchyard(&["agent", "register", &url, "--data", data]);
     assert_eq!(plain.status.code(), Some(1));
     assert!(sentence(&plain).contains("`hello world` is not `key:value`"));
+    assert!(sentence(&plain).contains("say what it is found by: --tag type:NAME"));
     let tagged = switchyard(&["agent", "register", &url, "--tag", "type:echo", "--data", data]);
     assert_eq!(tagged.status.code(), Some(0), "{tagged:?}");
     assert!(
@@ -131,7 +132,90 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
         2,
         "{table}"
     );
+
+    // Its name is that of two by now, so the id says which.
+    let several = switchyard(&["agent", "remove", "echo[2J", "--data", data]);
+    assert!(
+        sentence(&several).contains("several agents are called"),
+        "{several:?}"
+    );
+    let row = table.lines().find(|line| line.contains(" mine ")).unwrap();
+    let id = row.split_whitespace().next().unwrap();
+    let checked = out(&switchyard(&["agent", "check", id, "--data", data]));
+    assert!(
+        checked.contains("is unwell: the card cannot be fetched"),
+        "{checked}"
+    );
+    let removed = out(&switchyard(&["agent", "remove", id, "--data", data]));
+    assert_eq!(removed.trim(), format!("removed Echo[2J ({id})"));
+    let removed = switchyard(&["agent", "remove", "ECHO[2J", "--data", data]);
+    assert_eq!(removed.status.code(), Some(0), "{removed:?}");
+    let gone = switchyard(&["agent", "check", id, "--data", data]);
+    assert!(sentence(&gone).contains("no agent is called"), "{gone:?}");
+    let table = out(&switchyard(&["agents", "--data", data]));
+    assert!(!table.contains("Echo") && table.contains("weather"), "{table}");
     drop(up);
+}
+
+#[test]
+fn orders_are_imported() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let _up = Up::start(place.path(), &[]);
+    let file = |name: &str, text: &str| {
+        let file = place.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let import = |file: &str, tenant: &str| {
+        switchyard(&["orders", "import", file, "--tenant", tenant, "--data", data])
+    };
+    let line = |number: usize| {
+        format!(
+            r#"{{"id": "{number}", "customer": "ada", "status": "placed", "placed_at": "2026-11-20T10:00:00Z"}}"#
+        )
+    };
+    // More than go in one request.
+    let many: Vec<String> = (7000..7450).map(line).collect();
+    let many = file("many.jsonl", &many.join("\n"));
+    let done = import(&many, "acme");
+    assert_eq!(out(&done).trim(), "imported 450 orders for acme", "{done:?}");
+    assert_eq!(
+        out(&import(&many, "acme")).trim(),
+        "imported 450 orders for acme",
+        "again"
+    );
+    let table = "id,customer,status,items,placed_at,eta,updated_at\n\
+                 A-1,ada,shipped,2 x Lamp,2026-11-20T10:00:00Z,,\n";
+    assert_eq!(
+        out(&import(&file("one.csv", table), "acme")).trim(),
+        "imported 1 orders for acme"
+    );
+
+    let stranger = import(&file("bad.csv", &table.replace("ada", "nobody")), "acme");
+    assert!(
+        sentence(&stranger).contains("order A-1: nobody is no user of the tenant; nothing was stored"),
+        "{stranger:?}"
+    );
+    for (file, tenant, word) in [
+        (
+            file("bad2.csv", &table.replace("shipped", "lost")),
+            "acme",
+            "line 2",
+        ),
+        (
+            file("bad3.csv", &table.replace("A-1", "no")),
+            "acme",
+            "is no number of an order",
+        ),
+        (file("orders.txt", table), "acme", ".csv or .jsonl"),
+        (file("good.csv", table), "initech", "there are acme, globex"),
+        ("/nowhere.csv".to_owned(), "acme", "cannot be read"),
+    ] {
+        let refused = import(&file, tenant);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(sentence(&refused).contains(word), "{refused:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

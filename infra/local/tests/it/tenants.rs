@@ -174,12 +174,13 @@ async fn only_the_platforms_own_token_for_it_changes_a_system() {
         let answer = request.send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     };
-    let initech = r#"{"name": "initech"}"#;
+    let (initech, orders) = (r#"{"name": "initech"}"#, r#"{"orders": []}"#);
     let own = system.token("acme", "ada", &admin).unwrap();
     for token in [None, Some("x.y.z"), Some(&endpoints.registry_token), Some(&own)] {
         let (status, said) = post("/tenants", token, initech).await;
         assert_eq!(status, 401, "{said}");
         assert_eq!(post("/keys/rotate", token, r#"{"keys": "idp"}"#).await.0, 401);
+        assert_eq!(post("/tenants/acme/orders", token, orders).await.0, 401);
     }
     let narrow = system.signed(
         local::Signer::Platform,
@@ -189,6 +190,10 @@ async fn only_the_platforms_own_token_for_it_changes_a_system() {
         std::time::Duration::ZERO,
     );
     assert_eq!(post("/tenants", narrow.as_deref(), initech).await.0, 403);
+    assert_eq!(
+        post("/tenants/acme/orders", narrow.as_deref(), orders).await.0,
+        403
+    );
 
     let patch = async |tenant: &str, token: Option<&str>, body: &str| {
         let request = crate::http::request(
@@ -228,6 +233,11 @@ async fn only_the_platforms_own_token_for_it_changes_a_system() {
         ("/tenants", r#"{"name": "public"}"#),
         ("/tenants", r#"{"name": "A B"}"#),
         ("/tenants", r#"{"name": "initech", "more": 1}"#),
+        ("/tenants/acme/orders", ""),
+        ("/tenants/acme/orders", r#"{"orders": 1}"#),
+        ("/tenants/acme/orders", r#"{"orders": [{"id": "1"}]}"#),
+        ("/tenants/nobody/orders", r#"{"orders": []}"#),
+        ("/tenants/A%20B/orders", r#"{"orders": []}"#),
         ("/keys/rotate", r#"{"keys": "all"}"#),
         ("/keys/rotate", r#"{"keys": {"session": "nobody"}}"#),
         ("/nothing", "{}"),

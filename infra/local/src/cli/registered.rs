@@ -1,0 +1,84 @@
+//! `switchyard agent remove` and `agent check`: an agent that is registered, by its id or its name.
+
+use clap::Args;
+use http::Method;
+use serde_json::Value;
+use url::Url;
+
+use super::Failure;
+use super::agents::{self, health, printable, text};
+use super::place::RunningSystem;
+use crate::client::{Call, Client, below};
+use crate::endpoints::Endpoints;
+
+/// Which agent, and where.
+#[derive(Args)]
+pub(super) struct Registered {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The agent's id, or its name where no other has it; `switchyard agents` lists both
+    agent: String,
+}
+
+impl Registered {
+    pub(super) async fn remove(self) -> Result<(), Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let call = Call {
+            method: Method::DELETE,
+            token: Some(&endpoints.registry_token),
+            ..Call::get(url_of(&endpoints, &agent, ""))
+        };
+        client.json(call).await?;
+        println!("removed {}", named(&agent));
+        Ok(())
+    }
+
+    pub(super) async fn check(self) -> Result<(), Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let call = Call {
+            method: Method::POST,
+            token: Some(&endpoints.registry_token),
+            ..Call::get(url_of(&endpoints, &agent, "/check"))
+        };
+        let checked = client.json(call).await?;
+        println!("{} is {}", named(&checked), printable(&health(&checked)));
+        Ok(())
+    }
+
+    async fn find(&self) -> Result<(Endpoints, Client, Value), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let client = Client::new().map_err(Failure::other)?;
+        let all = agents::all(&client, &endpoints).await?;
+        let is = |agent: &&Value| {
+            let name = printable(text(agent, "/card/name").unwrap_or_default());
+            text(agent, "/id") == Some(&self.agent) || name.eq_ignore_ascii_case(&self.agent)
+        };
+        let mut found = all.iter().filter(is);
+        match (found.next(), found.next()) {
+            (Some(agent), None) => Ok((endpoints, client, agent.clone())),
+            (None, _) => Err(Failure::other(format!(
+                "no agent is called {}",
+                printable(&self.agent)
+            ))),
+            (Some(_), Some(_)) => Err(Failure::other(format!(
+                "several agents are called {}; say its id, which `switchyard agents` lists",
+                printable(&self.agent)
+            ))),
+        }
+    }
+}
+
+fn named(agent: &Value) -> String {
+    let name = printable(text(agent, "/card/name").unwrap_or("?"));
+    format!("{name} ({})", text(agent, "/id").unwrap_or_default())
+}
+
+/// The agent's own address at the registry, and what follows it.
+pub(super) fn url_of(endpoints: &Endpoints, agent: &Value, verb: &str) -> Url {
+    let id = text(agent, "/id").unwrap_or_default();
+    let mut url = below(&endpoints.registry, &format!("/agents/{id}{verb}"));
+    if let Some(tenant) = text(agent, "/tenant") {
+        url.query_pairs_mut().append_pair("tenant", tenant);
+    }
+    url
+}

@@ -140,7 +140,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
 
     // globex's own host finds it.
     let user = local.user("globex");
-    user.ask("When is my library loan due?").await;
+    user.begin("When is my library loan due?").await;
     for _ in 0..100 {
         if calls(&spy).await > 0 {
             break;

@@ -251,12 +251,10 @@ async fn a_task_that_the_sweeper_finds_goes_on_under_its_trace() {
     let local = Local::start().await;
     let user = local.user("acme");
     local.system.lose_wakes(true);
-    let body = json!({ "id": "traced", "messages": [
-        { "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "hello" }] }] });
-    let answer = user.traced(TRACE, "/api/chat", body).await;
+    let id = user.begin_in(TRACE, "hello").await;
     local.system.lose_wakes(false);
     local.advance(Duration::from_secs(40)).await;
-    user.until(&answer.task_id(), &["completed"]).await;
+    user.until(&id, &["completed"]).await;
     let line = lines
         .find("task settled", |line| line.message == "task settled")
         .await;

@@ -24,8 +24,7 @@ async fn silent() -> Silent {
     let local = Local::start().await;
     let agent = Scripted::start(&local, "calendar", PROMPT).await;
     let user = local.user("acme");
-    let (asked, sent) = tokio::join!(user.ask(PROMPT), agent.nth(1));
-    let id = asked.task_id();
+    let (id, sent) = tokio::join!(user.begin(PROMPT), agent.nth(1));
     for _ in 0..40 {
         local.advance(Duration::from_secs(120)).await;
         if user.task(&id).await["status"] == "unknown" {

@@ -201,7 +201,7 @@ async fn a_lost_wake_and_an_ended_lease_are_found_by_the_sweeper() {
     let user = local.user("acme");
     // The queues lose everything; the table does not.
     local.system.lose_wakes(true);
-    let id = user.ask("Will it rain in Oslo tomorrow?").await.task_id();
+    let id = user.begin("Will it rain in Oslo tomorrow?").await;
     assert_eq!(user.task(&id).await["status"], "submitted");
     local.system.lose_wakes(false);
     for _ in 0..20 {

@@ -108,12 +108,35 @@ impl User {
 
     /// POST as a part of the trace with this id.
     pub async fn traced(&self, trace_id: &str, path: &str, body: Value) -> Answer {
-        let request = self.http.post(format!("{}{path}", self.base));
-        let request = request.header("traceparent", format!("00-{trace_id}-00f067aa0ba902b7-01"));
-        self.finish(request, path, Some(body)).await
+        self.finish(self.in_trace(trace_id, path), path, Some(body)).await
     }
 
-    async fn finish(&self, mut request: reqwest::RequestBuilder, path: &str, body: Option<Value>) -> Answer {
+    fn in_trace(&self, trace_id: &str, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.post(format!("{}{path}", self.base));
+        request.header("traceparent", format!("00-{trace_id}-00f067aa0ba902b7-01"))
+    }
+
+    async fn finish(&self, request: reqwest::RequestBuilder, path: &str, body: Option<Value>) -> Answer {
+        let response = self.send(request, path, body).await;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let text = response
+            .text()
+            .await
+            .unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        Answer {
+            status,
+            headers,
+            text,
+        }
+    }
+
+    /// Sends it with the session's cookie, and keeps a new one.
+    async fn send(
+        &self,
+        mut request: reqwest::RequestBuilder,
+        path: &str,
+        body: Option<Value>,
+    ) -> reqwest::Response {
         let cookie = self.cookie.lock().expect("no panic under the lock").clone();
         if let Some(cookie) = cookie {
             request = request.header("cookie", cookie);
@@ -127,20 +150,15 @@ impl User {
             .send()
             .await
             .unwrap_or_else(|error| panic!("{path}: {error:?}"));
-        let (status, headers) = (response.status(), response.headers().clone());
-        if let Some(set) = headers.get("set-cookie").and_then(|value| value.to_str().ok()) {
+        if let Some(set) = response
+            .headers()
+            .get("set-cookie")
+            .and_then(|value| value.to_str().ok())
+        {
             let pair = set.split(';').next().unwrap_or_default().to_owned();
             *self.cookie.lock().expect("no panic under the lock") = Some(pair);
         }
-        let text = response
-            .text()
-            .await
-            .unwrap_or_else(|error| panic!("{path}: {error:?}"));
-        Answer {
-            status,
-            headers,
-            text,
-        }
+        response
     }
 
     /// The session cookie, `name=value`, once there is one.
@@ -169,6 +187,37 @@ impl User {
         let answer = self.chat(&format!("chat-{id}"), &id, prompt).await;
         assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
         answer
+    }
+
+    /// The same by one who closes the page as soon as it shows the task, whose id this is: nobody waits until the stream of an
+    /// answer that does not come has ended.
+    pub async fn begin(&self, prompt: &str) -> String {
+        self.leave(self.http.post(format!("{}/api/chat", self.base)), prompt)
+            .await
+    }
+
+    /// The same as a part of the trace with this id.
+    pub async fn begin_in(&self, trace_id: &str, prompt: &str) -> String {
+        self.leave(self.in_trace(trace_id, "/api/chat"), prompt).await
+    }
+
+    async fn leave(&self, request: reqwest::RequestBuilder, prompt: &str) -> String {
+        let id = domain::MessageId::random(&domain::SystemEntropy);
+        let body = json!({ "id": format!("chat-{id}"), "trigger": "submit-message", "messageId": null, "messages": [
+            { "id": id, "role": "user", "parts": [{ "type": "text", "text": prompt }] }] });
+        let mut response = self.send(request, "/api/chat", Some(body)).await;
+        let mut seen = Vec::new();
+        while let Some(chunk) = response.chunk().await.expect("the stream goes on") {
+            seen.extend_from_slice(&chunk);
+            let text = String::from_utf8_lossy(&seen);
+            let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+            let chunks = lines.filter_map(|line| line.strip_prefix("data: "));
+            let mut parsed = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
+            if let Some(task) = parsed.find(|chunk| chunk["type"] == "data-task") {
+                return task["data"]["taskId"].as_str().expect("a task id").to_owned();
+            }
+        }
+        panic!("no task part: {}", String::from_utf8_lossy(&seen));
     }
 
     /// The task as the API shows it.

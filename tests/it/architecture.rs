@@ -295,7 +295,7 @@ fn every_module_says_what_it_is_for() {
     );
 }
 
-/// The variables that a source reads: the first word in capitals after `env.`.
+/// The variables that a source reads: the first word in capitals after `env.`, or where the environment asks itself.
 fn settings_read(source: &str) -> Vec<String> {
     let named = |call: &str| {
         let (_, quoted) = call.split_once("(\"")?;
@@ -303,9 +303,10 @@ fn settings_read(source: &str) -> Vec<String> {
         let capital = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
         (name.len() > 1 && name.bytes().all(capital)).then(|| name.to_owned())
     };
-    let calls = source
-        .split("env.")
-        .skip(1)
+    let asks = ["env.", "self.optional", "self.required"];
+    let calls = asks
+        .iter()
+        .flat_map(|ask| source.split(ask).skip(1))
         .map(|rest| rest.split_once(';').map_or(rest, |(call, _)| call));
     calls.filter_map(named).collect()
 }

@@ -109,6 +109,7 @@ async fn take(
     body: String,
 ) -> (StatusCode, &'static str) {
     assert_eq!(headers["content-type"], "application/json");
+    assert_eq!(headers["api-key"], "a b");
     received.0.lock().unwrap().push(body);
     (StatusCode::OK, "{}")
 }
@@ -124,6 +125,7 @@ impl Received {
         tokio::spawn(async { axum::serve(listener, router).await });
         let collector = Collector {
             endpoint: endpoint.parse().unwrap(),
+            headers: "api-key=a%20b".parse().unwrap(),
             service: "walk".to_owned(),
         };
         (received, collector)

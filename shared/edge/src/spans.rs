@@ -11,8 +11,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::trace::{TraceParent, enter_span, exit_span};
 use domain::{Entropy, SystemEntropy};
+use http::HeaderMap;
 use outbound::{CallError, Outbound, Policy, below};
 use serde_json::{Value, json};
+use tokio::time::timeout_at;
 use tracing::field::{Field, Visit};
 use tracing::instrument::WithSubscriber as _;
 use tracing::span::{Attributes, Id, Record};
@@ -29,7 +31,7 @@ use crate::collector::Collector;
 const MOST: usize = 4_096;
 /// Spans of one request.
 const AT_ONCE: usize = 512;
-/// How long an invocation waits for the collector.
+/// How long an invocation waits for the collector at most, however many spans there are.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long nobody waits for a collector that did not take the last spans.
 const REST: Duration = Duration::from_secs(30);
@@ -43,6 +45,7 @@ static EXPORTER: OnceLock<Arc<Exporter>> = OnceLock::new();
 struct Exporter {
     outbound: Outbound,
     url: Url,
+    headers: HeaderMap,
     service: String,
     done: Mutex<VecDeque<Value>>,
     /// Until when nothing is sent to a collector that did not answer.
@@ -141,6 +144,7 @@ pub(crate) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(collector: &Collecto
         Arc::new(Exporter {
             outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
             url: below(&collector.endpoint, "v1/traces"),
+            headers: collector.headers.0.clone(),
             service: collector.service.clone(),
             done: Mutex::default(),
             rests: Mutex::default(),
@@ -183,6 +187,7 @@ pub async fn flush_every(pause: Duration) {
 
 impl Exporter {
     async fn flush(&self) -> Result<(), CallError> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             let spans: Vec<Value> = {
                 let mut done = self.done();
@@ -193,7 +198,9 @@ impl Exporter {
                 return Ok(());
             }
             let body = self.request(&spans);
-            if let Err(error) = self.outbound.post(&self.url, &body).await {
+            let sent = self.outbound.post(&self.url, &body, &self.headers);
+            let sent = timeout_at(deadline, sent).await;
+            if let Err(error) = sent.unwrap_or(Err(CallError::Timeout)) {
                 // They go with the next ones.
                 let mut done = self.done();
                 for span in spans.into_iter().rev() {

@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::metrics::EmbeddedMetrics;
 use crate::spans;
 
-pub use crate::collector::Collector;
+pub use crate::collector::{Collector, Headers};
 pub use crate::spans::{flush, flush_every, is_collecting};
 
 /// Which log lines are written, by level and by module, such as `info,host_agent=debug`. Not by what stands in a span:

@@ -1,7 +1,7 @@
 //! Plain JSON over HTTP, for services that are no agents.
 
 use domain::SecretString;
-use http::Method;
+use http::{HeaderMap, Method};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -38,12 +38,14 @@ impl Outbound {
         read(self.exchange(Ask::post(url, &body).bearer(token)?).await?)
     }
 
-    /// Posts JSON to where only the status of the answer counts.
+    /// Posts JSON, with headers beside the usual ones, to where only the status of the answer counts.
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn post(&self, url: &Url, body: &Value) -> Result<(), CallError> {
-        self.exchange(Ask::post(url, body)).await?.success().map(drop)
+    pub async fn post(&self, url: &Url, body: &Value, headers: &HeaderMap) -> Result<(), CallError> {
+        let mut ask = Ask::post(url, body);
+        ask.headers.extend(headers.clone());
+        self.exchange(ask).await?.success().map(drop)
     }
 
     /// Any method with any JSON, for callers that read refusals themselves: status and body as they came. A body that is

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tests::runtime_api::{Reply, Sandbox, Spec, program};
 
-fn spec(answers: &str) -> Spec {
+pub(super) fn spec(answers: &str) -> Spec {
     Spec {
         name: "odd".to_owned(),
         binary: program("odd_function"),
@@ -17,7 +17,7 @@ fn spec(answers: &str) -> Spec {
     }
 }
 
-fn get(method: &str, path: &str) -> Value {
+pub(super) fn get(method: &str, path: &str) -> Value {
     json!({
         "resource": "/{proxy+}", "path": path, "httpMethod": method, "headers": {}, "multiValueHeaders": {},
         "queryStringParameters": null, "multiValueQueryStringParameters": null, "pathParameters": null,

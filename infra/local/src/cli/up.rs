@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use edge::telemetry::{Collector, Lines, LogFilter, ParseError, init_local};
+use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
@@ -42,6 +42,15 @@ pub(super) struct Up {
     /// Send spans to this collector, by OTLP over HTTP
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     otlp: Option<Url>,
+    /// Headers of each request to it: `name=value,name=value`, values percent-encoded
+    #[arg(
+        long,
+        value_name = "HEADERS",
+        env = "OTEL_EXPORTER_OTLP_HEADERS",
+        hide_env_values = true,
+        default_value = ""
+    )]
+    otlp_headers: Headers,
 }
 
 /// What is logged, beside the lines that tell of tasks.
@@ -71,7 +80,9 @@ impl FromStr for Log {
 
 impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        let collector = self.otlp.map(Collector::at);
+        let collector = self
+            .otlp
+            .map(|endpoint| Collector::at(endpoint, self.otlp_headers));
         init_local(&self.log.filter, self.log.lines, collector.as_ref());
         if collector.is_some() {
             tokio::spawn(edge::telemetry::flush_every(Duration::from_secs(1)));

@@ -9,7 +9,7 @@ use url::Url;
 use super::{ConfigError, Env};
 use crate::queue::Queues;
 use crate::secrets::SecretsPlace;
-use crate::telemetry::{Collector, LogFilter};
+use crate::telemetry::{Collector, Headers, LogFilter};
 
 /// The settings that every function has.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,8 @@ pub struct Platform {
     pub log_filter: LogFilter,
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`
     pub collector: Option<Url>,
+    /// `OTEL_EXPORTER_OTLP_HEADERS`
+    pub collector_headers: Headers,
     /// `AWS_REGION`
     pub region: Option<String>,
     /// `TABLE_PREFIX`
@@ -99,7 +101,8 @@ impl Platform {
     /// Where spans go, if anywhere.
     #[must_use]
     pub fn collector(&self) -> Option<Collector> {
-        self.collector.clone().map(Collector::at)
+        let endpoint = self.collector.clone()?;
+        Some(Collector::at(endpoint, self.collector_headers.clone()))
     }
 
     /// Reads the settings that every function has.
@@ -109,6 +112,7 @@ impl Platform {
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let log_filter = env.or("LOG_FILTER", LogFilter::default());
         let collector = env.optional("OTEL_EXPORTER_OTLP_ENDPOINT");
+        let collector_headers = env.or("OTEL_EXPORTER_OTLP_HEADERS", Headers::default());
         let region = env.optional::<String>("AWS_REGION");
         let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
         let allow_loopback = env.or("ALLOW_LOOPBACK", false);
@@ -121,6 +125,7 @@ impl Platform {
         let region = region?;
         Ok(Self {
             collector: collector?,
+            collector_headers: collector_headers?,
             log_filter: log_filter?,
             table_prefix: table_prefix?,
             allow_loopback: allow_loopback?,

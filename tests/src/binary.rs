@@ -1,5 +1,6 @@
 //! The real command `switchyard`, as a process of its own that can be killed.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -49,12 +50,29 @@ impl Up {
     /// Starts it on a data folder and waits until it is ready.
     #[must_use]
     pub fn start(data: &Path, port: u16) -> Self {
-        let file = data.join("endpoints.json");
-        let _ = std::fs::remove_file(&file);
+        let place = [OsStr::new("--data"), data.as_os_str()];
+        Self::start_with(&place, &data.join("endpoints.json"), port)
+    }
+
+    /// Starts one that keeps everything in memory, and waits until it is ready.
+    #[must_use]
+    pub fn in_memory(port: u16) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("endpoints.json");
+        let place = [
+            OsStr::new("--memory"),
+            OsStr::new("--endpoints"),
+            file.as_os_str(),
+        ];
+        Self::start_with(&place, &file, port)
+    }
+
+    fn start_with(place: &[&OsStr], file: &Path, port: u16) -> Self {
+        let _ = std::fs::remove_file(file);
         let began = Instant::now();
         let mut process = Command::new(path("switchyard"))
-            .args(["up", "--port", &port.to_string(), "--data"])
-            .arg(data)
+            .args(["up", "--port", &port.to_string()])
+            .args(place)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -71,12 +89,18 @@ impl Up {
             std::thread::sleep(Duration::from_millis(10));
         }
         let took = began.elapsed();
-        let endpoints = serde_json::from_slice(&std::fs::read(&file).expect("readable")).expect("JSON");
+        let endpoints = serde_json::from_slice(&std::fs::read(file).expect("readable")).expect("JSON");
         Self {
             process,
             endpoints,
             took,
         }
+    }
+
+    /// The id of the process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// A user of one of its tenants.

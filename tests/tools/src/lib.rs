@@ -1,4 +1,6 @@
 //! What the programs that measure count with.
 
 pub mod arrivals;
+pub mod echo;
 pub mod figures;
+pub mod load;

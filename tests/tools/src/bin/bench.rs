@@ -1,20 +1,18 @@
 //! The first figures: non-blocking send and get through the host, webhook, with DynamoDB calls counted.
 //!
 //! `cargo run -p tools --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
-//! it costs to check a token. Times are of this
-//! machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
+//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
 //! loopback HTTP, signed tokens, the SDK's client against the embedded engine with its SQLite file.
 
+#[path = "bench/sends.rs"]
+mod sends;
 #[path = "bench/tokens.rs"]
 mod tokens;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
-use axum::routing::{get, post};
 use clap::Parser;
 use futures_util::StreamExt;
 use http::Request;
@@ -42,50 +40,8 @@ struct Arguments {
 enum Only {
     /// What checking a token costs, by algorithm
     Tokens,
-}
-
-/// A specialist that acknowledges and then waits for the bench to speak for it.
-#[derive(Clone, Default)]
-struct Echo(Arc<Mutex<Vec<(String, String)>>>);
-
-impl Echo {
-    async fn start(&self) -> String {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let card = json!({
-            "name": "Echo", "description": "Repeats an echo", "version": "1",
-            "supportedInterfaces": [{ "url": format!("{url}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
-            "capabilities": { "pushNotifications": true },
-            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-            "skills": [{ "id": "echo", "name": "Echo", "description": "Echo a word", "tags": ["type:echo"], "examples": ["echo this"] }],
-        });
-        let router = axum::Router::new()
-            .route(
-                "/.well-known/agent-card.json",
-                get(move || async move { Json(card) }),
-            )
-            .route("/", post(acknowledge))
-            .with_state(self.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        url
-    }
-}
-
-async fn acknowledge(State(echo): State<Echo>, Json(call): Json<Value>) -> Json<Value> {
-    let message = &call["params"]["message"];
-    let id = format!("remote-{}", message["messageId"].as_str().unwrap_or_default());
-    let config = &call["params"]["configuration"]["taskPushNotificationConfig"];
-    if let Some(token) = config["token"].as_str() {
-        echo.0
-            .lock()
-            .expect("no panic")
-            .push((id.clone(), token.to_owned()));
-    }
-    let task =
-        json!({ "id": id, "contextId": message["contextId"], "status": { "state": "TASK_STATE_SUBMITTED" } });
-    Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }))
+    /// Whether a send costs more the more is stored
+    Sends(sends::Sends),
 }
 
 struct Row {
@@ -135,8 +91,10 @@ fn send_body(number: usize, text: &str) -> Value {
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
-    if let Some(Only::Tokens) = arguments.only {
-        return tokens::run(arguments.requests).await;
+    match arguments.only {
+        Some(Only::Tokens) => return tokens::run(arguments.requests).await,
+        Some(Only::Sends(sends)) => return sends.run(arguments.at_once).await,
+        None => {}
     }
     let folder = tempfile::tempdir().expect("a folder");
     let local = Local::start_with(Data::Folder(folder.path().to_owned())).await;
@@ -225,30 +183,18 @@ async fn main() {
     local.system.lose_wakes(false);
 
     // Webhooks: real tasks of the host, delegated to an agent that waits for us.
-    let echo = Echo::default();
-    let url = echo.start().await;
-    let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
-    let admin = local.endpoint("/registry_token").to_owned();
-    let declared = http
-        .put(format!("{registry}/types/echo"))
-        .bearer_auth(&admin)
-        .json(&json!({ "scope": "global" }))
-        .send()
-        .await;
-    assert!(declared.expect("an answer").status().is_success());
-    let registered = http
-        .post(format!("{registry}/agents"))
-        .bearer_auth(&admin)
-        .json(&json!({ "cardUrl": url }))
-        .send()
-        .await;
-    assert!(registered.expect("an answer").status().is_success());
+    let told: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+    let tells = Arc::clone(&told);
+    tools::echo::start(local.system.endpoints(), &http, move |remote, token| {
+        tells.lock().expect("no panic").push((remote, token));
+    })
+    .await;
     let delegations = arguments.requests.min(500);
     let began = Instant::now();
     let mut all = sends("echo this");
     all.truncate(delegations);
     rows.push(run("send, workers delegating", all, arguments.at_once).await);
-    while echo.0.lock().expect("no panic").len() < delegations {
+    while told.lock().expect("no panic").len() < delegations {
         assert!(
             began.elapsed() < Duration::from_secs(120),
             "delegations take too long"
@@ -261,7 +207,7 @@ async fn main() {
     );
     tokio::time::sleep(Duration::from_millis(500)).await;
 
-    let mut told: Vec<(String, String)> = std::mem::take(&mut *echo.0.lock().expect("no panic"));
+    let mut told: Vec<(String, String)> = std::mem::take(&mut *told.lock().expect("no panic"));
     let news = |id: &str| {
         json!({ "task": { "id": id, "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" },
             "artifacts": [{ "artifactId": "a", "parts": [{ "text": "echo" }] }] } })

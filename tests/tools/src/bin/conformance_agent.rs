@@ -33,6 +33,8 @@ use domain::{
 };
 use http::{HeaderValue, Uri, header};
 use outbound::{Outbound, Policy};
+use store::{Store, Tables};
+use store_testing::Database;
 use tokio::sync::mpsc;
 use tower::ServiceExt;
 use tracing_subscriber::Layer as _;
@@ -52,6 +54,9 @@ struct Arguments {
     /// A folder for the database's file; without it everything is in memory.
     #[arg(long)]
     data: Option<PathBuf>,
+    /// A database that runs already, instead of one of its own.
+    #[arg(long, conflicts_with = "data")]
+    dynamodb: Option<url::Url>,
     /// What the agent does not have.
     #[arg(long, value_enum, value_delimiter = ',')]
     lacks: Vec<Lack>,
@@ -104,11 +109,7 @@ async fn main() {
         .await
         .expect("the port is free");
     let address = listener.local_addr().expect("an address");
-    let file = arguments.data.as_ref().map(|folder| {
-        std::fs::create_dir_all(folder).expect("the folder can be made");
-        folder.join("agent.sqlite")
-    });
-    let (store, _database) = store_testing::start_apart(file.as_deref()).await;
+    let (store, _database) = store(&arguments).await;
     let (door, wakes) = mpsc::unbounded_channel();
     let (key, _) = SigningKey::generate().expect("a key");
     let url = format!("http://{address}{BASE}");
@@ -130,7 +131,23 @@ async fn main() {
     axum::serve(listener, router).await.expect("the server runs");
 }
 
-fn kit_agent(card: Card, store: store::Store, door: Door, key: &SigningKey) -> Agent {
+/// The store, and its database where that is ours.
+async fn store(arguments: &Arguments) -> (Store, Option<Database>) {
+    if let Some(running) = &arguments.dynamodb {
+        let aws = edge::aws::sdk_config(Some(running), None);
+        let store = Store::new(&aws, Tables::prefixed("switchyard-"));
+        store.create_tables().await.expect("tables");
+        return (store, None);
+    }
+    let file = arguments.data.as_ref().map(|folder| {
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        folder.join("agent.sqlite")
+    });
+    let (store, database) = store_testing::start_apart(file.as_deref()).await;
+    (store, Some(database))
+}
+
+fn kit_agent(card: Card, store: Store, door: Door, key: &SigningKey) -> Agent {
     let issuer = TrustedIssuer {
         issuer: ISSUER.into(),
         tenant: Some(tenant()),

@@ -7,20 +7,29 @@
 //! cargo run --release -p tools --bin bench_a2a
 //! ```
 //!
+//! `-- stored` compares blocking sends with turul-a2a, which keeps its tasks in DynamoDB too; `tests/peers/turul_agent/build`
+//! builds that one.
+//!
 //! Ours persists every task, event and idempotency record through the DynamoDB SDK into the embedded engine's SQLite
 //! file; the Python SDK keeps its tasks in SQLite; the Rust SDK keeps them in memory. Each server is a process of its
 //! own, the client shares the machine with it, and the servers take turns, so compare the columns, not the figures of
 //! two runs. Where others work on the machine too, the processor time that a server itself took says more than its
 //! requests per second.
 
-use std::io::{BufRead, BufReader};
+mod database;
+mod server;
+mod stored;
+
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tools::load::many;
+
+use crate::server::Server;
 
 /// Non-blocking send, get, and first event of a stream, of three servers in one run.
 #[derive(Parser)]
@@ -40,14 +49,23 @@ struct Arguments {
     /// Leaves the Python server out.
     #[arg(long)]
     no_python: bool,
+    #[command(subcommand)]
+    only: Option<Only>,
 }
 
-/// A server as a process, which ends with this value.
-struct Server {
-    name: &'static str,
-    process: Child,
-    url: String,
-    http: reqwest::Client,
+/// What is done instead.
+#[derive(clap::Subcommand)]
+enum Only {
+    /// Ours beside turul-a2a, both over an embedded DynamoDB of their own, empty and with many tasks stored
+    Stored(stored::Stored),
+    /// A database of that kind; the bench starts these itself
+    #[command(hide = true)]
+    Database,
+}
+
+/// A server that is measured, and what came of it.
+struct Measured {
+    server: Server,
     rows: [Vec<Sample>; 4],
 }
 
@@ -66,58 +84,42 @@ const ROWS: [&str; 4] = [
     "stream, first event",
 ];
 
-impl Server {
-    fn start(name: &'static str, mut command: Command) -> Self {
-        let mut process = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let mut line = String::new();
-        let stdout = process.stdout.take().expect("its output is piped");
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where it listens");
-        let said: Value =
-            serde_json::from_str(&line).unwrap_or_else(|_| panic!("{name} said {line:?}, not its URL"));
+impl Measured {
+    fn start(name: &'static str, command: Command) -> Self {
         Self {
-            name,
-            process,
-            url: said["url"].as_str().expect("a URL").to_owned(),
-            http: tests::user::http(),
+            server: Server::start(name, command),
             rows: Default::default(),
         }
-    }
-
-    async fn call(&self, method: &str, params: Value) -> reqwest::Response {
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        self.http
-            .post(&self.url)
-            .header("A2A-Version", "1.0")
-            .header("content-type", "application/json")
-            .body(body.to_string())
-            .send()
-            .await
-            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
     /// Sends one message that makes a task which works, has one artifact, and completes; gives the task's id.
     async fn send(&self) -> String {
         let params = json!({ "message": message(), "configuration": { "returnImmediately": true } });
-        let answer: Value = self.call("SendMessage", params).await.json().await.expect("JSON");
+        let answer: Value = self
+            .server
+            .call("SendMessage", params)
+            .await
+            .json()
+            .await
+            .expect("JSON");
         let id = answer.pointer("/result/task/id").and_then(Value::as_str);
-        id.unwrap_or_else(|| panic!("{}: no task in {answer}", self.name))
+        id.unwrap_or_else(|| panic!("{}: no task in {answer}", self.server.name))
             .to_owned()
     }
 
     async fn get(&self, id: &str) -> Value {
         let answer: Value = self
+            .server
             .call("GetTask", json!({ "id": id }))
             .await
             .json()
             .await
             .expect("JSON");
-        assert!(answer.pointer("/result/id").is_some(), "{}: {answer}", self.name);
+        assert!(
+            answer.pointer("/result/id").is_some(),
+            "{}: {answer}",
+            self.server.name
+        );
         answer
     }
 
@@ -129,7 +131,7 @@ impl Server {
                 Some("TASK_STATE_SUBMITTED" | "TASK_STATE_WORKING") => {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
-                other => panic!("{}: {other:?} in {task}", self.name),
+                other => panic!("{}: {other:?} in {task}", self.server.name),
             }
         }
     }
@@ -138,6 +140,7 @@ impl Server {
     async fn first_event(&self) -> Duration {
         let began = Instant::now();
         let answer = self
+            .server
             .call("SendStreamingMessage", json!({ "message": message() }))
             .await;
         let mut chunks = answer.bytes_stream();
@@ -151,22 +154,12 @@ impl Server {
             }
         }
         let all = String::from_utf8_lossy(&seen);
-        assert!(all.contains("TASK_STATE_COMPLETED"), "{}: {all}", self.name);
+        assert!(
+            all.contains("TASK_STATE_COMPLETED"),
+            "{}: {all}",
+            self.server.name
+        );
         first.expect("a task came")
-    }
-
-    /// The processor time that the process has taken so far.
-    fn cpu(&self) -> Duration {
-        let path = format!("/proc/{}/stat", self.process.id());
-        let stat = std::fs::read_to_string(path).unwrap_or_default();
-        // User and system time, the 14th and 15th field, in hundredths of a second; the second may hold blanks.
-        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let ticks: u64 = fields
-            .skip(11)
-            .take(2)
-            .filter_map(|field| field.parse::<u64>().ok())
-            .sum();
-        Duration::from_millis(ticks * 10)
     }
 
     async fn round(&mut self, requests: usize, at_once: usize) {
@@ -177,13 +170,13 @@ impl Server {
     }
 
     async fn measure(&self, requests: usize, at_once: usize) -> [Sample; 4] {
-        let (began, cpu) = (Instant::now(), self.cpu());
+        let (began, cpu) = (Instant::now(), self.server.cpu());
         let sent: Vec<(String, Duration)> = many(requests, at_once, |_| async {
             let began = Instant::now();
             (self.send().await, began.elapsed())
         })
         .await;
-        let (answered, cpu_answered) = (began.elapsed(), self.cpu());
+        let (answered, cpu_answered) = (began.elapsed(), self.server.cpu());
         let (ids, times): (Vec<String>, Vec<Duration>) = sent.into_iter().unzip();
         many(requests, at_once, |number| self.completed(&ids[number])).await;
         let sample = |count: usize, whole: Duration, cpu: Duration, times| Sample {
@@ -192,9 +185,9 @@ impl Server {
             times,
         };
         let send = sample(requests, answered, cpu_answered - cpu, times);
-        let complete = sample(requests, began.elapsed(), self.cpu() - cpu, Vec::new());
+        let complete = sample(requests, began.elapsed(), self.server.cpu() - cpu, Vec::new());
 
-        let (began, cpu) = (Instant::now(), self.cpu());
+        let (began, cpu) = (Instant::now(), self.server.cpu());
         let times = many(requests, at_once, |number| {
             let id = &ids[number];
             async move {
@@ -204,37 +197,25 @@ impl Server {
             }
         })
         .await;
-        let get = sample(requests, began.elapsed(), self.cpu() - cpu, times);
+        let get = sample(requests, began.elapsed(), self.server.cpu() - cpu, times);
 
-        let (began, cpu) = (Instant::now(), self.cpu());
+        let (began, cpu) = (Instant::now(), self.server.cpu());
         let streams = requests / 4;
         let times = many(streams, at_once.min(4), |_| self.first_event()).await;
-        let stream = sample(streams, began.elapsed(), self.cpu() - cpu, times);
+        let stream = sample(streams, began.elapsed(), self.server.cpu() - cpu, times);
         [send, complete, get, stream]
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
 fn message() -> Value {
     // The prefix tells the conformance agent what to do; to the others it is a name like any other.
-    let id = format!(
-        "tck-stream-001-{}",
-        domain::MessageId::random(&domain::SystemEntropy)
-    );
-    json!({ "messageId": id, "role": "ROLE_USER", "parts": [{ "text": "hello" }] })
+    message_that("tck-stream-001")
 }
 
-async fn many<T, F: Future<Output = T>>(count: usize, at_once: usize, one: impl Fn(usize) -> F) -> Vec<T> {
-    futures_util::stream::iter((0..count).map(one))
-        .buffer_unordered(at_once)
-        .collect()
-        .await
+/// A new message whose id begins so.
+fn message_that(prefix: &str) -> Value {
+    let id = domain::MessageId::random(&domain::SystemEntropy);
+    json!({ "messageId": format!("{prefix}-{id}"), "role": "ROLE_USER", "parts": [{ "text": "hello" }] })
 }
 
 fn share(times: &[Duration], share: f64) -> Duration {
@@ -247,22 +228,27 @@ fn share(times: &[Duration], share: f64) -> Duration {
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
+    match arguments.only {
+        Some(Only::Stored(stored)) => return stored.run(arguments.at_once).await,
+        Some(Only::Database) => return database::run().await,
+        None => {}
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let own = std::env::current_exe().expect("a path");
     let mut command = Command::new(own.with_file_name("conformance_agent"));
     command
         .args(["--port", "0", "--data"])
         .arg(folder.path().join("ours"));
-    let mut servers = vec![Server::start("switchyard, SQLite file", command)];
+    let mut servers = vec![Measured::start("switchyard, SQLite file", command)];
     let built = tests::folder().join("peers/rust_sdk_agent/target/release/rust_sdk_agent");
     let rust = arguments.rust_sdk.unwrap_or(built);
-    servers.push(Server::start("a2a-server-lf, memory", Command::new(rust)));
+    servers.push(Measured::start("a2a-server-lf, memory", Command::new(rust)));
     if !arguments.no_python {
         let mut command = Command::new(tests::python());
         command
             .arg(tests::folder().join("python/bench_agent.py"))
             .arg(folder.path().join("python.sqlite"));
-        servers.push(Server::start("a2a-sdk (Python), SQLite file", command));
+        servers.push(Measured::start("a2a-sdk (Python), SQLite file", command));
     }
     for round in 0..=arguments.rounds {
         for server in &mut servers {
@@ -293,7 +279,7 @@ async fn main() {
             };
             println!(
                 "| {row} | {} | {middle:.0} | {cpu:.2} | {} | {} |",
-                server.name,
+                server.server.name,
                 time(0.5),
                 time(0.99)
             );

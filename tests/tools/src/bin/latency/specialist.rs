@@ -4,12 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::Json;
-use axum::extract::State;
-use axum::routing::{get, post};
 use domain::TaskId;
 use local::Endpoints;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
 use crate::TENANT;
@@ -46,41 +43,11 @@ impl Specialist {
             http: tests::user::http(),
             reported: Mutex::default(),
         }));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let card = json!({
-            "name": "Echo", "description": "Repeats an echo", "version": "1",
-            "supportedInterfaces": [{ "url": format!("{url}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
-            "capabilities": { "pushNotifications": true },
-            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-            "skills": [{ "id": "echo", "name": "Echo", "description": "Echo a word", "tags": ["type:echo"], "examples": ["echo this"] }],
-        });
-        let router = axum::Router::new()
-            .route(
-                "/.well-known/agent-card.json",
-                get(move || async move { Json(card) }),
-            )
-            .route("/", post(acknowledge))
-            .with_state(specialist.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        let registry = endpoints.registry.as_str().trim_end_matches('/').to_owned();
-        let http = &specialist.0.http;
-        let declared = http
-            .put(format!("{registry}/types/echo"))
-            .json(&json!({ "scope": "global" }));
-        let registered = http
-            .post(format!("{registry}/agents"))
-            .json(&json!({ "cardUrl": url }));
-        for request in [declared, registered] {
-            let answer = request
-                .bearer_auth(&endpoints.registry_token)
-                .send()
-                .await
-                .expect("an answer");
-            assert!(answer.status().is_success(), "{answer:?}");
-        }
+        let worker = specialist.clone();
+        tools::echo::start(endpoints, &specialist.0.http, move |remote, token| {
+            tokio::spawn(worker.clone().work(remote, token));
+        })
+        .await;
         specialist
     }
 
@@ -128,14 +95,4 @@ impl Specialist {
             assert_eq!(answer.status(), 204, "the webhook takes it");
         }
     }
-}
-
-async fn acknowledge(State(specialist): State<Specialist>, Json(call): Json<Value>) -> Json<Value> {
-    let message = &call["params"]["message"];
-    let remote = format!("remote-{}", message["messageId"].as_str().unwrap_or_default());
-    let token = call["params"]["configuration"]["taskPushNotificationConfig"]["token"].as_str();
-    tokio::spawn(specialist.work(remote.clone(), token.expect("a webhook token").to_owned()));
-    let status = json!({ "state": "TASK_STATE_SUBMITTED" });
-    let task = json!({ "id": remote, "contextId": message["contextId"], "status": status });
-    Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }))
 }

@@ -2,8 +2,7 @@
 //!
 //! Only our own spans are kept, by their three-part names, with the fields that stand at them; so no token, body or prompt
 //! can be among them. They wait in memory until [`flush`], which whoever ends an invocation awaits: a frozen sandbox holds
-//! none back. OpenTelemetry's own SDK sends from a thread of its own or blocks, neither of which a function of one thread
-//! can do.
+//! none back. `docs/decisions/spans.md` says why this is not OpenTelemetry's SDK.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

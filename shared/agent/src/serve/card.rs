@@ -1,6 +1,6 @@
 //! The card: public, with what caches need; and the extended one for callers who show who they are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use a2a::card::JwsSignature;
 use a2a::{A2aError, Generation};
@@ -29,12 +29,13 @@ const KEYS_CACHE: &str = "public, max-age=300";
 /// Where the agent's public keys stand, below its URL.
 pub(crate) const JWKS: &str = "/.well-known/jwks.json";
 
-/// The card as it is published, written and signed once.
+/// The card as it is published. Each document is written and signed once, when somebody first asks for it: most processes
+/// begin and end without that, and their first answer need not wait for three signatures.
 pub(crate) struct Published {
     /// For clients of both generations, who do not say which is theirs.
-    both: Document,
-    new: Document,
-    old: Document,
+    both: OnceLock<Document>,
+    new: OnceLock<Document>,
+    old: OnceLock<Document>,
     /// When this process first had it, in whole seconds: nothing knows better, and it never lies ahead.
     since: i64,
 }
@@ -45,21 +46,29 @@ struct Document {
 }
 
 impl Published {
-    /// Writes and signs the card.
+    /// Nothing is written yet.
     pub(crate) fn of(agent: &Agent) -> Self {
-        let document = |asked| {
+        Self {
+            both: OnceLock::new(),
+            new: OnceLock::new(),
+            old: OnceLock::new(),
+            since: agent.clock.now().seconds(),
+        }
+    }
+
+    fn document(&self, agent: &Agent, asked: Option<Generation>) -> &Document {
+        let place = match asked {
+            None => &self.both,
+            Some(Generation::V1_0) => &self.new,
+            Some(Generation::V0_3) => &self.old,
+        };
+        place.get_or_init(|| {
             let card = written(agent, &agent.card, asked);
             Document {
                 etag: a2a::card::etag(&card),
                 body: card.to_string().into(),
             }
-        };
-        Self {
-            both: document(None),
-            new: document(Some(Generation::V1_0)),
-            old: document(Some(Generation::V0_3)),
-            since: agent.clock.now().seconds(),
-        }
+        })
     }
 }
 
@@ -110,17 +119,15 @@ pub(crate) async fn jwks(State(agent): State<Arc<Agent>>) -> Response {
 
 /// `GET /.well-known/agent-card.json`.
 pub(crate) async fn public(
+    State(agent): State<Arc<Agent>>,
     Extension(published): Extension<Arc<Published>>,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
     let asked = headers::version(&headers, query.as_deref());
-    let document = match asked.map(|asked| a2a::generation(Some(&asked))) {
-        Some(Ok(Generation::V0_3)) => &published.old,
-        Some(Ok(Generation::V1_0)) => &published.new,
-        // Whoever looks for the versions that are spoken here has to see the card first.
-        Some(Err(_)) | None => &published.both,
-    };
+    // Whoever looks for the versions that are spoken here has to see the card first.
+    let asked = asked.and_then(|asked| a2a::generation(Some(&asked)).ok());
+    let document = published.document(&agent, asked);
     let modified = http_date(published.since);
     let caching = [
         (header::CACHE_CONTROL, CACHE),

@@ -72,6 +72,7 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
                     protection.consent = None;
                     protection.granted_at = Some(now);
                 }
+                job.tidy();
             }
             Look::Refused(reason) => job.give_up(TaskState::Rejected, reason, now),
             look @ (Look::Stale | Look::Guessed) => {
@@ -209,6 +210,7 @@ pub(crate) async fn request_consent(
     if let Some(shared) = shared {
         protection.consent = Some(shared);
         job.updated_at = now;
+        job.tidy();
         return Ok(());
     }
     let Some(provider) = deps.consents.provider(&protection.provider) else {
@@ -235,6 +237,7 @@ pub(crate) async fn request_consent(
         expires_at: consent.expires_at,
     });
     job.updated_at = now;
+    job.tidy();
     Ok(())
 }
 

@@ -75,7 +75,7 @@ pub fn decide(
             wake,
         },
         // A finished task takes nothing more.
-        Err(InvalidTransition { .. }) => orphan.map_or(Decision::Nothing, Decision::CallOff),
+        Err(_) => orphan.map_or(Decision::Nothing, Decision::CallOff),
     }
 }
 

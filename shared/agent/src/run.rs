@@ -231,7 +231,7 @@ impl Run {
             Ok(Revised::Written(revision)) => self.written(*revision).await,
             Ok(Revised::Left(Ok(task))) => self.task = task,
             // That the task ended meanwhile is no fault of the executor; any other impossible step is.
-            Ok(Revised::Left(Err(ExecuteError::Transition(error)))) if !error.from.is_terminal() => {
+            Ok(Revised::Left(Err(ExecuteError::Transition(error)))) if !error.is_over() => {
                 return Err(error.into());
             }
             Ok(Revised::Left(Err(_)) | Revised::Missing) | Err(StoreError::Throttled { .. }) => {

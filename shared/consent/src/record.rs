@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{MessageId, Timestamp};
+use domain::{MessageId, RECORDS, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -13,6 +13,9 @@ use crate::stage::{Consent, ConsentRequest, Newer, Stage, Started};
 
 #[derive(Serialize, Deserialize)]
 struct Record {
+    /// The version it was written in.
+    #[serde(default)]
+    v: u32,
     id: String,
     #[serde(flatten)]
     request: ConsentRequest,
@@ -105,6 +108,7 @@ impl TryFrom<Record> for Consent {
             expires_at: record.expires_at,
             wrong_codes: record.wrong_codes,
             version: record.version,
+            v: record.v.max(RECORDS),
             more: record.more,
         })
     }
@@ -113,6 +117,7 @@ impl TryFrom<Record> for Consent {
 impl From<Consent> for Record {
     fn from(consent: Consent) -> Self {
         let mut record = Self {
+            v: consent.v,
             id: consent.id,
             request: consent.request,
             sealed: String::new(),

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{AgentName, MessageId, Owner, TaskId, Timestamp};
+use domain::{AgentName, MessageId, Owner, RECORDS, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -60,6 +60,8 @@ pub struct Consent {
     pub(crate) wrong_codes: BTreeSet<MessageId>,
     /// 1 at first; grows by one with every write.
     pub(crate) version: u64,
+    /// The version of its record, at least ours.
+    pub(crate) v: u32,
     /// Fields that a newer release wrote; written back unchanged.
     pub(crate) more: Map<String, Value>,
 }
@@ -147,6 +149,7 @@ impl Consent {
             expires_at: until,
             wrong_codes: BTreeSet::new(),
             version: 1,
+            v: RECORDS,
             more: Map::new(),
         }
     }

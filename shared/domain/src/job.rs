@@ -181,22 +181,33 @@ pub struct AwaitedConsent {
     pub expires_at: Timestamp,
 }
 
-/// How far a job is.
+/// How far a job is: its phase. [`EDGES`] says which follows which.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "phase",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase",
-    from = "StoredState"
-)]
+#[serde(tag = "phase", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum JobState {
     /// Stored; the message has left, or not: nobody knows until the acknowledgement.
     Prepared,
+    /// Nothing is sent before its user has consented; its `protection` says to what.
+    AwaitingConsent {
+        /// The agent's task, where it asked for more in the middle of one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remote_task_id: Option<RemoteTaskId>,
+        /// What the agent last said of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remote: Option<RemoteUpdate>,
+    },
     /// The agent has a task of its own for it.
     Linked {
         /// That task's id.
         remote_task_id: RemoteTaskId,
         /// What the agent last said of it.
+        remote: RemoteUpdate,
+    },
+    /// Over at its agent, which may have a result that it did not bring; `fetches` says how often it was asked in vain.
+    Fetching {
+        /// The agent's task.
+        remote_task_id: RemoteTaskId,
+        /// The last word: a terminal state.
         remote: RemoteUpdate,
     },
     /// Over; nothing changes it any more.
@@ -208,68 +219,40 @@ pub enum JobState {
         remote: RemoteUpdate,
     },
     /// Something that this release does not know: nothing is done about the job.
-    Unknown,
-}
-
-/// How far a job is, in the words of this release and of the next.
-#[derive(Deserialize)]
-#[serde(tag = "phase", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-enum StoredState {
-    Prepared,
-    /// The job's `protection` says for which consent.
-    AwaitingConsent {
-        remote_task_id: Option<RemoteTaskId>,
-        remote: Option<RemoteUpdate>,
-    },
-    Linked {
-        remote_task_id: RemoteTaskId,
-        remote: RemoteUpdate,
-    },
-    /// The job's `fetches` says how often it was tried in vain.
-    Fetching {
-        remote_task_id: RemoteTaskId,
-        remote: RemoteUpdate,
-    },
-    Settled {
-        #[serde(default)]
-        remote_task_id: Option<RemoteTaskId>,
-        remote: RemoteUpdate,
-    },
     #[serde(other)]
     Unknown,
 }
 
-impl From<StoredState> for JobState {
-    fn from(stored: StoredState) -> Self {
-        match stored {
-            StoredState::AwaitingConsent {
-                remote_task_id: Some(remote_task_id),
-                remote: Some(remote),
-            }
-            | StoredState::Linked {
-                remote_task_id,
-                remote,
-            } => Self::Linked {
-                remote_task_id,
-                remote,
-            },
-            StoredState::Prepared | StoredState::AwaitingConsent { .. } => Self::Prepared,
-            StoredState::Fetching {
-                remote_task_id,
-                remote,
-            } => Self::Settled {
-                remote_task_id: Some(remote_task_id),
-                remote,
-            },
-            StoredState::Settled {
-                remote_task_id,
-                remote,
-            } => Self::Settled {
-                remote_task_id,
-                remote,
-            },
-            StoredState::Unknown => Self::Unknown,
+/// Which phase may follow which; each may follow itself. What only a newer release knows may follow anything, and be
+/// followed by anything.
+const EDGES: [(&str, &[&str]); 5] = [
+    ("prepared", &["awaiting-consent", "linked", "fetching", "settled"]),
+    ("awaiting-consent", &["prepared", "linked", "fetching", "settled"]),
+    ("linked", &["awaiting-consent", "fetching", "settled"]),
+    ("fetching", &["settled"]),
+    ("settled", &[]),
+];
+
+impl JobState {
+    /// Its phase's name in our JSON.
+    #[must_use]
+    pub fn phase(&self) -> &'static str {
+        match self {
+            Self::Prepared => "prepared",
+            Self::AwaitingConsent { .. } => "awaiting-consent",
+            Self::Linked { .. } => "linked",
+            Self::Fetching { .. } => "fetching",
+            Self::Settled { .. } => "settled",
+            Self::Unknown => "unknown",
         }
+    }
+
+    /// Whether a job may go from here to there.
+    #[must_use]
+    pub fn can_become(&self, next: &Self) -> bool {
+        let (from, to) = (self.phase(), next.phase());
+        let follows = |(phase, next): &(&str, &[&str])| *phase == from && next.contains(&to);
+        from == to || *self == Self::Unknown || *next == Self::Unknown || EDGES.iter().any(follows)
     }
 }
 
@@ -476,8 +459,12 @@ impl Job {
     pub fn remote_task_id(&self) -> Option<&RemoteTaskId> {
         match &self.state {
             JobState::Prepared | JobState::Unknown => None,
-            JobState::Linked { remote_task_id, .. } => Some(remote_task_id),
-            JobState::Settled { remote_task_id, .. } => remote_task_id.as_ref(),
+            JobState::Linked { remote_task_id, .. } | JobState::Fetching { remote_task_id, .. } => {
+                Some(remote_task_id)
+            }
+            JobState::AwaitingConsent { remote_task_id, .. } | JobState::Settled { remote_task_id, .. } => {
+                remote_task_id.as_ref()
+            }
         }
     }
 
@@ -486,19 +473,72 @@ impl Job {
     pub fn remote(&self) -> Option<&RemoteUpdate> {
         match &self.state {
             JobState::Prepared | JobState::Unknown => None,
-            JobState::Linked { remote, .. } | JobState::Settled { remote, .. } => Some(remote),
+            JobState::AwaitingConsent { remote, .. } => remote.as_ref(),
+            JobState::Linked { remote, .. }
+            | JobState::Fetching { remote, .. }
+            | JobState::Settled { remote, .. } => Some(remote),
         }
     }
 
-    /// True where nothing changes it any more.
+    /// True where its agent is through with it; it may be that the result is still to be fetched.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        matches!(self.state, JobState::Settled { .. })
+        matches!(self.state, JobState::Fetching { .. } | JobState::Settled { .. })
     }
 
-    /// Drops what has no use once the job is over: its message is never sent again, and all news change nothing, also
-    /// those that were heard before.
-    pub(crate) fn tidy(&mut self) {
+    /// True where an end came without a result that its agent may have: it was not asked yet, or in vain.
+    fn lacks_result(&self, remote: &RemoteUpdate) -> bool {
+        let bare = self.artifacts.is_empty() && !self.fetched;
+        // A completed job should have something to show; of every other end its words are enough.
+        bare && (remote.state == TaskState::Completed || remote.text.is_none())
+    }
+
+    /// Brings the phase in line with the rest: whether a consent is waited for, whether the result is there. What has no
+    /// use once the job is over goes: its message is never sent again, and news change nothing, also what was heard
+    /// before. Release 0.2 reads phases of ours and does not write all of them, so that this is done with each reading.
+    pub fn tidy(&mut self) {
+        let awaits = self
+            .protection
+            .as_ref()
+            .is_some_and(|protection| protection.consent.is_some());
+        self.state = match std::mem::replace(&mut self.state, JobState::Unknown) {
+            JobState::Prepared if awaits => JobState::AwaitingConsent {
+                remote_task_id: None,
+                remote: None,
+            },
+            JobState::Linked {
+                remote_task_id,
+                remote,
+            } if awaits => JobState::AwaitingConsent {
+                remote_task_id: Some(remote_task_id),
+                remote: Some(remote),
+            },
+            JobState::AwaitingConsent {
+                remote_task_id,
+                remote,
+            } if !awaits => match remote_task_id.zip(remote) {
+                Some((remote_task_id, remote)) => JobState::Linked {
+                    remote_task_id,
+                    remote,
+                },
+                None => JobState::Prepared,
+            },
+            JobState::Settled {
+                remote_task_id: Some(remote_task_id),
+                remote,
+            } if self.lacks_result(&remote) => JobState::Fetching {
+                remote_task_id,
+                remote,
+            },
+            JobState::Fetching {
+                remote_task_id,
+                remote,
+            } if !self.lacks_result(&remote) => JobState::Settled {
+                remote_task_id: Some(remote_task_id),
+                remote,
+            },
+            fits => fits,
+        };
         if self.is_settled() {
             self.webhook.sealed = None;
             self.heard = Heard::default();
@@ -544,6 +584,7 @@ impl Job {
                 remote,
             };
             self.updated_at = now;
+            self.tidy();
         }
     }
 
@@ -551,8 +592,12 @@ impl Job {
     /// anything else; news that its agent dates before what is known changes nothing.
     pub fn note(&mut self, news: Notification, now: Timestamp) -> Noted {
         let (known_id, known) = match &self.state {
-            JobState::Settled { .. } | JobState::Unknown => return Noted::Nothing,
+            JobState::Fetching { .. } | JobState::Settled { .. } | JobState::Unknown => return Noted::Nothing,
             JobState::Prepared => (None, None),
+            JobState::AwaitingConsent {
+                remote_task_id,
+                remote,
+            } => (remote_task_id.as_ref(), remote.as_ref()),
             JobState::Linked {
                 remote_task_id,
                 remote,
@@ -604,6 +649,7 @@ impl Job {
             // News without a task id cannot link; what it brought besides is kept.
             (None, false) => {}
         }
+        self.tidy();
         match state {
             _ if state.is_terminal() => Noted::Settled,
             _ if state.is_interrupted() && update.is_some() => Noted::Interrupted,
@@ -748,6 +794,103 @@ mod tests {
         };
         assert_eq!(JobChange::between(&before, &turned), None);
         assert_eq!(JobChange::between(&before, &other), None);
+    }
+
+    /// A job in each phase, by its name.
+    fn in_phases() -> BTreeMap<&'static str, Job> {
+        let awaited = AwaitedConsent {
+            id: "c".into(),
+            expires_at: Timestamp::from_millis(60),
+        };
+        let mut waiting = job();
+        waiting.protection = Some(Protection {
+            provider: "idp".into(),
+            scopes: Vec::new(),
+            consent: Some(awaited),
+            granted_at: None,
+        });
+        waiting.tidy();
+        let told = |state| {
+            let mut job = job();
+            job.note(news("r", state, 1), Timestamp::from_millis(1));
+            job
+        };
+        let mut settled = told(TaskState::Completed);
+        settled.fetched = true;
+        settled.tidy();
+        let jobs = [
+            job(),
+            waiting,
+            told(TaskState::Working),
+            told(TaskState::Completed),
+            settled,
+            Job {
+                state: JobState::Unknown,
+                ..job()
+            },
+        ];
+        jobs.into_iter().map(|job| (job.state.phase(), job)).collect()
+    }
+
+    #[test]
+    fn a_phase_is_followed_by_those_of_the_table_and_by_no_other() {
+        let phases = in_phases();
+        assert_eq!(phases.len(), 6);
+        let never = [
+            ("linked", "prepared"),
+            ("fetching", "prepared"),
+            ("fetching", "awaiting-consent"),
+            ("fetching", "linked"),
+            ("settled", "prepared"),
+            ("settled", "awaiting-consent"),
+            ("settled", "linked"),
+            ("settled", "fetching"),
+        ];
+        for (from, before) in &phases {
+            for (to, after) in &phases {
+                let can = before.state.can_become(&after.state);
+                assert_eq!(can, !never.contains(&(from, to)), "{from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_phase_survives_its_json_and_says_its_name() {
+        for (phase, job) in in_phases() {
+            let stored = serde_json::to_value(&job.state).unwrap();
+            assert_eq!(stored["phase"], phase);
+            assert_eq!(serde_json::from_value::<JobState>(stored).unwrap(), job.state);
+        }
+        let newer: JobState = serde_json::from_str(r#"{"phase":"bargaining","offer":3}"#).unwrap();
+        assert_eq!(newer, JobState::Unknown);
+    }
+
+    #[test]
+    fn a_job_waits_for_consent_in_a_phase_of_its_own_also_in_the_middle_of_its_agents_task() {
+        let mut job = in_phases().remove("awaiting-consent").unwrap();
+        job.note(news("r", TaskState::Working, 5), Timestamp::from_millis(6));
+        assert_eq!(job.state.phase(), "awaiting-consent");
+        assert_eq!(job.remote_task_id().map(RemoteTaskId::as_str), Some("r"));
+        assert!(job.awaited_consent().is_some());
+        if let Some(protection) = &mut job.protection {
+            protection.consent = None;
+        }
+        job.tidy();
+        assert_eq!(job.state.phase(), "linked");
+    }
+
+    #[test]
+    fn a_job_that_is_over_keeps_its_tokens_hash_alone() {
+        let mut job = job();
+        job.heard.take(Some("id"), Timestamp::from_millis(1));
+        let token = job.webhook.hash.clone();
+        job.give_up(TaskState::Failed, "gone", Timestamp::from_millis(2));
+        assert_eq!((job.webhook.hash.clone(), job.webhook.sealed.clone()), (token, None));
+        assert!(job.heard.is_nothing());
+        // Release 0.2 wants a text where the seal was.
+        let stored = serde_json::to_value(&job).unwrap();
+        assert_eq!(stored["webhook"]["sealed"], "");
+        assert_eq!(serde_json::from_value::<Job>(stored).unwrap(), job);
     }
 
     proptest! {

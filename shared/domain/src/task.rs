@@ -39,6 +39,32 @@ pub enum TaskState {
     Unknown,
 }
 
+/// What a task may become that is not over: everything but `submitted`, to which nothing goes back. A state that stays
+/// has another message, or none.
+const ONWARD: &[TaskState] = &[
+    TaskState::Working,
+    TaskState::InputRequired,
+    TaskState::AuthRequired,
+    TaskState::Completed,
+    TaskState::Canceled,
+    TaskState::Failed,
+    TaskState::Rejected,
+    TaskState::Unknown,
+];
+
+/// The state machine: which states follow which. Nothing follows a terminal one.
+const EDGES: [(TaskState, &[TaskState]); 9] = [
+    (TaskState::Submitted, ONWARD),
+    (TaskState::Working, ONWARD),
+    (TaskState::InputRequired, ONWARD),
+    (TaskState::AuthRequired, ONWARD),
+    (TaskState::Unknown, ONWARD),
+    (TaskState::Completed, &[]),
+    (TaskState::Canceled, &[]),
+    (TaskState::Failed, &[]),
+    (TaskState::Rejected, &[]),
+];
+
 impl TaskState {
     /// Every state.
     pub const ALL: [Self; 9] = [
@@ -68,10 +94,12 @@ impl TaskState {
         matches!(self, Self::InputRequired | Self::AuthRequired)
     }
 
-    /// The state machine: a terminal state is left by nothing, and nothing goes back to `submitted`.
+    /// Whether a task may go from here to there, by [`EDGES`].
     #[must_use]
     pub fn can_become(self, next: Self) -> bool {
-        !self.is_terminal() && next != Self::Submitted
+        EDGES
+            .iter()
+            .any(|(from, to)| *from == self && to.contains(&next))
     }
 
     /// Its name in A2A 0.3, in our JSON, our logs and our keys.
@@ -334,14 +362,33 @@ impl EventKind {
     }
 }
 
-/// A step that the state machine does not have.
+/// A step that the state machines do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a task that is {} cannot become {}", from.as_str(), to.as_str())]
-pub struct InvalidTransition {
-    /// The state it has.
-    pub from: TaskState,
-    /// The state that was asked for.
-    pub to: TaskState,
+pub enum InvalidTransition {
+    /// Of the task.
+    #[error("a task that is {} cannot become {}", from.as_str(), to.as_str())]
+    Task {
+        /// The state it has.
+        from: TaskState,
+        /// The state that was asked for.
+        to: TaskState,
+    },
+    /// Of a job.
+    #[error("a job that is {from} cannot become {to}")]
+    Job {
+        /// The phase it has.
+        from: &'static str,
+        /// The phase that was asked for.
+        to: &'static str,
+    },
+}
+
+impl InvalidTransition {
+    /// True where the task is over, and so takes nothing more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Task { from, .. } if from.is_terminal())
+    }
 }
 
 impl Task {
@@ -419,9 +466,9 @@ impl Task {
             _ => !from.is_terminal(),
         };
         if !fits {
-            return Err(InvalidTransition { from, to });
+            return Err(InvalidTransition::Task { from, to });
         }
-        let kind = self.brief(kind);
+        let kind = self.brief(kind)?;
         match &kind {
             EventKind::Status { state, message } => {
                 if let Some(said) = self.status.message.take() {
@@ -477,18 +524,21 @@ impl Task {
 
     /// The same event in fewer words: of a job that is known, what changed. Its token, its endpoint and its results then
     /// stand in the log once.
-    fn brief(&self, kind: EventKind) -> EventKind {
+    fn brief(&self, kind: EventKind) -> Result<EventKind, InvalidTransition> {
         let EventKind::Job { mut job } = kind else {
-            return kind;
+            return Ok(kind);
         };
         job.tidy();
         let known = self.jobs.iter().find(|known| known.number == job.number);
-        match known.and_then(|known| JobChange::between(known, &job)) {
-            Some(change) => EventKind::JobChanged {
-                change: Box::new(change),
-            },
-            None => EventKind::Job { job },
+        if let Some(known) = known.filter(|known| !known.state.can_become(&job.state)) {
+            let (from, to) = (known.state.phase(), job.state.phase());
+            return Err(InvalidTransition::Job { from, to });
         }
+        let change = known.and_then(|known| JobChange::between(known, &job));
+        Ok(match change.map(Box::new) {
+            Some(change) => EventKind::JobChanged { change },
+            None => EventKind::Job { job },
+        })
     }
 
     /// The newest message of the user.
@@ -684,6 +734,48 @@ mod tests {
             .collect();
         assert_eq!(told, [0, 1, 2].map(|attempts| (attempts, job.webhook.clone())));
         assert_eq!(revision.task().jobs, [job]);
+    }
+
+    #[test]
+    fn a_state_is_followed_by_those_of_the_table_and_by_no_other() {
+        for from in TaskState::ALL {
+            for to in TaskState::ALL {
+                let over = ["completed", "canceled", "failed", "rejected"].contains(&from.as_str());
+                let can = !over && to.as_str() != "submitted";
+                assert_eq!(from.can_become(to), can, "{from:?} to {to:?}");
+                let mut task = task();
+                task.status.state = from;
+                let before = task.clone();
+                let recorded = task.record(EventKind::status(to, None), Timestamp::from_millis(1));
+                match can {
+                    true => assert_eq!((recorded.map(|event| event.seq), task.status.state), (Ok(2), to)),
+                    false => {
+                        assert_eq!(recorded, Err(InvalidTransition::Task { from, to }));
+                        assert_eq!(task, before);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_that_is_over_does_not_begin_again() {
+        let now = Timestamp::from_millis(1);
+        let job = crate::testing::job(now);
+        let mut over = job.clone();
+        over.give_up(TaskState::Failed, "gone", now);
+        let mut task = task();
+        for told in [&job, &over] {
+            let kind = EventKind::Job {
+                job: Box::new(told.clone()),
+            };
+            task.record(kind, now).unwrap();
+        }
+        let before = task.clone();
+        let again = EventKind::Job { job: Box::new(job) };
+        let refused = task.record(again, now).unwrap_err();
+        assert_eq!(refused.to_string(), "a job that is settled cannot become prepared");
+        assert_eq!(task, before);
     }
 
     proptest! {

@@ -33,13 +33,14 @@ pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
 pub(crate) async fn fetch(on: OnTask<'_>, mut job: Job) -> Done {
     match calls::remote_task(on, &job).await {
         Ok(found) => {
-            if let JobState::Settled { remote, .. } = &mut job.state
+            if let JobState::Fetching { remote, .. } = &mut job.state
                 && remote.text.is_none()
             {
                 remote.text = found.status.text;
             }
             job.artifacts = found.artifacts;
             (job.fetches, job.fetched) = (0, true);
+            job.tidy();
             Done::of(job)
         }
         Err(error) if error.is_retryable() => {
@@ -50,6 +51,7 @@ pub(crate) async fn fetch(on: OnTask<'_>, mut job: Job) -> Done {
         Err(error) => {
             tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "result not fetched");
             (job.fetches, job.fetched) = (0, true);
+            job.tidy();
             Done::of(job)
         }
     }

@@ -8,7 +8,6 @@ use crate::delegation::done::Done;
 use crate::delegation::look::look_at_all;
 use crate::delegation::send::{send, undelivered};
 use crate::deps::OnTask;
-use crate::rules::patience::lacks_result;
 use crate::rules::wording;
 
 /// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent. Gives what is to
@@ -20,14 +19,15 @@ pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
         .task
         .jobs
         .iter()
-        .filter(|job| matches!(job.state, JobState::Prepared) && job.awaited_consent().is_none());
+        .filter(|job| matches!(job.state, JobState::Prepared));
     jobs.extend(prepared.cloned().map(|job| Job {
         attempts: 0,
         updated_at: now,
         ..job
     }));
     // What could not be fetched is asked for anew, with all the patience there is.
-    let unfetched = on.task.jobs.iter().filter(|job| lacks_result(job));
+    let fetching = |job: &&Job| matches!(job.state, JobState::Fetching { .. });
+    let unfetched = on.task.jobs.iter().filter(fetching);
     jobs.extend(unfetched.cloned().map(|job| Job {
         fetches: 0,
         updated_at: now,

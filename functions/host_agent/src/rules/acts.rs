@@ -2,7 +2,7 @@
 
 use domain::{Job, JobState, Message, Task, TaskState, Timestamp};
 
-use crate::rules::patience::{Patience, is_over, lacks_result};
+use crate::rules::patience::{Patience, is_over};
 use crate::rules::{transcript, wording};
 
 /// One call about one job.
@@ -46,8 +46,6 @@ impl Plan {
                     // Taken: one answer must not go to two agents.
                     said.take().map(Act::Forward)
                 }
-                // It is not sent before its user has consented.
-                _ if job.awaited_consent().is_some() => None,
                 _ => act(patience, job, asked_again, now),
             };
             let act = match act {
@@ -66,7 +64,9 @@ impl Plan {
 
 /// Until when the task can rest, where another look at it now would do nothing and say nothing.
 pub(crate) fn rests(patience: &Patience, task: &Task, now: Timestamp) -> Option<Timestamp> {
-    let idle = |job: &Job| job.awaited_consent().is_none() && act(patience, job, false, now).is_none();
+    let idle = |job: &Job| {
+        !matches!(job.state, JobState::AwaitingConsent { .. }) && act(patience, job, false, now).is_none()
+    };
     let waits = transcript::pending_answer(task).is_none()
         && task.jobs.iter().all(idle)
         && !task.jobs.iter().all(is_over)
@@ -78,15 +78,12 @@ fn act(patience: &Patience, job: &Job, asked_again: bool, now: Timestamp) -> Opt
     let is_due = patience.next(job).is_some_and(|at| at <= now);
     match &job.state {
         JobState::Prepared => is_due.then_some(Act::Send),
-        // A newer release knows what to do about it.
-        JobState::Unknown => None,
+        // It is not sent before its user has consented. What is unknown, a newer release knows what to do about.
+        JobState::AwaitingConsent { .. } | JobState::Settled { .. } | JobState::Unknown => None,
         JobState::Linked { .. } => (is_due || asked_again).then_some(Act::Look),
         // Where it cannot be had now, it is asked for at growing intervals: a task is never completed without a
         // result that its agent has.
-        JobState::Settled { .. } => {
-            let now = job.fetches == 0 || is_due || asked_again;
-            (now && lacks_result(job)).then_some(Act::Fetch)
-        }
+        JobState::Fetching { .. } => (job.fetches == 0 || is_due || asked_again).then_some(Act::Fetch),
     }
 }
 
@@ -178,6 +175,7 @@ mod tests {
             consent: Some(consent),
             granted_at: None,
         });
+        job.tidy();
         for second in [0, 60, 3600] {
             assert_eq!(planned(&task(job.clone()), &[0], second), None);
             let resting = rests(&Patience::default(), &task(job.clone()), at(second));

@@ -32,27 +32,9 @@ impl Default for Patience {
     }
 }
 
-/// True where a job is over and came without a result that its agent may have: it was not asked yet, or in vain.
-pub(crate) fn lacks_result(job: &Job) -> bool {
-    let JobState::Settled {
-        remote_task_id: Some(_),
-        remote,
-    } = &job.state
-    else {
-        return false;
-    };
-    let bare = job.artifacts.is_empty() && !job.fetched;
-    match remote.state {
-        // A completed job should have something to show; of every other end its words are enough.
-        TaskState::Completed => bare,
-        _ => bare && remote.text.is_none(),
-    }
-}
-
-/// True where nothing more is to come of a job. News that came while a look was at work may have settled one whose
-/// result nobody has asked for yet.
+/// True where nothing more is to come of a job.
 pub(crate) fn is_over(job: &Job) -> bool {
-    job.is_settled() && !lacks_result(job)
+    matches!(job.state, JobState::Settled { .. })
 }
 
 impl Patience {
@@ -66,20 +48,19 @@ impl Patience {
 
     /// When something is to be done about the job; `None` where only its agent or the user can move it.
     pub(crate) fn next(&self, job: &Job) -> Option<Timestamp> {
-        if let Some(awaited) = job.awaited_consent() {
-            return Some(awaited.expires_at);
-        }
         match &job.state {
+            JobState::AwaitingConsent { .. } => job.awaited_consent().map(|awaited| awaited.expires_at),
             JobState::Prepared => {
                 let tried = usize::try_from(job.attempts).unwrap_or(usize::MAX);
                 let wait = tried.checked_sub(1).and_then(|failed| self.retries.get(failed));
                 Some(job.updated_at.after(wait.copied().unwrap_or_default()))
             }
-            JobState::Unknown => None,
+            JobState::Settled { .. } | JobState::Unknown => None,
             // Only the user can move it; a look would find the same question.
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
             JobState::Linked { .. } => Some(job.updated_at.after(growing(self.first_look, job.attempts))),
-            JobState::Settled { .. } => lacks_result(job).then(|| Self::next_fetch(job)),
+            // A task is never completed without a result that its agent has.
+            JobState::Fetching { .. } => Some(Self::next_fetch(job)),
         }
     }
 
@@ -164,7 +145,8 @@ mod tests {
             };
             job.artifacts
                 .push(Artifact::new("forecast", vec![Part::text("rain")]));
-            for job in [nothing, job] {
+            for mut job in [nothing, job] {
+                job.tidy();
                 assert!(is_over(&job));
                 assert_eq!(patience.next(&job), None);
             }

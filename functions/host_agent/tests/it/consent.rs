@@ -258,7 +258,7 @@ async fn without_a_grant_the_task_waits_for_consent_and_then_goes_on_by_itself()
         states(&world, &task).await,
         [TaskState::Submitted, TaskState::AuthRequired]
     );
-    assert!(matches!(task.jobs[0].state, JobState::Prepared));
+    assert!(matches!(task.jobs[0].state, JobState::AwaitingConsent { .. }));
     assert_eq!(
         (request.owner.as_str(), request.agent.as_str(), request.task_id),
         ("user-1", "host", task.id)

@@ -329,6 +329,7 @@ fn grant_key<'a>(tenant: &'a Tenant, owner: &'a Owner) -> GrantKey<'a> {
 /// The body of a consent, which the room `consent` reads and writes; its tests read these files as well.
 #[derive(Clone, serde::Serialize)]
 struct Consent {
+    v: u32,
     id: String,
     owner: Owner,
     agent: AgentName,
@@ -363,6 +364,7 @@ impl Consent {
 
 fn consent(id: &str) -> Consent {
     Consent {
+        v: domain::RECORDS,
         id: id.to_owned(),
         owner: owner("user-1"),
         agent: host(),

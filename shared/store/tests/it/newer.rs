@@ -1,7 +1,7 @@
 //! Records of a release that is newer than this one: read, shown, written back whole, and not acted on.
 
 use crate::*;
-use domain::{JobState, RECORDS};
+use domain::RECORDS;
 use store_testing::Database;
 
 /// A task of a delegation, in the words of a newer release.
@@ -151,22 +151,41 @@ async fn a_task_with_a_kind_that_is_not_known_is_read_and_listed_and_may_only_en
     }
 }
 
-#[tokio::test]
-async fn a_job_in_the_phases_of_the_next_release_is_read_as_one_of_ours() {
+#[test]
+fn what_release_0_2_wrote_back_of_a_job_is_in_our_phases_again() {
     let remote = json!({ "state": "completed" });
-    for (state, ours) in [
-        (json!({ "phase": "awaiting-consent" }), "prepared"),
+    let working = json!({ "state": "working" });
+    let consent = json!({
+        "provider": "idp", "scopes": [], "consent": { "id": "c", "expiresAt": "2026-01-01T00:00:00.000Z" },
+    });
+    for (state, protection, ours) in [
+        (json!({ "phase": "prepared" }), &consent, "awaiting-consent"),
         (
-            json!({ "phase": "awaiting-consent", "remoteTaskId": "r", "remote": { "state": "working" } }),
+            json!({ "phase": "linked", "remoteTaskId": "r", "remote": working }),
+            &consent,
+            "awaiting-consent",
+        ),
+        (
+            json!({ "phase": "linked", "remoteTaskId": "r", "remote": working }),
+            &Value::Null,
             "linked",
         ),
         (
-            json!({ "phase": "fetching", "remoteTaskId": "r", "remote": remote }),
-            "settled",
+            json!({ "phase": "settled", "remoteTaskId": "r", "remote": remote }),
+            &Value::Null,
+            "fetching",
         ),
+        (json!({ "phase": "settled", "remote": remote }), &Value::Null, "settled"),
     ] {
-        let read: JobState = serde_json::from_value(state).unwrap();
-        assert_eq!(serde_json::to_value(&read).unwrap()["phase"], json!(ours));
+        let mut task = task();
+        task.jobs = vec![domain::testing::job(now())];
+        let mut body = serde_json::to_value(&task).unwrap();
+        body["jobs"][0]["state"] = state;
+        body["jobs"][0]["protection"] = protection.clone();
+        let read = Task::from_stored(&body.to_string()).unwrap();
+        assert_eq!(read.jobs[0].state.phase(), ours);
+        let again = Task::from_stored(&read.to_stored().unwrap()).unwrap();
+        assert_eq!(again.jobs, read.jobs);
     }
 }
 

@@ -7,7 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use domain::{Event, EventKind, JobState, MessageId, Task, TaskState, WorkNote};
+use domain::{Event, EventKind, MessageId, Task, TaskState, WorkNote};
 use store::DeliveryState;
 
 use crate::customer::{Asked, Complaint, Heard, Notice, state_of};
@@ -163,7 +163,7 @@ fn specialists(faults: &mut Faults, tables: &Tables) {
                 (Some(id), Some(task)) if task.id.to_string() == id.as_str() => {
                     let settled = job.remote().map(|remote| remote.state);
                     let same = settled == Some(task.status.state);
-                    if matches!(job.state, JobState::Settled { .. }) && !same {
+                    if job.is_settled() && !same {
                         let what = format!("{name}: {settled:?} and {:?}", task.status.state);
                         faults.note("ends that a job has otherwise than its specialist", what);
                     }

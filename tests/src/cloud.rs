@@ -262,6 +262,8 @@ impl Cloud {
         let sources = self.sources.clone();
         let dead_letters = self.dead_letters.clone();
         self.parts.push(tokio::spawn(async move {
+            // They end with the account: a message that waits would start a sandbox in a folder that is gone.
+            let mut deliveries = tokio::task::JoinSet::new();
             while let Some((url, body, delay)) = messages.recv().await {
                 let queue = url.rsplit('/').next().unwrap_or_default().to_owned();
                 let source = sources
@@ -273,7 +275,7 @@ impl Cloud {
                     panic!("a message for {url}, which no function reads");
                 };
                 let dead_letters = dead_letters.clone();
-                tokio::spawn(async move {
+                deliveries.spawn(async move {
                     tokio::time::sleep(delay).await;
                     for attempt in 1..=5 {
                         let id = domain::MessageId::random(&SystemEntropy).to_string();

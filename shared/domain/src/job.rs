@@ -3,14 +3,10 @@
 //! A job is stored before its message leaves, with everything a byte-identical resend needs; an agent's notification
 //! may overtake its own acknowledgement, so a job takes updates before it is linked.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
-use crate::{
-    AgentId, AgentType, Artifact, Event, EventKind, Heard, MessageId, RemoteTaskId, TaskState, Timestamp,
-};
+use crate::{AgentId, AgentType, Artifact, Heard, MessageId, RemoteTaskId, TaskState, Timestamp};
 
 /// The protocol generation an agent speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -330,33 +326,6 @@ fn changed<T: Clone + PartialEq>(before: &T, after: &T) -> Option<T> {
     (before != after).then(|| after.clone())
 }
 
-/// The jobs of a task's log as they were after each of its events: for readers that show whole jobs.
-#[derive(Debug, Clone, Default)]
-pub struct JobLog(BTreeMap<u32, Job>);
-
-impl JobLog {
-    /// The next event, with the whole job where it tells what changed of one.
-    pub fn whole(&mut self, event: Event) -> Event {
-        let job = match &event.kind {
-            EventKind::Job { job } => (**job).clone(),
-            EventKind::JobChanged { change } => match self.0.get(&change.number) {
-                Some(known) => {
-                    let mut job = known.clone();
-                    job.apply(change);
-                    job
-                }
-                None => return event,
-            },
-            _ => return event,
-        };
-        self.0.insert(job.number, job.clone());
-        Event {
-            kind: EventKind::Job { job: Box::new(job) },
-            ..event
-        }
-    }
-}
-
 /// What a remote agent says of its task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -592,7 +561,9 @@ impl Job {
     /// anything else; news that its agent dates before what is known changes nothing.
     pub fn note(&mut self, news: Notification, now: Timestamp) -> Noted {
         let (known_id, known) = match &self.state {
-            JobState::Fetching { .. } | JobState::Settled { .. } | JobState::Unknown => return Noted::Nothing,
+            JobState::Fetching { .. } | JobState::Settled { .. } | JobState::Unknown => {
+                return Noted::Nothing;
+            }
             JobState::Prepared => (None, None),
             JobState::AwaitingConsent {
                 remote_task_id,
@@ -672,6 +643,8 @@ fn is_newer(known: Option<&RemoteUpdate>, told: &RemoteUpdate) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -885,7 +858,10 @@ mod tests {
         job.heard.take(Some("id"), Timestamp::from_millis(1));
         let token = job.webhook.hash.clone();
         job.give_up(TaskState::Failed, "gone", Timestamp::from_millis(2));
-        assert_eq!((job.webhook.hash.clone(), job.webhook.sealed.clone()), (token, None));
+        assert_eq!(
+            (job.webhook.hash.clone(), job.webhook.sealed.clone()),
+            (token, None)
+        );
         assert!(job.heard.is_nothing());
         // Release 0.2 wants a text where the seal was.
         let stored = serde_json::to_value(&job).unwrap();

@@ -33,8 +33,11 @@ mod grant;
 mod heard;
 mod ids;
 mod job;
+mod job_log;
 mod message;
+mod rest;
 mod setting;
+mod state;
 mod stored;
 mod tag;
 mod task;
@@ -53,17 +56,16 @@ pub use ids::{
     RemoteTaskId, TaskId,
 };
 pub use job::{
-    AwaitedConsent, Endpoint, Generation, Job, JobChange, JobLog, JobState, NewJob, Noted, Notification,
-    Protection, RemoteUpdate, SealedToken, Transport,
+    AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, NewJob, Noted, Notification, Protection,
+    RemoteUpdate, SealedToken, Transport,
 };
+pub use job_log::JobLog;
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use rest::RECORDS;
 pub use setting::{InvalidSetting, SettingChange, default_context};
-pub use stored::RECORDS;
+pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};
-pub use task::{
-    Event, EventKind, InvalidTransition, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, TaskState,
-    WorkNote,
-};
+pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, WorkNote};
 pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;

@@ -67,7 +67,10 @@ fn fields_and_stages_of_a_newer_release_are_kept_and_nothing_moves_such_a_stage(
         (&json!(3), &json!("orders"))
     );
 
-    let newer = first_release("paused", &json!({"v": 9, "sealed": "v1.k.sealed", "paused_by": "ada"}));
+    let newer = first_release(
+        "paused",
+        &json!({"v": 9, "sealed": "v1.k.sealed", "paused_by": "ada"}),
+    );
     let consent: Consent = serde_json::from_value(newer.clone()).unwrap();
     assert_eq!(kind(&consent), "newer");
     for moved in [

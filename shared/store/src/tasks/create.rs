@@ -3,7 +3,7 @@
 use domain::{Event, Owner, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::item::{TaskItem, message_key, owner_partition};
+use super::item::{TaskItem, context_partition, message_key, owner_partition, push_list, sorted_at};
 use super::pieces::{Cut, MOST, cut, write_entry_pieces};
 use super::push::PushItem;
 use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
@@ -46,6 +46,39 @@ pub(super) struct LogItem {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_none(pieces: &u32) -> bool {
     *pieces == 0
+}
+
+impl TaskItem {
+    /// The item of a new task.
+    fn new(new: &NewRecord<'_>, cut: &Cut) -> Self {
+        let task = new.task;
+        let key = TaskKey::from(task);
+        let (pk, sk) = key.task();
+        let (tenant, agent, owner) = (&task.tenant, &task.agent, &task.owner);
+        Self {
+            pk,
+            sk,
+            rev: task.rev,
+            state: task.status.state,
+            body: Packed(cut.inline.clone()),
+            pieces: cut.pieces(),
+            written_by: cut.written_by.clone(),
+            push: push_list(&task.push_configs),
+            message_id: new.message_id.clone(),
+            retention: new.retention.as_secs(),
+            revisions: Vec::new(),
+            lease_holder: None,
+            lease_until: None,
+            due_shard: Some(key.shard()),
+            due_at: Some(new.due_at),
+            attempts: 0,
+            expires_at: None,
+            context_pk: context_partition(tenant, agent, owner, &task.context_id),
+            context_sk: sorted_at(task.created_at, task.id),
+            owner_pk: owner_partition(tenant, agent, owner),
+            owner_sk: sorted_at(task.status.at, task.id),
+        }
+    }
 }
 
 impl LogItem {

@@ -7,8 +7,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::pieces::Cut;
-use super::{Lease, NewRecord, StoredTask, TaskKey};
+use super::{Lease, StoredTask, TaskKey};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode, inconsistent, parse, place};
@@ -186,36 +185,6 @@ pub(super) struct TaskItem {
 }
 
 impl TaskItem {
-    pub(super) fn new(new: &NewRecord<'_>, cut: &Cut) -> Self {
-        let task = new.task;
-        let key = TaskKey::from(task);
-        let (pk, sk) = key.task();
-        let (tenant, agent, owner) = (&task.tenant, &task.agent, &task.owner);
-        Self {
-            pk,
-            sk,
-            rev: task.rev,
-            state: task.status.state,
-            body: Packed(cut.inline.clone()),
-            pieces: cut.pieces(),
-            written_by: cut.written_by.clone(),
-            push: push_list(&task.push_configs),
-            message_id: new.message_id.clone(),
-            retention: new.retention.as_secs(),
-            revisions: Vec::new(),
-            lease_holder: None,
-            lease_until: None,
-            due_shard: Some(key.shard()),
-            due_at: Some(new.due_at),
-            attempts: 0,
-            expires_at: None,
-            context_pk: context_partition(tenant, agent, owner, &task.context_id),
-            context_sk: sorted_at(task.created_at, task.id),
-            owner_pk: owner_partition(tenant, agent, owner),
-            owner_sk: sorted_at(task.status.at, task.id),
-        }
-    }
-
     pub(super) fn key(&self) -> Key {
         (self.pk.clone(), self.sk.clone())
     }

@@ -175,7 +175,11 @@ fn what_release_0_2_wrote_back_of_a_job_is_in_our_phases_again() {
             &Value::Null,
             "fetching",
         ),
-        (json!({ "phase": "settled", "remote": remote }), &Value::Null, "settled"),
+        (
+            json!({ "phase": "settled", "remote": remote }),
+            &Value::Null,
+            "settled",
+        ),
     ] {
         let mut task = task();
         task.jobs = vec![domain::testing::job(now())];

@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! cargo build --workspace --bins
-//! cargo run -p tools --bin rolling -- --older 7b61516    # built in a work tree below target/rolling
+//! cargo run -p tools --bin rolling -- --older 75ac982    # built in a work tree below target/rolling
 //! cargo run -p tools --bin rolling -- --programs FOLDER  # the older programs are there already
 //! ```
 
@@ -53,10 +53,15 @@ fn build(commit: &str) -> PathBuf {
             .arg(commit));
     }
     let programs = target.join("build");
-    run(Command::new("cargo")
-        .args(["build", "--workspace", "--bins", "--target-dir"])
-        .arg(&programs)
-        .current_dir(&tree));
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--workspace", "--target-dir"]).arg(&programs);
+    for function in std::fs::read_dir(tree.join("functions")).expect("functions") {
+        cargo
+            .arg("--bin")
+            .arg(function.expect("a folder").file_name());
+    }
+    // It is built once, and lies beside this one's.
+    run(cargo.env("CARGO_INCREMENTAL", "0").current_dir(&tree));
     programs.join("debug")
 }
 

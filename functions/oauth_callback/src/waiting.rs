@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use agent::{Wake, wake_or_log};
 use consent::Consent;
-use domain::{Revision, Timestamp};
-use store::{Committed, Due, LeaseAfter, StoreError, TaskKey};
+use domain::Timestamp;
+use store::{StoreError, TaskKey};
 
 use crate::state::{State, Visit};
 
 /// How long a process has, from taking an answer to waking the task, before somebody else looks.
 pub(crate) const IN_HAND: Duration = Duration::from_secs(30);
-
-/// How often the task is made due where it changes under us. Whoever changes it looks at it anyway.
-const ROUNDS: u32 = 3;
 
 pub(crate) fn key(app: &State, consent: &Consent) -> TaskKey {
     TaskKey {
@@ -33,20 +30,7 @@ pub(crate) async fn still_waits(app: &State, consent: &Consent) -> Result<bool, 
 /// Makes the task due, so that the sweeper finds it even where no wake is ever sent.
 pub(crate) async fn make_due(app: &State, consent: &Consent, at: Timestamp) -> Result<(), StoreError> {
     let tasks = app.consents.store.tasks();
-    for _ in 0..ROUNDS {
-        let Some(stored) = tasks.find(&key(app, consent), app.clock().now()).await? else {
-            return Ok(());
-        };
-        if stored.task.status.state.is_terminal() || stored.due_at.is_some_and(|due| due <= at) {
-            return Ok(());
-        }
-        // A revision without events: nothing changes but when it is looked at.
-        let revision = Revision::of(stored.task);
-        if tasks.commit(&revision, Due::At(at), LeaseAfter::Keep).await? == Committed::Yes {
-            return Ok(());
-        }
-    }
-    Ok(())
+    tasks.make_due(&key(app, consent), at).await
 }
 
 /// Wakes the task on its agent's queue.

@@ -89,6 +89,20 @@ impl Tasks<'_> {
         }
     }
 
+    /// Makes a task that is not over due at this time, where it is not due sooner. Nothing else of it changes, nor whose it
+    /// is.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn make_due(&self, key: &TaskKey, at: Timestamp) -> Result<(), StoreError> {
+        let change = Change::new()
+            .when("attribute_exists(#pk) AND attribute_not_exists(#expires_at)")
+            .when("attribute_not_exists(#due_at) OR #due_at > :due_at");
+        let change = due_change(change, key, Due::At(at));
+        self.store.update(self.table(), &key.task(), change).await?;
+        Ok(())
+    }
+
     /// Gives the lease up. False where the task changed since `seen_rev` or the lease was lost: nothing is changed
     /// then, so that the holder can reload and decide anew. A repeat whose first answer was lost is told true.
     ///

@@ -251,6 +251,35 @@ async fn what_is_due_after_the_lease_or_never_is_due_at_its_end() {
 }
 
 #[tokio::test]
+async fn a_task_is_made_due_sooner_and_never_later_and_not_once_it_is_over() {
+    let (store, _database) = store_testing::start().await;
+    let task = task();
+    let key = created(&store, &task).await;
+    let tasks = store.tasks();
+    let due_at = async || tasks.find(&key, now()).await.unwrap().unwrap().due_at;
+    for (at, then) in [(9, 5), (3, 3), (4, 3)] {
+        let (made, calls) = counted(tasks.make_due(&key, later(at))).await;
+        made.unwrap();
+        assert_eq!((due_at().await, calls.total()), (Some(later(then)), 1));
+    }
+    leased(&store, &key, "one", 4).await.unwrap();
+    tasks.heartbeat(&key, "one", later(40)).await.unwrap();
+    tasks.make_due(&key, later(6)).await.unwrap();
+    assert_eq!(due_at().await, Some(later(6)), "whoever works on it");
+    assert!(leased(&store, &key, "two", 7).await.is_none());
+    let over = revised(&task, TaskState::Completed, later(8));
+    tasks.commit(&over, Due::Never, LeaseAfter::Keep).await.unwrap();
+    tasks.make_due(&key, later(9)).await.unwrap();
+    assert_eq!(due_at().await, None);
+    let absent = TaskKey::from(&crate::task());
+    tasks.make_due(&absent, later(9)).await.unwrap();
+    assert!(
+        tasks.find(&absent, now()).await.unwrap().is_none(),
+        "and nothing was made"
+    );
+}
+
+#[tokio::test]
 async fn a_task_that_is_over_is_leased_only_while_something_is_left_to_do() {
     let (store, _database) = store_testing::start().await;
     let task = task();

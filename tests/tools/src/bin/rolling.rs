@@ -54,11 +54,11 @@ fn build(commit: &str) -> PathBuf {
     }
     let programs = target.join("build");
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--workspace", "--target-dir"]).arg(&programs);
+    cargo
+        .args(["build", "--workspace", "--target-dir"])
+        .arg(&programs);
     for function in std::fs::read_dir(tree.join("functions")).expect("functions") {
-        cargo
-            .arg("--bin")
-            .arg(function.expect("a folder").file_name());
+        cargo.arg("--bin").arg(function.expect("a folder").file_name());
     }
     // It is built once, and lies beside this one's.
     run(cargo.env("CARGO_INCREMENTAL", "0").current_dir(&tree));

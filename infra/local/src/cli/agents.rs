@@ -4,10 +4,10 @@ use clap::Args;
 use domain::Tenant;
 use http::Method;
 use serde_json::Value;
+use url::Url;
 
 use super::Failure;
 use super::place::RunningSystem;
-use super::registered::url_of;
 use crate::client::{Call, Client, below};
 use crate::endpoints::Endpoints;
 
@@ -66,7 +66,17 @@ async fn list(
     Ok(client.pages(&endpoints.registry_token, url, "agents").await?)
 }
 
-async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<Value, Failure> {
+/// The agent's own address at the registry, and what follows it.
+pub(super) fn url_of(endpoints: &Endpoints, agent: &Value, verb: &str) -> Url {
+    let id = text(agent, "/id").unwrap_or_default();
+    let mut url = below(&endpoints.registry, &format!("/agents/{id}{verb}"));
+    if let Some(tenant) = text(agent, "/tenant") {
+        url.query_pairs_mut().append_pair("tenant", tenant);
+    }
+    url
+}
+
+pub(super) async fn check(client: &Client, endpoints: &Endpoints, agent: &Value) -> Result<Value, Failure> {
     let call = Call {
         method: Method::POST,
         token: Some(&endpoints.registry_token),

@@ -3,12 +3,11 @@
 use clap::Args;
 use http::Method;
 use serde_json::Value;
-use url::Url;
 
 use super::Failure;
-use super::agents::{self, health, printable, text};
+use super::agents::{self, health, printable, text, url_of};
 use super::place::RunningSystem;
-use crate::client::{Call, Client, below};
+use crate::client::{Call, Client};
 use crate::endpoints::Endpoints;
 
 /// Which agent, and where.
@@ -35,12 +34,7 @@ impl Registered {
 
     pub(super) async fn check(self) -> Result<(), Failure> {
         let (endpoints, client, agent) = self.find().await?;
-        let call = Call {
-            method: Method::POST,
-            token: Some(&endpoints.registry_token),
-            ..Call::get(url_of(&endpoints, &agent, "/check"))
-        };
-        let checked = client.json(call).await?;
+        let checked = agents::check(&client, &endpoints, &agent).await?;
         println!("{} is {}", named(&checked), printable(&health(&checked)));
         Ok(())
     }
@@ -71,14 +65,4 @@ impl Registered {
 fn named(agent: &Value) -> String {
     let name = printable(text(agent, "/card/name").unwrap_or("?"));
     format!("{name} ({})", text(agent, "/id").unwrap_or_default())
-}
-
-/// The agent's own address at the registry, and what follows it.
-pub(super) fn url_of(endpoints: &Endpoints, agent: &Value, verb: &str) -> Url {
-    let id = text(agent, "/id").unwrap_or_default();
-    let mut url = below(&endpoints.registry, &format!("/agents/{id}{verb}"));
-    if let Some(tenant) = text(agent, "/tenant") {
-        url.query_pairs_mut().append_pair("tenant", tenant);
-    }
-    url
 }

@@ -155,6 +155,7 @@ known() {
 
 settings() {
   local pair key value names='{"#settings":"settings"}' values='{}' sets='' removes=''
+  (($# > 1)) || usage
   tenant=$1 stage=$2 platform=switchyard
   shift 2
   check_tenant

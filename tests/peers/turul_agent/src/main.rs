@@ -71,7 +71,7 @@ async fn main() {
         table(&client, name, &["pk", "sk"]).await;
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let url = format!("http://{}/jsonrpc", listener.local_addr().expect("an address"));
     let server = A2aServer::builder()
         .executor(AtOnce(url.clone()))
         .storage(DynamoDbA2aStorage::from_client(client, tables))

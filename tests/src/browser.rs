@@ -18,7 +18,7 @@ pub struct Browser {
 }
 
 /// A page that was shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Page {
     /// Where it is.
     pub url: Url,

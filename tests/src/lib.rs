@@ -63,9 +63,13 @@ impl Local {
     }
 
     async fn start_at(data: Data, now: Timestamp, tenants: Vec<Tenant>) -> Self {
-        let clock = Arc::new(ManualClock::new(now));
+        Self::resume((0, data), Arc::new(ManualClock::new(now)), tenants).await
+    }
+
+    /// Starts on this port, 0 being any, with this data, by this clock.
+    pub async fn resume((port, data): (u16, Data), clock: Arc<ManualClock>, tenants: Vec<Tenant>) -> Self {
         let options = Options {
-            port: 0,
+            port,
             data,
             tenants,
             clock: clock.clone(),

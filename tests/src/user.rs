@@ -51,16 +51,20 @@ impl Answer {
             .collect()
     }
 
-    /// The task id of the first task part of a stream.
+    /// The task id of the first task part of a stream; of an answer without a card, that of the task that gave it.
     #[must_use]
     pub fn task_id(&self) -> String {
         let chunks = self.chunks();
-        let task = chunks
-            .iter()
-            .find(|chunk| chunk["type"] == "data-task")
-            .unwrap_or_else(|| panic!("no task part: {chunks:#?}"));
-        assert_eq!(task["data"]["artifactType"], "task");
-        task["data"]["taskId"].as_str().expect("a task id").to_owned()
+        let id = match chunks.iter().find(|chunk| chunk["type"] == "data-task") {
+            Some(task) => {
+                assert_eq!(task["data"]["artifactType"], "task");
+                &task["data"]["taskId"]
+            }
+            None => &chunks[0]["messageMetadata"]["taskId"],
+        };
+        id.as_str()
+            .unwrap_or_else(|| panic!("no task: {chunks:#?}"))
+            .to_owned()
     }
 
     /// The text that the stream adds up to.

@@ -22,7 +22,7 @@ use crate::guard::MayChange;
 use crate::relay::Relay;
 use crate::session::{Visitor, welcome_guest};
 use crate::state::AppState;
-use crate::turn::{self, Turn};
+use crate::turn::Turn;
 use crate::ui_message::{ChatRequest, UserMessage};
 
 pub(crate) async fn chat(
@@ -63,7 +63,12 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
         chat,
         message,
         trigger,
+        task: named,
     } = request;
+    let named = match named {
+        Some(id) => Some(replied_to(room, owner, &chat, id).await?),
+        None => None,
+    };
     let (chat, is_new) = open(room, owner, &chat, &message).await?;
     let tasks = match is_new {
         true => Vec::new(),
@@ -74,7 +79,7 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
     let message_id = turn.message_id.clone();
     let task = match turn.task {
         Some(task) => task.clone(),
-        None => match send(room, &chat, &tasks, &turn, message).await? {
+        None => match send(room, (&chat, &tasks), &turn, named.as_ref(), message).await? {
             Sent::Task(task) => *task,
             Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
         },
@@ -89,6 +94,19 @@ fn preferred_locale(headers: &HeaderMap) -> Option<String> {
     let named = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     let first = named.split([',', ';']).next()?.trim().to_owned();
     UserContext::parse(Some(first), None).ok()?.locale
+}
+
+/// The task whose card is replied to. One that is not the user's own, or of another chat, is not there.
+async fn replied_to(
+    room: &AppState,
+    owner: &Owner,
+    chat: &domain::ChatId,
+    id: TaskId,
+) -> Result<Task, RouteError> {
+    let task = room.find_task(owner, id).await?.ok_or(RouteError::NotFound)?;
+    let chat = room.store.sessions().find_chat(&room.tenant, chat).await?;
+    let own = chat.is_some_and(|chat| chat.owner == *owner && chat.context_id == task.context_id);
+    own.then_some(task).ok_or(RouteError::NotFound)
 }
 
 /// Opens the chat with the message in it. True where the chat is new.
@@ -133,32 +151,44 @@ enum Sent {
 
 async fn send(
     room: &AppState,
-    chat: &Chat,
-    tasks: &[Task],
+    (chat, tasks): (&Chat, &[Task]),
     turn: &Turn<'_>,
+    named: Option<&Task>,
     message: UserMessage,
 ) -> Result<Sent, RouteError> {
-    let UserMessage { parts, context, .. } = message;
+    let UserMessage {
+        id, parts, context, ..
+    } = message;
     let mut message = Message::new(turn.message_id.clone(), Role::User, parts);
     message.context_id = Some(chat.context_id.clone());
     context.write(&mut message.metadata);
-    let waiting = turn::waiting(tasks);
-    message.task_id = waiting.map(|task| task.id);
-    if let (Some(task), Some(code)) = (waiting, consent_code::read(&message.text())) {
-        let awaited = task.jobs.iter().filter_map(Job::awaited_consent);
-        let consents: Vec<&str> = awaited.map(|consent| consent.id.as_str()).collect();
-        if !consents.is_empty() {
-            message = consent_code::masked(message, &code, consents.into_iter());
-        }
-    }
+    // Only a card that was replied to is named here: what else a message means is the host's to say.
+    message.task_id = named
+        .filter(|task| !task.status.state.is_terminal())
+        .map(|task| task.id);
+    let waiting = tasks
+        .iter()
+        .filter(|task| named.is_none_or(|named| named.id == task.id));
+    let jobs = waiting
+        .filter(|task| !task.status.state.is_terminal())
+        .flat_map(|task| &task.jobs);
+    let consents = jobs
+        .filter_map(Job::awaited_consent)
+        .map(|consent| consent.id.as_str());
+    let mut message = consent_code::taken_out(message, consents);
     let mut answer = room.host.send(&chat.owner, message.clone()).await;
-    // The task that waited may have ended meanwhile: then this is a new request.
+    // The task may have ended meanwhile: then this is a new request.
     if message.task_id.is_some() && matches!(&answer, Err(RouteError::NotFound | RouteError::Refused(_))) {
         message.task_id = None;
         answer = room.host.send(&chat.owner, message).await;
     }
     match answer? {
-        SendResponse::Message(message) => Ok(Sent::Said(message.text())),
+        SendResponse::Message(message) => {
+            // An agent of ours keeps a task for it all the same, which the answer is shown from.
+            let tasks = room.tasks_of(chat).await?;
+            let kept = Turn::of(&chat.context_id, &id, &tasks).task.cloned();
+            Ok(kept.map_or_else(|| Sent::Said(message.text()), |task| Sent::Task(Box::new(task))))
+        }
         SendResponse::Task(remote) => {
             let task = room.find_task(&chat.owner, local_id(&remote.id)?).await?;
             task.map(|task| Sent::Task(Box::new(task)))
@@ -195,7 +225,7 @@ async fn said(
         .sessions()
         .add_message(&room.tenant, &chat.id, &message)
         .await?;
-    let mut frames = Frames::default().start(answer_id);
+    let mut frames = Frames::default().start(answer_id, None);
     frames.text(&format!("text-{answer_id}"), text);
     let frames = axum::body::Bytes::from(frames.finish());
     Ok(ui_stream(futures_util::stream::iter([frames])))

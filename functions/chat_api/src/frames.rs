@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use domain::{MessageId, Task};
+use domain::{MessageId, Task, TaskId};
 use futures_util::{Stream, StreamExt};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
@@ -27,9 +27,13 @@ const DONE: &str = "data: [DONE]\n\n";
 pub(crate) struct Frames(String);
 
 impl Frames {
-    /// Begins the answer with this id.
-    pub(crate) fn start(mut self, answer: &MessageId) -> Self {
-        self.chunk(&json!({"type": "start", "messageId": answer}));
+    /// Begins the answer with this id, which this task gives; not every answer has a card.
+    pub(crate) fn start(mut self, answer: &MessageId, task: Option<TaskId>) -> Self {
+        let chunk = match task {
+            Some(task) => json!({"type": "start", "messageId": answer, "messageMetadata": {"taskId": task}}),
+            None => json!({"type": "start", "messageId": answer}),
+        };
+        self.chunk(&chunk);
         self
     }
 

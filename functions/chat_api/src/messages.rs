@@ -39,7 +39,10 @@ fn conversation(context: &ContextId, stored: Vec<StoredMessage>, tasks: &[Task])
 }
 
 fn answered(turn: &Turn<'_>, task: &Task) -> Value {
-    let mut parts = vec![json!({"type": "data-task", "id": task.id, "data": view::card(task)})];
+    let mut parts = Vec::new();
+    if turn::has_card(task) || !task.status.state.is_terminal() {
+        parts.push(json!({"type": "data-task", "id": task.id, "data": view::card(task)}));
+    }
     if let Some(text) = turn::answer(task, &turn.message_id) {
         parts.push(json!({"type": "text", "text": text, "state": "done"}));
     }

@@ -40,7 +40,8 @@ pub(crate) async fn resume(
     };
     let (message_id, answer_id) = (turn.message_id.clone(), turn.answer_id());
     let grace = room.settings.grace;
-    Ok(Relay::new(room.store.clone(), running.clone(), message_id, answer_id, grace).into_response())
+    let relay = Relay::new(room.store.clone(), running.clone(), message_id, answer_id, grace);
+    Ok(relay.without_parking().into_response())
 }
 
 /// The id of a stored message, where it is the user's.

@@ -54,6 +54,13 @@ impl Tail {
         }
     }
 
+    /// Follows another task from now on, for what is left of the time.
+    pub(crate) fn turn_to(&mut self, task: Task) {
+        self.key = TaskKey::from(&task);
+        self.task = task;
+        self.pause = SOON;
+    }
+
     /// The task, after all events that were told.
     pub(crate) fn task(&self) -> &Task {
         &self.task
@@ -61,9 +68,15 @@ impl Tail {
 
     /// The next news.
     pub(crate) async fn next(&mut self) -> Result<News, StoreError> {
+        self.next_until(self.deadline).await
+    }
+
+    /// The next news, or [`News::TimeUp`] already at this moment.
+    pub(crate) async fn next_until(&mut self, until: Instant) -> Result<News, StoreError> {
+        let until = until.min(self.deadline);
         loop {
             let now = Instant::now();
-            if now >= self.deadline {
+            if now >= until {
                 return Ok(News::TimeUp);
             }
             if now >= self.spoke + HEARTBEAT {
@@ -71,7 +84,7 @@ impl Tail {
                 return Ok(News::Quiet);
             }
             // The task was read, or its last news, just now: to look again at once would find nothing.
-            let wake = (now + self.pause).min(self.deadline).min(self.spoke + HEARTBEAT);
+            let wake = (now + self.pause).min(until).min(self.spoke + HEARTBEAT);
             tokio::time::sleep_until(wake).await;
             let events = self
                 .store

@@ -5,7 +5,7 @@
 //! host from the chat and the page's message id, the answer's id from that, and another attempt's from the answer it
 //! replaces. A repeated request therefore always means the same message, the same task, the same answer.
 
-use domain::{ContextId, Message, MessageId, Role, Task, TaskState};
+use domain::{ContextId, Job, JobState, Message, MessageId, Role, Task, TaskId, TaskState};
 
 use crate::ui_message::Trigger;
 
@@ -74,15 +74,6 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// The task that the next message of the user continues: the newest, when it waits for the user's word. Of several
-/// made at the same time the one that waits counts.
-pub(crate) fn waiting(tasks: &[Task]) -> Option<&Task> {
-    let newest = tasks.iter().map(|task| task.created_at).max()?;
-    tasks
-        .iter()
-        .rfind(|task| task.created_at == newest && task.status.state.is_interrupted())
-}
-
 /// True where a task gives its answer now: it is over, waits for the user, or nothing was heard of it in time.
 pub(crate) fn rests(state: TaskState) -> bool {
     state.is_terminal() || state.is_interrupted() || state == TaskState::Unknown
@@ -102,17 +93,109 @@ pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
             .map(Message::text)
             .find(|text| !text.trim().is_empty());
     }
-    rests(task.status.state).then(|| last_word(task))
+    let first = task
+        .history
+        .first()
+        .is_some_and(|first| first.message_id == *message_id);
+    let told = |word: String| match first && task.jobs.len() > 1 {
+        true => parts(task).chain([word]).collect::<Vec<_>>().join("\n\n"),
+        false => word,
+    };
+    match task.status.state {
+        state if state.is_terminal() => Some(last_word(task)),
+        state if rests(state) => Some(told(last_word(task))),
+        _ => acknowledgement(task).map(told),
+    }
+}
+
+/// What the parts of a task brought that are over already, while others are not.
+pub(crate) fn parts(task: &Task) -> impl Iterator<Item = String> {
+    task.jobs.iter().filter_map(part)
+}
+
+/// What one job brought, where it is over.
+pub(crate) fn part(job: &Job) -> Option<String> {
+    let JobState::Settled { remote, .. } = &job.state else {
+        return None;
+    };
+    let texts: Vec<String> = job.artifacts.iter().map(domain::Artifact::text).collect();
+    let brought = Some(texts.join("\n")).filter(|text| !text.trim().is_empty());
+    let said = remote.text.clone().filter(|text| !text.trim().is_empty());
+    let name = &job.agent_name;
+    if remote.state == TaskState::Completed {
+        return brought.or(said).map(|text| format!("{name}: {text}"));
+    }
+    Some(match said {
+        Some(reason) => format!("{name} could not do it: {reason}"),
+        None => format!("{name} could not do it."),
+    })
+}
+
+/// That work is under way elsewhere, once all of it was handed over or waits; `None` while the host itself is at work.
+fn acknowledgement(task: &Task) -> Option<String> {
+    if !is_handed_over(task) {
+        return None;
+    }
+    let names = |fits: fn(&Job) -> bool| -> Vec<&str> {
+        task.jobs
+            .iter()
+            .filter(|job| fits(job))
+            .map(|job| job.agent_name.as_str())
+            .collect()
+    };
+    let at_work = names(|job| matches!(job.state, JobState::Linked { .. }));
+    let tried = names(|job| matches!(job.state, JobState::Prepared) && job.attempts > 0);
+    let mut said = Vec::new();
+    match at_work.as_slice() {
+        [] => {}
+        [only] => said.push(format!("{only} has started; I will tell you here.")),
+        several => said.push(format!(
+            "{} have started; I will tell you here.",
+            several.join(", ")
+        )),
+    }
+    if !tried.is_empty() {
+        said.push(format!(
+            "No answer from {} yet; I keep trying, and will tell you here.",
+            tried.join(", ")
+        ));
+    }
+    Some(said.join(" ")).filter(|said| !said.is_empty())
+}
+
+/// True where every job was handed over, waits, or is over, and not all are over: the host waits.
+pub(crate) fn is_handed_over(task: &Task) -> bool {
+    let away = |job: &Job| match job.state {
+        JobState::Linked { .. } | JobState::Settled { .. } => true,
+        _ => job.attempts > 0 || job.awaited_consent().is_some(),
+    };
+    task.jobs.iter().all(away) && task.jobs.iter().any(|job| !job.is_settled())
+}
+
+/// True where more of a task may be there in a moment, though it waits for its user: agents are at work on other parts.
+pub(crate) fn works_beside(task: &Task) -> bool {
+    let at_work = |job: &Job| match &job.state {
+        JobState::Linked { remote, .. } => !remote.state.is_interrupted(),
+        JobState::Prepared => job.awaited_consent().is_none(),
+        _ => false,
+    };
+    task.jobs.len() > 1 && task.jobs.iter().any(at_work)
+}
+
+/// True where a task has a card: it is one that something is done for, and no mere talk.
+pub(crate) fn has_card(task: &Task) -> bool {
+    task.status.state != TaskState::Submitted && !task.direct
+}
+
+/// The task that the answer comes from, where the host says that it is another one.
+pub(crate) fn goes_on_in(task: &Task) -> Option<TaskId> {
+    let message = task.direct_message()?;
+    TaskId::parse(message.metadata.get("goesOnIn")?.as_str()?).ok()
 }
 
 /// The status message of a resting task, or its results, or a plain sentence.
 pub(crate) fn last_word(task: &Task) -> String {
-    let said = task
-        .status
-        .message
-        .as_ref()
-        .map(Message::text)
-        .filter(|text| !text.trim().is_empty());
+    let said = said(task).filter(|text| !text.trim().is_empty());
     let results = || {
         let texts: Vec<_> = task.artifacts.iter().map(domain::Artifact::text).collect();
         Some(texts.join("\n\n")).filter(|text| !text.trim().is_empty())
@@ -130,6 +213,18 @@ pub(crate) fn last_word(task: &Task) -> String {
         }
         .to_owned()
     })
+}
+
+/// The status message's text. The link of a consent of ours is a button, and not in it; an agent's own words stay as they are.
+pub(crate) fn said(task: &Task) -> Option<String> {
+    let message = task.status.message.as_ref()?;
+    let text = message.text();
+    let link = message
+        .metadata
+        .get("authUrl")
+        .and_then(serde_json::Value::as_str);
+    let ours = link.filter(|link| link.contains("/connect/"));
+    Some(ours.map_or_else(|| text.clone(), |link| text.replace(&format!(": {link}"), ".")))
 }
 
 fn position(task: &Task, message_id: &MessageId) -> Option<usize> {
@@ -195,7 +290,6 @@ mod tests {
         status(&mut task, TaskState::Working, Some("looking"));
         status(&mut task, TaskState::InputRequired, Some("Which Oslo?"));
         assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
-        assert!(waiting(std::slice::from_ref(&task)).is_some());
         let said = Message::user(second.clone(), vec![Part::text("Norway")]);
         task.record(EventKind::Said { message: said }, Timestamp::from_millis(2))
             .unwrap();
@@ -205,7 +299,6 @@ mod tests {
         status(&mut task, TaskState::Completed, Some("Rain."));
         assert_eq!(answer(&task, &first).as_deref(), Some("Which Oslo?"));
         assert_eq!(answer(&task, &second).as_deref(), Some("Rain."));
-        assert!(waiting(&[task]).is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
 
 use auth::consent_code;
-use domain::{ChatId, MessageId, Part, PartContent, UserContext};
+use domain::{ChatId, MessageId, Part, PartContent, TaskId, UserContext};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -24,6 +24,8 @@ pub(crate) struct ChatRequest {
     pub(crate) message: UserMessage,
     /// Why the page asks.
     pub(crate) trigger: Trigger,
+    /// The task whose card it is a reply to.
+    pub(crate) task: Option<TaskId>,
 }
 
 /// Why a page asks for an answer.
@@ -54,6 +56,8 @@ struct Body {
     #[serde(default)]
     messages: Vec<Value>,
     message: Option<Value>,
+    #[serde(rename = "taskId")]
+    task_id: Option<String>,
     trigger: Option<String>,
     #[serde(rename = "messageId")]
     message_id: Option<String>,
@@ -74,6 +78,8 @@ impl ChatRequest {
         })?;
         let chat = body.id.ok_or_else(|| invalid("id, the chat's id, is missing"))?;
         let chat = ChatId::parse(&chat).map_err(|error| invalid(&error.to_string()))?;
+        let task = body.task_id.as_deref().map(TaskId::parse).transpose();
+        let task = task.map_err(|_| invalid("taskId must be the id of a task"))?;
         let message = match (body.message, body.messages) {
             (Some(message), _) => message,
             (None, mut messages) => messages
@@ -95,6 +101,7 @@ impl ChatRequest {
             chat,
             message,
             trigger,
+            task,
         })
     }
 }
@@ -126,10 +133,8 @@ impl UserMessage {
         if !parts.iter().any(says) {
             return Err(invalid("the message says nothing"));
         }
-        if is_code(&parts) {
-            // Good once, and then of no use to anybody; the message stays, without it.
-            listed.iter_mut().for_each(mask);
-        }
+        // A code is good once, and then of no use to anybody; the message stays, without it.
+        listed.iter_mut().for_each(mask);
         let mut body = Map::new();
         body.insert("id".into(), json!(id));
         body.insert("role".into(), json!("user"));
@@ -151,15 +156,13 @@ impl UserMessage {
 
     /// The first words, as the title of a chat that starts with them.
     pub(crate) fn title(&self) -> String {
-        if is_code(&self.parts) {
-            return consent_code::MASK.to_owned();
-        }
         let text = self.parts.iter().find_map(|part| match &part.content {
             PartContent::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
         });
-        let words = text
-            .unwrap_or("File")
+        let text = text.unwrap_or("File");
+        let words = consent_code::mask(text)
+            .unwrap_or_else(|| text.to_owned())
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
@@ -171,21 +174,10 @@ impl UserMessage {
     }
 }
 
-/// True where a message is nothing but the code of a consent, typed back.
-fn is_code(parts: &[Part]) -> bool {
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| match &part.content {
-            PartContent::Text(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    consent_code::read(&texts.concat()).is_some()
-}
-
 fn mask(part: &mut Value) {
-    if part.get("type").and_then(Value::as_str) == Some("text") {
-        *part = json!({"type": "text", "text": consent_code::MASK});
+    let field = |name: &str| part.get(name).and_then(Value::as_str);
+    if let (Some("text"), Some(masked)) = (field("type"), field("text").and_then(consent_code::mask)) {
+        *part = json!({"type": "text", "text": masked});
     }
 }
 
@@ -321,6 +313,9 @@ mod tests {
             json!({"id": "c", "message": user(json!([{"type": "file", "mediaType": "a/b", "url": "data:a/b;base64,?"}]))}),
             json!({"id": "c", "message": user(many)}),
             json!({"id": "c", "message": user(text.clone()), "trigger": "resume-stream"}),
+            json!({"id": "c", "message": user(text.clone()), "taskId": "t"}),
+            json!({"id": "c", "message": user(text.clone()), "taskId": 7}),
+            json!({"id": "c", "message": user(text.clone()), "taskId": ""}),
             json!({"id": "c", "message": user(text.clone()), "locale": "en_GB"}),
             json!({"id": "c", "message": user(text.clone()), "locale": 7}),
             json!({"id": "c", "message": user(text.clone()), "timeZone": "../etc"}),
@@ -357,11 +352,9 @@ mod tests {
             );
             assert_eq!(message.title(), "••••-••••");
         }
-        let other = request("the code is BCDF-GHJK, or is it?");
-        assert!(
-            other.body.to_string().contains("BCDF-GHJK"),
-            "only a message that is a code"
-        );
+        let within = request("the code is BCDF-GHJK, or is it?");
+        assert!(!within.body.to_string().contains("BCDF"), "{}", within.body);
+        assert_eq!(within.title(), "the code is ••••-••••, or is it?");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "statusMessage": status_text(task),
         "authUrl": auth_url(task),
         "result": result(task),
+        "outcome": outcome(task),
         "artifacts": task.artifacts.iter().map(artifact).collect::<Vec<_>>(),
         "agentType": job.map(|job| &job.agent_type),
         "agentName": job.map(|job| &job.agent_name),
@@ -57,7 +58,14 @@ pub(crate) fn card(task: &Task) -> Value {
     let optional = [
         ("agentType", task.jobs.last().map(|job| json!(job.agent_type))),
         ("agentName", task.jobs.last().map(|job| json!(job.agent_name))),
-        ("statusMessage", status_text(task).map(Value::String)),
+        // The answer asks for consent; the card has the button.
+        (
+            "statusMessage",
+            status_text(task)
+                .filter(|_| auth_url(task).is_none())
+                .map(Value::String),
+        ),
+        ("outcome", outcome(task).map(Value::String)),
         ("authUrl", auth_url(task).map(Value::String)),
         (
             "jobs",
@@ -165,11 +173,18 @@ fn job_state(job: &Job) -> TaskState {
 }
 
 fn status_text(task: &Task) -> Option<String> {
-    task.status
-        .message
-        .as_ref()
-        .map(Message::text)
-        .filter(|text| !text.is_empty())
+    turn::said(task).filter(|text| !text.is_empty())
+}
+
+/// "1 of 2 done", where only some parts of a task were.
+fn outcome(task: &Task) -> Option<String> {
+    let done = task
+        .jobs
+        .iter()
+        .filter(|job| job_state(job) == TaskState::Completed)
+        .count();
+    let partly = task.status.state.is_terminal() && (1..task.jobs.len()).contains(&done);
+    partly.then(|| format!("{done} of {} done", task.jobs.len()))
 }
 
 /// Where the user consents, while the task waits for that.
@@ -184,7 +199,12 @@ fn auth_url(task: &Task) -> Option<String> {
 fn prompt(task: &Task) -> Option<String> {
     const MAX: usize = 120;
     let said = task.history.iter().find(|message| message.role == Role::User)?;
-    let text = said.text();
+    // A retry says "try again"; what it is for, the host has noted.
+    let noted = task
+        .checkpoint
+        .as_ref()
+        .and_then(|note| note.get("asked")?.as_str());
+    let text = noted.map_or_else(|| said.text(), str::to_owned);
     let short: String = text.chars().take(MAX).collect();
     Some(if short.len() < text.len() {
         format!("{short}…")

@@ -48,7 +48,7 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         now,
     };
     // All at once: the slowest agent must not hold up the others.
-    let done = join_all(acts.into_iter().map(|(job, act)| perform(on, job, act))).await;
+    let done = join_all(acts.into_iter().map(|(job, act)| Box::pin(perform(on, job, act)))).await;
     let mut task = before.clone();
     let mut heard = Vec::new();
     let again = done.iter().find_map(|done| done.again.clone());
@@ -74,7 +74,7 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         .cloned()
         .collect();
     let entropy = deps.entropy.as_ref();
-    let mut kinds = wording::news(entropy, &before, &changed);
+    let mut kinds = wording::news(deps, &before, &changed);
     let tells = |kind: &EventKind| matches!(kind, EventKind::Status { .. });
     if again.is_some() {
         // A new status would hide that the user's answer is still to be handed on.

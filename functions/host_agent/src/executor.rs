@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{EventKind, Task};
+use domain::{EventKind, Message, Task};
 
 use crate::advance::advance;
 use crate::consents::look_at_consents;
+use crate::declined::decline;
 use crate::delegation::cancel::cancel_downstream;
 use crate::delegation::look::look_at_all;
 use crate::delegation::resend::ask_again;
 use crate::deps::OnTask;
+use crate::meaning;
 use crate::rules::patience::is_over;
+use crate::rules::transcript::DECLINES;
 use crate::rules::{transcript, wording};
 use crate::thinking::thinker::Thinker;
 use crate::waiting::wait;
@@ -34,16 +37,20 @@ impl Executor for HostExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let deps = self.0.deps();
         if run.task().jobs.is_empty() {
-            return self.0.begin(run).await;
+            return Box::pin(self.0.begin(run)).await;
         }
         let task = run.task();
-        let waved_off = transcript::pending_answer(task)
-            .filter(|_| transcript::asking(task).is_some() || transcript::unconsented(task).is_some())
-            .is_some_and(|said| self.0.calls_off(&said.text()));
-        if waved_off {
+        let said = transcript::pending_answer(task).cloned();
+        if said.as_ref().is_some_and(|said| meaning::calls_off(&said.text())) {
             return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
-        let awaited = awaiting_consent(task);
+        let declined =
+            |said: &Message| said.metadata.contains_key(DECLINES) || meaning::declines(task, &said.text());
+        let declined = said.as_ref().is_some_and(declined);
+        if declined {
+            decline(deps, run).await?;
+        }
+        let awaited = awaiting_consent(run.task());
         look_at_consents(deps, run).await?;
         // What has just been consented to was certainly not sent before.
         let still = awaiting_consent(run.task());
@@ -70,7 +77,7 @@ impl Executor for HostExecutor {
         let deps = self.0.deps();
         let jobs = look_at_all(self.on(run)).await;
         if !jobs.is_empty() {
-            let kinds = wording::news(deps.entropy.as_ref(), run.task(), &jobs);
+            let kinds = wording::news(deps, run.task(), &jobs);
             run.record(kinds).await?;
         }
         if transcript::wants_a_look(run.task()) {

@@ -31,6 +31,7 @@ pub use executor::{Executor, Outcome};
 pub use push::{BadSchedule, PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
 pub use serve::cancel::cancel_task;
+pub use serve::send::take_message;
 pub use serve::{router, routes};
 pub use shutdown::Shutdown;
 pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};

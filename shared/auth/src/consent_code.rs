@@ -2,10 +2,10 @@
 //! so that they spell nothing and are not mistaken for figures. About 34 bits, good for ten minutes, once, and only
 //! in the starter's own chat.
 //!
-//! Who stores what users say need not store codes: a message that is a code can go on as [`MASK`], with the code's
-//! hashes beside it ([`masked`]).
+//! Who stores what users say need not store codes: a message can go on with [`MASK`] in a code's place, and the code's
+//! hashes beside it ([`taken_out`]).
 
-use domain::{Entropy, ExposeSecret as _, Message, Metadata, Part, SecretString};
+use domain::{Entropy, ExposeSecret as _, Message, Metadata, Part, PartContent, SecretString};
 use serde_json::Value;
 
 use crate::token;
@@ -55,6 +55,46 @@ pub fn read(text: &str) -> Option<SecretString> {
     })
 }
 
+/// The code in a text that has more to say: "my code is bcdf-ghjk". What is written like a code and cannot be one is found
+/// too, so that it is not taken for anything else.
+fn find(text: &str) -> Option<(std::ops::Range<usize>, Option<SecretString>)> {
+    if let Some(code) = read(text) {
+        return Some((0..text.len(), Some(code)));
+    }
+    let within = |c: char| c.is_alphanumeric() || c == '-';
+    let mut at = 0;
+    for word in text.split(|c: char| !within(c)) {
+        let start = at;
+        at = start
+            + word.len()
+            + text
+                .get(start + word.len()..)?
+                .chars()
+                .next()
+                .map_or(0, char::len_utf8);
+        let dashed = word.len() == LENGTH + 1 && word.as_bytes().get(LENGTH / 2) == Some(&b'-');
+        let loud = dashed
+            && word
+                .bytes()
+                .all(|c| c == b'-' || c.is_ascii_uppercase() || c.is_ascii_digit());
+        match read(word) {
+            Some(code) => return Some((start..start + word.len(), Some(code))),
+            None if loud => return Some((start..start + word.len(), None)),
+            None => {}
+        }
+    }
+    None
+}
+
+/// The text with [`MASK`] in place of the code in it; `None` where there is none.
+#[must_use]
+pub fn mask(text: &str) -> Option<String> {
+    let (range, _) = find(text)?;
+    let mut masked = text.to_owned();
+    masked.replace_range(range, MASK);
+    Some(masked)
+}
+
 /// What is stored of the code of a consent. It is another for each consent.
 #[must_use]
 pub fn hash(consent: &str, code: &SecretString) -> String {
@@ -77,13 +117,13 @@ pub enum Typed {
 }
 
 impl Typed {
-    /// The code that a message is, plain or masked; `None` where it is something else.
+    /// The code that a message has in it, plain or masked; `None` where there is none.
     #[must_use]
     pub fn of(message: &Message) -> Option<Self> {
         let text = message.text();
         match message.metadata.get(HASHES) {
-            Some(Value::Object(hashes)) if text == MASK => Some(Self::Hashes(hashes.clone())),
-            _ => read(&text).map(Self::Code),
+            Some(Value::Object(hashes)) if text.contains(MASK) => Some(Self::Hashes(hashes.clone())),
+            _ => find(&text).map(|(_, code)| code.map_or_else(|| Self::Hashes(Metadata::new()), Self::Code)),
         }
     }
 
@@ -101,20 +141,36 @@ impl Typed {
     }
 }
 
-/// The message without the code that it is, for whoever waits for one of these consents. What follows from a message is
-/// the same with every repeat.
+/// The message without the code in it, for whoever waits for one of these consents; as it is where there is none. What
+/// follows from a message is the same with every repeat.
 #[must_use]
-pub fn masked<'c>(message: Message, code: &SecretString, consents: impl Iterator<Item = &'c str>) -> Message {
-    let hashes: Metadata = consents
-        .map(|consent| (consent.to_owned(), Value::String(hash(consent, code))))
-        .collect();
-    let mut metadata = message.metadata;
-    metadata.insert(HASHES.to_owned(), Value::Object(hashes));
-    Message {
-        parts: vec![Part::text(MASK)],
-        metadata,
-        ..message
+pub fn taken_out<'c>(message: Message, consents: impl Iterator<Item = &'c str>) -> Message {
+    let found = message
+        .parts
+        .iter()
+        .enumerate()
+        .find_map(|(at, part)| match &part.content {
+            PartContent::Text(text) => find(text).map(|(_, code)| (at, code)),
+            _ => None,
+        });
+    let Some((at, code)) = found else {
+        return message;
+    };
+    let mut message = message;
+    if let Some(part) = message.parts.get_mut(at)
+        && let PartContent::Text(text) = &part.content
+        && let Some(masked) = mask(text)
+    {
+        *part = Part::text(masked);
     }
+    let hashes = consents.filter_map(|consent| {
+        let hash = hash(consent, code.as_ref()?);
+        Some((consent.to_owned(), Value::String(hash)))
+    });
+    message
+        .metadata
+        .insert(HASHES.to_owned(), Value::Object(hashes.collect()));
+    message
 }
 
 fn salted(consent: &str, code: &SecretString) -> String {
@@ -137,8 +193,15 @@ mod tests {
         );
         let typed = Typed::of(&plain).unwrap();
         assert!(typed.matches(&stored, "c1") && !typed.matches(&stored, "c2"));
-        let masked = |code: &SecretString| masked(plain.clone(), code, ["c0", "c1"].into_iter());
+        let masked = |code: &SecretString| {
+            let said = format!("sorry: {}!", code.expose_secret());
+            taken_out(
+                Message::user(plain.message_id.clone(), vec![Part::text(said)]),
+                ["c0", "c1"].into_iter(),
+            )
+        };
         let told = masked(&code);
+        assert_eq!(told.text(), format!("sorry: {MASK}!"));
         assert!(!format!("{told:?}").contains(code.expose_secret()));
         assert_eq!(told, masked(&code), "a repeat is the same");
         let typed = Typed::of(&told).unwrap();
@@ -178,16 +241,19 @@ mod tests {
         assert!(!matches(&stored, "c2", &code));
         assert!(!matches(&stored, "c1", &random(&SystemEntropy)));
         assert!(!matches("", "c1", &code));
-        for other in [
-            "",
-            "done",
-            "BCDFGHJ",
-            "BCDFGHJKL",
-            "ABCDEFGH",
-            "the code is BCDF-GHJK",
-            &"B".repeat(65),
-        ] {
+        for other in ["", "done", "BCDFGHJ", "BCDFGHJKL", "ABCDEFGH", &"B".repeat(65)] {
             assert!(read(other).is_none(), "{other}");
+            assert!(mask(other).is_none(), "{other}");
+        }
+        for (said, masked) in [
+            ("my code is bcdf-ghjk", "my code is ••••-••••"),
+            ("ABCD-EFGH", "••••-••••"),
+            ("so: BCDFGHJK.", "so: ••••-••••."),
+        ] {
+            assert_eq!(mask(said).as_deref(), Some(masked));
+        }
+        for other in ["a long-term forecast", "part-time", "the weather in Brno"] {
+            assert_eq!(mask(other), None, "{other}");
         }
     }
 }

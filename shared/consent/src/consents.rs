@@ -46,7 +46,7 @@ pub struct TypedCode {
 }
 
 impl TypedCode {
-    /// The code that the message consists of, plain or masked; `None` where it is something else.
+    /// The code in the message, plain or masked; `None` where there is none.
     #[must_use]
     pub fn of(message: &Message) -> Option<Self> {
         Some(Self {
@@ -170,6 +170,17 @@ impl Consents {
         let now = self.clock.now();
         let _ended_otherwise = self.settle(consent, |consent| consent.end(now)).await?;
         Ok(())
+    }
+
+    /// Whether the code is the one that this consent waits for. Nothing is done, nor counted.
+    #[must_use]
+    pub fn fits(&self, consent: &Consent, typed: &TypedCode) -> bool {
+        let running = consent.running(self.clock.now()).is_ok();
+        let hash = match &consent.stage {
+            Stage::AwaitingCode { code_hash, .. } if running => code_hash,
+            _ => return false,
+        };
+        typed.code.matches(hash, &consent.id)
     }
 
     /// Takes the code that the callback's page showed in another browser: what was granted there is the user's from now

@@ -14,10 +14,6 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// [`ModelError`] where the model could not be asked or answered nonsense.
     async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError>;
-
-    /// True where the text only cancels what was asked before: "never mind", "cancel", "forget it". Asked of every
-    /// message that comes while a task waits for its user, and so answered without a call.
-    fn calls_off(&self, text: &str) -> bool;
 }
 
 /// All a model sees.
@@ -75,12 +71,6 @@ pub enum Tool {
     },
     /// Asks how a task is doing.
     TaskStatus {
-        /// Which; the newest where absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        task_id: Option<TaskId>,
-    },
-    /// Calls a task off.
-    CancelTask {
         /// Which; the newest where absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task_id: Option<TaskId>,

@@ -66,19 +66,25 @@ pub enum LoopError<E> {
     Tool(E),
 }
 
-/// Runs the loop to its end.
+/// Runs the loop to its end. The `first` step, where there is one, is what the model was asked for already, or needs not be
+/// asked for.
 ///
 /// # Errors
 /// [`LoopError`] where it ended without an answer.
 pub async fn run<T: Toolbox>(
     model: &dyn Model,
     mut prompt: Prompt,
+    mut first: Option<Step>,
     toolbox: &mut T,
     limits: Limits,
 ) -> Result<Ended, LoopError<T::Error>> {
     for number in 1..=limits.steps {
         let span = tracing::debug_span!("llm.model.step", number);
-        let calls = match model.step(&prompt).instrument(span).await? {
+        let step = match first.take() {
+            Some(step) => step,
+            None => model.step(&prompt).instrument(span).await?,
+        };
+        let calls = match step {
             Step::Say(text) => return Ok(Ended::Said(text)),
             Step::Call(calls) if calls.is_empty() || calls.len() > limits.calls => {
                 return Err(LoopError::TooMuch);
@@ -121,10 +127,6 @@ mod tests {
             };
             Ok(Step::Call(vec![call]))
         }
-
-        fn calls_off(&self, _: &str) -> bool {
-            false
-        }
     }
 
     struct Counting {
@@ -158,6 +160,7 @@ mod tests {
         run(
             &model,
             prompt,
+            None,
             &mut Counting { park_at, calls: 0 },
             Limits { steps: 3, calls: 1 },
         )

@@ -169,6 +169,8 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("POST", "/api/tasks/{id}/{action}", "retry"), gone, 409),
         row(("GET", "/api/connections", ""), empty, 200),
         row(("POST", "/api/chat", ""), [Na(GUEST), Is(404)], 200),
+        // The card of somebody's task cannot be replied to by anybody else.
+        row(("POST", "/api/chat", "reply"), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "cancel"), gone, 200),
         row(("POST", "/api/chat/{id}/stop", ""), gone, 200),
         row(("DELETE", "/api/connections/{provider}", ""), gone, 200),
@@ -221,6 +223,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         let message = json!({ "id": format!("m-{}", world.next()), "role": "user",
             "parts": [{ "type": "text", "text": "Hello" }] });
         let body = match row.route {
+            "/api/chat" if row.operation == "reply" => {
+                json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
+            }
             "/api/chat" => json!({ "id": world.chat, "messages": [message], "trigger": "submit-message" }),
             _ => json!({}),
         };

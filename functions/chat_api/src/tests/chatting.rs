@@ -116,7 +116,7 @@ async fn another_text_under_a_known_message_id_is_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_to_a_question_continues_its_task() {
+async fn a_reply_to_the_card_of_a_question_continues_its_task() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(PATIENT);
     let ask = says("c1", "m1", "ask");
@@ -126,7 +126,9 @@ async fn an_answer_to_a_question_continues_its_task() {
         (text(&asked).as_str(), last_card(&asked)["state"].clone()),
         ("Which one?", json!("input-required"))
     );
-    let reply = says("c1", "m2", "the first");
+    // Nothing but the card that is replied to says so: what else a message means is the host's to say.
+    let mut reply = says("c1", "m2", "the first");
+    reply["taskId"] = last_card(&asked)["taskId"].clone();
     let (replied, ()) = browser.post_while(&app, "/api/chat", &reply, world.work()).await;
     let replied = replied.chunks();
     assert_eq!(last_card(&replied)["taskId"], last_card(&asked)["taskId"]);
@@ -144,6 +146,39 @@ async fn an_answer_to_a_question_continues_its_task() {
         .filter_map(|part| part["text"].as_str())
         .collect();
     assert_eq!(texts, ["ask", "Which one?", "the first", "You said: the first"]);
+}
+
+#[tokio::test]
+async fn a_reply_names_a_task_of_this_chat_and_of_nobody_else() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(PATIENT);
+    let ask = says("c1", "m1", "ask");
+    let (asked, ()) = browser.post_while(&app, "/api/chat", &ask, world.work()).await;
+    let id = last_card(&asked.chunks())["taskId"].clone();
+    let stranger = Browser::default();
+    let foreign = browser.post(&app, "/api/chat", &says("c2", "m1", "park")).await;
+    assert_eq!(foreign.status, StatusCode::OK);
+    for (who, chat, named) in [
+        (&stranger, "c9", id.clone()),
+        // The user's own, but of another chat.
+        (&browser, "c2", id.clone()),
+        (&browser, "c1", json!(domain::TaskId::from_bytes([9; 16]))),
+    ] {
+        let mut reply = says(chat, "m7", "the first");
+        reply["taskId"] = named;
+        let answered = who.post(&app, "/api/chat", &reply).await;
+        assert_eq!(
+            (answered.status, answered.json()["error"].clone()),
+            (StatusCode::NOT_FOUND, json!("not_found"))
+        );
+        let stored = who.get(&app, &format!("/api/chats/{chat}/messages")).await.text;
+        assert!(!stored.contains("the first"), "{stored}");
+    }
+    let waiting = browser
+        .get(&app, &format!("/api/tasks/{}", id.as_str().unwrap()))
+        .await
+        .json();
+    assert_eq!(waiting["status"], "input-required", "nobody answered it");
 }
 
 #[tokio::test]

@@ -70,7 +70,7 @@ async fn connections(app: &Router, browser: &Browser) -> Value {
 }
 
 #[tokio::test]
-async fn a_task_that_waits_for_consent_shows_the_link_and_the_next_message_continues_it() {
+async fn a_task_that_waits_for_consent_shows_the_link_and_a_reply_to_its_card_continues_it() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::from_secs(5));
     let asks = says("c1", "m1", "consent");
@@ -86,7 +86,8 @@ async fn a_task_that_waits_for_consent_shows_the_link_and_the_next_message_conti
     let path = format!("/api/tasks/{id}");
     assert_eq!(browser.get(&app, &path).await.json()["authUrl"], LINK);
 
-    let done = says("c1", "m2", "done");
+    let mut done = says("c1", "m2", "done");
+    done["taskId"] = json!(id);
     let (second, ()) = browser.post_while(&app, "/api/chat", &done, world.work()).await;
     let card = last_card(&second.chunks());
     assert_eq!(

@@ -59,6 +59,14 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
     }
 }
 
+/// Tells an agent that asked something that nobody will answer. That it hears of it is not waited for: its task waits for an
+/// answer that never comes, and does nothing.
+pub(crate) async fn cancel_asking(on: OnTask<'_>, job: &Job) {
+    if let Some(id) = job.remote_task_id() {
+        cancel_one(on, job, id).await;
+    }
+}
+
 /// Stores the remote task of a job that was acknowledged after its own task was over, so that it is called off
 /// however long that takes.
 pub(crate) async fn remember_orphan(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<(), StoreError> {

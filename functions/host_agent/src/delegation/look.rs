@@ -18,7 +18,7 @@ pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
             job.note(remote.into_notification(), on.now);
         }
         Err(Obstacle::Call(CallError::Refused(A2aError::TaskNotFound))) => {
-            let reason = "it knows nothing of the task any more.";
+            let reason = "it has lost the task. Say “try again” to have it done once more.";
             job.give_up(TaskState::Failed, reason, on.now);
         }
         // Nobody is asked for consent for a mere look: the agent's own news comes all the same.

@@ -188,10 +188,12 @@ fn failure(error: &CallError) -> (TaskState, String) {
             return (state, llm::clean(&refused.to_string(), REASON_MAX));
         }
         CallError::Unreachable { .. } | CallError::Timeout => {
-            "it cannot be reached at the moment.".to_owned()
+            "it cannot be reached at the moment. Say “try again” to have it tried once more.".to_owned()
         }
         CallError::Status(status) if error.is_retryable() => {
-            format!("it does not answer properly at the moment (status {status}).")
+            format!(
+                "it does not answer properly at the moment (status {status}). Say “try again” to have it tried once more."
+            )
         }
         CallError::Unauthorized { .. } | CallError::Forbidden { .. } => {
             "it does not let us in; it wants other credentials.".to_owned()

@@ -3,17 +3,28 @@
 use agent::Outcome;
 use domain::{Artifact, Job, Task, TaskState};
 
+use crate::rules::note::Note;
+
 /// Most bytes of a finished task; the store takes a little more.
 const TASK_MAX: usize = 300 * 1024;
 
-/// The outcome of a task whose answer is this text.
-pub(crate) fn outcome(task: &Task, text: String) -> Outcome {
+/// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
+pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     let states: Vec<TaskState> = task
         .jobs
         .iter()
         .filter_map(Job::remote)
         .map(|remote| remote.state)
         .collect();
+    let done = states
+        .iter()
+        .filter(|state| **state == TaskState::Completed)
+        .count();
+    let text = match done {
+        0 => note.around(text),
+        done if done == states.len() => note.around(text),
+        done => note.around(format!("{text}\n\n{done} of {} done.", states.len())),
+    };
     let all = |state: TaskState| states.iter().all(|known| *known == state);
     if states.is_empty() || states.contains(&TaskState::Completed) {
         let artifacts = artifacts(task);

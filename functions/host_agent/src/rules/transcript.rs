@@ -3,11 +3,18 @@
 use domain::{AwaitedConsent, Job, Message, PartContent, Role, Task, TaskState};
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
+use crate::rules::note::Note;
+
+/// The key in a message's metadata that says: it declines what its task waits for, whatever its words.
+pub(crate) const DECLINES: &str = "declines";
 /// Most characters of structured results that stand in for text.
 const DATA_MAX: usize = 2_000;
 
 /// What the task was made for.
 pub(crate) fn asked(task: &Task) -> String {
+    if let Some(asked) = Note::of(task).and_then(|note| note.asked) {
+        return asked;
+    }
     task.history
         .iter()
         .find(|message| message.role == Role::User)
@@ -29,7 +36,7 @@ pub(crate) fn of_work(task: &Task) -> Vec<Turn> {
 }
 
 /// Earlier tasks of the same conversation, as the model reads them.
-pub(crate) fn of_earlier(before: &[Task]) -> Vec<Turn> {
+pub(crate) fn of_earlier<'a>(before: impl IntoIterator<Item = &'a Task>) -> Vec<Turn> {
     let mut turns = Vec::new();
     for task in before {
         turns.push(Turn::User(asked(task)));
@@ -67,7 +74,7 @@ pub(crate) fn result(job: &Job) -> ToolResult {
         Some(remote) if remote.state == TaskState::Completed => ToolOutcome::Done(text_of(job)),
         Some(remote) => {
             let said = remote.text.clone().filter(|text| !text.trim().is_empty());
-            ToolOutcome::Failed(said.unwrap_or_else(|| format!("it ended as {}.", remote.state.as_str())))
+            ToolOutcome::Failed(said.unwrap_or_else(|| NO_REASON.to_owned()))
         }
         None => ToolOutcome::Failed("it was not asked.".to_owned()),
     };
@@ -113,6 +120,9 @@ fn text_of(job: &Job) -> String {
         data
     }
 }
+
+/// What is said of work that went wrong without a word.
+const NO_REASON: &str = "it gave no reason. Say “try again” to have it tried once more.";
 
 /// The user's newest message, where nothing was done about it yet: it is the last thing said, and not the first.
 pub(crate) fn pending_answer(task: &Task) -> Option<&Message> {

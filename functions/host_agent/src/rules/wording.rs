@@ -3,6 +3,8 @@
 use domain::{Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
 use serde_json::Value;
 
+use crate::deps::Deps;
+use crate::meaning;
 use crate::rules::patience::Patience;
 use crate::rules::transcript;
 
@@ -15,11 +17,10 @@ pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
     EventKind::status(TaskState::Working, Some(message))
 }
 
-/// The message that asks for consent at this link.
+/// The message that asks for consent at this link. Chats show the link as a button, and the text without it.
 pub(crate) fn consent_asked(entropy: &dyn Entropy, job: &Job, link: String, lead: &str) -> Message {
     let text = format!(
-        "{lead}{} needs your consent. Open {link} and agree; I go on by myself then. If that page shows you a code, \
-         type it here.",
+        "{lead}{} needs your consent. Once you agree, I go on by myself: {link}",
         job.agent_name
     );
     let mut message = Message::agent_text(MessageId::random(entropy), text);
@@ -38,7 +39,7 @@ pub(crate) fn asks_for(task: &Task, link: &str) -> bool {
 }
 
 /// The events that tell of these jobs: their records, and the newest word of those that go on.
-pub(crate) fn news(entropy: &dyn Entropy, task: &Task, changed: &[Job]) -> Vec<EventKind> {
+pub(crate) fn news(deps: &Deps, task: &Task, changed: &[Job]) -> Vec<EventKind> {
     let mut kinds: Vec<EventKind> = changed
         .iter()
         .map(|job| EventKind::Job {
@@ -47,8 +48,10 @@ pub(crate) fn news(entropy: &dyn Entropy, task: &Task, changed: &[Job]) -> Vec<E
         .collect();
     let at_work = task.status.state == TaskState::Working;
     let word = changed.iter().rev().find_map(|job| {
-        let JobState::Linked { remote, .. } = &job.state else {
-            return None;
+        let remote = match &job.state {
+            JobState::Linked { remote, .. } => remote,
+            JobState::Prepared if job.attempts > 0 => return Some(no_answer_yet(&deps.patience, job)),
+            _ => return None,
         };
         let before = task
             .jobs
@@ -72,9 +75,19 @@ pub(crate) fn news(entropy: &dyn Entropy, task: &Task, changed: &[Job]) -> Vec<E
     let waits = task.status.state.is_interrupted();
     kinds.extend(
         word.filter(|_| !waits || transcript::pending_answer(task).is_some())
-            .map(|text| working(entropy, &text)),
+            .map(|text| working(deps.entropy.as_ref(), &text)),
     );
     kinds
+}
+
+/// What is said of an agent that could not be asked so far.
+fn no_answer_yet(patience: &Patience, job: &Job) -> String {
+    let (name, next, all) = (
+        &job.agent_name,
+        job.attempts.saturating_add(1),
+        patience.retries.len() + 1,
+    );
+    format!("No answer from {name} yet, trying again ({next} of {all}).")
 }
 
 /// What is said of the user's answer, where nothing else is.
@@ -86,6 +99,8 @@ pub(crate) fn after_answer(task: &Task, forwarded: bool) -> String {
     match waiting {
         Some(job) if forwarded => format!("Your answer went to {}.", job.agent_name),
         _ if task.status.state == TaskState::Unknown => "Asking once more and waiting on.".to_owned(),
+        // It was taken while something was asked, by an execution that did not live to say so.
+        _ if task.status.message.is_none() => "Going on with your answer.".to_owned(),
         _ => {
             "I can take nothing more for this task while the agents work on it; please ask again afterwards."
                 .to_owned()
@@ -132,7 +147,7 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
         let names = names(&unfetched);
         text += &format!("The result of {names} could not be fetched within {minutes} minutes. ");
     }
-    text += "A late result is still taken; the task can be retried or cancelled.";
+    text += "A late result is still taken. Say “try again” or “cancel”.";
     Some((TaskState::Unknown, text))
 }
 
@@ -142,6 +157,101 @@ pub(crate) fn address(text: &str) -> Option<String> {
     let found = text.split(around).find(|word| word.starts_with("https://"))?;
     let address = found.trim_end_matches(['.', ',', ';', ':', '!', '?']);
     url::Url::parse(address).ok().map(String::from)
+}
+
+/// That words are no consent, and where it is given.
+pub(crate) fn agree_there(task: &Task) -> String {
+    let name = transcript::unconsented(task).map_or("the agent", |(job, _)| job.agent_name.as_str());
+    format!(
+        "{name} still needs your consent, and words here cannot give it: connect on the card of {}, and agree there.",
+        meaning::name(task)
+    )
+}
+
+/// One line about a task that waits.
+pub(crate) fn reminder(task: &Task) -> String {
+    format!("Still open: {} ({}).", meaning::name(task), waits_for(task))
+}
+
+/// What waits for the user and what runs.
+pub(crate) fn open(tasks: &[&Task]) -> String {
+    if tasks.is_empty() {
+        return "Nothing is open: nothing waits for you, and nothing runs.".to_owned();
+    }
+    let line = |task: &&Task| format!("- {}: {}", meaning::name(task), waits_for(task));
+    tasks.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a task waits for, in half a sentence.
+fn waits_for(task: &Task) -> String {
+    let at_work = || {
+        let open: Vec<&Job> = task.jobs.iter().filter(|job| !job.is_settled()).collect();
+        format!("{} at work", names(&open))
+    };
+    match (transcript::unconsented(task), transcript::asking(task)) {
+        (Some((job, _)), _) => format!("{} waits for your consent", job.agent_name),
+        (None, Some(job)) => {
+            let asked = job
+                .remote()
+                .and_then(|remote| remote.text.as_deref())
+                .unwrap_or_default();
+            let asked = llm::clean(asked.lines().next().unwrap_or_default(), 120);
+            format!("{} asks: {asked}", job.agent_name)
+        }
+        (None, None) if task.status.state == TaskState::Unknown => {
+            "nothing was heard of it for too long".to_owned()
+        }
+        (None, None) => at_work(),
+    }
+}
+
+/// How a task is doing; one line where it is one of several.
+pub(crate) fn described(task: &Task, briefly: bool) -> String {
+    let (name, state) = (meaning::name(task), state(task.status.state));
+    let mut lines = vec![format!("{name} is {state}.")];
+    if briefly {
+        let agents: Vec<&str> = task.jobs.iter().map(|job| job.agent_name.as_str()).collect();
+        return format!("- {name} ({}): {state}", words::listed(&agents, "and"));
+    }
+    if task.status.state == TaskState::Working {
+        lines.extend(task.jobs.iter().map(of_job));
+    } else if task.status.state == TaskState::AuthRequired {
+        lines.push(waits_for(task) + ".");
+    } else {
+        let said = task.status.message.as_ref().map(Message::text);
+        lines.extend(said.filter(|text| !text.trim().is_empty()));
+    }
+    lines.join("\n")
+}
+
+fn state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Submitted => "not begun yet",
+        TaskState::Working => "being worked on",
+        TaskState::InputRequired => "waiting for your answer",
+        TaskState::AuthRequired => "waiting for your consent",
+        TaskState::Completed => "completed",
+        TaskState::Canceled => "canceled",
+        TaskState::Failed => "failed",
+        TaskState::Rejected => "rejected",
+        TaskState::Unknown => "unheard of for too long",
+    }
+}
+
+fn of_job(job: &Job) -> String {
+    let remote = job.remote();
+    let state = match (remote, job.awaited_consent()) {
+        (_, Some(_)) => "waiting for your consent",
+        (None, None) => "not reached yet",
+        (Some(remote), None) => remote.state.as_str(),
+    };
+    let text = remote
+        .and_then(|remote| remote.text.as_deref())
+        .map(|text| llm::clean(text, 300));
+    match text.filter(|text| !text.is_empty()) {
+        Some(text) => format!("- {}: {state}: {text}", job.agent_name),
+        None => format!("- {}: {state}", job.agent_name),
+    }
 }
 
 fn names(jobs: &[&Job]) -> String {

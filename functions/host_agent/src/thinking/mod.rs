@@ -6,3 +6,4 @@ mod one_agent;
 mod own_tasks;
 pub(crate) mod thinker;
 mod tools;
+mod turn;

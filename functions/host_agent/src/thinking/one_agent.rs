@@ -27,7 +27,4 @@ impl Model for OneAgent {
             _ => Ok(step),
         }
     }
-    fn calls_off(&self, text: &str) -> bool {
-        self.0.calls_off(text)
-    }
 }

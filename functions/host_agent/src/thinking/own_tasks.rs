@@ -1,115 +1,162 @@
-//! "How is my task doing?" and "cancel it": a caller's own tasks, in words.
+//! A caller's other tasks: how they are doing, ending them, handing an answer on to them.
 
 use std::time::Duration;
 
-use agent::{ExecuteError, cancel_task, wake_deliveries};
-use domain::{Job, Message, Revision, Task, TaskId, TaskState};
+use agent::{ExecuteError, cancel_task, take_message, wake_deliveries};
+use domain::{Message, Revision, Task, TaskId, Timestamp};
 use llm::ToolOutcome;
-use store::{Committed, Due, LeaseAfter, PageRequest, Revised, TaskKey};
+use store::{Committed, Decision, Due, LeaseAfter, PageRequest, Revised, TaskKey};
 
 use crate::delegation::look::look_at_all;
+use crate::delegation::resend::ask_again;
 use crate::deps::{Deps, OnTask};
+use crate::meaning;
+use crate::rules::transcript::DECLINES;
 use crate::rules::{transcript, wording};
 
 /// How far back a task without an id is looked for.
 const LOOK_BACK: u32 = 20;
+/// Most tasks whose agents are asked for the latest at once.
+const ASKED_MAX: usize = 5;
 
-/// How a task is doing: its agents are asked first.
-pub(crate) async fn status_of(
-    deps: &Deps,
-    current: &Task,
-    id: Option<TaskId>,
-) -> Result<ToolOutcome, ExecuteError> {
-    let Some(task) = own(deps, current, id, |_| true).await? else {
-        return Ok(unknown(id));
-    };
-    let task = if task.status.state.is_terminal() {
-        task
-    } else {
-        refreshed(deps, task).await?
-    };
-    Ok(ToolOutcome::Done(described(&task)))
-}
-
-/// Cancels a task, here and at its agents.
-pub(crate) async fn cancel_by_words(
-    deps: &Deps,
-    current: &Task,
-    id: Option<TaskId>,
-) -> Result<ToolOutcome, ExecuteError> {
-    let runs = |task: &Task| !task.status.state.is_terminal();
-    let Some(task) = own(deps, current, id, runs).await? else {
-        return Ok(unknown(id));
-    };
-    let (id, now) = (task.id, deps.clock.now());
-    let canceled = cancel_task(deps.store.tasks(), task, deps.entropy.as_ref(), now).await;
-    Ok(match canceled? {
-        Revised::Missing => unknown(Some(id)),
-        Revised::Left(task) => {
-            let text = format!("Task {id} is {} already.", task.status.state.as_str());
-            ToolOutcome::Done(text)
-        }
-        Revised::Written(revision) => {
-            announce(deps, &revision).await;
-            // Due at once: its own look tells the agents, again where that fails.
-            deps.nudge(revision.task(), Duration::ZERO).await;
-            ToolOutcome::Done(format!("Task {id} is canceled."))
-        }
-    })
-}
-
-/// The caller's task with that id, or the newest that delegated something; never the task that asks.
-async fn own(
-    deps: &Deps,
-    current: &Task,
-    id: Option<TaskId>,
-    fits: impl Fn(&Task) -> bool,
-) -> Result<Option<Task>, ExecuteError> {
-    let now = deps.clock.now();
-    let tasks = deps.store.tasks();
-    if let Some(id) = id {
-        let key = TaskKey {
-            id,
-            ..TaskKey::from(current)
+/// How tasks are doing: their agents are asked first.
+pub(crate) async fn status_of(deps: &Deps, tasks: &[&Task], now: Timestamp) -> Result<String, ExecuteError> {
+    let mut told = Vec::new();
+    for (number, task) in tasks.iter().enumerate() {
+        let latest = match meaning::is_open(task) && number < ASKED_MAX {
+            true => refreshed(deps, (*task).clone(), now).await?,
+            false => (*task).clone(),
         };
-        let found = tasks.find(&key, now).await?.map(|stored| stored.task);
-        return Ok(found.filter(|task| task.owner == current.owner && task.id != current.id));
+        told.push(wording::described(&latest, tasks.len() > 1));
     }
-    let delegated = |task: &Task| task.id != current.id && !task.jobs.is_empty();
-    let Task {
-        tenant,
-        agent,
-        owner,
-        context_id,
-        ..
-    } = current;
-    let here = tasks.by_context(tenant, agent, owner, context_id, now).await?;
-    if let Some(task) = here.into_iter().rev().find(|task| delegated(task) && fits(task)) {
-        return Ok(Some(task));
-    }
+    Ok(told.join("\n"))
+}
+
+/// As [`status_of`], for a model: the caller's task with that id, or the newest that delegated something.
+pub(crate) async fn told_to_model(
+    deps: &Deps,
+    current: &Task,
+    id: Option<TaskId>,
+) -> Result<ToolOutcome, ExecuteError> {
+    let now = deps.clock.now();
     let page = PageRequest {
         limit: LOOK_BACK,
         cursor: None,
     };
-    let all = tasks.by_owner(tenant, agent, owner, page, now).await?;
-    let mut fitting: Vec<Task> = all
-        .items
-        .into_iter()
-        .filter(|task| delegated(task) && fits(task))
-        .collect();
-    fitting.sort_by_key(|task| task.created_at);
-    Ok(fitting.pop())
+    let tasks = deps.store.tasks();
+    let found = match id {
+        Some(id) => {
+            let key = TaskKey {
+                id,
+                ..TaskKey::from(current)
+            };
+            let found = tasks.find(&key, now).await?.map(|stored| stored.task);
+            found.into_iter().collect()
+        }
+        None => {
+            tasks
+                .by_owner(&current.tenant, &current.agent, &current.owner, page, now)
+                .await?
+                .items
+        }
+    };
+    let own = found
+        .iter()
+        .filter(|task| task.owner == current.owner && task.id != current.id && !task.jobs.is_empty());
+    match own.max_by_key(|task| task.created_at) {
+        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], now).await?)),
+        None => Ok(ToolOutcome::Failed(
+            "There is no such task of this user.".to_owned(),
+        )),
+    }
 }
 
-async fn refreshed(deps: &Deps, task: Task) -> Result<Task, ExecuteError> {
+/// Cancels tasks, here and at their agents; says what became of each.
+pub(crate) async fn cancel_all(deps: &Deps, tasks: &[&Task]) -> Result<String, ExecuteError> {
+    let mut ended = Vec::new();
+    for task in tasks {
+        let canceled = cancel_task(
+            deps.store.tasks(),
+            (*task).clone(),
+            deps.entropy.as_ref(),
+            deps.clock.now(),
+        )
+        .await;
+        let name = meaning::name(task);
+        ended.push(match canceled? {
+            Revised::Missing => format!("{name} is not kept any more."),
+            Revised::Left(task) => format!("{name} is {} already.", task.status.state.as_str()),
+            Revised::Written(revision) => {
+                announce(deps, &revision).await;
+                // Due at once: its own look tells the agents, again where that fails.
+                deps.nudge(revision.task(), Duration::ZERO).await;
+                format!("Canceled: {name}.")
+            }
+        });
+    }
+    Ok(ended.join("\n"))
+}
+
+/// Says something to another task, as its caller would who names it; false where it takes nothing any more. `declines` says
+/// that it declines what waits, whatever its words.
+pub(crate) async fn say_to(
+    deps: &Deps,
+    task: &Task,
+    said: Message,
+    declines: bool,
+) -> Result<bool, ExecuteError> {
     let now = deps.clock.now();
+    let mut message = Message {
+        task_id: None,
+        ..said
+    };
+    if declines {
+        message.metadata.insert(DECLINES.to_owned(), true.into());
+    }
+    match take_message(deps.store.tasks(), task.clone(), &message, now, Due::At(now)).await? {
+        Revised::Written(revision) => {
+            announce(deps, &revision).await;
+            deps.nudge(revision.task(), Duration::ZERO).await;
+            Ok(true)
+        }
+        // It has the message from an execution before this one.
+        Revised::Left(Ok(_)) => Ok(true),
+        Revised::Left(Err(_)) | Revised::Missing => Ok(false),
+    }
+}
+
+/// Does at once what a task waits with, and waits on.
+pub(crate) async fn ask_once_more(deps: &Deps, task: &Task) -> Result<(), ExecuteError> {
+    let now = deps.clock.now();
+    let kinds = ask_again(OnTask { deps, task, now }).await;
+    let revised = deps.store.tasks().revise(task.clone(), now, |task| {
+        let mut revision = Revision::of(task);
+        match kinds
+            .iter()
+            .try_for_each(|kind| revision.record(kind.clone(), now))
+        {
+            Ok(()) => Decision::Write {
+                revision: Box::new(revision),
+                due: Due::At(now),
+            },
+            Err(_) => Decision::Leave(()),
+        }
+    });
+    if let Revised::Written(revision) = revised.await? {
+        announce(deps, &revision).await;
+        deps.nudge(revision.task(), Duration::ZERO).await;
+    }
+    Ok(())
+}
+
+async fn refreshed(deps: &Deps, task: Task, now: Timestamp) -> Result<Task, ExecuteError> {
     let jobs = look_at_all(OnTask {
         deps,
         task: &task,
         now,
     })
     .await;
-    let kinds = wording::news(deps.entropy.as_ref(), &task, &jobs);
+    let kinds = wording::news(deps, &task, &jobs);
     if kinds.is_empty() {
         if transcript::unconsented(&task).is_some() {
             deps.nudge(&task, Duration::ZERO).await;
@@ -146,55 +193,4 @@ async fn commit(deps: &Deps, revision: &Revision, due: Due) -> Result<bool, Exec
 async fn announce(deps: &Deps, revision: &Revision) {
     agent::measure::moved(revision);
     wake_deliveries(deps.wake.as_ref(), revision).await;
-}
-
-fn unknown(id: Option<TaskId>) -> ToolOutcome {
-    ToolOutcome::Failed(match id {
-        Some(id) => format!("I know no task {id} of yours."),
-        None => "I know no task of yours that this could mean.".to_owned(),
-    })
-}
-
-fn described(task: &Task) -> String {
-    let asked = llm::clean(&transcript::asked(task), 80);
-    let state = match task.status.state {
-        TaskState::Submitted => "not begun yet",
-        TaskState::Working => "being worked on",
-        TaskState::InputRequired => "waiting for your answer",
-        TaskState::AuthRequired => "waiting for your consent",
-        TaskState::Completed => "completed",
-        TaskState::Canceled => "canceled",
-        TaskState::Failed => "failed",
-        TaskState::Rejected => "rejected",
-        TaskState::Unknown => "unheard of for too long",
-    };
-    let mut lines = vec![format!("Task {} (\"{asked}\") is {state}.", task.id)];
-    if task.status.state == TaskState::Working {
-        lines.extend(task.jobs.iter().map(of_job));
-    } else {
-        lines.extend(
-            task.status
-                .message
-                .as_ref()
-                .map(Message::text)
-                .filter(|text| !text.trim().is_empty()),
-        );
-    }
-    lines.join("\n")
-}
-
-fn of_job(job: &Job) -> String {
-    let remote = job.remote();
-    let state = match (remote, job.awaited_consent()) {
-        (_, Some(_)) => "waiting for your consent",
-        (None, None) => "not reached yet",
-        (Some(remote), None) => remote.state.as_str(),
-    };
-    let text = remote
-        .and_then(|remote| remote.text.as_deref())
-        .map(|text| llm::clean(text, 300));
-    match text.filter(|text| !text.is_empty()) {
-        Some(text) => format!("- {}: {state}: {text}", job.agent_name),
-        None => format!("- {}: {state}", job.agent_name),
-    }
 }

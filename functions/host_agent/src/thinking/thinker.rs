@@ -4,27 +4,37 @@ use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
 use domain::{Message, PartContent};
-use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Turn};
+use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Step};
 
 use crate::deps::Deps;
+use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
 use crate::rules::transcript;
 use crate::thinking::directory::{Directory, KnownAgents};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::one_agent::OneAgent;
 use crate::thinking::tools::Tools;
+use crate::thinking::turn::has_file;
 use crate::waiting::wait;
 
 /// Longest text that is taken, in characters.
 const TEXT_MAX: usize = 32_000;
-/// Most earlier tasks of the conversation that a model sees.
-const EARLIER_MAX: usize = 6;
 
 pub(crate) struct Thinker {
     agents: Discovery,
     model: Arc<dyn Model>,
     /// False where nothing may be delegated for now.
     enabled: bool,
+}
+
+/// What a model is to think about.
+pub(crate) struct Thought {
+    pub(crate) prompt: Prompt,
+    /// Its first step, where that is known already.
+    pub(crate) first: Option<Step>,
+    /// Who there is; looked up when it is needed.
+    pub(crate) known: Option<Arc<KnownAgents>>,
+    pub(crate) note: Note,
 }
 
 impl Thinker {
@@ -44,14 +54,18 @@ impl Thinker {
         &self.agents.deps
     }
 
-    /// True where the text only cancels what was asked before.
-    pub(crate) fn calls_off(&self, text: &str) -> bool {
-        self.model.calls_off(text)
+    /// True where one agent gets whatever is said.
+    pub(crate) fn has_one_agent(&self) -> bool {
+        matches!(self.agents.directory, Directory::Fixed { .. })
     }
 
-    /// A new task: what was said earlier, who there is, and then the model.
+    /// Finds the agents.
+    pub(crate) async fn discover(&self) -> Result<Arc<KnownAgents>, ExecuteError> {
+        self.agents.discover().await
+    }
+
+    /// A new task: its text is taken where that can be, and understood.
     pub(crate) async fn begin(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let deps = self.deps();
         if !self.enabled {
             return Ok(Outcome::Rejected(
                 "Delegating to agents is switched off here at the moment.".to_owned(),
@@ -68,17 +82,7 @@ impl Thinker {
                 "The message is too long: I take up to {TEXT_MAX} characters."
             )));
         }
-        let known = self.agents.discover().await?;
-        let agents = known.briefs(&deps.tenant, &deps.url);
-        let before = deps
-            .store
-            .tasks()
-            .beside(run.task(), EARLIER_MAX, run.now())
-            .await?;
-        let mut turns = transcript::of_earlier(&before);
-        turns.push(Turn::User(text));
-        let prompt = Prompt { agents, turns };
-        self.think(run, prompt, Some(known)).await
+        Box::pin(self.take(run, text)).await
     }
 
     /// Every job is over: the model phrases the answer, or goes on.
@@ -88,35 +92,76 @@ impl Thinker {
             agents: Vec::new(),
             turns: transcript::of_work(run.task()),
         };
-        self.think(run, prompt, None).await
+        let thought = Thought {
+            prompt,
+            first: None,
+            known: None,
+            note: Note::of(run.task()).unwrap_or_default(),
+        };
+        self.think(run, thought).await
     }
 
-    async fn think(
+    /// The model's first step, or how the task ends because there is none.
+    pub(crate) async fn first_step(
         &self,
-        run: &mut Run,
-        prompt: Prompt,
-        known: Option<Arc<KnownAgents>>,
-    ) -> Result<Outcome, ExecuteError> {
+        run: &Run,
+        prompt: &Prompt,
+    ) -> Result<Result<Step, Outcome>, ExecuteError> {
+        match self.model.step(prompt).await {
+            Ok(step) => Ok(Ok(step)),
+            Err(error) => failed(run, LoopError::Model(error)).map(Err),
+        }
+    }
+
+    pub(crate) async fn think(&self, run: &mut Run, thought: Thought) -> Result<Outcome, ExecuteError> {
+        let Thought {
+            prompt,
+            first,
+            known,
+            note,
+        } = thought;
         let mut tools = Tools {
             agents: &self.agents,
             run,
             known,
+            note: note.clone(),
         };
-        let ended = llm::run(self.model.as_ref(), prompt, &mut tools, Limits::default()).await;
+        let ended = Box::pin(llm::run(
+            self.model.as_ref(),
+            prompt,
+            first,
+            &mut tools,
+            Limits::default(),
+        ))
+        .await;
         match ended {
-            Ok(Ended::Said(text)) => Ok(outcome(run.task(), text)),
+            Ok(Ended::Said(text)) if run.task().jobs.is_empty() => {
+                let text = match run.task().history.iter().any(has_file) {
+                    true => format!("Nobody I can reach takes the file that you sent. {text}"),
+                    false => text,
+                };
+                Ok(Outcome::Message(run.message(&note.around(text))))
+            }
+            Ok(Ended::Said(text)) => Ok(outcome(run.task(), &note, text)),
             Ok(Ended::Parked) => wait(self.deps(), run).await,
-            Err(LoopError::Tool(error)) => Err(error),
-            Err(LoopError::Model(ModelError::Unavailable(reason))) => {
-                tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
-                Err(ExecuteError::Retry(
-                    "I cannot think at the moment; please try again later.".to_owned(),
-                ))
-            }
-            Err(error @ (LoopError::Model(_) | LoopError::TooMuch)) => {
-                tracing::warn!(task.id = %run.task().id, error = %error, "the model came to no answer");
-                Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
-            }
+            Err(error) => failed(run, error),
+        }
+    }
+}
+
+/// How a task ends that the model did not bring to an end.
+fn failed(run: &Run, error: LoopError<ExecuteError>) -> Result<Outcome, ExecuteError> {
+    match error {
+        LoopError::Tool(error) => Err(error),
+        LoopError::Model(ModelError::Unavailable(reason)) => {
+            tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
+            Err(ExecuteError::Retry(
+                "I cannot think at the moment; please try again later.".to_owned(),
+            ))
+        }
+        error @ (LoopError::Model(_) | LoopError::TooMuch) => {
+            tracing::warn!(task.id = %run.task().id, error = %error, "the model came to no answer");
+            Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
         }
     }
 }

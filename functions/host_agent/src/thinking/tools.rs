@@ -11,8 +11,9 @@ use crate::advance::advance;
 use crate::consents::{consent_status, protection, require_consent};
 use crate::delegation::webhook_token;
 use crate::deps::OnTask;
+use crate::rules::note::Note;
 use crate::rules::patience::is_over;
-use crate::rules::{transcript, wording};
+use crate::rules::{ability, transcript, wording};
 use crate::thinking::directory::{ChosenAgent, KnownAgents};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::own_tasks;
@@ -25,6 +26,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) run: &'a mut Run,
     /// Who there is; looked up when it is needed.
     pub(crate) known: Option<Arc<KnownAgents>>,
+    /// What is noted with the first jobs.
+    pub(crate) note: Note,
 }
 
 /// One `send_message` of the model, with the agent it goes to.
@@ -51,6 +54,9 @@ impl Toolbox for Tools<'_> {
                     _ if self.run.task().jobs.len() + sends.len() >= JOBS_MAX => {
                         ToolOutcome::Failed("That is more than one task can hand out.".to_owned())
                     }
+                    Some(_) if let Some(reason) = self.lacking(&agent_type, &message) => {
+                        ToolOutcome::Failed(reason)
+                    }
                     Some(to) => match protection(&deps.consents, &to.name, to.oauth.as_ref()) {
                         Ok(protection) => {
                             sends.push(Send {
@@ -68,9 +74,8 @@ impl Toolbox for Tools<'_> {
                         "No agent of type {agent_type} is there for this tenant."
                     )),
                 },
-                Tool::TaskStatus { task_id } => own_tasks::status_of(deps, self.run.task(), task_id).await?,
-                Tool::CancelTask { task_id } => {
-                    own_tasks::cancel_by_words(deps, self.run.task(), task_id).await?
+                Tool::TaskStatus { task_id } => {
+                    own_tasks::told_to_model(deps, self.run.task(), task_id).await?
                 }
             };
             results.push(ToolResult {
@@ -85,7 +90,7 @@ impl Toolbox for Tools<'_> {
         let first = self.prepare(&sends, &results).await?;
         let prepared = self.run.task().jobs.iter().skip(first);
         let fresh: Vec<u32> = prepared.map(|job| job.number).collect();
-        advance(deps, self.run, &fresh).await?;
+        Box::pin(advance(deps, self.run, &fresh)).await?;
         let jobs = self.run.task().jobs.get(first..).unwrap_or_default();
         if !jobs.iter().all(is_over) {
             return Ok(Called::Parked);
@@ -102,6 +107,24 @@ impl Toolbox for Tools<'_> {
 }
 
 impl Tools<'_> {
+    /// Why an agent is not even asked: what is wanted changes something, and its card does not say that it does that.
+    fn lacking(&self, agent_type: &AgentType, message: &str) -> Option<String> {
+        let deps = &self.agents.deps;
+        let briefs = self.known.as_ref()?.briefs(&deps.tenant, &deps.url);
+        let brief = briefs.iter().find(|brief| brief.agent_type() == agent_type)?;
+        let deed = ability::lacking(brief, message)?;
+        let can = brief
+            .description()
+            .split(". ")
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('.');
+        let name = brief.name();
+        Some(format!(
+            "I cannot do that here: nobody I can reach can {deed} anything. {name} comes nearest. What it does: {can}."
+        ))
+    }
+
     async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<ChosenAgent>, ExecuteError> {
         let known = match self.known.take() {
             Some(known) => known,
@@ -142,22 +165,28 @@ impl Tools<'_> {
             jobs.push(job);
         }
         let names: Vec<&str> = sends.iter().map(|send| send.to.name.as_str()).collect();
-        let mut text = format!("Asking {} …", words::listed(&names, "and"));
+        let mut missed = String::new();
         for result in failed {
             let (ToolOutcome::Failed(said) | ToolOutcome::Done(said)) = &result.outcome;
-            text = format!("{text} {said}");
+            missed = format!("{missed} {said}");
         }
         let new = jobs.get(first..).unwrap_or_default();
         let waiting = new.iter().find_map(|job| Some((job, job.awaited_consent()?)));
         let status = match waiting {
-            Some((job, awaited)) => consent_status(deps, job, awaited, &format!("{text} ")),
-            None => wording::working(deps.entropy.as_ref(), &text),
+            Some((job, awaited)) => consent_status(deps, job, awaited, missed.trim_start()),
+            None => {
+                let text = format!("Asking {} …{missed}", words::listed(&names, "and"));
+                wording::working(deps.entropy.as_ref(), &text)
+            }
         };
         let kinds = new
             .iter()
             .cloned()
             .map(|job| EventKind::Job { job: Box::new(job) });
-        let kinds = kinds.chain([status]).collect();
+        let mut kinds: Vec<EventKind> = kinds.chain([status]).collect();
+        if first == 0 && !self.note.is_empty() && task.checkpoint.is_none() {
+            kinds.push(self.note.event()?);
+        }
         self.run.record(kinds).await?;
         Ok(first)
     }

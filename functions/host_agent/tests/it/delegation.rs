@@ -144,7 +144,7 @@ async fn the_parts_of_a_prompt_go_out_together_and_come_back_as_paragraphs() {
         .notified(task.id, 1, remote("r-2", "FAILED", Some("all taken"), &[]))
         .await;
     let task = world.wake(task.id).await;
-    let expected = "Weather Agent: Rain.\n\nFlat Finder could not do it: all taken";
+    let expected = "Weather Agent: Rain.\n\nFlat Finder could not do it: all taken\n\n1 of 2 done.";
     assert_eq!(status(&task), (TaskState::Completed, expected.into()));
     assert_eq!(task.artifacts[0].artifact_id, "0-forecast");
 }

@@ -23,7 +23,10 @@ async fn an_agent_that_cannot_be_reached_gets_the_same_bytes_again() {
     let task = world.ask(RAIN).await;
     assert_eq!(
         status(&task),
-        (TaskState::Working, "Asking Weather Agent …".into())
+        (
+            TaskState::Working,
+            "No answer from Weather Agent yet, trying again (2 of 4).".into()
+        )
     );
     let wakes: Vec<Duration> = world
         .door
@@ -246,7 +249,7 @@ async fn an_agent_that_forgot_its_task_fails_it() {
     let task = later(&world, 15, task.id).await;
     assert_eq!(task.status.state, TaskState::Failed);
     assert!(
-        status(&task).1.contains("knows nothing of the task"),
+        status(&task).1.contains("has lost the task. Say “try again”"),
         "{}",
         status(&task).1
     );

@@ -133,7 +133,7 @@ impl Talk {
                 break;
             }
         }
-        if !show.answered {
+        if !show.answered || !show.rests() {
             self.follow(&mut show, deadline).await?;
         }
         match show.task {

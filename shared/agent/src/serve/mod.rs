@@ -14,7 +14,7 @@ mod refresh;
 mod resource;
 mod rest;
 mod retry;
-mod send;
+pub(crate) mod send;
 mod stream;
 mod terms;
 

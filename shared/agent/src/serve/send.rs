@@ -6,9 +6,9 @@ use std::time::Duration;
 use a2a::{A2aError, SendCall};
 use domain::{
     Caller, ContextId, EventKind, Generation, Message, MessageId, NewTask, Revision, Task, TaskId, TaskState,
-    TraceParent,
+    Timestamp, TraceParent,
 };
-use store::{Created, Decision, Due, NewRecord, Revised, TaskKey};
+use store::{Created, Decision, Due, NewRecord, Revised, StoreError, TaskKey, Tasks};
 use tokio::time::Instant;
 
 use super::find::{failed, owned};
@@ -151,10 +151,34 @@ async fn follow_up(
     }
     let now = agent.clock.now();
     let due = Due::At(now.after(agent.settings.born_due));
-    let revised = agent.store.tasks().revise(task, now, |task| {
-        match takes(&task, &message) {
+    let revised = take_message(agent.store.tasks(), task, &message, now, due);
+    match revised.await.map_err(failed)? {
+        Revised::Missing => Err(A2aError::TaskNotFound),
+        Revised::Left(told) => told.map(|task| *task),
+        Revised::Written(revision) => {
+            measure::moved(&revision);
+            push::announce(agent, &revision).await;
+            Ok(revision.into_task())
+        }
+    }
+}
+
+/// Writes a message of its user into a task, which goes on with it; due then. One that has it already is left as it is, one
+/// that takes none says why.
+///
+/// # Errors
+/// As [`Tasks::revise`].
+pub async fn take_message(
+    tasks: Tasks<'_>,
+    task: Task,
+    message: &Message,
+    now: Timestamp,
+    due: Due,
+) -> Result<Revised<Result<Box<Task>, A2aError>>, StoreError> {
+    let decide = |task: Task| {
+        match takes(&task, message) {
             Ok(true) => {}
-            Ok(false) => return Decision::Leave(Ok(task)),
+            Ok(false) => return Decision::Leave(Ok(Box::new(task))),
             Err(refused) => return Decision::Leave(Err(refused)),
         }
         let interrupted = task.status.state.is_interrupted();
@@ -170,16 +194,8 @@ async fn follow_up(
         }
         let revision = Box::new(revision);
         Decision::Write { revision, due }
-    });
-    match revised.await.map_err(failed)? {
-        Revised::Missing => Err(A2aError::TaskNotFound),
-        Revised::Left(told) => told,
-        Revised::Written(revision) => {
-            measure::moved(&revision);
-            push::announce(agent, &revision).await;
-            Ok(revision.into_task())
-        }
-    }
+    };
+    tasks.revise(task, now, decide).await
 }
 
 /// True where the task takes the message, false where it has it already.
@@ -226,7 +242,10 @@ fn reused() -> A2aError {
 async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
     let key = TaskKey::from(&task);
     let until = Instant::now() + agent.settings.blocking_limit;
-    let task = match worker::execute_here(agent, &key).await.map_err(not_worked)? {
+    let task = match Box::pin(worker::execute_here(agent, &key))
+        .await
+        .map_err(not_worked)?
+    {
         Executed::Settled(task) => return Ok(*task),
         Executed::Missing => return Err(A2aError::TaskNotFound),
         Executed::Waits(task) => *task,

@@ -1,9 +1,8 @@
 //! The rules router: a deterministic stand-in for a language model. It weighs the prompt against what the agents say
-//! of themselves, splits prompts that concern several agents, knows the few words people use to ask for a task's
-//! status or to call it off, and says plainly when nothing fits.
+//! of themselves, splits prompts that concern several agents, and says plainly when nothing fits. What a message means for
+//! tasks that there are already (answers, cancel, status, retry) is the host's to say, before any model is asked.
 
 mod follow_up;
-mod intent;
 mod phrase;
 mod score;
 mod split;
@@ -13,7 +12,7 @@ use async_trait::async_trait;
 use domain::AgentType;
 
 use crate::{Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
-use intent::Intent;
+pub use phrase::offer;
 use score::Index;
 
 /// The rules router.
@@ -24,10 +23,6 @@ pub struct Rules;
 impl Model for Rules {
     async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError> {
         Ok(self.decide(prompt))
-    }
-
-    fn calls_off(&self, text: &str) -> bool {
-        intent::calls_off(text)
     }
 }
 
@@ -49,13 +44,7 @@ impl Rules {
         let Some(Turn::User(text)) = since.first() else {
             return Step::Say(phrase::offer(&prompt.agents));
         };
-        match intent::of(text) {
-            Intent::Status(task_id) => call(vec![Tool::TaskStatus { task_id }]),
-            Intent::Cancel(task_id) => call(vec![Tool::CancelTask { task_id }]),
-            Intent::Help => Step::Say(phrase::offer(&prompt.agents)),
-            Intent::Thanks => Step::Say("You are welcome.".into()),
-            Intent::Work => route(prompt, before, text),
-        }
+        route(prompt, before, text)
     }
 }
 
@@ -74,7 +63,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
             message,
         }]);
     }
-    Step::Say(phrase::nothing_fits(&prompt.agents))
+    Step::Say(phrase::nothing_fits(&prompt.agents, index.nearest(text)))
 }
 
 /// The agent that was used last, where it is still there, with what it was asked.

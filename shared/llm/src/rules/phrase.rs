@@ -69,26 +69,30 @@ fn bounded(text: &str) -> String {
     }
 }
 
-/// What can be done here.
-pub(super) fn offer(agents: &[AgentBrief]) -> String {
+/// What can be done here, in the agents' own words.
+#[must_use]
+pub fn offer(agents: &[AgentBrief]) -> String {
     if agents.is_empty() {
         return "I hand work to specialist agents, but none is registered at the moment.".into();
     }
     format!(
-        "I hand work to the agent that fits, and bring the answer back. I can reach:\n{}\nAsk how a task is doing \
+        "I hand work to the agent that fits, and bring the answer back. I can reach:\n{}\nAsk how something is doing \
          at any time, or tell me to cancel it.",
         list(agents)
     )
 }
 
-/// That nothing fits, and what is there.
-pub(super) fn nothing_fits(agents: &[AgentBrief]) -> String {
+/// That nothing fits, what is there, and which of it comes nearest.
+pub(super) fn nothing_fits(agents: &[AgentBrief], nearest: Option<&AgentBrief>) -> String {
     if agents.is_empty() {
         return "I have nobody to give this to: no agent is registered at the moment.".into();
     }
     format!(
-        "None of the agents I can reach fits that. I can reach:\n{}",
-        list(agents)
+        "None of the agents I can reach fits that. I can reach:\n{}{}",
+        list(agents),
+        nearest
+            .map(|agent| format!("\n{} comes nearest.", agent.name()))
+            .unwrap_or_default()
     )
 }
 
@@ -110,5 +114,5 @@ fn line(agent: &AgentBrief) -> String {
         .map_or(description, |(first, _)| first);
     let sentence = clean(sentence.trim_end_matches('.'), 160);
     let separator = if sentence.is_empty() { "" } else { ": " };
-    format!("- {} ({}){separator}{sentence}", agent.name(), agent.agent_type())
+    format!("- {}{separator}{sentence}", agent.name())
 }

@@ -57,6 +57,22 @@ impl<'a> Index<'a> {
         best.map(|(_, agent_type)| agent_type)
     }
 
+    /// The agent that has most in common with a text, though it may not fit.
+    pub(super) fn nearest(&self, text: &str) -> Option<&'a AgentBrief> {
+        let asked = asked(text);
+        let shared = |weights: &BTreeMap<String, f64>| -> f64 {
+            let terms = asked.content.iter().chain(&asked.ideas);
+            terms.filter_map(|term| weights.get(term)).sum()
+        };
+        let near = self
+            .agents
+            .iter()
+            .map(|(agent, weights)| (*agent, shared(weights)));
+        let near = near.filter(|(_, shared)| *shared > 0.0);
+        near.max_by(|one, other| one.1.total_cmp(&other.1))
+            .map(|(agent, _)| agent)
+    }
+
     /// The score of one agent, where it fits.
     pub(super) fn fit(&self, text: &str, agent_type: &AgentType) -> f64 {
         let asked = asked(text);

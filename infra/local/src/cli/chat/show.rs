@@ -14,6 +14,7 @@ pub(super) struct Show {
     /// The number of the last event.
     pub(super) seen: u64,
     answer_id: Option<String>,
+    link: Option<String>,
     said: Option<String>,
 }
 
@@ -91,6 +92,11 @@ impl Show {
             .task
             .as_ref()
             .is_some_and(|(known, old)| known == id && old == state);
+        let link = text(card, "authUrl").filter(|link| self.link.as_deref() != Some(*link));
+        if let Some(link) = link {
+            println!("  open {}", plain(link));
+            self.link = Some(link.to_owned());
+        }
         if !known {
             let agent = text(card, "agentName")
                 .map(|name| format!(" ({})", plain(name)))

@@ -1,0 +1,38 @@
+//! The user declines what a task waits for: that part of it ends, and no other.
+
+use agent::{ExecuteError, Run};
+use domain::{EventKind, Job, TaskState};
+use futures_util::future::join_all;
+
+use crate::delegation::cancel::cancel_asking;
+use crate::deps::{Deps, OnTask};
+use crate::rules::wording;
+
+/// Ends the jobs that wait for the user; the agents of those that asked something are told.
+pub(crate) async fn decline(deps: &Deps, run: &mut Run) -> Result<(), ExecuteError> {
+    let (task, now) = (run.task().clone(), run.now());
+    let on = OnTask {
+        deps,
+        task: &task,
+        now,
+    };
+    let asks = |job: &&Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
+    join_all(task.jobs.iter().filter(asks).map(|job| cancel_asking(on, job))).await;
+    let waiting = task
+        .jobs
+        .iter()
+        .filter(|job| job.awaited_consent().is_some() || asks(job));
+    let mut kinds: Vec<EventKind> = waiting
+        .cloned()
+        .map(|mut job| {
+            let reason = match job.awaited_consent() {
+                Some(_) => "you did not agree to it.",
+                None => "you did not answer its question.",
+            };
+            job.give_up(TaskState::Rejected, reason, now);
+            EventKind::Job { job: Box::new(job) }
+        })
+        .collect();
+    kinds.push(wording::working(deps.entropy.as_ref(), "Going on without it …"));
+    run.record(kinds).await
+}

@@ -1,0 +1,399 @@
+//! What a message of the user means for what waits and runs. Pure: the words, the tasks of the chat, what was said last.
+//!
+//! | a message is | where |
+//! |---|---|
+//! | read by its words alone | `wish` |
+//! | an answer to what an agent asked | `choices` |
+//! | by closed lists a yes, a no | `lists` |
+//! | about these tasks | `which` |
+//!
+//! A waiting task never captures the chat: what does not read as an answer to it is a request of its own. Whatever
+//! authorises something (a consent's code, a yes to cancelling elsewhere, a no) is decided here, from closed lists; a model
+//! is asked about requests only, and whether an agent's question is answered freely where nothing else fits.
+
+mod choices;
+mod lists;
+#[cfg(test)]
+mod tests;
+mod which;
+mod wish;
+
+use domain::{Job, Task, TaskId, TaskState, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::rules::transcript;
+pub(crate) use which::{day, is_open, name, names};
+pub(crate) use wish::{Names, Talk};
+use wish::{Target, Wish};
+
+/// Something that the host itself asked last in a chat: which of these tasks is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Question {
+    /// What is to be done with it.
+    pub(crate) to: Deed,
+    /// The tasks; a single one waits for a yes.
+    pub(crate) of: Vec<TaskId>,
+}
+
+/// What can be done with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Deed {
+    /// End it.
+    Cancel,
+    /// End the part of it that waits for the user.
+    Decline,
+}
+
+/// What a message means.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Meaning<'a> {
+    /// It brings a code; these tasks wait for one.
+    Code(Vec<&'a Task>),
+    /// It goes to this task, as an answer.
+    Answer(&'a Task),
+    /// What waits of this task is declined.
+    Decline(&'a Task),
+    /// These tasks are to end; then what else is wanted.
+    Cancel(Vec<&'a Task>, Option<String>),
+    /// It has to be asked which is meant, or whether.
+    Which(Deed, Vec<&'a Task>, Option<String>),
+    /// The user means to agree, which words cannot do: this task waits for consent.
+    Agreeing(&'a Task),
+    /// How these are doing.
+    Status(Vec<&'a Task>),
+    /// What waits for the user, and what runs.
+    Open(Vec<&'a Task>),
+    /// This task's work is to be done once more.
+    Retry(&'a Task),
+    /// Nothing is there that it could be about; the words say what was looked for.
+    Nothing(Nothing, Option<String>),
+    /// It asks for nothing.
+    Talk(Talk),
+    /// The user's other chats have to be looked at first.
+    LookElsewhere,
+    /// A request: for the model, by this text; where that finds nobody it answers this task's question.
+    Request {
+        /// The text.
+        text: String,
+        /// The one question that it may answer.
+        free: Option<&'a Task>,
+    },
+}
+
+impl Meaning<'_> {
+    /// One word for the log, which may not hold what people say.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Code(_) => "code",
+            Self::Answer(_) => "answer",
+            Self::Decline(_) => "decline",
+            Self::Cancel(..) => "cancel",
+            Self::Which(..) => "which",
+            Self::Agreeing(_) => "agreeing",
+            Self::Status(_) => "status",
+            Self::Open(_) => "open",
+            Self::Retry(_) => "retry",
+            Self::Nothing(..) => "nothing",
+            Self::Talk(_) => "talk",
+            Self::LookElsewhere => "elsewhere",
+            Self::Request { .. } => "request",
+        }
+    }
+}
+
+/// What there is nothing of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nothing {
+    ToCancel,
+    ToTell,
+    ToRetry,
+    ToAgreeTo,
+    ToDecline,
+    Known(TaskId),
+}
+
+/// What a message is read against.
+pub(crate) struct Chat<'a> {
+    /// The other tasks of the chat, oldest first.
+    pub(crate) here: &'a [Task],
+    /// What the host asked last.
+    pub(crate) asked: Option<Question>,
+    /// Tasks of the user's other chats, newest first; `None` before they were looked for.
+    pub(crate) elsewhere: Option<&'a [Task]>,
+    /// Names of agents.
+    pub(crate) names: &'a Names,
+    /// When the message came. What it ended already, in an execution that broke off, still is what it means.
+    pub(crate) since: Timestamp,
+}
+
+impl<'a> Chat<'a> {
+    /// What this text means here.
+    pub(crate) fn meaning(&self, text: &str) -> Meaning<'a> {
+        let wish = Wish::of(text, self.names);
+        if let Some(answered) = self.answered(&wish, text) {
+            return answered;
+        }
+        match wish {
+            Wish::Code => Meaning::Code(self.consents().collect()),
+            Wish::Yes => self.yes(),
+            Wish::No => self.no(),
+            Wish::Done => match self.waiting().as_slice() {
+                [only] => Meaning::Answer(only),
+                waiting => match self.consents().next_back() {
+                    Some(consent) => Meaning::Answer(consent),
+                    None if waiting.is_empty() => Meaning::Talk(Talk::Chatter),
+                    None => self.request(text, text),
+                },
+            },
+            Wish::Open => Meaning::Open(self.here.iter().filter(|task| is_open(task)).collect()),
+            Wish::Cancel(target, rest) => self.cancel(text, &target, rest),
+            Wish::Retry(target) => self.retry(text, &target),
+            Wish::Status(target) => self.status(text, &target),
+            Wish::Talk(talk) => Meaning::Talk(talk),
+            Wish::Words(words) => self.words(text, &words),
+        }
+    }
+
+    /// Tasks of the chat that wait for the user.
+    fn waiting(&self) -> Vec<&'a Task> {
+        self.here
+            .iter()
+            .filter(|task| task.status.state.is_interrupted())
+            .collect()
+    }
+
+    fn consents(&self) -> impl DoubleEndedIterator<Item = &'a Task> + use<'a> {
+        self.here
+            .iter()
+            .filter(|task| is_open(task) && transcript::unconsented(task).is_some())
+    }
+
+    /// Tasks whose agent asked something.
+    fn questions(&self) -> impl DoubleEndedIterator<Item = (&'a Task, &'a str)> + use<'a> {
+        self.here.iter().filter_map(|task| {
+            let asking =
+                transcript::asking(task).filter(|_| task.status.state == TaskState::InputRequired)?;
+            Some((task, asking.remote()?.text.as_deref().unwrap_or_default()))
+        })
+    }
+
+    /// The one question that waits, where it is the last thing that was said here.
+    fn last_asked(&self) -> Option<(&'a Task, &'a str)> {
+        let mut questions = self.questions();
+        let only = questions.next().filter(|_| questions.next().is_none())?;
+        let later = |task: &&Task| task.id != only.0.id && task.created_at > only.0.status.at;
+        (!self.here.iter().any(|task| later(&task))).then_some(only)
+    }
+
+    /// The answer to what the host asked itself.
+    fn answered(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
+        let Question { to, of } = self.asked.as_ref()?;
+        let all = || self.here.iter().chain(self.elsewhere.unwrap_or_default());
+        if self.elsewhere.is_none() && of.iter().any(|id| !self.here.iter().any(|task| task.id == *id)) {
+            return match wish {
+                Wish::Yes | Wish::No | Wish::Words(_) => Some(Meaning::LookElsewhere),
+                _ => None,
+            };
+        }
+        let of: Vec<&Task> = of
+            .iter()
+            .filter_map(|id| all().find(|task| task.id == *id))
+            .collect();
+        let deed = |task: &'a Task| match to {
+            Deed::Cancel => Meaning::Cancel(vec![task], None),
+            Deed::Decline => Meaning::Decline(task),
+        };
+        match (wish, of.as_slice()) {
+            (_, []) => None,
+            (Wish::Yes, [only]) => Some(deed(only)),
+            (Wish::Yes, several) => Some(Meaning::Which(*to, several.to_vec(), None)),
+            (Wish::No, _) => Some(Meaning::Nothing(Nothing::ToDecline, None)),
+            (Wish::Words(_), several) if several.len() > 1 => {
+                let listed: Vec<String> = several.iter().map(|task| which::told(task)).collect();
+                let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+                let picked = choices::picked(&listed, text).and_then(|at| several.get(at).copied());
+                picked.map(deed)
+            }
+            _ => None,
+        }
+    }
+
+    fn yes(&self) -> Meaning<'a> {
+        match (self.last_asked(), self.consents().next_back()) {
+            (Some((task, _)), _) => Meaning::Answer(task),
+            (None, Some(consent)) => Meaning::Agreeing(consent),
+            (None, None) => Meaning::Nothing(Nothing::ToAgreeTo, None),
+        }
+    }
+
+    fn no(&self) -> Meaning<'a> {
+        match (self.waiting().as_slice(), self.last_asked()) {
+            (_, Some((task, question))) if choices::is_yes_or_no(question) => Meaning::Answer(task),
+            ([], _) => Meaning::Nothing(Nothing::ToDecline, None),
+            ([only], _) => Meaning::Decline(only),
+            (several, _) => Meaning::Which(Deed::Decline, several.to_vec(), None),
+        }
+    }
+
+    fn cancel(&self, text: &str, target: &Target, rest: Option<String>) -> Meaning<'a> {
+        let ended = |task: &Task| task.status.state == TaskState::Canceled && task.status.at > self.since;
+        let fits = |task: &&Task| is_open(task) || (ended(task) && !task.jobs.is_empty());
+        let open: Vec<&Task> = self.here.iter().filter(fits).collect();
+        if target.words.is_empty() && target.id.is_none() {
+            return match open.as_slice() {
+                [] => Meaning::Nothing(Nothing::ToCancel, rest),
+                several if several.len() > 1 && !target.all => Meaning::Which(Deed::Cancel, open, rest),
+                _ => Meaning::Cancel(open, rest),
+            };
+        }
+        let meant: Vec<&Task> = open
+            .into_iter()
+            .filter(|task| which::is_meant(target, task))
+            .collect();
+        match meant.as_slice() {
+            [_] => return Meaning::Cancel(meant, rest),
+            [] => {}
+            _ if target.all => return Meaning::Cancel(meant, rest),
+            _ => return Meaning::Which(Deed::Cancel, meant, rest),
+        }
+        let Some(elsewhere) = self.elsewhere else {
+            return Meaning::LookElsewhere;
+        };
+        let meant: Vec<&Task> = elsewhere
+            .iter()
+            .filter(fits)
+            .filter(|task| which::is_meant(target, task))
+            .collect();
+        if !meant.is_empty() {
+            return Meaning::Which(Deed::Cancel, meant, rest);
+        }
+        match target.id {
+            Some(id) => self
+                .over(id)
+                .map_or(Meaning::Nothing(Nothing::Known(id), None), |task| {
+                    Meaning::Status(vec![task])
+                }),
+            None if target.words.iter().any(|word| self.names.has(word)) || target.all => {
+                Meaning::Nothing(Nothing::ToCancel, rest)
+            }
+            None => self.request(text, text),
+        }
+    }
+
+    /// The task with this id, wherever it is.
+    fn over(&self, id: TaskId) -> Option<&'a Task> {
+        self.here
+            .iter()
+            .chain(self.elsewhere.unwrap_or_default())
+            .find(|task| task.id == id)
+    }
+
+    fn status(&self, text: &str, target: &Target) -> Meaning<'a> {
+        let fits = |task: &&Task| {
+            !task.jobs.is_empty() && (is_open(task) || !target.open) && which::is_meant(target, task)
+        };
+        let here: Vec<&Task> = self.here.iter().filter(fits).collect();
+        let bare = target.words.is_empty() && target.id.is_none();
+        if target.all && bare {
+            let open: Vec<&Task> = here.iter().copied().filter(|task| is_open(task)).collect();
+            let newest = here.last().copied().filter(|task| !is_open(task));
+            let shown: Vec<&Task> = open.into_iter().chain(newest).collect();
+            if !shown.is_empty() {
+                return Meaning::Status(shown);
+            }
+        } else if let Some(newest) = here.last().copied() {
+            let open: Vec<&Task> = here.iter().copied().filter(|task| is_open(task)).collect();
+            return Meaning::Status(match open.is_empty() {
+                true => vec![newest],
+                false => open,
+            });
+        }
+        let Some(elsewhere) = self.elsewhere else {
+            return Meaning::LookElsewhere;
+        };
+        let mut there = elsewhere.iter().filter(fits);
+        if target.all && bare {
+            let open: Vec<&Task> = there.filter(|task| is_open(task)).collect();
+            return match open.is_empty() {
+                true => Meaning::Nothing(Nothing::ToTell, None),
+                false => Meaning::Status(open),
+            };
+        }
+        match (there.next(), target.id) {
+            (Some(task), _) => Meaning::Status(vec![task]),
+            (None, Some(id)) => Meaning::Nothing(Nothing::Known(id), None),
+            (None, None) if bare || !target.open || self.all_named(target) => {
+                Meaning::Nothing(Nothing::ToTell, None)
+            }
+            (None, None) => self.words(text, text),
+        }
+    }
+
+    fn all_named(&self, target: &Target) -> bool {
+        target
+            .words
+            .iter()
+            .all(|word| self.names.has(word) && word != "weather")
+    }
+
+    fn retry(&self, text: &str, target: &Target) -> Meaning<'a> {
+        let again: Vec<&Task> = self
+            .here
+            .iter()
+            .filter(|task| which::can_be_retried(task) && which::is_meant(target, task))
+            .collect();
+        let done: Vec<String> = self.here.iter().filter_map(which::retry_of).collect();
+        let newest = again
+            .into_iter()
+            .rev()
+            .find(|task| !done.contains(&task.id.to_string()));
+        match newest {
+            Some(task) => Meaning::Retry(task),
+            None if target.words.is_empty() || target.words.iter().all(|word| self.names.has(word)) => {
+                Meaning::Nothing(Nothing::ToRetry, None)
+            }
+            None => self.request(text, text),
+        }
+    }
+
+    fn words(&self, text: &str, words: &str) -> Meaning<'a> {
+        for (task, question) in self.questions().rev() {
+            let picks = |text: &str| choices::picked(&choices::of(question), text).is_some();
+            if picks(text) || picks(words) || choices::is_number_asked(question, words) {
+                return Meaning::Answer(task);
+            }
+        }
+        let agrees = wish::lower(text)
+            .iter()
+            .any(|word| lists::AGREEING.contains(&word.as_str()));
+        match self.consents().next_back() {
+            Some(consent) if agrees => Meaning::Agreeing(consent),
+            _ => self.request(text, words),
+        }
+    }
+
+    fn request(&self, text: &str, words: &str) -> Meaning<'a> {
+        let free = self.last_asked().map(|(task, _)| task);
+        let text = if free.is_some() { text } else { words };
+        Meaning::Request {
+            text: text.to_owned(),
+            free,
+        }
+    }
+}
+
+/// Whether what waits of a task is declined by this text, said to the task itself.
+pub(crate) fn declines(task: &Task, text: &str) -> bool {
+    let question = transcript::asking(task)
+        .and_then(Job::remote)
+        .and_then(|remote| remote.text.as_deref());
+    let yes_or_no = question.is_some_and(choices::is_yes_or_no) && transcript::unconsented(task).is_none();
+    Wish::of(text, &Names::default()) == Wish::No && !yes_or_no
+}
+
+/// Whether a text that is said to a task itself calls it off.
+pub(crate) fn calls_off(text: &str) -> bool {
+    matches!(Wish::of(text, &Names::default()), Wish::Cancel(target, None) if target == Target::default() || target.all)
+}

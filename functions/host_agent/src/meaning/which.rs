@@ -1,0 +1,79 @@
+//! Which tasks are meant, and what they are called.
+
+use domain::{Job, Task, TaskState, Timestamp};
+
+use super::wish::{Target, lower, singular};
+use crate::rules::note::Note;
+use crate::rules::transcript;
+
+/// Longest name of a task, in characters.
+const NAME_MAX: usize = 60;
+
+/// Whether something of a task is still to come, or waits.
+pub(crate) fn is_open(task: &Task) -> bool {
+    !task.status.state.is_terminal() && !task.jobs.is_empty()
+}
+
+/// Whether a task's work can be done once more: it went wrong, or some of it did.
+pub(super) fn can_be_retried(task: &Task) -> bool {
+    let failed = |job: &Job| {
+        job.remote()
+            .is_some_and(|remote| remote.state != TaskState::Completed)
+    };
+    match task.status.state {
+        TaskState::Completed => task.jobs.iter().any(failed),
+        state => !task.jobs.is_empty() && (state.is_terminal() || state == TaskState::Unknown),
+    }
+}
+
+/// The task that this one is another try of.
+pub(super) fn retry_of(task: &Task) -> Option<String> {
+    Note::of(task)
+        .and_then(|note| note.retry_of)
+        .map(|id| id.to_string())
+}
+
+/// Whether the words fit a task: each is its agent's name, or stands in what was asked.
+pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
+    if let Some(id) = target.id {
+        return task.id == id;
+    }
+    let known: Vec<String> = lower(&told(task)).iter().map(|word| singular(word)).collect();
+    target.words.iter().all(|word| known.contains(&singular(word)))
+}
+
+/// All words that tell a task from another.
+pub(super) fn told(task: &Task) -> String {
+    let mut told = transcript::asked(task);
+    for job in &task.jobs {
+        told = format!("{told} {} {}", job.agent_name, job.agent_type);
+    }
+    told
+}
+
+/// What a task is called: by what was asked for, never by its id.
+pub(crate) fn name(task: &Task) -> String {
+    let asked = llm::clean(&transcript::asked(task), NAME_MAX);
+    format!("“{}”", asked.trim_end_matches(['.', '?', '!']))
+}
+
+/// The names of tasks as a choice, one a line, with the day where that is not today.
+pub(crate) fn names(tasks: &[&Task], now: Timestamp) -> String {
+    let lines = tasks
+        .iter()
+        .zip(1..)
+        .map(|(task, number)| format!("{number}. {}{}", name(task), day(task, now)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// " of yesterday", and so on; nothing where it is of today.
+pub(crate) fn day(task: &Task, now: Timestamp) -> String {
+    let date = |at: Timestamp| at.to_string().get(..10).unwrap_or_default().to_owned();
+    let made = date(task.created_at);
+    let yesterday = Timestamp::from_millis(now.millis() - 24 * 3600 * 1000);
+    match made {
+        made if made == date(now) => String::new(),
+        made if made == date(yesterday) => " of yesterday".to_owned(),
+        made => format!(" of {made}"),
+    }
+}

@@ -1,0 +1,405 @@
+//! A new message of the user: what it means is found out (`meaning`), and done.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use agent::{ExecuteError, Outcome, Run};
+use consent::{Redeemed, TypedCode};
+use domain::{Message, MessageId, PartContent, Task, TaskId, TaskState, Timestamp};
+use llm::{AgentBrief, Prompt, Step, Tool, ToolCall, Turn};
+use store::PageRequest;
+
+use crate::meaning::{self, Chat, Deed, Meaning, Names, Nothing, Question, Talk};
+use crate::rules::note::Note;
+use crate::rules::{transcript, wording};
+use crate::thinking::own_tasks;
+use crate::thinking::thinker::{Thinker, Thought};
+
+/// Most earlier tasks of the conversation that are looked at, and of those the most that a model sees.
+const BESIDE_MAX: usize = 12;
+const EARLIER_MAX: usize = 6;
+/// How far back the user's other chats are looked through.
+const ELSEWHERE_MAX: u32 = 30;
+/// What waits is mentioned at most once in this time.
+const REMINDED: Duration = Duration::from_secs(600);
+/// The key in a message's metadata under which a chat finds the task that the answer comes from.
+const GOES_ON_IN: &str = "goesOnIn";
+/// The key in a message's metadata under which the host finds what it asked itself.
+const ASKS: &str = "asks";
+
+impl Thinker {
+    /// Finds out what the message of a new task means, and does it.
+    pub(crate) async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
+        let deps = self.deps();
+        let here = deps
+            .store
+            .tasks()
+            .beside(run.task(), BESIDE_MAX, run.now())
+            .await?;
+        if let Some(note) = Note::of(run.task()) {
+            // An execution before this one got that far.
+            let text = note.asked.clone().unwrap_or(text);
+            return self.request(run, &here, Wanted::of(text, note)).await;
+        }
+        let known = self.discover().await;
+        let briefs = known
+            .as_ref()
+            .map(|known| known.briefs(&deps.tenant, &deps.url))
+            .unwrap_or_default();
+        if self.has_one_agent() || run.task().history.iter().any(has_file) {
+            return self.request(run, &here, Wanted::of(text, Note::default())).await;
+        }
+        let names = names(&briefs, &here);
+        let asked = here.last().and_then(question);
+        let mut elsewhere: Option<Vec<Task>> = None;
+        loop {
+            let chat = Chat {
+                here: &here,
+                asked: asked.clone(),
+                elsewhere: elsewhere.as_deref(),
+                names: &names,
+                since: run.task().created_at,
+            };
+            let meant = chat.meaning(&text);
+            tracing::debug!(task.id = %run.task().id, meaning = meant.word(), "a message is understood");
+            if meant != Meaning::LookElsewhere {
+                return Box::pin(self.act(run, (&here, &briefs), meant)).await;
+            }
+            elsewhere = Some(self.elsewhere(run.task()).await?);
+        }
+    }
+
+    async fn elsewhere(&self, task: &Task) -> Result<Vec<Task>, ExecuteError> {
+        let page = PageRequest {
+            limit: ELSEWHERE_MAX,
+            cursor: None,
+        };
+        let deps = self.deps();
+        let all = deps
+            .store
+            .tasks()
+            .by_owner(&task.tenant, &task.agent, &task.owner, page, deps.clock.now())
+            .await?;
+        let other = |other: &Task| other.context_id != task.context_id;
+        let mut tasks: Vec<Task> = all.items.into_iter().filter(other).collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.created_at));
+        Ok(tasks)
+    }
+
+    async fn act(
+        &self,
+        run: &mut Run,
+        (here, briefs): (&[Task], &[AgentBrief]),
+        meant: Meaning<'_>,
+    ) -> Result<Outcome, ExecuteError> {
+        let (deps, now) = (self.deps(), run.now());
+        let say = |run: &Run, text: String| Ok(Outcome::Message(run.message(&text)));
+        match meant {
+            Meaning::Code(tasks) => Box::pin(self.code(run, &tasks)).await,
+            Meaning::Answer(task) => Box::pin(self.hand_on(run, here, task, false)).await,
+            Meaning::Decline(task) => Box::pin(self.hand_on(run, here, task, true)).await,
+            Meaning::Cancel(tasks, rest) => {
+                let told = own_tasks::cancel_all(deps, &tasks).await?;
+                Box::pin(self.then(run, here, (told, rest, None))).await
+            }
+            Meaning::Which(to, tasks, rest) => {
+                let question = Question {
+                    to,
+                    of: tasks.iter().map(|task| task.id).collect(),
+                };
+                Box::pin(self.then(run, here, (which(to, &tasks, now), rest, Some(question)))).await
+            }
+            Meaning::Nothing(nothing, rest) => {
+                Box::pin(self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
+            }
+            Meaning::Agreeing(task) => say(run, wording::agree_there(task)),
+            Meaning::Status(tasks) => {
+                let told = own_tasks::status_of(deps, &tasks, now).await?;
+                say(run, told)
+            }
+            Meaning::Open(tasks) => say(run, wording::open(&tasks)),
+            Meaning::Retry(task) => Box::pin(self.retry(run, here, task)).await,
+            Meaning::Talk(talk) => {
+                self.discover().await?;
+                say(run, talked(talk, briefs))
+            }
+            Meaning::LookElsewhere => Err(ExecuteError::Stale),
+            Meaning::Request { text, free } => {
+                let mut wanted = Wanted::of(text, Note::default());
+                wanted.free = free;
+                wanted.note.reminder = reminder(here, now);
+                self.request(run, here, wanted).await
+            }
+        }
+    }
+
+    /// Says what was done, and goes on with what else is wanted.
+    async fn then(
+        &self,
+        run: &mut Run,
+        here: &[Task],
+        (lead, rest, asks): (String, Option<String>, Option<Question>),
+    ) -> Result<Outcome, ExecuteError> {
+        let Some(rest) = rest else {
+            let mut message = run.message(&lead);
+            if let Some(asks) = asks.and_then(|asks| serde_json::to_value(asks).ok()) {
+                message.metadata.insert(ASKS.to_owned(), asks);
+            }
+            return Ok(Outcome::Message(message));
+        };
+        let note = Note {
+            asked: Some(rest.clone()),
+            lead: Some(lead),
+            asks,
+            ..Note::default()
+        };
+        // What was done is not done again, and not forgotten either.
+        run.save_checkpoint(&note).await?;
+        self.request(run, here, Wanted::of(rest, note)).await
+    }
+
+    /// Hands the message on to the task that it answers, whose answer is this one's.
+    async fn hand_on(
+        &self,
+        run: &mut Run,
+        here: &[Task],
+        task: &Task,
+        declines: bool,
+    ) -> Result<Outcome, ExecuteError> {
+        let Some(said) = run.task().history.first().cloned() else {
+            return Err(ExecuteError::Stale);
+        };
+        if !own_tasks::say_to(self.deps(), task, said, declines).await? {
+            // It ended meanwhile.
+            let text = transcript::asked(run.task());
+            return self.request(run, here, Wanted::of(text, Note::default())).await;
+        }
+        Ok(goes_on_in(run, task))
+    }
+
+    /// A code: for the task that it was shown for. One that fits nowhere counts as wrong wherever one is awaited, so that
+    /// it is no way to find out which.
+    async fn code(&self, run: &mut Run, tasks: &[&Task]) -> Result<Outcome, ExecuteError> {
+        let consents = &self.deps().consents;
+        let said = run.task().history.first().cloned();
+        let Some(typed) = said
+            .as_ref()
+            .and_then(TypedCode::of)
+            .filter(|_| !tasks.is_empty())
+        else {
+            let text = "No code is awaited here: it was used already, or it is too old.";
+            return Ok(Outcome::Message(run.message(text)));
+        };
+        let mut awaited = Vec::new();
+        for task in tasks {
+            for consent in task.jobs.iter().filter_map(domain::Job::awaited_consent) {
+                let found = consents.records().find(&consent.id).await?;
+                awaited.extend(found.map(|found| (*task, found)));
+            }
+        }
+        let own = |task: &Task, request: &consent::ConsentRequest| {
+            request.owner == task.owner && request.task_id == task.id
+        };
+        awaited.retain(|(task, consent)| own(task, &consent.request));
+        let fitting = awaited
+            .iter()
+            .find(|(_, consent)| consents.fits(consent, &typed))
+            .map(|(task, _)| *task);
+        let to = match (fitting, tasks) {
+            (Some(task), _) => Some(task),
+            (None, [only]) => Some(*only),
+            (None, _) => None,
+        };
+        if let Some(task) = to {
+            return self.hand_on(run, &[], task, false).await;
+        }
+        for (_, consent) in &awaited {
+            if consents.redeem(consent, &typed).await? == Redeemed::Void {
+                tracing::info!(task.id = %consent.request.task_id, "a consent's codes are used up");
+            }
+        }
+        Ok(Outcome::Message(
+            run.message("That code is not right, or too old."),
+        ))
+    }
+
+    /// Does a task's work once more: within it where it may still end well, otherwise in this one.
+    async fn retry(&self, run: &mut Run, here: &[Task], task: &Task) -> Result<Outcome, ExecuteError> {
+        if task.status.state == TaskState::Unknown {
+            own_tasks::ask_once_more(self.deps(), task).await?;
+            return Ok(goes_on_in(run, task));
+        }
+        let done = |job: &&domain::Job| {
+            job.remote()
+                .is_some_and(|remote| remote.state == TaskState::Completed)
+        };
+        let some_done = task.jobs.iter().any(|job| done(&job));
+        let again = task.jobs.iter().filter(|job| !some_done || !done(job));
+        let calls: Vec<ToolCall> = again
+            .map(|job| ToolCall {
+                id: format!("again-{}", job.number),
+                tool: Tool::SendMessage {
+                    agent_type: job.agent_type.clone(),
+                    message: job.instruction.clone(),
+                },
+            })
+            .collect();
+        let note = Note {
+            asked: Some(transcript::asked(task)),
+            retry_of: Some(task.id),
+            ..Note::default()
+        };
+        let mut wanted = Wanted::of(transcript::asked(task), note);
+        wanted.first = Some(Step::Call(calls));
+        self.request(run, here, wanted).await
+    }
+
+    /// Gives a request to the model; where that finds nobody, the text may answer what an agent asked. In a box: what a model
+    /// does is deep, and all of it lies below this.
+    fn request<'f>(
+        &'f self,
+        run: &'f mut Run,
+        here: &'f [Task],
+        wanted: Wanted<'f>,
+    ) -> Pin<Box<dyn Future<Output = Result<Outcome, ExecuteError>> + Send + 'f>> {
+        Box::pin(async move {
+            let deps = self.deps();
+            let known = self.discover().await?;
+            let agents = known.briefs(&deps.tenant, &deps.url);
+            let earlier: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
+            let skipped = earlier.len().saturating_sub(EARLIER_MAX);
+            let mut turns = transcript::of_earlier(earlier.into_iter().skip(skipped));
+            turns.push(Turn::User(wanted.text));
+            let prompt = Prompt { agents, turns };
+            let first = match (wanted.first, wanted.free) {
+                (Some(first), _) => Some(first),
+                (None, None) => None,
+                (None, Some(waiting)) => match self.first_step(run, &prompt).await? {
+                    Ok(Step::Say(_)) => return self.hand_on(run, here, waiting, false).await,
+                    Ok(step) => Some(step),
+                    Err(outcome) => return Ok(outcome),
+                },
+            };
+            let thought = Thought {
+                prompt,
+                first,
+                known: Some(known),
+                note: wanted.note,
+            };
+            self.think(run, thought).await
+        })
+    }
+}
+
+/// What is wanted of agents.
+struct Wanted<'a> {
+    text: String,
+    note: Note,
+    /// The question that the text may answer.
+    free: Option<&'a Task>,
+    /// What is done first, where no model needs to say so.
+    first: Option<Step>,
+}
+
+impl Wanted<'_> {
+    fn of(text: String, note: Note) -> Self {
+        Self {
+            text,
+            note,
+            free: None,
+            first: None,
+        }
+    }
+}
+
+/// What the host asked in the answer to a task's message.
+fn question(task: &Task) -> Option<Question> {
+    let told = task
+        .status
+        .message
+        .as_ref()
+        .filter(|_| task.direct)
+        .and_then(|message| message.metadata.get(ASKS));
+    let told = told.and_then(|asks| serde_json::from_value(asks.clone()).ok());
+    told.or_else(|| Note::of(task)?.asks)
+}
+
+/// The answer of a message that went to another task.
+fn goes_on_in(run: &Run, task: &Task) -> Outcome {
+    let text = format!("That goes to {}.", meaning::name(task));
+    let mut message: Message = Message::agent_text(MessageId::random(run.entropy()), text);
+    message
+        .metadata
+        .insert(GOES_ON_IN.to_owned(), task.id.to_string().into());
+    Outcome::Message(message)
+}
+
+fn names(briefs: &[AgentBrief], here: &[Task]) -> Names {
+    let known = briefs
+        .iter()
+        .flat_map(|brief| [brief.name(), brief.agent_type().as_str()]);
+    let worked = here.iter().flat_map(|task| &task.jobs);
+    let worked = worked.flat_map(|job| [job.agent_name.as_str(), job.agent_type.as_str()]);
+    Names::of(known.chain(worked))
+}
+
+/// One line about what waits, where nobody mentioned it for a while.
+fn reminder(here: &[Task], now: Timestamp) -> Option<String> {
+    let lately = |at: Timestamp| now < at.after(REMINDED);
+    let reminded =
+        |task: &Task| lately(task.created_at) && Note::of(task).is_some_and(|note| note.reminder.is_some());
+    if here.iter().any(reminded) {
+        return None;
+    }
+    let waits = |task: &&Task| task.status.state.is_interrupted() && !lately(task.status.at);
+    here.iter().rfind(waits).map(wording::reminder)
+}
+
+fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {
+    let verb = match to {
+        Deed::Cancel => "cancel",
+        Deed::Decline => "leave",
+    };
+    match tasks {
+        [only] => format!(
+            "Shall I cancel {}{}? Say yes or no.",
+            meaning::name(only),
+            meaning::day(only, now)
+        ),
+        several => format!("Which one shall I {verb}?\n{}", meaning::names(several, now)),
+    }
+}
+
+fn nothing_of(nothing: Nothing) -> String {
+    match nothing {
+        Nothing::ToCancel => "There is nothing running here that I could cancel.".to_owned(),
+        Nothing::ToTell => "I know no task of yours that this could mean; nothing is running.".to_owned(),
+        Nothing::ToRetry => "There is nothing here that could be tried again.".to_owned(),
+        Nothing::ToAgreeTo => "Nothing waits for a yes at the moment.".to_owned(),
+        Nothing::ToDecline => "All right; nothing is changed.".to_owned(),
+        Nothing::Known(id) => unknown(id),
+    }
+}
+
+fn unknown(id: TaskId) -> String {
+    format!("I know no task {id} of yours.")
+}
+
+fn talked(talk: Talk, agents: &[AgentBrief]) -> String {
+    match talk {
+        Talk::Greeting => format!("Hello! {}", llm::offer(agents)),
+        Talk::Help => llm::offer(agents),
+        Talk::Thanks => "You are welcome.".to_owned(),
+        Talk::Bye => "Goodbye. What is under way goes on, and its answer comes here.".to_owned(),
+        Talk::Chatter => "All right. Tell me what you need.".to_owned(),
+        Talk::About => format!("I am a program, no person, and I am fine. {}", llm::offer(agents)),
+    }
+}
+
+/// Whether a message brings something else than words.
+pub(crate) fn has_file(message: &Message) -> bool {
+    message
+        .parts
+        .iter()
+        .any(|part| matches!(part.content, PartContent::Raw(_) | PartContent::Url(_)))
+}

@@ -1,0 +1,461 @@
+//! Plays conversations on local systems: a guest each, as a page would.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{ManualClock, Tenant, Timestamp};
+use futures_util::{StreamExt as _, stream};
+use local::Data;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tests::binary::free_port;
+use tests::browser::{Browser, Page};
+use tests::{Local, User};
+use tokio::sync::{RwLock, RwLockReadGuard};
+use url::Url;
+
+use super::agents::Agent;
+use super::judge::{self, Seen};
+use super::table::{Conversation, Turn, span};
+
+/// A conversation as it went.
+pub(super) struct Played {
+    pub(super) conversation: Conversation,
+    /// What was not as its rows say.
+    pub(super) faults: Vec<String>,
+}
+
+/// A system that conversations with the same agents share.
+pub(super) struct Stage {
+    /// Absent while it is restarted.
+    local: RwLock<Option<Local>>,
+    folder: Option<(tempfile::TempDir, u16)>,
+    agents: Vec<Agent>,
+}
+
+impl Stage {
+    /// The key of the stage that a conversation can be played on.
+    pub(super) fn of(conversation: &Conversation) -> String {
+        // Where somebody agreed before, nobody can deny.
+        let denies = if conversation.denies() {
+            &conversation.name
+        } else {
+            ""
+        };
+        let alone = if conversation.alone() { "alone" } else { "" };
+        format!(
+            "{:?} {:?} {alone} {denies}",
+            conversation.now, conversation.agents
+        )
+    }
+
+    /// Plays conversations of one key.
+    pub(super) async fn play(conversations: Vec<Conversation>, at_once: usize) -> Vec<Played> {
+        let first = conversations.first().expect("nobody plays nothing");
+        let at_once = if first.alone() { 1 } else { at_once };
+        let stage = Self::start(first).await;
+        let ticking = stage.clock().await;
+        let ticker = tokio::spawn(async move {
+            let pause = Duration::from_millis(10);
+            let mut last = tokio::time::Instant::now();
+            loop {
+                tokio::time::sleep(pause).await;
+                let now = tokio::time::Instant::now();
+                ticking.advance(now - last);
+                last = now;
+            }
+        });
+        let played = stream::iter(conversations)
+            .map(|conversation| Player::play(&stage, conversation))
+            .buffer_unordered(at_once)
+            .collect()
+            .await;
+        ticker.abort();
+        if let Some(local) = stage.local.into_inner() {
+            local.system.stop().await;
+        }
+        played
+    }
+
+    async fn start(conversation: &Conversation) -> Self {
+        // A Thursday.
+        let now = conversation.now.as_deref().unwrap_or("2026-01-01T10:00:00Z");
+        let clock = Arc::new(ManualClock::new(Timestamp::parse(now).expect("a moment")));
+        let restarts = conversation
+            .turn
+            .iter()
+            .any(|turn| turn.after.as_deref() == Some("system restarted"));
+        let folder = restarts.then(|| (tempfile::tempdir().expect("a folder"), free_port()));
+        let local = match &folder {
+            Some((folder, port)) => {
+                Local::resume((*port, Data::Folder(folder.path().to_owned())), clock, tenants()).await
+            }
+            None => Local::resume((0, Data::Memory), clock, tenants()).await,
+        };
+        let mut agents = Vec::new();
+        for kind in &conversation.agents {
+            agents.push(Agent::start(&local, kind).await);
+        }
+        Self {
+            local: RwLock::new(Some(local)),
+            folder,
+            agents,
+        }
+    }
+
+    /// Ends the system and starts it again over the same data.
+    async fn restart(&self) {
+        let (folder, port) = self.folder.as_ref().expect("it was started to be restarted");
+        let clock = self.clock().await;
+        let mut local = self.local.write().await;
+        if let Some(local) = local.take() {
+            local.system.stop().await;
+        }
+        *local = Some(Local::resume((*port, Data::Folder(folder.path().to_owned())), clock, tenants()).await);
+    }
+
+    async fn clock(&self) -> Arc<ManualClock> {
+        Arc::clone(&self.up().await.clock)
+    }
+
+    /// The system, while it is up.
+    async fn up(&self) -> RwLockReadGuard<'_, Local> {
+        RwLockReadGuard::map(self.local.read().await, |local| local.as_ref().expect("it is up"))
+    }
+}
+
+/// The one tenant that the tables speak of.
+fn tenants() -> Vec<Tenant> {
+    vec![Tenant::parse("acme").expect("a name")]
+}
+
+/// One conversation that is being played.
+struct Player<'a> {
+    stage: &'a Stage,
+    user: User,
+    base: String,
+    conversation: Conversation,
+    /// The task of each turn so far.
+    tasks: Vec<Option<String>>,
+    code: String,
+    seen: Seen,
+    faults: Vec<String>,
+}
+
+impl<'a> Player<'a> {
+    async fn play(stage: &'a Stage, conversation: Conversation) -> Played {
+        let (user, base) = {
+            let local = stage.up().await;
+            let base = local
+                .endpoint(&format!("/tenants/{}/base", conversation.tenant))
+                .to_owned();
+            (local.user(&conversation.tenant), base)
+        };
+        let mut player = Self {
+            stage,
+            user,
+            base,
+            tasks: Vec::new(),
+            code: String::new(),
+            seen: Seen::default(),
+            faults: Vec::new(),
+            conversation,
+        };
+        if player.conversation.signed_in.is_some() {
+            let asked = player
+                .user
+                .chat(
+                    &format!("{}-before", player.conversation.name),
+                    "m0",
+                    "Where is my order 1003?",
+                )
+                .await;
+            player.consent(Some(&asked.task_id()), Page::clone).await;
+            player.quiet().await;
+            let (now, _) = player.look().await;
+            player.seen = now;
+        }
+        for (number, turn) in (1..).zip(player.conversation.turn.clone()) {
+            player.turn(number, &turn).await;
+        }
+        Played {
+            conversation: player.conversation,
+            faults: player.faults,
+        }
+    }
+
+    async fn turn(&mut self, number: usize, turn: &Turn) {
+        let before = self.seen.clone();
+        if let Some(after) = &turn.after {
+            self.after(after).await;
+        }
+        // What `after` brings is shown with this turn, but is none of its doing.
+        let (started, came) = self.look().await;
+        let mut streamed = Vec::new();
+        if let Some(say) = &turn.say {
+            streamed = self.say(number, turn, say).await;
+        }
+        let said = judge::text_of(&streamed);
+        let carded: Vec<String> = judge::cards_of(&streamed);
+        let task = carded.last().cloned();
+        self.tasks.push(task.clone());
+        let wanted = turn.expect.state.as_deref();
+        let mut now = self.look().await.0;
+        if let (Some(wanted), Some(task)) = (wanted.filter(|wanted| *wanted != "working"), &task) {
+            for _ in 0..100 {
+                let state = now.state(task);
+                if wanted.split('|').any(|wanted| wanted == state) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                now = self.look().await.0;
+            }
+        }
+        for _ in 0..20 {
+            let mut others = turn.expect.others.iter();
+            let fine = others.all(|(turn, states)| self.is_in(&now, turn, states));
+            if fine {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            now = self.look().await.0;
+        }
+        let chat = turn
+            .say
+            .as_ref()
+            .map(|_| turn.chat.clone().unwrap_or_else(|| "a".to_owned()));
+        let shown = [
+            came.since(&before, chat.as_deref()),
+            now.since(&started, chat.as_deref()),
+        ]
+        .concat();
+        let evidence = judge::Evidence {
+            number,
+            turn,
+            before: &before,
+            started: &started,
+            now: &now,
+            said: &said,
+            shown: &[vec![said.clone()], judge::card_texts(&streamed), shown].concat(),
+            carded: &carded,
+            tasks: &self.tasks,
+        };
+        let faults = judge::judge(&evidence);
+        self.faults
+            .extend(faults.into_iter().map(|fault| format!("turn {number}: {fault}")));
+        self.seen = now;
+    }
+
+    fn is_in(&self, now: &Seen, turn: &str, states: &str) -> bool {
+        let task = turn
+            .parse::<usize>()
+            .ok()
+            .and_then(|turn| self.tasks.get(turn - 1)?.clone());
+        task.is_some_and(|task| states.split('|').any(|state| state == now.state(&task)))
+    }
+
+    /// Sends the message; gives the chunks of the answer.
+    async fn say(&mut self, number: usize, turn: &Turn, say: &str) -> Vec<Value> {
+        let say = say
+            .replace("{code:lower}", &self.code.to_lowercase())
+            .replace("{code}", &self.code);
+        let mut parts = vec![json!({ "type": "text", "text": say })];
+        if let Some(media) = &turn.file {
+            parts.push(
+                json!({ "type": "file", "mediaType": media, "filename": "attached",
+                "url": format!("data:{media};base64,aGVsbG8=") }),
+            );
+        }
+        let chat = turn.chat.as_deref().unwrap_or("a");
+        let mut body = json!({ "id": format!("{}-{chat}", self.conversation.name),
+            "message": { "id": format!("m{number}"), "role": "user", "parts": parts }, "trigger": "submit-message" });
+        let about = [
+            ("locale", self.conversation.locale.clone()),
+            ("timeZone", self.conversation.time_zone.clone()),
+            (
+                "taskId",
+                turn.reply_to.and_then(|turn| self.tasks.get(turn - 1)?.clone()),
+            ),
+        ];
+        for (name, value) in about {
+            if let Some(value) = value {
+                body[name] = json!(value);
+            }
+        }
+        let answer = self.user.call(Method::POST, "/api/chat", Some(body)).await;
+        if answer.status != 200 {
+            self.faults
+                .push(format!("turn {number}: {} {}", answer.status, answer.text));
+            return Vec::new();
+        }
+        answer.chunks()
+    }
+
+    async fn after(&mut self, after: &str) {
+        match after {
+            "consent given" => {
+                self.consent(None, Page::clone).await;
+                self.quiet().await;
+            }
+            "consent denied" => {
+                let denied = |page: &Page| Page {
+                    html: page.html.replacen("<button", "<nothing", 1),
+                    ..page.clone()
+                };
+                self.consent(None, denied).await;
+                self.quiet().await;
+            }
+            "code shown" => self.code_shown().await,
+            "report started" => {
+                let contexts = self.contexts().await;
+                for _ in 0..100 {
+                    if self.stage.agents.iter().any(|agent| agent.has_started(&contexts)) {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                self.quiet().await;
+            }
+            "report finished" => {
+                for agent in &self.stage.agents {
+                    let contexts = self.contexts().await;
+                    agent.finish_reports(&contexts).await;
+                }
+                self.quiet().await;
+            }
+            "agents done" => {
+                for _ in 0..300 {
+                    if !self.look().await.0.works() {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+            "system restarted" => {
+                self.stage.restart().await;
+                self.quiet().await;
+            }
+            other => {
+                let span = span(other).unwrap_or_else(|| panic!("nobody knows {other:?}"));
+                let local = self.stage.up().await;
+                local.advance(span).await;
+                for _ in 0..5 {
+                    self.quiet().await;
+                    local.system.sweep().await;
+                }
+                self.quiet().await;
+            }
+        }
+    }
+
+    /// The contexts of this guest's tasks.
+    async fn contexts(&self) -> BTreeSet<String> {
+        let listed = self.user.get("/api/tasks?limit=100").await.json();
+        let tasks = listed["tasks"].as_array().cloned().unwrap_or_default();
+        tasks
+            .iter()
+            .filter_map(|task| task["contextId"].as_str().map(str::to_owned))
+            .collect()
+    }
+
+    /// Waits until nothing moves.
+    async fn quiet(&self) {
+        let mut last = self.look().await.0;
+        for _ in 0..40 {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            let now = self.look().await.0;
+            if now == last {
+                return;
+            }
+            last = now;
+        }
+    }
+
+    /// The link of the last task that waits for consent, or of this one.
+    async fn link(&self, task: Option<&str>) -> Option<String> {
+        let tasks: Vec<&str> = match task {
+            Some(task) => vec![task],
+            None => self.tasks.iter().rev().flatten().map(String::as_str).collect(),
+        };
+        for task in tasks {
+            if let Some(link) = self.user.task(task).await["authUrl"].as_str() {
+                return Some(link.to_owned());
+            }
+        }
+        None
+    }
+
+    async fn login(&self) -> (String, String) {
+        let local = self.stage.up().await;
+        let user = &local.endpoints()["users"][&self.conversation.tenant][0];
+        let text = |name: &str| user[name].as_str().expect("a login").to_owned();
+        assert_eq!(text("username"), "ada");
+        (text("username"), text("password"))
+    }
+
+    /// Opens the link in the session's own browser, signs in, and answers on the page.
+    async fn consent(&mut self, task: Option<&str>, answered: impl Fn(&Page) -> Page) {
+        let Some(link) = self.link(task).await else {
+            self.faults.push("no task waits for consent".to_owned());
+            return;
+        };
+        let path = Url::parse(&self.base).expect("an address").path().to_owned();
+        let mut browser = Browser::with_cookie(&self.user.cookie().expect("a session"), &path);
+        self.sign_in(&mut browser, &link, answered).await;
+    }
+
+    async fn sign_in(&self, browser: &mut Browser, link: &str, answered: impl Fn(&Page) -> Page) -> Page {
+        let (name, password) = self.login().await;
+        let page = browser.open(link).await;
+        let page = browser
+            .submit(&page, &[("username", &name), ("password", &password)])
+            .await;
+        // Whoever agreed before is not asked once more.
+        match page.html.contains("<form") {
+            true => browser.submit(&answered(&page), &[]).await,
+            false => page,
+        }
+    }
+
+    async fn code_shown(&mut self) {
+        let Some(link) = self.link(None).await else {
+            self.faults.push("no task waits for consent".to_owned());
+            return;
+        };
+        let page = self.sign_in(&mut Browser::default(), &link, Page::clone).await;
+        let words = page
+            .html
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        let mut codes = words.filter(|word| {
+            let plain = |c: u8| c == b'-' || c.is_ascii_uppercase();
+            word.len() == 9 && word.as_bytes()[4] == b'-' && word.bytes().all(plain)
+        });
+        self.code = codes
+            .next()
+            .unwrap_or_else(|| panic!("no code in {page:?}"))
+            .to_owned();
+    }
+
+    /// Everything there is to see, and the same once more.
+    async fn look(&self) -> (Seen, Seen) {
+        let mut seen = Seen::default();
+        if self.user.cookie().is_none() {
+            return (seen.clone(), seen);
+        }
+        for chat in ["a", "b", "c"] {
+            let path = format!("/api/chats/{}-{chat}/messages", self.conversation.name);
+            let answer = self.user.get(&path).await;
+            if answer.status == 200 {
+                seen.messages.insert(chat.to_owned(), answer.json());
+            }
+        }
+        let listed = self.user.get("/api/tasks?limit=100").await.json();
+        let tasks = listed["tasks"].as_array().cloned().unwrap_or_default();
+        let named = tasks
+            .into_iter()
+            .map(|task| (task["id"].as_str().unwrap_or_default().to_owned(), task));
+        seen.tasks = named.collect::<BTreeMap<_, _>>();
+        (seen.clone(), seen)
+    }
+}

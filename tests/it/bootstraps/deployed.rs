@@ -219,7 +219,7 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
         "{done:#}"
     );
     assert!(user.get("/api/connections").await.text.contains("idp"));
-    let asked_all = user.ask("Show my orders").await;
+    let asked_all = user.chat("orders", "m2", "Show my orders").await;
     let done = user.until(&asked_all.task_id(), &["completed"]).await;
     assert!(
         done["artifacts"].to_string().contains("Rocket skates of acme"),

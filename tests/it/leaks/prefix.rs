@@ -17,7 +17,7 @@ const NEXT: &str = "acme.00000001";
 /// What people, cards and the addresses of the local system say is the name.
 const SAID: [&str; 2] = ["tenant_id:", "/t/"];
 /// What the keys of the run must have been of, behind the tenant, or it went by something.
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 22] = [
     "chat",
     "client",
     "code",
@@ -26,12 +26,10 @@ const KINDS: [&str; 24] = [
     "host#context",
     "host#message",
     "host#owner",
-    "host#status",
     "host#task",
     "horizon#context",
     "horizon#message",
     "horizon#owner",
-    "horizon#status",
     "horizon#task",
     "login",
     "orders",

@@ -1,3 +1,5 @@
+//! What messages mean beside what waits, runs and was said last.
+
 use domain::{
     AgentName, AwaitedConsent, ContextId, Message, MessageId, NewTask, Notification, Owner, Part, Protection,
     RemoteTaskId, RemoteUpdate, Tenant,

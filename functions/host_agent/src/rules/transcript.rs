@@ -153,3 +153,19 @@ pub(crate) fn wants_a_look(task: &Task) -> bool {
             || unconsented(task).is_some()
             || (asking(task).is_some() && !task.status.state.is_interrupted()))
 }
+
+/// Whether a message brings words.
+pub(crate) fn has_text(message: &Message) -> bool {
+    message
+        .parts
+        .iter()
+        .any(|part| matches!(part.content, PartContent::Text(_)))
+}
+
+/// Whether a message brings something else than words.
+pub(crate) fn has_file(message: &Message) -> bool {
+    message
+        .parts
+        .iter()
+        .any(|part| matches!(part.content, PartContent::Raw(_) | PartContent::Url(_)))
+}

@@ -3,22 +3,17 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
-use domain::{Message, PartContent};
 use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Step};
 
 use crate::deps::Deps;
 use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
-use crate::rules::transcript;
+use crate::rules::transcript::{self, has_file};
 use crate::thinking::directory::{Directory, KnownAgents};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::one_agent::OneAgent;
 use crate::thinking::tools::Tools;
-use crate::thinking::turn::has_file;
 use crate::waiting::wait;
-
-/// Longest text that is taken, in characters.
-const TEXT_MAX: usize = 32_000;
 
 pub(crate) struct Thinker {
     agents: Discovery,
@@ -64,25 +59,9 @@ impl Thinker {
         self.agents.discover().await
     }
 
-    /// A new task: its text is taken where that can be, and understood.
-    pub(crate) async fn begin(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        if !self.enabled {
-            return Ok(Outcome::Rejected(
-                "Delegating to agents is switched off here at the moment.".to_owned(),
-            ));
-        }
-        let text = transcript::asked(run.task());
-        if text.trim().is_empty() && !run.task().history.iter().any(has_text) {
-            return Ok(Outcome::Rejected(
-                "I need some text to know what is wanted; the message has none.".to_owned(),
-            ));
-        }
-        if text.chars().count() > TEXT_MAX {
-            return Ok(Outcome::Rejected(format!(
-                "The message is too long: I take up to {TEXT_MAX} characters."
-            )));
-        }
-        Box::pin(self.take(run, text)).await
+    /// False where nothing may be delegated for now.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
     }
 
     /// Every job is over: the model phrases the answer, or goes on.
@@ -164,11 +143,4 @@ fn failed(run: &Run, error: LoopError<ExecuteError>) -> Result<Outcome, ExecuteE
             Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
         }
     }
-}
-
-fn has_text(message: &Message) -> bool {
-    message
-        .parts
-        .iter()
-        .any(|part| matches!(part.content, PartContent::Text(_)))
 }

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
-use domain::{Message, MessageId, PartContent, Task, TaskId, TaskState, Timestamp};
+use domain::{Message, MessageId, Task, TaskId, TaskState, Timestamp};
 use llm::{AgentBrief, Prompt, Step, Tool, ToolCall, Turn};
 use store::PageRequest;
 
 use crate::meaning::{self, Chat, Deed, Meaning, Names, Nothing, Question, Talk};
 use crate::rules::note::Note;
-use crate::rules::{transcript, wording};
+use crate::rules::transcript::{self, has_file, has_text};
+use crate::rules::wording;
 use crate::thinking::own_tasks;
 use crate::thinking::thinker::{Thinker, Thought};
 
@@ -27,9 +28,33 @@ const GOES_ON_IN: &str = "goesOnIn";
 /// The key in a message's metadata under which the host finds what it asked itself.
 const ASKS: &str = "asks";
 
+/// Longest text that is taken, in characters.
+const TEXT_MAX: usize = 32_000;
+
 impl Thinker {
+    /// A new task: its text is taken where that can be, and understood.
+    pub(crate) async fn begin(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        if !self.is_enabled() {
+            return Ok(Outcome::Rejected(
+                "Delegating to agents is switched off here at the moment.".to_owned(),
+            ));
+        }
+        let text = transcript::asked(run.task());
+        if text.trim().is_empty() && !run.task().history.iter().any(has_text) {
+            return Ok(Outcome::Rejected(
+                "I need some text to know what is wanted; the message has none.".to_owned(),
+            ));
+        }
+        if text.chars().count() > TEXT_MAX {
+            return Ok(Outcome::Rejected(format!(
+                "The message is too long: I take up to {TEXT_MAX} characters."
+            )));
+        }
+        Box::pin(self.take(run, text)).await
+    }
+
     /// Finds out what the message of a new task means, and does it.
-    pub(crate) async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
+    async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
         let deps = self.deps();
         let here = deps
             .store
@@ -394,12 +419,4 @@ fn talked(talk: Talk, agents: &[AgentBrief]) -> String {
         Talk::Chatter => "All right. Tell me what you need.".to_owned(),
         Talk::About => format!("I am a program, no person, and I am fine. {}", llm::offer(agents)),
     }
-}
-
-/// Whether a message brings something else than words.
-pub(crate) fn has_file(message: &Message) -> bool {
-    message
-        .parts
-        .iter()
-        .any(|part| matches!(part.content, PartContent::Raw(_) | PartContent::Url(_)))
 }

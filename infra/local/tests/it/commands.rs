@@ -274,7 +274,7 @@ fn a_prompt_is_answered_in_the_terminal_and_the_next_one_goes_on_in_the_same_cha
     let told = out(&first);
     let lines: Vec<&str> = told.lines().collect();
     assert!(
-        lines[0].starts_with("[task ") && lines[0].contains("] submitted"),
+        lines[0].starts_with("[task ") && lines[0].contains("] working"),
         "the card at once: {told}"
     );
     assert!(told.contains("  … "), "progress: {told}");
@@ -323,7 +323,7 @@ fn lines_from_the_standard_input_make_a_conversation() {
         told.find("Rome").unwrap() < told.find("Bergen").unwrap(),
         "{told}"
     );
-    assert_eq!(told.matches("] submitted").count(), 2, "{told}");
+    assert_eq!(told.matches("] working").count(), 2, "{told}");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_conversation_rides_through_a_restart() {
     let mut told = BufReader::new(asked.stdout.take().unwrap());
     let mut first = String::new();
     told.read_line(&mut first).unwrap();
-    assert!(first.contains("] submitted"), "{first}");
+    assert!(first.contains("] working"), "{first}");
     up.signal("TERM");
     up.child.wait().unwrap();
     let mut again = crate::binary::command(&["up", "--port", &port, "--data", data]);

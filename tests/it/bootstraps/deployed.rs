@@ -81,12 +81,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients get and cancel tasks",
     ),
     (
-        "HostAgentFunction",
-        "OwnTasks",
-        "dynamodb:BatchGetItem",
-        "a conversation has earlier tasks",
-    ),
-    (
         "HorizonAgentFunction",
         "OwnTasks",
         "dynamodb:BatchGetItem",

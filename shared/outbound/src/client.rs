@@ -171,7 +171,7 @@ impl Outbound {
         if let Some(timeout) = ask.timeout {
             request = request.timeout(timeout);
         }
-        let response = request.send().await.map_err(failed)?;
+        let response = Box::pin(request.send()).await.map_err(failed)?;
         let status = response.status().as_u16();
         let challenge = [WWW_AUTHENTICATE.as_str(), REMAPPED_CHALLENGE]
             .iter()

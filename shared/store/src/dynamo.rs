@@ -49,12 +49,14 @@ pub(crate) struct Query<'a> {
     pub(crate) start: Option<Item>,
 }
 
+// The SDK's futures are large, and everything that waits for one would hold it, up to the server's connection: sent from
+// the heap they cost one allocation, and the walks above fit a thread's stack also unoptimized.
 impl Store {
     /// One page, and where the next one starts.
     pub(crate) async fn query(&self, query: Query<'_>) -> Result<(Vec<Item>, Option<Item>), StoreError> {
         let request = self.query_request(query);
         let _turn = self.turn().await;
-        let answer = request.send().await.map_err(failed("Query"))?;
+        let answer = Box::pin(request.send()).await.map_err(failed("Query"))?;
         count::read(answer.consumed_capacity());
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
@@ -65,7 +67,7 @@ impl Store {
         loop {
             let request = self.query_request(query.clone()).select(Select::Count);
             let _turn = self.turn().await;
-            let answer = request.send().await.map_err(failed("Query"))?;
+            let answer = Box::pin(request.send()).await.map_err(failed("Query"))?;
             count::read(answer.consumed_capacity());
             total += u64::try_from(answer.count).unwrap_or_default();
             query.start = answer.last_evaluated_key;
@@ -122,7 +124,7 @@ impl Store {
             .consistent_read(true)
             .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
-        let answer = request.send().await.map_err(failed("GetItem"))?;
+        let answer = Box::pin(request.send()).await.map_err(failed("GetItem"))?;
         count::read(answer.consumed_capacity());
         Ok(answer.item)
     }
@@ -142,7 +144,7 @@ impl Store {
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
-            let error = match request.clone().send().await {
+            let error = match Box::pin(request.clone().send()).await {
                 Ok(answer) => {
                     count::written(answer.consumed_capacity());
                     return Ok(Written::Done(Item::new()));
@@ -180,7 +182,7 @@ impl Store {
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
-            let error = match request.clone().send().await {
+            let error = match Box::pin(request.clone().send()).await {
                 Ok(answer) => {
                     count::written(answer.consumed_capacity());
                     return Ok(Written::Done(answer.attributes.unwrap_or_default()));
@@ -215,14 +217,12 @@ impl Store {
                     .consistent_read(true)
                     .build();
                 let wanted = wanted.map_err(unavailable(OPERATION))?;
-                let answer = self
+                let request = self
                     .client()
                     .batch_get_item()
                     .request_items(table, wanted)
-                    .set_return_consumed_capacity(count::wanted())
-                    .send()
-                    .await;
-                let answer = answer.map_err(failed(OPERATION))?;
+                    .set_return_consumed_capacity(count::wanted());
+                let answer = Box::pin(request.send()).await.map_err(failed(OPERATION))?;
                 count::read(answer.consumed_capacity());
                 let got: Vec<Item> = answer
                     .responses

@@ -108,7 +108,7 @@ impl Store {
             .set_key(Some(keyed(key)))
             .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
-        let answer = request.send().await.map_err(failed("DeleteItem"))?;
+        let answer = Box::pin(request.send()).await.map_err(failed("DeleteItem"))?;
         count::written(answer.consumed_capacity());
         Ok(())
     }

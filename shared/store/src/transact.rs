@@ -54,9 +54,9 @@ impl Store {
         loop {
             let sent = if large {
                 let patient = Builder::new().timeout_config(timeouts(PATIENCE));
-                request.clone().customize().config_override(patient).send().await
+                Box::pin(request.clone().customize().config_override(patient).send()).await
             } else {
-                request.clone().send().await
+                Box::pin(request.clone().send()).await
             };
             let error = match sent {
                 Ok(answer) => {

@@ -136,7 +136,7 @@ async fn the_life_of_a_task_that_is_delegated_costs_no_more_than_it_did() {
         now(),
     );
     let key = TaskKey::from(&task);
-    let (_, create) = units(created(&store, &task)).await;
+    let (_, create) = units(Box::pin(created(&store, &task))).await;
     let (leased, first) = units(async { tasks.lease(&key, "w", later(1), later(31)).await.unwrap() }).await;
     let Leased::Taken(stored) = leased else {
         panic!("not leased")

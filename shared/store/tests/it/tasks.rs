@@ -56,10 +56,10 @@ async fn each_operation_is_one_call() {
         assert_eq!(calls.by_operation, [(operation.to_owned(), 1)].into());
     }
     // Countings nest, and nothing outside of one is counted.
-    let ((_, inner), outer) = counted(async {
+    let ((_, inner), outer) = counted(Box::pin(async {
         tasks.find(&key, now()).await.unwrap();
         counted(tasks.find(&key, now())).await
-    })
+    }))
     .await;
     assert_eq!((inner.total(), outer.total()), (1, 2));
 }

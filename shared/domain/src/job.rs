@@ -177,7 +177,7 @@ pub struct AwaitedConsent {
     pub expires_at: Timestamp,
 }
 
-/// How far a job is: its phase. [`EDGES`] says which follows which.
+/// How far a job is: its phase. `EDGES` says which follows which.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum JobState {

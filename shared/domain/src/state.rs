@@ -83,7 +83,7 @@ impl TaskState {
         matches!(self, Self::InputRequired | Self::AuthRequired)
     }
 
-    /// Whether a task may go from here to there, by [`EDGES`].
+    /// Whether a task may go from here to there, by `EDGES`.
     #[must_use]
     pub fn can_become(self, next: Self) -> bool {
         EDGES.iter().any(|(from, to)| *from == self && to.contains(&next))

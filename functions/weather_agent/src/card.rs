@@ -15,27 +15,7 @@ pub(crate) fn card(url: Url) -> Card {
         url,
         documentation_url: Url::parse("https://open-meteo.com/en/docs").ok(),
         provider: None,
-        skills: vec![Skill {
-            id: "forecast".into(),
-            name: "Weather forecast".into(),
-            description: "Answers questions about the weather of the coming days: rain, umbrella, snow, wind, storm, \
-                          sunshine, temperature, frost, heat."
-                .into(),
-            tags: vec!["type:weather".into(), "topic:forecast".into(), "source:open-meteo".into()],
-            examples: [
-                "Will it rain in Oslo tomorrow?",
-                "Do I need an umbrella in Bergen this weekend?",
-                "Weather in Paris, Rome or Berlin next week",
-                "How cold will it be in Chicago on Friday, in Fahrenheit?",
-                "Will it snow in Innsbruck on 24 December?",
-                "How windy is it in Cape Town today?",
-                "5-day forecast for Tokyo",
-            ]
-            .map(String::from)
-            .to_vec(),
-            input_modes: Vec::new(),
-            output_modes: Vec::new(),
-        }],
+        skills: vec![forecast(), limits()],
         default_input_modes: vec!["text/plain".into(), "application/json".into()],
         default_output_modes: vec!["text/plain".into(), "application/json".into()],
         streaming: true,
@@ -43,5 +23,50 @@ pub(crate) fn card(url: Url) -> Card {
         extended: false,
         extensions: Vec::new(),
         secured: None,
+    }
+}
+
+fn forecast() -> Skill {
+    Skill {
+        id: "forecast".into(),
+        name: "Weather forecast".into(),
+        description:
+            "Answers questions about the weather of the coming days: rain, umbrella, snow, wind, storm, \
+                      sunshine, temperature, frost, heat, and whether to wear a coat."
+                .into(),
+        tags: vec![
+            "type:weather".into(),
+            "topic:forecast".into(),
+            "source:open-meteo".into(),
+        ],
+        examples: [
+            "Will it rain in Oslo tomorrow?",
+            "Do I need an umbrella in Bergen this weekend?",
+            "Weather in Paris, Rome or Berlin next week",
+            "How cold will it be in Chicago on Friday, in Fahrenheit?",
+            "Will it snow in Innsbruck on 24 December?",
+            "Should I wear a jacket in Cape Town today?",
+            "Will it be warmer in Madrid or in Lisbon on Sunday?",
+            // Whoever names a place and a day alone means the weather.
+            "Tokyo tomorrow",
+        ]
+        .map(String::from)
+        .to_vec(),
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
+    }
+}
+
+/// What people ask a weather agent for and daily forecasts do not have. That it says so is a skill, too: nobody else would.
+fn limits() -> Skill {
+    Skill {
+        id: "limits".into(),
+        name: "Humidity, UV index, sunrise, sunset, pollen, fog, hail".into(),
+        description:
+            "Says which of these daily forecasts do not have, beside what they do have of the place.".into(),
+        tags: vec!["type:weather".into()],
+        examples: Vec::new(),
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
     }
 }

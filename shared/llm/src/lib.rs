@@ -29,5 +29,5 @@ mod tool_loop;
 pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, fence};
 pub use model::{Model, ModelError, Prompt, Step, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 pub use models::offline;
-pub use rules::{Rules, offer};
+pub use rules::{Rules, best_fitting, offer};
 pub use tool_loop::{Called, Ended, Limits, LoopError, Toolbox, run};

@@ -13,6 +13,7 @@
 //! assert_eq!(places, ["Oslo", "Bergen"]);
 //! ```
 
+mod alone;
 mod clock;
 mod dates;
 pub mod days;
@@ -23,6 +24,7 @@ pub mod places;
 pub mod text;
 mod when;
 
+pub use alone::is_place_and_day;
 pub use days::Days;
 pub use order::DateOrder;
 pub use places::Named;

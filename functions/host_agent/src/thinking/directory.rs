@@ -2,12 +2,15 @@
 //!
 //! The registry shows a host global agents and its own tenant's. What it answers is checked once more here: another
 //! tenant's card is never chosen, not even when it is the only one of its type and the registry handed it out.
+//!
+//! Of several agents of one type the one is chosen whose card speaks most of what is asked. Those that fit alike share the
+//! chats: one chat stays with one of them, as an agent may remember what was said to it in a context.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
-use domain::{AgentId, AgentType, Endpoint, SecretString, Tag, Tenant, TypeScope};
+use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, TypeScope};
 use llm::{AgentBrief, CardText, SkillText};
 use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
@@ -68,6 +71,19 @@ pub(crate) struct ChosenAgent {
     pub(crate) endpoint: Endpoint,
     /// How its user's token is to be had, where it wants one.
     pub(crate) oauth: Option<ForeignOAuth>,
+    /// What it says of itself.
+    pub(crate) brief: AgentBrief,
+}
+
+/// Work that an agent is looked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The type of the agent.
+    pub(crate) agent_type: &'a AgentType,
+    /// What it is asked.
+    pub(crate) asked: &'a str,
+    /// The conversation that it is asked in.
+    pub(crate) context: &'a ContextId,
 }
 
 impl Directory {
@@ -165,62 +181,81 @@ impl KnownAgents {
         }
     }
 
-    /// The agent for a type: first those with `type:` of it; where the type is declared tenant-specific, of these only
-    /// those with the host's own `tenant_id:` beside it, within one skill. Healthy ones come first.
-    pub(crate) fn choose(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Option<ChosenAgent> {
-        self.pick(agent_type, own, host)
-            .map(|(agent, endpoint)| ChosenAgent {
-                id: agent.id,
-                name: llm::clean(&agent.card.name, 80),
-                endpoint: endpoint.clone(),
-                oauth: agent.card.oauth.clone(),
-            })
+    /// The agent for a piece of work: of those with `type:` of it; where the type is declared tenant-specific, of these only
+    /// those with the host's own `tenant_id:` beside it, within one skill. Healthy ones come first, then those whose cards
+    /// fit best; of these the context decides, the same one for the same context.
+    pub(crate) fn choose(&self, wanted: Wanted<'_>, own: &Tenant, host: &Url) -> Option<ChosenAgent> {
+        let mut chosen = self.candidates(wanted.agent_type, own, host);
+        let briefs: Vec<AgentBrief> = chosen.iter().map(|chosen| chosen.brief.clone()).collect();
+        let best = llm::best_fitting(&briefs, wanted.asked);
+        let mut place = 0..;
+        chosen.retain(|_| place.next().is_some_and(|place| best.contains(&place)));
+        // The highest of random weights (rendezvous hashing): when one goes, only its own chats move.
+        let weight = |id: &AgentId| AgentId::derived(&format!("{}#{id}", wanted.context));
+        chosen.into_iter().max_by_key(|chosen| weight(&chosen.id))
     }
 
-    /// What a model may know of the agents that it can send to.
+    /// What a model may know of the agents that it can send to; once of those that say the same of themselves.
     pub(crate) fn briefs(&self, own: &Tenant, host: &Url) -> Vec<AgentBrief> {
-        let brief = |agent_type: &AgentType| {
-            let (agent, _) = self.pick(agent_type, own, host)?;
-            let scope = *self.types.get(agent_type)?;
-            let skills: Vec<&ForeignSkill> = fitting(&agent.card, agent_type, scope, own).collect();
-            let tags: Vec<Vec<String>> = skills
-                .iter()
-                .map(|skill| {
-                    skill
-                        .tags
-                        .iter()
-                        .map(Tag::to_string)
-                        .chain(skill.plain_tags.iter().cloned())
-                        .collect()
-                })
-                .collect();
-            let texts = skills.iter().zip(&tags).map(|(skill, tags)| SkillText {
-                name: &skill.name,
-                description: &skill.description,
-                tags,
-                examples: &skill.examples,
-            });
-            let card = CardText {
-                name: &agent.card.name,
-                description: &agent.card.description,
-            };
-            Some(AgentBrief::new(agent_type.clone(), card, texts))
-        };
-        self.types.keys().filter_map(brief).collect()
+        let mut briefs: Vec<AgentBrief> = Vec::new();
+        let all = self
+            .types
+            .keys()
+            .flat_map(|name| self.candidates(name, own, host));
+        for brief in all.map(|agent| agent.brief) {
+            if !briefs.contains(&brief) {
+                briefs.push(brief);
+            }
+        }
+        briefs
     }
 
-    fn pick(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Option<(&Candidate, &Endpoint)> {
-        let scope = *self.types.get(agent_type)?;
-        let fits = self.agents.iter().filter(|agent| {
-            let visible = agent.tenant.as_ref().is_none_or(|tenant| tenant == own);
-            visible && fitting(&agent.card, agent_type, scope, own).next().is_some()
-        });
-        // An endpoint that is the host itself would make it talk to itself for ever.
-        let reachable = fits.filter_map(|agent| Some((agent, agent.card.endpoints.first()?)));
-        reachable
-            .filter(|(_, endpoint)| endpoint.url != *host)
-            .min_by_key(|(agent, _)| (!agent.healthy, agent.id))
+    /// The agents of a type that can be sent to; only the healthy ones where there are any.
+    fn candidates(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Vec<ChosenAgent> {
+        let Some(scope) = self.types.get(agent_type).copied() else {
+            return Vec::new();
+        };
+        let visible = |agent: &&Candidate| agent.tenant.as_ref().is_none_or(|tenant| tenant == own);
+        let mut found: Vec<(bool, ChosenAgent)> = Vec::new();
+        for agent in self.agents.iter().filter(visible) {
+            let skills: Vec<&ForeignSkill> = fitting(&agent.card, agent_type, scope, own).collect();
+            // An endpoint that is the host itself would make it talk to itself for ever.
+            let endpoint = agent.card.endpoints.first().filter(|to| to.url != *host);
+            if let (Some(endpoint), false) = (endpoint, skills.is_empty()) {
+                let chosen = ChosenAgent {
+                    id: agent.id,
+                    name: llm::clean(&agent.card.name, 80),
+                    endpoint: endpoint.clone(),
+                    oauth: agent.card.oauth.clone(),
+                    brief: brief(agent_type, &agent.card, &skills),
+                };
+                found.push((agent.healthy, chosen));
+            }
+        }
+        let any_healthy = found.iter().any(|(healthy, _)| *healthy);
+        found.retain(|(healthy, _)| *healthy == any_healthy);
+        found.into_iter().map(|(_, agent)| agent).collect()
     }
+}
+
+/// What a card says of the skills of a type.
+fn brief(agent_type: &AgentType, card: &ForeignCard, skills: &[&ForeignSkill]) -> AgentBrief {
+    let tags_of = |skill: &&ForeignSkill| {
+        let tags = skill.tags.iter().map(Tag::to_string);
+        tags.chain(skill.plain_tags.iter().cloned()).collect()
+    };
+    let tags: Vec<Vec<String>> = skills.iter().map(tags_of).collect();
+    let texts = skills.iter().zip(&tags).map(|(skill, tags)| SkillText {
+        name: &skill.name,
+        description: &skill.description,
+        tags,
+        examples: &skill.examples,
+    });
+    let card = CardText {
+        name: &card.name,
+        description: &card.description,
+    };
+    AgentBrief::new(agent_type.clone(), card, texts)
 }
 
 fn candidate(found: FoundAgent) -> Option<Candidate> {

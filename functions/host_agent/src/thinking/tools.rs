@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::{ExecuteError, Run};
 use async_trait::async_trait;
 use domain::{AgentType, EventKind, Job, MessageId, NewJob, Protection};
-use llm::{Called, Tool, ToolCall, ToolOutcome, ToolResult, Toolbox};
+use llm::{AgentBrief, Called, Tool, ToolCall, ToolOutcome, ToolResult, Toolbox};
 
 use crate::advance::advance;
 use crate::consents::{consent_status, protection, require_consent};
@@ -14,7 +14,7 @@ use crate::deps::OnTask;
 use crate::rules::note::Note;
 use crate::rules::patience::is_over;
 use crate::rules::{ability, transcript, wording};
-use crate::thinking::directory::{ChosenAgent, KnownAgents};
+use crate::thinking::directory::{ChosenAgent, KnownAgents, Wanted};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::own_tasks;
 
@@ -50,30 +50,32 @@ impl Toolbox for Tools<'_> {
         let mut sends: Vec<Send> = Vec::new();
         for ToolCall { id, tool } in calls {
             let outcome = match tool {
-                Tool::SendMessage { agent_type, message } => match self.choose(&agent_type).await? {
-                    _ if self.run.task().jobs.len() + sends.len() >= JOBS_MAX => {
-                        ToolOutcome::Failed("That is more than one task can hand out.".to_owned())
-                    }
-                    Some(_) if let Some(reason) = self.lacking(&agent_type, &message) => {
-                        ToolOutcome::Failed(reason)
-                    }
-                    Some(to) => match protection(&deps.consents, &to.name, to.oauth.as_ref()) {
-                        Ok(protection) => {
-                            sends.push(Send {
-                                call_id: id,
-                                agent_type,
-                                message,
-                                to,
-                                protection,
-                            });
-                            continue;
+                Tool::SendMessage { agent_type, message } => {
+                    match self.choose(&agent_type, &message).await? {
+                        _ if self.run.task().jobs.len() + sends.len() >= JOBS_MAX => {
+                            ToolOutcome::Failed("That is more than one task can hand out.".to_owned())
                         }
-                        Err(reason) => ToolOutcome::Failed(reason),
-                    },
-                    None => ToolOutcome::Failed(format!(
-                        "No agent of type {agent_type} is there for this tenant."
-                    )),
-                },
+                        Some(to) if let Some(reason) = lacking(&to.brief, &message) => {
+                            ToolOutcome::Failed(reason)
+                        }
+                        Some(to) => match protection(&deps.consents, &to.name, to.oauth.as_ref()) {
+                            Ok(protection) => {
+                                sends.push(Send {
+                                    call_id: id,
+                                    agent_type,
+                                    message,
+                                    to,
+                                    protection,
+                                });
+                                continue;
+                            }
+                            Err(reason) => ToolOutcome::Failed(reason),
+                        },
+                        None => ToolOutcome::Failed(format!(
+                            "No agent of type {agent_type} is there for this tenant."
+                        )),
+                    }
+                }
                 Tool::TaskStatus { task_id } => {
                     own_tasks::told_to_model(deps, self.run.task(), task_id).await?
                 }
@@ -107,31 +109,22 @@ impl Toolbox for Tools<'_> {
 }
 
 impl Tools<'_> {
-    /// Why an agent is not even asked: what is wanted changes something, and its card does not say that it does that.
-    fn lacking(&self, agent_type: &AgentType, message: &str) -> Option<String> {
-        let deps = &self.agents.deps;
-        let briefs = self.known.as_ref()?.briefs(&deps.tenant, &deps.url);
-        let brief = briefs.iter().find(|brief| brief.agent_type() == agent_type)?;
-        let deed = ability::lacking(brief, message)?;
-        let can = brief
-            .description()
-            .split(". ")
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches('.');
-        let name = brief.name();
-        Some(format!(
-            "I cannot do that here: nobody I can reach can {deed} anything. {name} comes nearest. What it does: {can}."
-        ))
-    }
-
-    async fn choose(&mut self, agent_type: &AgentType) -> Result<Option<ChosenAgent>, ExecuteError> {
+    async fn choose(
+        &mut self,
+        agent_type: &AgentType,
+        asked: &str,
+    ) -> Result<Option<ChosenAgent>, ExecuteError> {
         let known = match self.known.take() {
             Some(known) => known,
             None => self.agents.discover().await?,
         };
         let deps = &self.agents.deps;
-        let chosen = known.choose(agent_type, &deps.tenant, &deps.url);
+        let wanted = Wanted {
+            agent_type,
+            asked,
+            context: &self.run.task().context_id,
+        };
+        let chosen = known.choose(wanted, &deps.tenant, &deps.url);
         self.known = Some(known);
         Ok(chosen)
     }
@@ -190,4 +183,19 @@ impl Tools<'_> {
         self.run.record(kinds).await?;
         Ok(first)
     }
+}
+
+/// Why an agent is not even asked: what is wanted changes something, and its card does not say that it does that.
+fn lacking(agent: &AgentBrief, message: &str) -> Option<String> {
+    let deed = ability::lacking(agent, message)?;
+    let can = agent
+        .description()
+        .split(". ")
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.');
+    let name = agent.name();
+    Some(format!(
+        "I cannot do that here: nobody I can reach can {deed} anything. {name} comes nearest. What it does: {can}."
+    ))
 }

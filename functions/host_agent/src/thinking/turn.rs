@@ -294,13 +294,17 @@ impl Thinker {
             let earlier: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
             let skipped = earlier.len().saturating_sub(EARLIER_MAX);
             let mut turns = transcript::of_earlier(earlier.into_iter().skip(skipped));
+            let alone = words::is_place_and_day(&wanted.text);
             turns.push(Turn::User(wanted.text));
             let prompt = Prompt { agents, turns };
             let first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(first),
                 (None, None) => None,
                 (None, Some(waiting)) => match self.first_step(run, &prompt).await? {
-                    Ok(Step::Say(_)) => return self.hand_on(run, here, waiting, false).await,
+                    // A place and a day ask for nothing; said to an agent that asks for them, they are its answer.
+                    Ok(step) if matches!(step, Step::Say(_)) || alone && is_for(&step, waiting) => {
+                        return self.hand_on(run, here, waiting, false).await;
+                    }
                     Ok(step) => Some(step),
                     Err(outcome) => return Ok(outcome),
                 },
@@ -335,6 +339,18 @@ impl Wanted<'_> {
             first: None,
         }
     }
+}
+
+/// Whether a step is for the agent that waits for an answer, and for no other.
+fn is_for(step: &Step, waiting: &Task) -> bool {
+    let asking = transcript::asking(waiting).map(|job| &job.agent_type);
+    let Step::Call(calls) = step else {
+        return false;
+    };
+    calls.iter().all(|call| match &call.tool {
+        Tool::SendMessage { agent_type, .. } => Some(agent_type) == asking,
+        Tool::TaskStatus { .. } => false,
+    })
 }
 
 /// What the host asked in the answer to a task's message.

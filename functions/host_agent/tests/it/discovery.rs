@@ -125,6 +125,62 @@ async fn a_healthy_agent_is_preferred_and_the_host_never_asks_itself() {
 }
 
 #[tokio::test]
+async fn of_two_agents_of_a_type_the_card_decides() {
+    let world = world_with(|_, _| {}).await;
+    let (books, patents) = (world.peer("books").await, world.peer("patents").await);
+    let card = |id: u8, at: &str, name: &str| world.card(id, at, name, &["type:search"], "Search something");
+    let agents = json!([
+        card(1, "books", "Library Search"),
+        card(2, "patents", "Patent Search")
+    ]);
+    world.registered(agents, json!({"search": "global"}));
+    let task = world.ask("Search for a patent on batteries").await;
+    assert_eq!(task.jobs[0].agent_name, "Patent Search");
+    let task = world.ask("Search the library for whales").await;
+    assert_eq!(task.jobs[0].agent_name, "Library Search");
+    assert_eq!(
+        (
+            books.calls("SendMessage").len(),
+            patents.calls("SendMessage").len()
+        ),
+        (1, 1)
+    );
+}
+
+#[tokio::test]
+async fn equal_agents_share_the_chats_and_a_chat_stays_with_its_agent() {
+    let world = world_with(|_, _| {}).await;
+    let _peers = (world.peer("one").await, world.peer("two").await);
+    let example = "Will it rain in Oslo?";
+    let agents = |well: bool| {
+        let mut one = world.card(1, "one", "Weather", &["type:weather"], example);
+        one["health"]["ok"] = json!(well);
+        json!([one, world.card(2, "two", "Weather", &["type:weather"], example)])
+    };
+    world.registered(agents(true), json!({"weather": "global"}));
+    // A chat is its user's here.
+    let mut went = std::collections::BTreeMap::new();
+    for round in 0..2 {
+        for user in 0..12 {
+            let (user, id) = (format!("user-{user}"), format!("m-{user}-{round}"));
+            let id = world.say(&user, &id, example, None).await;
+            let agent = world.wake(id).await.jobs[0].agent_id;
+            assert_eq!(*went.entry(user).or_insert(agent), agent, "the chat stays");
+        }
+    }
+    let used: std::collections::BTreeSet<_> = went.values().copied().collect();
+    assert_eq!(used.len(), 2, "both are used: {went:?}");
+
+    // One falls ill: its chats move to the other, whose chats stay.
+    world.registered(agents(false), json!({"weather": "global"}));
+    for user in went.keys() {
+        let id = world.say(user, &format!("later-{user}"), example, None).await;
+        let agent = world.wake(id).await.jobs[0].agent_id;
+        assert_eq!(agent, domain::AgentId::from_bytes([2; 16]));
+    }
+}
+
+#[tokio::test]
 async fn a_registry_that_is_down_is_asked_again_and_then_named() {
     let (world, _weather) = world().await;
     world.registry_is_down();

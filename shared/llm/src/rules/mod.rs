@@ -2,6 +2,7 @@
 //! of themselves, splits prompts that concern several agents, and says plainly when nothing fits. What a message means for
 //! tasks that there are already (answers, cancel, status, retry) is the host's to say, before any model is asked.
 
+mod among;
 mod follow_up;
 mod phrase;
 mod score;
@@ -12,6 +13,7 @@ use async_trait::async_trait;
 use domain::AgentType;
 
 use crate::{Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+pub use among::best_fitting;
 pub use phrase::offer;
 use score::Index;
 
@@ -62,6 +64,10 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
             agent_type: agent_type.clone(),
             message,
         }]);
+    }
+    if let Some(agent_type) = index.of_a_place_and_a_day(text) {
+        let (agent_type, message) = (agent_type.clone(), text.to_owned());
+        return call(vec![Tool::SendMessage { agent_type, message }]);
     }
     Step::Say(phrase::nothing_fits(&prompt.agents, index.nearest(text)))
 }

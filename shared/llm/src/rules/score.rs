@@ -27,16 +27,20 @@ pub(super) struct Index<'a> {
 impl<'a> Index<'a> {
     pub(super) fn of(agents: &'a [AgentBrief]) -> Self {
         let agents: Vec<_> = agents.iter().map(|agent| (agent, weights(agent))).collect();
-        let mut users: BTreeMap<String, u32> = BTreeMap::new();
-        for term in agents.iter().flat_map(|(_, weights)| weights.keys()) {
-            *users.entry(term.clone()).or_default() += 1;
+        // Agents of one type share its words, and are told apart only once the type is clear.
+        let mut users: BTreeMap<String, BTreeSet<&AgentType>> = BTreeMap::new();
+        for (agent, weights) in &agents {
+            for term in weights.keys() {
+                users.entry(term.clone()).or_default().insert(agent.agent_type());
+            }
         }
-        let all = f64::from(u32::try_from(agents.len()).unwrap_or(u32::MAX)) + 1.0;
-        // 1 for a term that one agent alone uses, near 0 for one that all use, however many agents there are.
-        let rarity = |count: u32| (all / f64::from(count)).ln() / all.ln();
+        let types: BTreeSet<&AgentType> = agents.iter().map(|(agent, _)| agent.agent_type()).collect();
+        let all = number(types.len()) + 1.0;
+        // 1 for a term that one type alone uses, near 0 for one that all use, however many types there are.
+        let rarity = |count: usize| (all / number(count)).ln() / all.ln();
         let spread = users
             .into_iter()
-            .map(|(term, count)| (term, rarity(count)))
+            .map(|(term, types)| (term, rarity(types.len())))
             .collect();
         Self { agents, spread }
     }
@@ -97,6 +101,19 @@ impl<'a> Index<'a> {
             .map(String::as_str)
     }
 
+    /// The one kind of agent that takes a place and a day without a question, where the text is no more than that: its card
+    /// has such an example.
+    pub(super) fn of_a_place_and_a_day(&self, text: &str) -> Option<&'a AgentType> {
+        // A word that stands for something, such as "meeting", is hardly a place.
+        if !::words::is_place_and_day(text) || !asked(text).ideas.is_empty() {
+            return None;
+        }
+        let all = self.agents.iter().map(|(agent, _)| agent.agent_type());
+        let mut takes = all.filter(|name| self.examples(name).any(::words::is_place_and_day));
+        let first = takes.next()?;
+        takes.all(|other| other == first).then_some(first)
+    }
+
     fn score(&self, weights: &BTreeMap<String, f64>, asked: &Asked) -> f64 {
         let worth = |term: &String| {
             let weight = weights.get(term)?;
@@ -119,14 +136,14 @@ impl<'a> Index<'a> {
     }
 }
 
-struct Asked {
-    terms: BTreeSet<String>,
-    ideas: BTreeSet<String>,
+pub(super) struct Asked {
+    pub(super) terms: BTreeSet<String>,
+    pub(super) ideas: BTreeSet<String>,
     /// The terms that are no names and no times: what the prompt is about.
     content: BTreeSet<String>,
 }
 
-fn asked(text: &str) -> Asked {
+pub(super) fn asked(text: &str) -> Asked {
     let end = text.char_indices().nth(READ_MAX).map_or(text.len(), |(at, _)| at);
     let found = terms(text.get(..end).unwrap_or(text));
     let about = found.iter().filter(|(term, name)| !name && !is_time_term(term));
@@ -141,7 +158,7 @@ fn asked(text: &str) -> Asked {
     }
 }
 
-fn weights(agent: &AgentBrief) -> BTreeMap<String, f64> {
+pub(super) fn weights(agent: &AgentBrief) -> BTreeMap<String, f64> {
     let mut named: BTreeMap<String, f64> = BTreeMap::new();
     add(&mut named, agent.agent_type().as_str(), 2.5);
     add(&mut named, agent.name(), 2.2);
@@ -197,10 +214,13 @@ fn add(weights: &mut BTreeMap<String, f64>, text: &str, weight: f64) {
 }
 
 fn ratio(part: usize, whole: usize) -> f64 {
-    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     if whole == 0 {
         0.0
     } else {
-        count(part) / count(whole)
+        number(part) / number(whole)
     }
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

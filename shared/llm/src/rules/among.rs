@@ -1,0 +1,64 @@
+//! Which of several agents of one type a text is for.
+
+use std::collections::BTreeMap;
+
+use super::score::{asked, weights};
+use super::words::is_time_term;
+use crate::AgentBrief;
+
+/// How much more a card must speak of what is asked. Less than one word of a description is chance.
+const CLEARLY: f64 = 0.5;
+
+/// The agents, by their places, whose cards fit a text best; all of them where nothing tells them apart. They are taken to
+/// be of one type, so that the words which all of them use say nothing.
+#[must_use]
+pub fn best_fitting(agents: &[AgentBrief], text: &str) -> Vec<usize> {
+    let asked = asked(text);
+    let cards: Vec<BTreeMap<String, f64>> = agents.iter().map(weights).collect();
+    let telling =
+        |term: &&String| !is_time_term(term) && !cards.iter().all(|weights| weights.contains_key(*term));
+    let terms: Vec<&String> = asked.terms.iter().chain(&asked.ideas).filter(telling).collect();
+    let score =
+        |weights: &BTreeMap<String, f64>| -> f64 { terms.iter().filter_map(|term| weights.get(*term)).sum() };
+    let scores: Vec<f64> = cards.iter().map(score).collect();
+    let best = scores.iter().copied().fold(0.0, f64::max);
+    let fits = scores
+        .iter()
+        .enumerate()
+        .filter(|(_, score)| best - **score < CLEARLY);
+    fits.map(|(place, _)| place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::AgentType;
+
+    use super::*;
+    use crate::{CardText, SkillText};
+
+    fn search(name: &str, description: &str) -> AgentBrief {
+        let card = CardText { name, description };
+        let skill = SkillText {
+            name: "Search",
+            ..SkillText::default()
+        };
+        AgentBrief::new(AgentType::parse("search").unwrap(), card, [skill])
+    }
+
+    #[test]
+    fn the_words_that_only_one_card_has_decide() {
+        let patents = search("Patent Search", "Searches patents of all countries.");
+        let library = search("Library Search", "Searches books of the library.");
+        let agents = [patents.clone(), library.clone(), patents];
+        for (text, expect) in [
+            ("search for a patent on batteries", &[0, 2][..]),
+            ("search for books about whales", &[1]),
+            ("search for whales", &[0, 1, 2]),
+            ("", &[0, 1, 2]),
+        ] {
+            assert_eq!(best_fitting(&agents, text), expect, "{text}");
+        }
+        assert!(best_fitting(&[], "search").is_empty());
+        assert_eq!(best_fitting(&[library], "anything"), [0]);
+    }
+}

@@ -188,6 +188,16 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
                 format!("{registry}/agents/{id}/check"),
                 Some(&admin),
             ),
+            (
+                Method::POST,
+                format!("{registry}/agents/{id}/disable"),
+                Some(&admin),
+            ),
+            (
+                Method::GET,
+                format!("{registry}/agents?disabled={id}"),
+                Some(&admin),
+            ),
             (Method::GET, format!("{registry}/agents?tag={id}"), Some(&admin)),
             (Method::PUT, format!("{registry}/types/{id}"), Some(&admin)),
             (Method::GET, format!("{gateway}/a/{id}"), None),

@@ -451,12 +451,24 @@ impl Cloud {
         User::new(&self.stacks[tenant].output("BaseUrl"))
     }
 
-    /// What a rule's schedule does every minute.
+    /// What the sweeper's schedule does every minute.
     pub async fn sweep(&self) -> Value {
+        self.scheduled("TaskSweeperFunction").await
+    }
+
+    /// What the registry's schedule does every five minutes.
+    pub async fn check_agents(&self) -> Value {
+        self.scheduled("RegistryFunction").await
+    }
+
+    async fn scheduled(&self, function: &str) -> Value {
         let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
-        match self.functions["platform/TaskSweeperFunction"].invoke(event).await {
+        match self.functions[&format!("platform/{function}")]
+            .invoke(event)
+            .await
+        {
             Reply::Answer(answer) => answer,
-            other => panic!("the sweeper gave {other:?}\n{}", self.logs()),
+            other => panic!("{function} gave {other:?}\n{}", self.logs()),
         }
     }
 

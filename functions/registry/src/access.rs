@@ -104,9 +104,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// True where the platform itself calls.
+    pub(crate) fn is_platform(&self) -> bool {
+        matches!(self.authority, Authority::Platform)
+    }
+
     /// What the caller sees, for a request that names an entry by its id.
     pub(crate) fn view(self) -> Result<Target, RouteError> {
-        let changes_global = matches!(self.authority, Authority::Platform);
+        let changes_global = self.is_platform();
         let view = self.authority.view(self.asked, &[WRITE])?;
         Ok(Target { view, changes_global })
     }

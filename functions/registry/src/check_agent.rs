@@ -11,7 +11,7 @@ use crate::State;
 use crate::access::Writer;
 use crate::error::RouteError;
 use crate::find_agent::visible;
-use crate::register_agent::{declared, fetch_reason, healthy, put};
+use crate::register_agent::{declared, done, fetch_reason, healthy};
 use crate::rules::{Terms, added_tags, admit};
 use crate::view::AgentView;
 
@@ -23,10 +23,10 @@ pub(crate) async fn check(
     let target = writer.view()?;
     let agent = visible(&state, &target.view, &id).await?;
     target.may_change(agent.tenant.as_ref())?;
-    let checked = look_again(&state, agent).await?;
+    let checked = look_again(&state, agent.clone()).await?;
     let cards = state.store.registry();
     if checked.health.ok {
-        put(cards, &checked).await?;
+        done(cards.replace(&agent, &checked).await?)?;
     } else {
         let health = checked.health.clone();
         if !cards
@@ -39,7 +39,8 @@ pub(crate) async fn check(
     Ok(Json(checked.into()))
 }
 
-async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredAgent, RouteError> {
+/// The agent as its card says now.
+pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredAgent, RouteError> {
     let fetched = state.outbound.card(&agent.card_url).await;
     let now = state.clock.now();
     let unwell = |reason: String| Health {

@@ -13,12 +13,18 @@
 //! Looking wants the scope `registry:read`; changing a tenant's own entries `registry:write`; global agents and types
 //! `registry:admin`, in a token of the platform.
 //!
+//! **How they are.** Each agent's card is fetched again by the clock ([`Checks`]); hosts pass over those that cannot be had, and
+//! are not offered those that their operator has switched off.
+//!
 //! Not here: who talks to the agents (the hosts do), and any list of types in code.
 
 mod access;
+mod body;
 mod check_agent;
+mod checks;
 mod config;
 mod declare_type;
+mod enable_agent;
 mod error;
 mod find_agent;
 mod list_agents;
@@ -39,6 +45,7 @@ use outbound::Outbound;
 use routes::{Route, Routes};
 use store::Store;
 
+pub use checks::{CHECK_EVERY, Checks};
 pub use config::Config;
 
 /// The function's name.
@@ -50,13 +57,14 @@ pub const NAME: &str = "registry";
 /// Where the key of an issuer is none.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let verifier = ground.verifier(&config.url, config.issuers)?;
-    Ok(Function::new(router(State {
+    let state = Arc::new(State {
         verifier,
         store: ground.store,
         outbound: ground.outbound,
         clock: ground.clock,
         entropy: ground.entropy,
-    })))
+    });
+    Ok(Function::new(router(Arc::clone(&state))).with_schedule(Checks(state)))
 }
 
 /// What the registry works with.
@@ -74,9 +82,10 @@ pub struct State {
 }
 
 /// The whole function, paths relative to the registry's URL.
-pub fn router(state: State) -> Router {
+pub fn router(state: impl Into<Arc<State>>) -> Router {
+    let state = state.into();
     let front = Front::new(NAME, &state.clock, &state.entropy);
-    edge::front(served().with_state(Arc::new(state)), front)
+    edge::front(served().with_state(state), front)
 }
 
 /// What the registry serves, as a list.
@@ -99,6 +108,16 @@ fn served() -> Routes<Arc<State>> {
             "/agents/{id}/check",
             "fetches an agent's card again, and records its health",
             check_agent::check,
+        )
+        .post(
+            "/agents/{id}/disable",
+            "switches an agent off: no host is offered it",
+            enable_agent::disable,
+        )
+        .post(
+            "/agents/{id}/enable",
+            "switches an agent on again",
+            enable_agent::enable,
         )
         .get("/types", "lists the types of agents", list_types::list)
         .put(

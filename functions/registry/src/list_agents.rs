@@ -1,7 +1,9 @@
 //! `GET /agents`: search by tags, all of them within one skill.
 //!
-//! The answer's entity tag (RFC 9110 §8.8.3) changes with everything that the caller may see: who asks again with
-//! `If-None-Match` is told `304` at the price of one look-up.
+//! Agents that are switched off are left out, but with `disabled=true`.
+//!
+//! The answer's entity tag (RFC 9110 §8.8.3) changes with everything that the caller may see, but for when an agent was
+//! last looked at; hence it is a weak one. Who asks again with `If-None-Match` is told `304` at the price of one look-up.
 
 use std::sync::Arc;
 
@@ -35,7 +37,7 @@ pub(crate) async fn list(
     let cards = state.store.registry();
     let parts: Vec<_> = view.parts().collect();
     // Before the agents: what changes meanwhile has a newer tag, so that an answer is never taken for newer than it is.
-    let tag = format!("\"{}\"", cards.edition(&parts).await?);
+    let tag = format!("W/\"{}\"", cards.edition(&parts).await?);
     let tagged = [
         (ETAG, tag.clone()),
         (CACHE_CONTROL, "private, no-cache".to_owned()),
@@ -50,7 +52,7 @@ pub(crate) async fn list(
             None => cards.all(part).await?,
         });
     }
-    found.retain(|agent| search.fits(&agent.skills));
+    found.retain(|agent| search.fits(&agent.skills) && (search.disabled || !agent.disabled));
     found.sort_by_key(|agent| agent.id);
     let mut rest = found
         .into_iter()
@@ -78,13 +80,15 @@ fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     told.filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .map(|known| known.trim().trim_start_matches("W/"))
-        .any(|known| known == tag || known == "*")
+        .any(|known| known == tag.trim_start_matches("W/") || known == "*")
 }
 
 struct Search {
     tags: Vec<Tag>,
     limit: usize,
     after: Option<AgentId>,
+    /// Those that are switched off, too.
+    disabled: bool,
 }
 
 impl Search {
@@ -93,6 +97,7 @@ impl Search {
             tags: Vec::new(),
             limit: MAX_PAGE,
             after: None,
+            disabled: false,
         };
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
             match &*name {
@@ -100,6 +105,9 @@ impl Search {
                 "limit" => {
                     let limit = value.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit));
                     search.limit = limit.ok_or_else(|| invalid(format!("limit: 1 to {MAX_PAGE}")))?;
+                }
+                "disabled" => {
+                    search.disabled = value.parse().map_err(|_| invalid("disabled: true or false"))?;
                 }
                 "cursor" => search.after = Some(AgentId::parse(&value).map_err(|_| invalid("cursor"))?),
                 _ => {}
@@ -153,6 +161,7 @@ mod tests {
             "limit=x",
             "limit=101",
             "cursor=1",
+            "disabled=yes",
         ] {
             assert!(Search::parse(bad).is_err(), "{bad}");
         }

@@ -1,5 +1,6 @@
 //! `POST /agents`: fetches a card, checks it, registers the agent. The same card for the same tenant is the same
-//! agent: registering it again takes over its card as it is now.
+//! agent: registering it again takes over its card as it is now. With `scope` the platform declares, in the same call, what
+//! types the card or the tags bring that nobody declared before.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +12,16 @@ use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
 use http::StatusCode;
 use outbound::CallError;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use store::{Cards, Health, Put, RegisteredAgent, Visibility};
+use serde_json::Value;
+use store::{Health, Put, RegisteredAgent, Visibility};
 use url::Url;
 
 use crate::State;
 use crate::access::Writer;
+use crate::body::parse;
+use crate::declare_type;
 use crate::error::RouteError;
-use crate::rules::{Terms, admit};
+use crate::rules::{Terms, admit, type_names};
 use crate::view::AgentView;
 
 /// Most agents of one tenant, and most global ones.
@@ -36,6 +39,9 @@ struct Registration {
     tags: Vec<Tag>,
     #[serde(default)]
     tenant: Option<Tenant>,
+    /// How types are declared that nobody declared before; without it they are refused.
+    #[serde(default)]
+    scope: Option<TypeScope>,
 }
 
 pub(crate) async fn register(
@@ -44,8 +50,11 @@ pub(crate) async fn register(
     body: Bytes,
 ) -> Result<(StatusCode, Json<AgentView>), RouteError> {
     let registration: Registration = parse(&body)?;
-    let tenant = writer.owner(registration.tenant)?;
-    let card_url = card_url(registration.card_url)?;
+    if registration.scope.is_some() && !writer.is_platform() {
+        return Err(RouteError::Forbidden("types are the platform's to declare"));
+    }
+    let tenant = writer.owner(registration.tenant.clone())?;
+    let card_url = card_url(registration.card_url.clone())?;
     if registration.tags.len() > MAX_ADDED {
         return Err(RouteError::Invalid(format!("at most {MAX_ADDED} tags")));
     }
@@ -67,13 +76,18 @@ pub(crate) async fn register(
     let (card, signature) = crate::signature::check(&state, &card_url, card)
         .await
         .map_err(|reason| RouteError::Card(vec![reason]))?;
-    let types = declared(&state).await?;
+    let mut types = declared(&state).await?;
+    let new = new_types(&registration, &card, &types);
+    types.extend(new.clone());
     let terms = Terms {
         tenant: tenant.as_ref(),
         added: &registration.tags,
         types: &types,
     };
     let skills = admit(&card, &terms).map_err(RouteError::Card)?;
+    for (name, scope) in &new {
+        declare_type::declare_as(cards, name, *scope).await?;
+    }
     let now = state.clock.now();
     let status = if known.is_some() {
         StatusCode::OK
@@ -86,17 +100,35 @@ pub(crate) async fn register(
         card_url,
         card,
         skills,
-        registered_at: known.map_or(now, |known| known.registered_at),
+        registered_at: known.as_ref().map_or(now, |known| known.registered_at),
         health: healthy(now),
         signature,
+        // Who registers a card again has it taken over; switched on it is by its operator.
+        disabled: known.is_some_and(|known| known.disabled),
     };
-    put(cards, &agent).await?;
+    done(cards.put(&agent).await?)?;
     Ok((status, Json(agent.into())))
 }
 
-/// Writes an agent with its tags.
-pub(crate) async fn put(cards: Cards<'_>, agent: &RegisteredAgent) -> Result<(), RouteError> {
-    match cards.put(agent).await? {
+/// The types of a card, and of its registration, that nobody declared, as the registration declares them.
+fn new_types(
+    registration: &Registration,
+    card: &Value,
+    declared: &BTreeMap<AgentType, TypeScope>,
+) -> BTreeMap<AgentType, TypeScope> {
+    let Some(scope) = registration.scope else {
+        return BTreeMap::new();
+    };
+    let added = registration.tags.iter().filter(|tag| tag.key() == "type");
+    let named = type_names(card).chain(added.map(|tag| tag.value().to_owned()));
+    let parsed = named.filter_map(|name| AgentType::parse(&name).ok());
+    let new = parsed.filter(|name| !declared.contains_key(name));
+    new.map(|name| (name, scope)).collect()
+}
+
+/// What became of writing an agent with its tags.
+pub(crate) fn done(put: Put) -> Result<(), RouteError> {
+    match put {
         Put::Yes => Ok(()),
         // Ids are made of the card URL, so another id with the same URL is somebody's older entry.
         Put::CardUrlTaken(_) | Put::Conflict => Err(RouteError::Conflict),
@@ -126,21 +158,6 @@ pub(crate) fn fetch_reason(fault: &CallError) -> String {
         _ => "the answer is not JSON of an allowed size",
     };
     format!("the card cannot be fetched: {why}")
-}
-
-/// Parses a body of ours; the fault names the place, never the content.
-pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, RouteError> {
-    serde_json::from_slice(body).map_err(|fault| {
-        let what = match fault.classify() {
-            serde_json::error::Category::Data => "the body has not the wanted form",
-            _ => "the body is not JSON",
-        };
-        RouteError::Invalid(format!(
-            "{what} (line {}, column {})",
-            fault.line(),
-            fault.column()
-        ))
-    })
 }
 
 fn card_url(mut url: Url) -> Result<Url, RouteError> {

@@ -90,8 +90,12 @@ fn skill_tags(label: &str, skill: &Value, terms: &Terms<'_>, reasons: &mut Vec<S
         }
     }
     let mut tags: Vec<Tag> = own.into_iter().filter_map(|(_, tag)| tag).collect();
+    let is_tenants = |tag: &Tag| tag.key() == "tenant_id";
     if !typed {
         tags.extend_from_slice(terms.added);
+    } else if !tags.iter().any(is_tenants) {
+        // A card says what it is; for whom it runs here, whoever registers it knows.
+        tags.extend(terms.added.iter().filter(|tag| is_tenants(tag)).cloned());
     }
     let mut seen = BTreeSet::new();
     tags.retain(|tag| seen.insert(tag.clone()));
@@ -129,7 +133,7 @@ fn check_type(label: &str, type_: &Tag, tags: &[Tag], terms: &Terms<'_>, reasons
         }
         (Some(TypeScope::Tenant), None) => {
             reasons.push(format!(
-                "{label}: the type `{name}` is each tenant's own, so it must be registered for a tenant"
+                "{label}: the type `{name}` is declared as tenant, so its agents must be registered for a tenant"
             ));
         }
         (Some(TypeScope::Tenant), Some(owner)) => {
@@ -146,6 +150,13 @@ fn check_type(label: &str, type_: &Tag, tags: &[Tag], terms: &Terms<'_>, reasons
             }
         }
     }
+}
+
+/// The names behind `type:` in a card's own tags.
+pub(crate) fn type_names(card: &Value) -> impl Iterator<Item = String> {
+    let skills = card.get("skills").and_then(Value::as_array);
+    let words = skills.into_iter().flatten().take(MAX_SKILLS).flat_map(words);
+    words.filter_map(|word| word.strip_prefix("type:").map(str::to_owned))
 }
 
 fn words(skill: &Value) -> impl Iterator<Item = &str> {
@@ -219,6 +230,9 @@ mod tests {
 
         let theirs = card(&[("o", &["type:horizon", "tenant_id:acme"])]);
         assert!(judge(&theirs, Some("acme"), &[]).is_ok());
+        let anybodys = card(&[("o", &["type:horizon"])]);
+        let tags = judge(&anybodys, Some("acme"), &["tenant_id:acme", "lang:py"]).unwrap();
+        assert_eq!(tags, [vec!["type:horizon", "tenant_id:acme"]]);
 
         let foreign = card(&[("hello", &["hello world", "demo"]), ("own", &["type:weather"])]);
         let tags = judge(&foreign, None, &["type:weather", "lang:py"]).unwrap();
@@ -277,6 +291,13 @@ mod tests {
             &["tenant_id:globex"],
         );
         check(&card(&[("a", &["type:new"])]), None, &[], &["not declared"]);
+        // The tenant of a registration is not put beside another one's.
+        check(
+            &card(&[("a", &["type:horizon", "tenant_id:globex"])]),
+            Some("acme"),
+            &["tenant_id:acme"],
+            &["tenant_id:globex"],
+        );
         check(
             &card(&[("a", &["type:Weather"])]),
             None,

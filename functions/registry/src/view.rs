@@ -17,6 +17,8 @@ pub(crate) struct AgentView {
     /// As fetched, with the tags given at registration in each skill that got them.
     card: Value,
     health: Health,
+    /// False where its operator has switched it off, so that no host is offered it.
+    enabled: bool,
     /// What the signatures of the card as fetched said.
     signature: CardSignature,
     registered_at: Timestamp,
@@ -30,6 +32,7 @@ impl From<RegisteredAgent> for AgentView {
             card_url: agent.card_url.to_string(),
             card: tagged(agent.card, &agent.skills),
             health: agent.health,
+            enabled: !agent.disabled,
             signature: agent.signature,
             registered_at: agent.registered_at,
         }

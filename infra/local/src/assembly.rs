@@ -19,7 +19,16 @@ use crate::{Live, StartError};
 pub(crate) struct Assembled {
     pub(crate) gateway: Gateway,
     pub(crate) workers: Workers,
-    pub(crate) timers: Vec<Arc<dyn ScheduleHandler>>,
+    pub(crate) timers: Timers,
+}
+
+/// What runs by the clock.
+#[derive(Default, Clone)]
+pub(crate) struct Timers {
+    /// The sweeper.
+    pub(crate) sweeps: Vec<Arc<dyn ScheduleHandler>>,
+    /// The registry's looks at agents.
+    pub(crate) checks: Vec<Arc<dyn ScheduleHandler>>,
 }
 
 /// Starts every function and puts it at its place.
@@ -33,7 +42,7 @@ pub(crate) async fn assemble(
     let mut assembled = Assembled {
         gateway: Gateway::default(),
         workers: Workers::new(),
-        timers: Vec::new(),
+        timers: Timers::default(),
     };
     let open_meteo = sandbox::open_meteo::open_meteo(ground.clock.clone());
     assembled.gateway.mount("/sandbox/open-meteo", open_meteo)?;
@@ -56,7 +65,11 @@ pub(crate) async fn assemble(
                 .workers
                 .insert((agent, tenant.map(|own| own.name.clone())), queue);
         }
-        assembled.timers.extend(function.schedule);
+        let timers = match spec.place {
+            Mounting::Timer => &mut assembled.timers.sweeps,
+            _ => &mut assembled.timers.checks,
+        };
+        timers.extend(function.schedule);
     }
     Ok(assembled)
 }

@@ -7,14 +7,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use auth::JwksCache;
 use domain::{Clock, Entropy, ExposeSecret, SecretString, SettingChange, Tenant};
+use edge::Ground;
 use edge::secrets::Held;
-use edge::{Ground, ScheduleHandler};
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
 use store::Store;
 use tokio::sync::Mutex;
 
-use crate::assembly::{Assembled, assemble};
+use crate::assembly::{Assembled, Timers, assemble};
 use crate::current::{Current, Own};
 use crate::functions::Spec;
 use crate::gateway::Served;
@@ -88,7 +88,7 @@ pub(crate) struct Control {
     outbound: Outbound,
     pub(crate) served: Served,
     pub(crate) crew: Crew,
-    timers: RwLock<Vec<Arc<dyn ScheduleHandler>>>,
+    timers: RwLock<Timers>,
     current: RwLock<Arc<Current>>,
     /// Held while something changes.
     vault: Mutex<Vault>,
@@ -119,7 +119,7 @@ impl Control {
     }
 
     /// What runs by the clock.
-    pub(crate) fn timers(&self) -> Vec<Arc<dyn ScheduleHandler>> {
+    pub(crate) fn timers(&self) -> Timers {
         self.timers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -121,7 +121,12 @@ impl System {
             tokio::spawn(queue.run(control.crew.clone(), meter, stopped.clone())),
         ];
         if let Some(every) = sweep_every {
-            parts.push(tokio::spawn(sweep_often(Arc::clone(&control), every, stopped)));
+            parts.push(tokio::spawn(sweep_often(
+                Arc::clone(&control),
+                every,
+                stopped.clone(),
+            )));
+            parts.push(tokio::spawn(check_often(Arc::clone(&control), stopped)));
         }
         let store = database.store.clone();
         let system = Self {
@@ -171,6 +176,11 @@ impl System {
     /// Wakes what is due by now, once.
     pub async fn sweep(&self) -> Swept {
         sweep(&self.control).await
+    }
+
+    /// Looks at every registered agent's card, once.
+    pub async fn check_agents(&self) {
+        check_agents(&self.control).await;
     }
 
     /// The database, through the one room that names it.
@@ -266,10 +276,10 @@ fn serve(listener: TcpListener, router: axum::Router, mut stop: watch::Receiver<
     })
 }
 
-/// What runs by the clock is the sweeper alone. What it could not do is due again with the next sweep.
+/// What a sweep could not do is due again with the next one.
 async fn sweep(control: &Control) -> Swept {
     let mut swept = Swept::default();
-    for timer in control.timers() {
+    for timer in control.timers().sweeps {
         match timer.run().await.map(serde_json::from_value) {
             Ok(Ok(report)) => swept = report,
             Ok(Err(error)) => {
@@ -289,6 +299,27 @@ async fn sweep_often(control: Arc<Control>, every: Duration, mut stop: watch::Re
             _ = ticks.tick() => {
                 sweep(&control).await;
             }
+            () = queue::stopped(&mut stop) => return,
+        }
+    }
+}
+
+/// How agents are is in the registry: what could not be looked at now is looked at first the next time.
+async fn check_agents(control: &Control) {
+    for timer in control.timers().checks {
+        if let Err(error) = timer.run().await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the agents were not looked at"
+            );
+        }
+    }
+}
+
+async fn check_often(control: Arc<Control>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(registry::CHECK_EVERY) => check_agents(&control).await,
             () = queue::stopped(&mut stop) => return,
         }
     }

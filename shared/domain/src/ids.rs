@@ -45,7 +45,10 @@ pub(crate) fn name(
 ) -> Result<(), InvalidId> {
     let bytes = text.as_bytes();
     let reason = if bytes.len() < min {
-        "is too short"
+        match min {
+            2 => "is too short: it has two characters or more",
+            _ => "is too short",
+        }
     } else if bytes.len() > max {
         "is too long"
     } else if !bytes.first().is_some_and(u8::is_ascii_lowercase) {

@@ -1,6 +1,6 @@
 //! The registry's agents, found by id or tag, and the scope each type was declared with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode, document, encode, inconsistent, key_of, parse};
-use crate::dynamo::Query;
+use crate::dynamo::{Query, Written};
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError};
 
@@ -44,6 +44,9 @@ pub struct RegisteredAgent {
     /// What its card's signatures said when it was taken over.
     #[serde(default)]
     pub signature: CardSignature,
+    /// Its operator has switched it off: it is offered to nobody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
 }
 
 /// What the signatures of a card said. A card with a bad one is not kept.
@@ -151,6 +154,8 @@ struct EditionItem {
 
 /// Every declared type, one item each. The word cannot be a tenant's name.
 const TYPES: &str = "global#type";
+/// Where every agent lies, of all tenants, one item each; read by what looks after them by the clock, and by nobody else.
+const EVERY: &str = "global#every";
 
 impl Visibility<'_> {
     fn partition(&self, kind: &str) -> String {
@@ -184,14 +189,24 @@ impl Visibility<'_> {
         (self.partition(&format!("url#{hash}")), "URL".to_owned())
     }
 
-    /// Where an agent is found by: the list, and each of its tags.
+    /// One entry of the list of all agents of all tenants.
+    fn of_every(&self, id: &AgentId) -> Key {
+        let part = match self {
+            Self::Global => "global",
+            Self::Tenant(tenant) => tenant.prefix(),
+        };
+        (EVERY.to_owned(), format!("{part}#{id}"))
+    }
+
+    /// Where an agent is found by: the lists, and each of its tags.
     fn entries(&self, agent: &RegisteredAgent) -> BTreeSet<Key> {
         let tags = agent
             .skills
             .iter()
             .flatten()
             .map(|tag| (self.tag(tag), agent.id.to_string()));
-        tags.chain([self.listed(&agent.id)]).collect()
+        tags.chain([self.listed(&agent.id), self.of_every(&agent.id)])
+            .collect()
     }
 }
 
@@ -258,8 +273,36 @@ impl Cards<'_> {
     /// # Errors
     /// [`StoreError::TooLarge`] where the card does not fit or has too many tags; otherwise what the database says.
     pub async fn put(&self, agent: &RegisteredAgent) -> Result<Put, StoreError> {
+        let known = self.stored(agent.visibility(), &agent.id).await?;
+        self.write(agent, known).await
+    }
+
+    /// Replaces an agent that still is as it was seen, but for its health; otherwise a conflict, also where it is gone.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub async fn replace(&self, seen: &RegisteredAgent, agent: &RegisteredAgent) -> Result<Put, StoreError> {
+        let known = self.stored(agent.visibility(), &agent.id).await?;
+        let as_seen = known.as_ref().is_some_and(|(_, known)| {
+            let health = seen.health.clone();
+            let known = RegisteredAgent {
+                health,
+                ..known.clone()
+            };
+            known == *seen
+        });
+        match as_seen {
+            true => self.write(agent, known).await,
+            false => Ok(Put::Conflict),
+        }
+    }
+
+    async fn write(
+        &self,
+        agent: &RegisteredAgent,
+        known: Option<(u64, RegisteredAgent)>,
+    ) -> Result<Put, StoreError> {
         let (table, visibility) = (self.table(), agent.visibility());
-        let known = self.stored(visibility, &agent.id).await?;
         let (pk, sk) = visibility.agent(&agent.id);
         let item = AgentItem {
             pk,
@@ -379,13 +422,62 @@ impl Cards<'_> {
         id: &AgentId,
         health: Health,
     ) -> Result<bool, StoreError> {
-        let change = Change::new()
-            .set("health", text(document("the agent's health", &health)?))
-            .when("attribute_exists(#pk)");
         let mut writes = Writes::default();
+        let change = told(&health)?;
         writes.update(self.table(), &visibility.agent(id), change)?;
         self.renew(&mut writes, visibility)?;
         Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
+    }
+
+    /// Writes down that an agent was found as it was before: no news to anybody who asks for news. False where there is
+    /// none.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn set_same_health(
+        &self,
+        visibility: Visibility<'_>,
+        id: &AgentId,
+        health: Health,
+    ) -> Result<bool, StoreError> {
+        let change = told(&health)?;
+        let written = self
+            .store
+            .update(self.table(), &visibility.agent(id), change)
+            .await?;
+        Ok(matches!(written, Written::Done(_)))
+    }
+
+    /// Every agent of every tenant, for what looks after them by the clock.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn every(&self) -> Result<Vec<RegisteredAgent>, StoreError> {
+        let mut agents = Vec::new();
+        let mut tenants: BTreeMap<String, Vec<AgentId>> = BTreeMap::new();
+        for item in self.partition(EVERY).await? {
+            let key = key_of(self.table(), &item)?;
+            let bad = |error| inconsistent(self.table(), &key, error);
+            let (part, id) = key
+                .1
+                .rsplit_once('#')
+                .ok_or_else(|| bad("names no agent".to_owned()))?;
+            let id = AgentId::parse(id).map_err(|error| bad(error.to_string()))?;
+            tenants.entry(part.to_owned()).or_default().push(id);
+        }
+        for (part, ids) in tenants {
+            let tenant = match part.as_str() {
+                "global" => None,
+                prefix => {
+                    let tenant = Tenant::from_prefix(prefix);
+                    let key = (EVERY.to_owned(), part.clone());
+                    Some(tenant.map_err(|error| inconsistent(self.table(), &key, error))?)
+                }
+            };
+            let home = tenant.as_ref().map_or(Visibility::Global, Visibility::Tenant);
+            agents.extend(self.of_ids(home, &ids).await?);
+        }
+        Ok(agents)
     }
 
     /// Names what these parts of the registry hold together: as long as it is the same, so are their agents, how they
@@ -449,12 +541,21 @@ impl Cards<'_> {
         visibility: Visibility<'_>,
         partition: &str,
     ) -> Result<Vec<RegisteredAgent>, StoreError> {
-        let mut keys = Vec::new();
+        let mut ids = Vec::new();
         for item in self.partition(partition).await? {
             let key = key_of(self.table(), &item)?;
-            let id = AgentId::parse(&key.1).map_err(|error| inconsistent(self.table(), &key, error))?;
-            keys.push(visibility.agent(&id));
+            ids.push(AgentId::parse(&key.1).map_err(|error| inconsistent(self.table(), &key, error))?);
         }
+        self.of_ids(visibility, &ids).await
+    }
+
+    /// The agents of these ids that there are.
+    async fn of_ids(
+        &self,
+        visibility: Visibility<'_>,
+        ids: &[AgentId],
+    ) -> Result<Vec<RegisteredAgent>, StoreError> {
+        let keys: Vec<Key> = ids.iter().map(|id| visibility.agent(id)).collect();
         let mut found = self.store.items(self.table(), &keys).await?;
         let items = keys.into_iter().filter_map(|key| found.remove(&key));
         items
@@ -479,6 +580,12 @@ impl Cards<'_> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The change to an agent's health; only where there is such an agent.
+fn told(health: &Health) -> Result<Change, StoreError> {
+    let told = text(document("the agent's health", health)?);
+    Ok(Change::new().set("health", told).when("attribute_exists(#pk)"))
 }
 
 /// The condition that an agent is still as it was read.

@@ -63,6 +63,8 @@ fn registry() -> impl Iterator<Item = Row> {
         row("POST", "/agents", small, 200),
         row("GET", "/agents/{id}", Is(404), 200),
         row("POST", "/agents/{id}/check", Is(404), 200),
+        row("POST", "/agents/{id}/disable", Is(404), 200),
+        row("POST", "/agents/{id}/enable", Is(404), 200),
         row("DELETE", "/agents/{id}", Is(404), 204),
     ]
     .into_iter()
@@ -85,7 +87,7 @@ async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<T
     let registry = world.at("/registry");
     let admin = world.local.endpoint("/registry_token");
     let listed = world
-        .request("GET", &format!("{registry}/agents?tenant=acme"))
+        .request("GET", &format!("{registry}/agents?tenant=acme&disabled=true"))
         .bearer_auth(admin)
         .send();
     let listed: Value = listed.await.expect("an answer").json().await.expect("JSON");

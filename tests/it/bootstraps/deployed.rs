@@ -171,12 +171,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "agents are removed",
     ),
     (
-        "RegistryFunction",
-        "EveryTenantsCards",
-        "dynamodb:UpdateItem",
-        "agents' health is noted",
-    ),
-    (
         "TaskSweeperFunction",
         "EveryAgentsQueue",
         "sqs:SendMessage",
@@ -274,6 +268,11 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     let swept = cloud.sweep().await;
     assert_eq!(swept["unreadShards"], 0, "{swept}");
     assert_eq!(swept["notSent"], 0, "{swept}");
+
+    // The registry's schedule, over the agents of all tenants.
+    let checked = cloud.check_agents().await;
+    assert!(checked["well"].as_u64() > Some(2), "{checked}\n{}", cloud.logs());
+    assert_eq!(checked["unwell"], 0, "{checked}\n{}", cloud.logs());
 
     // What is under way ends; then nothing may have been refused.
     for _ in 0..50 {

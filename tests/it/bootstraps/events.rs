@@ -94,6 +94,7 @@ const EVENTS: &[(&str, Events)] = &[
             ("agents_of_a_type", "good", Status(200)),
             ("agents_by_tags", "bad", Status(400)),
             ("register", "good", Status(200)),
+            ("schedule", "good", Report),
             ("rubbish_body", "bad", Status(400)),
             ("unauthorized", "unauthorized", Status(401)),
         ],

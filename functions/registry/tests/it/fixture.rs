@@ -21,6 +21,7 @@ const START: i64 = 1_767_225_600_000;
 
 pub(crate) struct Registry {
     pub(crate) router: Router,
+    pub(crate) checks: registry::Checks,
     pub(crate) cards: MockServer,
     pub(crate) clock: Arc<ManualClock>,
     keys: [SigningKey; 3],
@@ -58,7 +59,7 @@ impl Registry {
             timeout: Duration::from_secs(5),
             ..Policy::default()
         };
-        let router = registry::router(State {
+        let state = Arc::new(State {
             store,
             outbound: Outbound::new(policy, entropy.clone()),
             verifier: Verifier::new(URL.to_owned(), issuers.collect()).unwrap(),
@@ -66,7 +67,8 @@ impl Registry {
             entropy,
         });
         Self {
-            router,
+            router: registry::router(Arc::clone(&state)),
+            checks: registry::Checks(state),
             cards: MockServer::start().await,
             clock,
             keys,

@@ -7,6 +7,7 @@
 )]
 
 mod fixture;
+mod health;
 mod registration;
 mod rubbish;
 mod signatures;

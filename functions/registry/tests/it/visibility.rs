@@ -63,6 +63,8 @@ async fn another_tenants_card_cannot_be_changed_or_removed() {
     for (method, path) in [
         ("DELETE", format!("/agents/{id}")),
         ("POST", format!("/agents/{id}/check")),
+        ("POST", format!("/agents/{id}/disable")),
+        ("POST", format!("/agents/{id}/enable")),
     ] {
         let answer = registry.call(method, &path, &acme, json!(null)).await;
         assert_eq!(
@@ -111,6 +113,11 @@ async fn nobody_registers_into_another_tenant_or_for_all() {
             StatusCode::UNPROCESSABLE_ENTITY,
         ),
         (json!({"cardUrl": global}), StatusCode::UNPROCESSABLE_ENTITY),
+        // What types there are is the platform's to say.
+        (
+            json!({"cardUrl": global, "scope": "global"}),
+            StatusCode::FORBIDDEN,
+        ),
     ] {
         let answer = registry.call("POST", "/agents", &acme, body.clone()).await;
         assert_eq!(answer.status, status, "{body} {}", answer.body);
@@ -154,6 +161,8 @@ async fn a_tenant_sees_global_agents_but_does_not_change_them() {
     for (method, path) in [
         ("DELETE", format!("/agents/{id}")),
         ("POST", format!("/agents/{id}/check")),
+        ("POST", format!("/agents/{id}/disable")),
+        ("POST", format!("/agents/{id}/enable")),
     ] {
         assert_eq!(
             registry.call(method, &path, &acme, json!(null)).await.status,

@@ -1,13 +1,13 @@
 //! `switchyard agent …`: changes to the registry.
 
 use clap::{Args, Subcommand, ValueEnum};
-use domain::{AgentType, Tag, Tenant};
-use http::{Method, StatusCode};
+use domain::{Tag, Tenant, TypeScope};
+use http::Method;
 use serde_json::json;
 use url::Url;
 
 use super::Failure;
-use super::agents::{printable, text};
+use super::agents::{Agents, printable, text};
 use super::place::{self, RunningSystem};
 use super::registered::Registered;
 use crate::client::{Call, Client, ClientError, below};
@@ -17,8 +17,14 @@ use crate::client::{Call, Client, ClientError, below};
 pub(super) enum Agent {
     /// Register any A2A agent by the URL of its card
     Register(Register),
+    /// List the registered agents, with how each is
+    List(Agents),
     /// Take an agent out of the registry
     Remove(Registered),
+    /// Switch an agent off: no host is offered it, and what it works on goes on
+    Disable(Registered),
+    /// Switch an agent on again
+    Enable(Registered),
     /// Look at an agent's card again, and say how it is
     Check(Registered),
 }
@@ -44,7 +50,7 @@ pub(super) struct Register {
     /// The one tenant it is for; without it the agent serves all
     #[arg(long)]
     tenant: Option<Tenant>,
-    /// How a type that is new is declared; the default is `tenant` with --tenant and `global` without
+    /// Declares the types that are new, those of the card too; of a --tag it is `tenant` with --tenant and else `global`
     #[arg(long)]
     scope: Option<Scope>,
 }
@@ -53,7 +59,10 @@ impl Agent {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Register(register) => register.run().await,
+            Self::List(agents) => agents.run().await,
             Self::Remove(registered) => registered.remove().await,
+            Self::Disable(registered) => registered.disable().await,
+            Self::Enable(registered) => registered.enable().await,
             Self::Check(registered) => registered.check().await,
         }
     }
@@ -65,52 +74,33 @@ impl Register {
         if let Some(tenant) = &self.tenant {
             place::tenant(&endpoints, tenant)?;
         }
-        let scope = self.scope.unwrap_or(if self.tenant.is_some() {
-            Scope::Tenant
-        } else {
-            Scope::Global
-        });
-        if scope == Scope::Tenant && self.tenant.is_none() {
+        let typed = self.tags.iter().any(|tag| tag.key() == "type");
+        let usual = match self.tenant {
+            Some(_) => Scope::Tenant,
+            None => Scope::Global,
+        };
+        // A type that somebody types is wanted; one that a card brings is declared where somebody says so.
+        let scope = self.scope.or(typed.then_some(usual));
+        if scope == Some(Scope::Tenant) && self.tenant.is_none() {
             return Err(Failure::other(
                 "--scope tenant needs --tenant NAME: whose agent is it?",
             ));
         }
-        let client = Client::new().map_err(Failure::other)?;
-        let token = Some(endpoints.registry_token.as_str());
-
-        for name in self.tags.iter().filter(|tag| tag.key() == "type").map(Tag::value) {
-            let name = AgentType::parse(name).map_err(Failure::other)?;
-            let url = below(&endpoints.registry, &format!("/types/{name}"));
-            let word = if scope == Scope::Tenant {
-                "tenant"
-            } else {
-                "global"
-            };
-            let call = Call {
-                token,
-                ..Call::with_body(Method::PUT, url, &json!({"scope": word}))
-            };
-            match client.json(call).await {
-                Ok(_) => {}
-                // Declared otherwise before: the registry says below whether this agent fits that.
-                Err(ClientError::Refused {
-                    status: StatusCode::CONFLICT,
-                    ..
-                }) if self.scope.is_none() => {}
-                Err(fault) => {
-                    return Err(Failure::other(format!(
-                        "the type {name} cannot be declared {word}: {fault}"
-                    )));
-                }
-            }
-        }
         if let Some(tenant) = &self.tenant {
             let own = Tag::parse(&format!("tenant_id:{}", tenant.name())).map_err(Failure::other)?;
-            if !self.tags.is_empty() && !self.tags.contains(&own) {
+            if scope != Some(Scope::Global) && !self.tags.contains(&own) {
                 self.tags.push(own);
             }
         }
-        let body = json!({"cardUrl": self.card_url, "tags": self.tags, "tenant": self.tenant});
+        let client = Client::new().map_err(Failure::other)?;
+        let token = Some(endpoints.registry_token.as_str());
+        let scope = scope.map(|scope| match scope {
+            Scope::Global => TypeScope::Global,
+            Scope::Tenant => TypeScope::Tenant,
+        });
+        let body = json!({
+            "cardUrl": self.card_url, "tags": self.tags, "tenant": self.tenant, "scope": scope,
+        });
         let url = below(&endpoints.registry, "/agents");
         let registered = client.json(Call {
             token,
@@ -123,7 +113,7 @@ impl Register {
         let whose = self
             .tenant
             .map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
-        println!(
+        outln!(
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()
         );
@@ -135,12 +125,17 @@ impl Register {
 fn mend(fault: &ClientError) -> &'static str {
     let said = fault.to_string();
     if said.contains("is not declared") {
-        "; its type is new here: say --tag type:NAME, and --scope tenant with --tenant NAME where it serves one tenant alone"
+        "; its type is new here: declare it by --scope global, or by --scope tenant --tenant NAME where each tenant has its own"
     } else if said.contains("no `type:` tag") || said.contains("is not `key:value`") {
         "; say what it is found by: --tag type:NAME"
-    } else if said.contains("is global")
-        || said.contains("is of one tenant")
-        || said.contains("needs the tag")
+    } else if [
+        "is global",
+        "is declared as tenant",
+        "needs the tag",
+        "is not of the tenant",
+    ]
+    .iter()
+    .any(|reason| said.contains(reason))
     {
         "; a global type is registered without --tenant, a tenant's own with --tenant NAME"
     } else {

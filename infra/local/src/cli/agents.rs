@@ -1,7 +1,9 @@
-//! `switchyard agents`: what is registered, and for whom.
+//! `switchyard agents`, or `agent list`: what is registered, and for whom.
+
+use std::time::Duration;
 
 use clap::Args;
-use domain::Tenant;
+use domain::{Clock as _, SystemClock, Tenant, Timestamp};
 use http::Method;
 use serde_json::Value;
 use url::Url;
@@ -26,6 +28,8 @@ struct Row {
     name: String,
     types: String,
     tenant: String,
+    /// How long ago it was looked at.
+    checked: String,
     health: String,
     id: String,
 }
@@ -40,7 +44,8 @@ impl Agents {
                 *agent = check(&client, &endpoints, agent).await?;
             }
         }
-        print(&agents.iter().map(Row::of).collect::<Vec<_>>());
+        let now = SystemClock.now();
+        print(&agents.iter().map(|agent| Row::of(agent, now)).collect::<Vec<_>>());
         Ok(())
     }
 }
@@ -62,6 +67,7 @@ async fn list(
 ) -> Result<Vec<Value>, Failure> {
     let mut url = below(&endpoints.registry, "/agents");
     url.query_pairs_mut()
+        .append_pair("disabled", "true")
         .extend_pairs(tenant.map(|tenant| ("tenant", tenant.prefix())));
     Ok(client.pages(&endpoints.registry_token, url, "agents").await?)
 }
@@ -86,7 +92,7 @@ pub(super) async fn check(client: &Client, endpoints: &Endpoints, agent: &Value)
 }
 
 impl Row {
-    fn of(agent: &Value) -> Self {
+    fn of(agent: &Value, now: Timestamp) -> Self {
         let skills = agent
             .pointer("/card/skills")
             .and_then(Value::as_array)
@@ -102,14 +108,31 @@ impl Row {
             name: printable(text(agent, "/card/name").unwrap_or("?")),
             types: types.join(","),
             tenant: text(agent, "/tenant").unwrap_or("(all)").to_owned(),
+            checked: text(agent, "/health/checkedAt")
+                .and_then(Timestamp::parse)
+                .map_or_else(|| "?".to_owned(), |at| age(now.since(at))),
             health: printable(&health(agent)),
             id: text(agent, "/id").unwrap_or_default().to_owned(),
         }
     }
 }
 
+/// A time that has passed, in its largest unit.
+fn age(passed: Duration) -> String {
+    let seconds = passed.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 /// How an agent was when its card was last looked at.
 pub(super) fn health(agent: &Value) -> String {
+    if agent.get("enabled").and_then(Value::as_bool) == Some(false) {
+        return "disabled".to_owned();
+    }
     let ok = agent.pointer("/health/ok").and_then(Value::as_bool);
     match (ok, text(agent, "/health/reason")) {
         (Some(true), _) => "well".to_owned(),
@@ -132,19 +155,29 @@ fn print(rows: &[Row]) {
         let longest = rows.iter().map(|row| cell(row).chars().count()).max();
         longest.unwrap_or(0).max(head.len())
     };
-    let (name, types, tenant) = (
+    let (name, types, tenant, checked) = (
         width(|row| &row.name, "NAME"),
         width(|row| &row.types, "TYPE"),
         width(|row| &row.tenant, "TENANT"),
+        width(|row| &row.checked, "CHECKED"),
     );
-    println!(
-        "{:36}  {:name$}  {:types$}  {:tenant$}  HEALTH",
-        "ID", "NAME", "TYPE", "TENANT"
+    outln!(
+        "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  HEALTH",
+        "ID",
+        "NAME",
+        "TYPE",
+        "TENANT",
+        "CHECKED"
     );
     for row in rows {
-        println!(
-            "{:36}  {:name$}  {:types$}  {:tenant$}  {}",
-            row.id, row.name, row.types, row.tenant, row.health
+        outln!(
+            "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {}",
+            row.id,
+            row.name,
+            row.types,
+            row.tenant,
+            row.checked,
+            row.health
         );
     }
 }

@@ -86,14 +86,19 @@ impl Deliveries {
 
 async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
     let apis = wanted.scope.apis()?;
-    println!(
+    outln!(
         "{:10} {:10} {:6} {:36} {:24} {:>5}  LAST ERROR",
-        "TENANT", "AGENT", "STATE", "TASK", "HOST", "TRIES"
+        "TENANT",
+        "AGENT",
+        "STATE",
+        "TASK",
+        "HOST",
+        "TRIES"
     );
     for api in apis {
         for delivery in api.deliveries(client, wanted.parked).await? {
             let cell = |pointer: &str| printable(text(&delivery, pointer).unwrap_or_default());
-            println!(
+            outln!(
                 "{:10} {:10} {:6} {:36} {:24} {:>5}  {}",
                 api.tenant.name(),
                 api.agent.as_str(),
@@ -144,7 +149,7 @@ impl Replay {
                 format!("nobody is to be told of a task {task}; `switchyard deliveries` lists what there is");
             return Err(Failure::other(reason));
         }
-        println!("{count} tried again");
+        outln!("{count} tried again");
         Ok(())
     }
 }

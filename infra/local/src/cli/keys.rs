@@ -70,7 +70,7 @@ impl Rotate {
                 asked.await?;
             }
         }
-        println!("rotated {what}");
+        outln!("rotated {what}");
         Ok(())
     }
 }

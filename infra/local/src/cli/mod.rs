@@ -1,5 +1,14 @@
 //! The command line of `switchyard`.
 
+#![warn(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads: `out` does not"
+)]
+
+#[macro_use]
+mod out;
+
 mod agent;
 mod agents;
 mod chat;
@@ -49,7 +58,7 @@ enum Command {
     Up(up::Up),
     /// Talk to a tenant's host agent from the terminal
     Chat(chat::Chat),
-    /// Add agents to the registry
+    /// Add, list, switch off and remove agents
     #[command(subcommand)]
     Agent(agent::Agent),
     /// List the registered agents
@@ -117,7 +126,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("switchyard: {failure}");
+            out::complain(format_args!("switchyard: {failure}"));
             ExitCode::from(failure.code())
         }
     }

@@ -4,6 +4,6 @@ use super::Failure;
 
 pub(super) fn print() -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(&crate::openapi::document()).map_err(Failure::other)?;
-    println!("{text}");
+    outln!("{text}");
     Ok(())
 }

@@ -62,7 +62,7 @@ impl Import {
             })?;
             stored += batch.len();
         }
-        println!("imported {stored} orders for {name}");
+        outln!("imported {stored} orders for {name}");
         Ok(())
     }
 }

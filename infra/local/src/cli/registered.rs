@@ -1,4 +1,4 @@
-//! `switchyard agent remove` and `agent check`: an agent that is registered, by its id or its name.
+//! `switchyard agent remove`, `disable`, `enable` and `check`: an agent that is registered, by its id or its name.
 
 use clap::Args;
 use http::Method;
@@ -28,15 +28,44 @@ impl Registered {
             ..Call::get(url_of(&endpoints, &agent, ""))
         };
         client.json(call).await?;
-        println!("removed {}", named(&agent));
+        outln!("removed {}", named(&agent));
         Ok(())
     }
 
     pub(super) async fn check(self) -> Result<(), Failure> {
         let (endpoints, client, agent) = self.find().await?;
         let checked = agents::check(&client, &endpoints, &agent).await?;
-        println!("{} is {}", named(&checked), printable(&health(&checked)));
+        outln!("{} is {}", named(&checked), printable(&health(&checked)));
         Ok(())
+    }
+
+    pub(super) async fn disable(self) -> Result<(), Failure> {
+        let agent = self.switch("/disable").await?;
+        outln!(
+            "disabled {}: no host is offered it; what it works on goes on",
+            named(&agent)
+        );
+        Ok(())
+    }
+
+    pub(super) async fn enable(self) -> Result<(), Failure> {
+        let agent = self.switch("/enable").await?;
+        outln!(
+            "enabled {}, which is {}",
+            named(&agent),
+            printable(&health(&agent))
+        );
+        Ok(())
+    }
+
+    async fn switch(&self, verb: &str) -> Result<Value, Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let call = Call {
+            method: Method::POST,
+            token: Some(&endpoints.registry_token),
+            ..Call::get(url_of(&endpoints, &agent, verb))
+        };
+        Ok(client.json(call).await?)
     }
 
     async fn find(&self) -> Result<(Endpoints, Client, Value), Failure> {

@@ -65,7 +65,7 @@ impl SamEnv {
         };
         match &self.out {
             Some(file) => folder::write(file, &text)?,
-            None => print!("{text}"),
+            None => out!("{text}"),
         }
         Ok(())
     }

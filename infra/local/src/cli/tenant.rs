@@ -141,9 +141,9 @@ impl Named {
                 serde_json::from_value(asked.await?).map_err(Failure::other)?
             }
         };
-        println!("added {}", added.line());
+        outln!("added {}", added.line());
         for user in &added.users {
-            println!("  sign in as {} with {}", user.username, user.password);
+            outln!("  sign in as {} with {}", user.username, user.password);
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Named {
                 asked.await?;
             }
         }
-        println!("removed {}", name.name());
+        outln!("removed {}", name.name());
         Ok(())
     }
 }
@@ -175,7 +175,7 @@ impl At {
         if self.aws {
             let said: Vec<String> = changes.iter().map(|change| quoted(&said(change))).collect();
             let stage = quoted(&self.stage);
-            println!(
+            outln!(
                 "infra/deploy.sh settings {} {stage} {}",
                 name.name(),
                 said.join(" ")
@@ -198,12 +198,12 @@ impl At {
         asked.await?;
         for change in changes {
             match change.value() {
-                Some(_) => println!(
+                Some(_) => outln!(
                     "{}: {} from now on, within ten seconds",
                     name.name(),
                     said(change)
                 ),
-                None => println!("{}: {} is not set any more", name.name(), change.key()),
+                None => outln!("{}: {} is not set any more", name.name(), change.key()),
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl List {
             }
         };
         for tenant in tenants {
-            println!("{}", tenant.line());
+            outln!("{}", tenant.line());
         }
         Ok(())
     }

@@ -69,11 +69,11 @@ impl Aws {
     pub(super) fn remove(self, tenant: Tenant) -> Result<(), Failure> {
         let stack = self.stack(tenant)?;
         let (name, stage, platform) = (stack.tenant.name(), &stack.stage, &stack.platform);
-        print!("infra/deploy.sh remove {name} --stage {stage} --platform-stack {platform}");
+        out!("infra/deploy.sh remove {name} --stage {stage} --platform-stack {platform}");
         for user in self.named()? {
-            print!(" --user {user}");
+            out!(" --user {user}");
         }
-        println!();
+        outln!();
         Ok(())
     }
 
@@ -113,7 +113,7 @@ fn is_new(folder: &Path) -> Result<(), Failure> {
 /// Prints what deploys a folder.
 fn call(what: &str, folder: &Path) -> Result<(), Failure> {
     let folder = std::path::absolute(folder).map_err(Failure::other)?;
-    println!("infra/deploy.sh {what} {}", quoted(&folder.display().to_string()));
+    outln!("infra/deploy.sh {what} {}", quoted(&folder.display().to_string()));
     Ok(())
 }
 

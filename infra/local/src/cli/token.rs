@@ -94,6 +94,6 @@ fn print(key: &SigningKey, grant: &Grant<'_>) -> Result<(), Failure> {
     let token = key
         .sign(grant, SystemClock.now(), &SystemEntropy)
         .map_err(Failure::other)?;
-    println!("{}", token.expose_secret());
+    outln!("{}", token.expose_secret());
     Ok(())
 }

@@ -27,6 +27,7 @@ fn registered(tenant_name: Option<&str>, url: &str, tags: &[&str]) -> Registered
             reason: None,
         },
         signature: CardSignature::Good { kid: "k".into() },
+        disabled: false,
     }
 }
 
@@ -239,6 +240,91 @@ async fn health_is_written_without_touching_the_card() {
             .unwrap()
     );
     assert_eq!(cards.find(Visibility::Global, &absent).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn health_that_is_the_same_is_no_news() {
+    let (store, _database) = store_testing::start().await;
+    let cards = store.registry();
+    let mut agent = registered(Some("acme"), "https://a.example/card", &["type:weather"]);
+    cards.put(&agent).await.unwrap();
+    let parts = [agent.visibility()];
+    let before = cards.edition(&parts).await.unwrap();
+    let health = Health {
+        checked_at: later(60),
+        ..agent.health.clone()
+    };
+    assert!(
+        cards
+            .set_same_health(parts[0], &agent.id, health.clone())
+            .await
+            .unwrap()
+    );
+    assert_eq!(cards.edition(&parts).await.unwrap(), before);
+    let found = cards.find(parts[0], &agent.id).await.unwrap();
+    let absent = AgentId::random(&SystemEntropy);
+    assert!(
+        !cards
+            .set_same_health(parts[0], &absent, health.clone())
+            .await
+            .unwrap()
+    );
+    agent.health = health;
+    assert_eq!(found, Some(agent));
+}
+
+#[tokio::test]
+async fn an_agent_is_replaced_only_as_it_was_seen() {
+    let (store, _database) = store_testing::start().await;
+    let cards = store.registry();
+    let seen = registered(None, "https://a.example/card", &["type:weather"]);
+    cards.put(&seen).await.unwrap();
+    let off = RegisteredAgent {
+        disabled: true,
+        ..seen.clone()
+    };
+    let health = Health {
+        checked_at: later(60),
+        ..seen.health.clone()
+    };
+    cards
+        .set_health(Visibility::Global, &seen.id, health)
+        .await
+        .unwrap();
+    assert_eq!(cards.replace(&seen, &off).await.unwrap(), Put::Yes);
+    // Who looked before it was switched off does not switch it on.
+    let renewed = RegisteredAgent {
+        card: json!({"name": "new"}),
+        ..seen.clone()
+    };
+    assert_eq!(cards.replace(&seen, &renewed).await.unwrap(), Put::Conflict);
+    let found = cards.find(Visibility::Global, &seen.id).await.unwrap();
+    assert_eq!(found, Some(off.clone()));
+    cards.remove(Visibility::Global, &seen.id).await.unwrap();
+    assert_eq!(cards.replace(&off, &seen).await.unwrap(), Put::Conflict);
+    assert_eq!(cards.find(Visibility::Global, &seen.id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn every_agent_is_listed_for_the_clock_until_it_is_removed() {
+    let (store, _database) = store_testing::start().await;
+    let cards = store.registry();
+    let agents = [
+        registered(None, "https://a.example/card", &["type:weather"]),
+        registered(Some("acme"), "https://a.example/card", &["type:weather"]),
+        registered(Some("globex"), "https://a.example/card", &["type:weather"]),
+    ];
+    for agent in &agents {
+        cards.put(agent).await.unwrap();
+    }
+    let mut every = cards.every().await.unwrap();
+    assert_eq!(every.len(), 3);
+    for agent in &agents {
+        assert!(every.contains(agent));
+    }
+    cards.remove(agents[1].visibility(), &agents[1].id).await.unwrap();
+    every = cards.every().await.unwrap();
+    assert!(every.len() == 2 && !every.contains(&agents[1]), "{every:?}");
 }
 
 #[tokio::test]

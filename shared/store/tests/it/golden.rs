@@ -440,6 +440,7 @@ fn registered() -> RegisteredAgent {
             reason: None,
         },
         signature: CardSignature::Good { kid: "k".to_owned() },
+        disabled: false,
     }
 }
 

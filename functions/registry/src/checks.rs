@@ -1,0 +1,108 @@
+//! The scheduled look at every agent's card, so that hosts pass over those that are not there. Agents that are switched off
+//! are not called.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use edge::{ScheduleError, ScheduleHandler};
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use serde_json::{Value, json};
+use store::RegisteredAgent;
+
+use crate::State;
+use crate::check_agent::look_again;
+use crate::error::RouteError;
+
+/// How often all agents are looked at.
+pub const CHECK_EVERY: Duration = Duration::from_secs(300);
+/// Looks under way at once.
+const AT_ONCE: usize = 8;
+/// How long further looks are begun: what is left is looked at first the next time.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// Looks at every agent whenever the schedule says so.
+pub struct Checks(pub Arc<State>);
+
+/// What a run of looks did.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Agents looked at and found well.
+    well: AtomicU32,
+    /// Agents looked at and found unwell.
+    unwell: AtomicU32,
+    /// Agents whose state could not be written down.
+    not_written: AtomicU32,
+    /// Agents that there was no time for.
+    left: AtomicU32,
+}
+
+#[async_trait]
+impl ScheduleHandler for Checks {
+    async fn run(&self) -> Result<Value, ScheduleError> {
+        let state = self.0.as_ref();
+        let every = state.store.registry().every().await;
+        let mut agents = every.map_err(|error| ScheduleError(Box::new(error)))?;
+        agents.retain(|agent| !agent.disabled);
+        agents.sort_by_key(|agent| agent.health.checked_at);
+        let begun = Instant::now();
+        let tally = Tally::default();
+        stream::iter(agents)
+            .for_each_concurrent(AT_ONCE, |agent| tally.look(state, agent, begun))
+            .await;
+        Ok(tally.report())
+    }
+}
+
+impl Tally {
+    async fn look(&self, state: &State, agent: RegisteredAgent, begun: Instant) {
+        let counter = match begun.elapsed() < LONGEST {
+            false => &self.left,
+            true => match check(state, agent).await {
+                Ok(true) => &self.well,
+                Ok(false) => &self.unwell,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "an agent's health is not written");
+                    &self.not_written
+                }
+            },
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn report(self) -> Value {
+        json!({
+            "well": self.well.into_inner(),
+            "unwell": self.unwell.into_inner(),
+            "notWritten": self.not_written.into_inner(),
+            "left": self.left.into_inner(),
+        })
+    }
+}
+
+/// Looks at one agent, and writes down how it is; as cheaply as it can be where nothing has changed.
+async fn check(state: &State, agent: RegisteredAgent) -> Result<bool, RouteError> {
+    let cards = state.store.registry();
+    let checked = look_again(state, agent.clone()).await?;
+    let (health, part, id) = (checked.health.clone(), checked.visibility(), checked.id);
+    let told = |agent: &RegisteredAgent| (agent.health.ok, agent.health.reason.clone());
+    if told(&checked) != told(&agent) {
+        tracing::info!(agent.id = %id, ok = health.ok, reason = health.reason, "an agent's health has changed");
+    }
+    let as_before = RegisteredAgent {
+        health: checked.health.clone(),
+        ..agent.clone()
+    };
+    if checked != as_before {
+        // Who removed the agent meanwhile, or changed it, is right; the next look finds what became of it.
+        cards.replace(&agent, &checked).await?;
+    } else if told(&checked) == told(&agent) {
+        cards.set_same_health(part, &id, health).await?;
+    } else {
+        cards.set_health(part, &id, health).await?;
+    }
+    Ok(checked.health.ok)
+}

@@ -1,0 +1,48 @@
+//! `POST /agents/{id}/disable` and `…/enable`: switches an agent off, so that no host is offered it, and on again. What was
+//! handed to it before goes on.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State as Held};
+use store::RegisteredAgent;
+
+use crate::State;
+use crate::access::Writer;
+use crate::error::RouteError;
+use crate::find_agent::visible;
+use crate::register_agent::done;
+use crate::view::AgentView;
+
+pub(crate) async fn enable(
+    writer: Writer,
+    state: Held<Arc<State>>,
+    id: Path<String>,
+) -> Result<Json<AgentView>, RouteError> {
+    switch(writer, state, id, false).await
+}
+
+pub(crate) async fn disable(
+    writer: Writer,
+    state: Held<Arc<State>>,
+    id: Path<String>,
+) -> Result<Json<AgentView>, RouteError> {
+    switch(writer, state, id, true).await
+}
+
+async fn switch(
+    writer: Writer,
+    Held(state): Held<Arc<State>>,
+    Path(id): Path<String>,
+    disabled: bool,
+) -> Result<Json<AgentView>, RouteError> {
+    let target = writer.view()?;
+    let agent = visible(&state, &target.view, &id).await?;
+    target.may_change(agent.tenant.as_ref())?;
+    let switched = RegisteredAgent {
+        disabled,
+        ..agent.clone()
+    };
+    done(state.store.registry().replace(&agent, &switched).await?)?;
+    Ok(Json(switched.into()))
+}

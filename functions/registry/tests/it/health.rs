@@ -1,0 +1,185 @@
+//! Agents that are looked at by the clock, and agents that are switched off.
+
+use std::time::Duration;
+
+use edge::ScheduleHandler as _;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::fixture::{By, Registry, card};
+
+/// A registry with a global agent and one of acme's.
+async fn with_two() -> (Registry, String, String) {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    registry.declare("horizon", "tenant").await;
+    let weather = registry
+        .admit("/w.json", &card("Weather", &["type:weather"]), None)
+        .await;
+    let tags = ["type:horizon", "tenant_id:acme"];
+    let horizon = registry
+        .admit("/h.json", &card("Horizon", &tags), Some("acme"))
+        .await;
+    (registry, weather, horizon)
+}
+
+async fn health(registry: &Registry, id: &str) -> Value {
+    let host = registry.token(By::Acme, &["registry:read"]);
+    registry.get(&format!("/agents/{id}"), &host).await.body["health"].clone()
+}
+
+#[tokio::test]
+async fn every_agent_is_looked_at_by_the_clock() {
+    let (registry, weather, horizon) = with_two().await;
+    registry.clock.advance(Duration::from_secs(300));
+    let report = registry.checks.run().await.unwrap();
+    assert_eq!(
+        report,
+        json!({"well": 2, "unwell": 0, "notWritten": 0, "left": 0})
+    );
+    for id in [&weather, &horizon] {
+        assert_eq!(
+            health(&registry, id).await["checkedAt"],
+            "2026-01-01T00:05:00.000Z"
+        );
+    }
+
+    // One is gone, the other says something new.
+    registry.cards.reset().await;
+    registry
+        .serve("/w.json", &card("Weather 2", &["type:weather", "region:eu"]))
+        .await;
+    let report = registry.checks.run().await.unwrap();
+    assert_eq!((&report["well"], &report["unwell"]), (&json!(1), &json!(1)));
+    let unwell = health(&registry, &horizon).await;
+    assert!(
+        unwell["ok"] == false && unwell["reason"].as_str().unwrap().contains("404"),
+        "{unwell}"
+    );
+    let host = registry.token(By::Acme, &["registry:read"]);
+    assert_eq!(registry.ids("/agents?tag=region:eu", &host).await, [weather]);
+
+    registry
+        .serve("/h.json", &card("Horizon", &["type:horizon", "tenant_id:acme"]))
+        .await;
+    registry.checks.run().await.unwrap();
+    assert_eq!(health(&registry, &horizon).await["ok"], true);
+}
+
+#[tokio::test]
+async fn a_look_that_finds_nothing_new_is_no_news_and_one_write() {
+    let (registry, weather, _) = with_two().await;
+    let host = registry.token(By::Globex, &["registry:read"]);
+    let asked = async || {
+        let request = http::Request::get("/agents").header("authorization", format!("Bearer {host}"));
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let answer = tower::ServiceExt::oneshot(registry.router.clone(), request)
+            .await
+            .unwrap();
+        answer.headers()["etag"].to_str().unwrap().to_owned()
+    };
+    let before = asked().await;
+    registry.clock.advance(Duration::from_secs(60));
+    let (report, calls) = store::counted(registry.checks.run()).await;
+    assert_eq!(report.unwrap()["well"], 2);
+    // The list, two parts of it, the types for each agent, one update for each.
+    assert_eq!(calls.total(), 7, "{calls:?}");
+    assert_eq!(asked().await, before);
+    registry.cards.reset().await;
+    registry.checks.run().await.unwrap();
+    assert_ne!(asked().await, before, "it is unwell now: {weather}");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_switched_off_is_offered_to_nobody_and_not_called() {
+    let (registry, weather, horizon) = with_two().await;
+    let (admin, host) = (registry.admin(), registry.token(By::Acme, &["registry:read"]));
+    let switch = async |id: &str, verb: &str, token: &str| {
+        let path = format!("/agents/{id}/{verb}");
+        registry.call("POST", &path, token, json!(null)).await
+    };
+    let off = switch(&weather, "disable", &admin).await;
+    assert_eq!(
+        (off.status, &off.body["enabled"]),
+        (StatusCode::OK, &json!(false))
+    );
+    assert_eq!(registry.ids("/agents", &host).await, [horizon.clone()]);
+    assert!(registry.ids("/agents?tag=type:weather", &host).await.is_empty());
+    let mut both = [weather.clone(), horizon.clone()];
+    both.sort();
+    assert_eq!(registry.ids("/agents?disabled=true", &host).await, both);
+
+    // Neither a look at its card nor another registration switches it on.
+    let looks = registry.cards.received_requests().await.unwrap().len();
+    assert_eq!(registry.checks.run().await.unwrap()["well"], 1);
+    assert_eq!(registry.cards.received_requests().await.unwrap().len(), looks + 1);
+    assert_eq!(switch(&weather, "check", &admin).await.body["enabled"], false);
+    let url = format!("{}/w.json", registry.cards.uri());
+    let again = registry
+        .call("POST", "/agents", &admin, json!({"cardUrl": url}))
+        .await;
+    assert_eq!(
+        (again.status, &again.body["enabled"]),
+        (StatusCode::OK, &json!(false))
+    );
+
+    let on = switch(&weather, "enable", &admin).await;
+    assert_eq!((on.status, &on.body["enabled"]), (StatusCode::OK, &json!(true)));
+    assert_eq!(registry.ids("/agents", &host).await, both);
+
+    // A tenant switches its own, and no global one; to look is not to switch.
+    let own = registry.token(By::Acme, &["registry:write"]);
+    assert_eq!(switch(&horizon, "disable", &own).await.status, StatusCode::OK);
+    assert_eq!(
+        switch(&weather, "disable", &own).await.status,
+        StatusCode::FORBIDDEN
+    );
+    assert_eq!(
+        switch(&horizon, "enable", &host).await.status,
+        StatusCode::FORBIDDEN
+    );
+}
+
+#[tokio::test]
+async fn a_type_that_the_card_brings_is_declared_where_the_platform_says_so() {
+    let registry = Registry::start().await;
+    let admin = registry.admin();
+    let url = registry.serve("/p.json", &card("Parrot", &["type:parrot"])).await;
+    let post = async |body: Value| registry.call("POST", "/agents", &admin, body).await;
+    let refused = post(json!({"cardUrl": url})).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.body.to_string().contains("`parrot` is not declared"));
+
+    // For a tenant, whose name the card does not know.
+    let refused = post(json!({"cardUrl": url, "tenant": "acme", "scope": "tenant"})).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let declared = registry.get("/types", &admin).await.body;
+    assert_eq!(
+        declared["types"],
+        json!({}),
+        "nothing is declared of a refused card"
+    );
+    let tags = ["tenant_id:acme"];
+    let own = post(json!({"cardUrl": url, "tenant": "acme", "scope": "tenant", "tags": tags})).await;
+    assert_eq!(own.status, StatusCode::CREATED, "{}", own.body);
+    let acme = registry.token(By::Acme, &["registry:read"]);
+    let found = registry
+        .ids("/agents?tag=type:parrot&tag=tenant_id:acme", &acme)
+        .await;
+    assert_eq!(found.len(), 1);
+
+    // A type is declared once: another scope changes nothing.
+    let other = post(json!({"cardUrl": url, "scope": "global"})).await;
+    assert_eq!(other.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        other.body.to_string().contains("declared as tenant"),
+        "{}",
+        other.body
+    );
+
+    let owl = registry.serve("/o.json", &card("Owl", &["type:owl"])).await;
+    let global = post(json!({"cardUrl": owl, "scope": "global"})).await;
+    assert_eq!(global.status, StatusCode::CREATED, "{}", global.body);
+    let types = registry.get("/types", &admin).await.body;
+    assert_eq!(types["types"], json!({"owl": "global", "parrot": "tenant"}));
+}

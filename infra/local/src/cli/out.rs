@@ -1,0 +1,52 @@
+//! What commands print. Who reads it may stop at any line (`| head`): then the command ends, quietly and as other programs do.
+
+use std::fmt::Arguments;
+use std::io::{ErrorKind, Write as _};
+
+/// The exit code of a program whose reader has gone: that of one ended by `SIGPIPE`.
+const NOBODY_READS: i32 = 141;
+
+/// Prints on the standard output.
+macro_rules! out {
+    ($($text:tt)*) => { $crate::cli::out::print(format_args!($($text)*)) };
+}
+
+/// Prints a line on the standard output.
+macro_rules! outln {
+    () => { outln!("") };
+    ($($text:tt)*) => { $crate::cli::out::print_line(format_args!($($text)*)) };
+}
+
+/// Prints on the standard output, or ends the process where that is closed.
+pub(crate) fn print(text: Arguments<'_>) {
+    written(std::io::stdout().lock().write_fmt(text));
+}
+
+/// The same, with the end of the line.
+pub(crate) fn print_line(text: Arguments<'_>) {
+    written(std::io::stdout().lock().write_fmt(format_args!("{text}\n")));
+}
+
+/// Lets out what ends no line yet.
+pub(crate) fn flush() {
+    written(std::io::stdout().lock().flush());
+}
+
+/// Says something on the standard error, where anybody hears it.
+pub(crate) fn complain(text: Arguments<'_>) {
+    let _nobody_hears = std::io::stderr().lock().write_fmt(format_args!("{text}\n"));
+}
+
+fn written(written: std::io::Result<()>) {
+    match written {
+        Ok(()) => {}
+        // What the command did so far is done; nothing that it leaves half done is in this process alone.
+        Err(fault) if fault.kind() == ErrorKind::BrokenPipe => std::process::exit(NOBODY_READS),
+        Err(fault) => {
+            complain(format_args!(
+                "switchyard: the standard output cannot be written: {fault}"
+            ));
+            std::process::exit(1);
+        }
+    }
+}

@@ -2,12 +2,13 @@
 
 mod session;
 mod show;
+mod whereabouts;
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
 use clap::Args;
-use domain::{ChatId, Entropy, SystemEntropy, Tenant};
+use domain::{ChatId, Entropy, SystemEntropy, Tenant, UserContext};
 use futures_util::StreamExt;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -16,8 +17,8 @@ use url::Url;
 
 use self::session::Sessions;
 use self::show::Show;
-use super::Failure;
 use super::place::{self, RunningSystem};
+use super::{Failure, out};
 use crate::client::{Begun, Call, Client, ClientError, below};
 
 /// How long to wait before a broken stream of events is opened again.
@@ -42,12 +43,23 @@ pub(super) struct Chat {
     /// Longest wait for a late answer, in seconds; the task goes on without us
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     wait: u64,
+    /// How dates are read and told, such as en-GB; the default is this terminal's
+    #[arg(long, value_name = "BCP47")]
+    locale: Option<String>,
+    /// Whose tomorrow is meant, such as Europe/Oslo; the default is this machine's
+    #[arg(long, value_name = "IANA")]
+    time_zone: Option<String>,
     /// What to say; without it, lines are read from the terminal
     prompt: Option<String>,
 }
 
 impl Chat {
     pub(super) async fn run(self) -> Result<(), Failure> {
+        let user = UserContext::parse(self.locale, self.time_zone).map_err(Failure::other)?;
+        let user = UserContext {
+            locale: user.locale.or_else(whereabouts::locale),
+            time_zone: user.time_zone.or_else(whereabouts::time_zone),
+        };
         let endpoints = self.place.endpoints()?;
         let base = place::tenant(&endpoints, &self.tenant)?.base.clone();
         let mut sessions = Sessions::load(self.place.beside("chat.json"))?;
@@ -65,6 +77,7 @@ impl Chat {
             chat,
             wanted,
             sessions,
+            user,
             wait,
         };
         match self.prompt {
@@ -82,6 +95,8 @@ struct Talk {
     /// The chat was asked for by its id, so no other will do.
     wanted: bool,
     sessions: Sessions,
+    /// The user's language, region and clock.
+    user: UserContext,
     wait: Duration,
 }
 
@@ -90,7 +105,7 @@ impl Talk {
     async fn converse(&mut self, tenant: &Tenant) -> Result<(), Failure> {
         let terminal = std::io::stdin().is_terminal();
         if terminal {
-            println!(
+            outln!(
                 "Talking to {}'s host agent in chat {}; an empty line or Ctrl-D ends it.",
                 tenant.name(),
                 self.chat
@@ -98,8 +113,8 @@ impl Talk {
         }
         loop {
             if terminal {
-                print!("{}> ", tenant.name());
-                std::io::stdout().flush().map_err(Failure::other)?;
+                out!("{}> ", tenant.name());
+                out::flush();
             }
             let read = tokio::task::spawn_blocking(|| {
                 let mut line = String::new();
@@ -112,7 +127,7 @@ impl Talk {
             }
             match self.say(prompt).await {
                 Err(Failure::Client(fault @ ClientError::NotRunning(_))) => return Err(fault.into()),
-                Err(failure) => println!("({failure})"),
+                Err(failure) => outln!("({failure})"),
                 Ok(()) => {}
             }
         }
@@ -148,7 +163,10 @@ impl Talk {
     async fn begin(&mut self, message: &Value, deadline: Instant) -> Result<Begun, Failure> {
         let mut broke_off = false;
         loop {
-            let body = json!({"id": self.chat, "message": message, "trigger": "submit-message"});
+            let body = json!({
+                "id": self.chat, "message": message, "trigger": "submit-message",
+                "locale": self.user.locale, "timeZone": self.user.time_zone,
+            });
             let cookie = self.sessions.of(&self.base).cookie.clone();
             let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
             let fault = match self

@@ -4,7 +4,7 @@ use serde_json::json;
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::binary::{Up, out, sentence, switchyard};
+use crate::binary::{Up, command, out, sentence, switchyard};
 
 #[test]
 fn commands_say_when_nothing_runs() {
@@ -113,6 +113,14 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
         .lines()
         .skip(1)
         .map(|line| line.split_whitespace().skip(1).collect())
+        .map(|mut row: Vec<&str>| {
+            let age = row.remove(row.len() - 2);
+            assert!(
+                age.ends_with('s') || age.ends_with('m'),
+                "looked at just now: {table}"
+            );
+            row
+        })
         .collect();
     assert!(
         rows.iter()
@@ -155,6 +163,111 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
     let table = out(&switchyard(&["agents", "--data", data]));
     assert!(!table.contains("Echo") && table.contains("weather"), "{table}");
     drop(up);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_that_a_card_brings_is_declared_by_a_flag_that_the_refusal_names() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let _up = Up::start(place.path(), &[]);
+    let elsewhere = MockServer::start().await;
+    let card = json!({
+        "name": "Parrot", "description": "Says it back", "version": "1", "protocolVersion": "0.3.0",
+        "url": "http://127.0.0.1:9/", "preferredTransport": "JSONRPC", "capabilities": {},
+        "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+        "skills": [{"id": "p", "name": "Parrot", "description": "d", "tags": ["type:parrot"]}],
+    });
+    Mock::given(path("/card.json"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(card))
+        .mount(&elsewhere)
+        .await;
+    let url = format!("{}/card.json", elsewhere.uri());
+    let agent = |arguments: &[&str]| switchyard(&[&["agent"], arguments, &["--data", data]].concat());
+
+    let refused = agent(&["register", &url]);
+    assert!(
+        sentence(&refused).contains("not declared; its type is new here: declare it by --scope global"),
+        "{refused:?}"
+    );
+    let refused = agent(&["register", &url, "--scope", "tenant"]);
+    assert!(sentence(&refused).contains("needs --tenant NAME"), "{refused:?}");
+    let done = agent(&["register", &url, "--scope", "tenant", "--tenant", "acme"]);
+    assert!(
+        out(&done).starts_with("registered Parrot for acme as "),
+        "{done:?}"
+    );
+    let refused = agent(&["register", &url, "--scope", "global"]);
+    assert!(
+        sentence(&refused).contains("a tenant's own with --tenant NAME"),
+        "{refused:?}"
+    );
+    let short = agent(&["register", &url, "--tag", "type:x"]);
+    assert_eq!(short.status.code(), Some(1), "{short:?}");
+
+    let off = agent(&["disable", "parrot"]);
+    assert!(out(&off).starts_with("disabled Parrot ("), "{off:?}");
+    assert!(
+        out(&agent(&["list"])).contains("  disabled"),
+        "it stays in the list"
+    );
+    let on = agent(&["enable", "parrot"]);
+    assert!(out(&on).contains("), which is well"), "{on:?}");
+    assert!(!out(&agent(&["list"])).contains("disabled"));
+}
+
+#[test]
+fn a_report_in_the_terminal_tells_each_of_its_steps_once() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let _up = Up::start(place.path(), &[]);
+    let ask = "Write a report about whales in three steps";
+    let said = out(&switchyard(&["chat", "--tenant", "acme", ask, "--data", data]));
+    for step in 1..=3 {
+        let step = format!("Step {step} of 3:");
+        assert_eq!(said.matches(&step).count(), 1, "{step} {said}");
+    }
+    assert!(said.contains("# Report on whales"), "{said}");
+}
+
+#[test]
+fn dates_are_read_as_the_terminals_user_writes_them() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let _up = Up::start(place.path(), &[]);
+    let ask = [
+        "chat",
+        "--tenant",
+        "acme",
+        "--new",
+        "weather in Oslo on 1/12",
+        "--data",
+        data,
+    ];
+    let said = |more: &[&str], set: &[(&str, &str)]| {
+        let mut command = command(&[&ask, more].concat());
+        for name in ["LC_ALL", "LC_TIME", "LANG", "TZ"] {
+            command.env_remove(name);
+        }
+        out(&command.envs(set.iter().copied()).output().unwrap())
+    };
+    for (more, set, expect) in [
+        (&["--locale", "en-US"][..], &[][..], "12 January"),
+        (&["--locale", "en-GB"], &[("LANG", "en_US.UTF-8")], "1 December"),
+        (&[], &[("LANG", "en_US.UTF-8")], "12 January"),
+        (
+            &[],
+            &[("LANG", "en_US.UTF-8"), ("LC_TIME", "en_GB.UTF-8")],
+            "1 December",
+        ),
+    ] {
+        let said = said(more, set);
+        assert!(said.contains(expect), "{more:?} {set:?}: {said}");
+    }
+    let wrong = switchyard(&[&ask[..], &["--time-zone", "not a zone"]].concat());
+    assert!(
+        sentence(&wrong).contains("timeZone must be an IANA name"),
+        "{wrong:?}"
+    );
 }
 
 #[test]

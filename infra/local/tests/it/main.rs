@@ -11,6 +11,7 @@ mod binary;
 mod commands;
 mod deliveries;
 mod http;
+mod pipes;
 mod sam_env;
 mod system;
 mod tenants;

@@ -16,6 +16,8 @@ pub(super) struct Show {
     answer_id: Option<String>,
     link: Option<String>,
     said: Option<String>,
+    /// What the stream told of how it goes; the task's log tells it once more.
+    told: Vec<String>,
 }
 
 impl Show {
@@ -24,13 +26,17 @@ impl Show {
         match text(chunk, "type").unwrap_or_default() {
             "start" => self.answer_id = text(chunk, "messageId").map(str::to_owned),
             "data-task" => self.card(chunk.get("data").unwrap_or(&Value::Null)),
-            "data-progress" => self.progress(chunk.get("data").and_then(|data| text(data, "text"))),
+            "data-progress" => {
+                let said = chunk.get("data").and_then(|data| text(data, "text"));
+                self.told.extend(said.map(str::to_owned));
+                self.progress(said);
+            }
             "text-delta" => {
                 self.answered = true;
-                print!("{}", plain(text(chunk, "delta").unwrap_or_default()));
+                out!("{}", plain(text(chunk, "delta").unwrap_or_default()));
             }
-            "text-end" => println!(),
-            "error" => println!(
+            "text-end" => outln!(),
+            "error" => outln!(
                 "! {}",
                 plain(text(chunk, "errorText").unwrap_or("the answer broke off"))
             ),
@@ -55,8 +61,14 @@ impl Show {
             state.clear();
             state.push_str(new);
         }
-        if !self.rests() {
-            self.progress(text(event, "message"));
+        let said = text(event, "message");
+        let told = said.and_then(|said| self.told.iter().position(|told| told == said));
+        match told {
+            Some(told) => {
+                self.told.remove(told);
+            }
+            None if !self.rests() => self.progress(said),
+            None => {}
         }
     }
 
@@ -75,7 +87,7 @@ impl Show {
             .flatten()
             .filter(|part| text(part, "type") == Some("text"))
         {
-            println!("{}", plain(text(part, "text").unwrap_or_default()));
+            outln!("{}", plain(text(part, "text").unwrap_or_default()));
             self.answered = true;
         }
     }
@@ -94,21 +106,21 @@ impl Show {
             .is_some_and(|(known, old)| known == id && old == state);
         let link = text(card, "authUrl").filter(|link| self.link.as_deref() != Some(*link));
         if let Some(link) = link {
-            println!("  open {}", plain(link));
+            outln!("  open {}", plain(link));
             self.link = Some(link.to_owned());
         }
         if !known {
             let agent = text(card, "agentName")
                 .map(|name| format!(" ({})", plain(name)))
                 .unwrap_or_default();
-            println!("[task {id}] {state}{agent}");
+            outln!("[task {id}] {state}{agent}");
         }
         self.task = Some((id.to_owned(), state.to_owned()));
     }
 
     fn progress(&mut self, said: Option<&str>) {
         if let Some(said) = said.filter(|said| self.said.as_deref() != Some(*said)) {
-            println!("  … {}", plain(said));
+            outln!("  … {}", plain(said));
             self.said = Some(said.to_owned());
         }
     }
@@ -152,6 +164,26 @@ mod tests {
             json!({"id": "a1", "parts": [{"type": "data-task"}, {"type": "text", "text": "rain"}]}),
         ]);
         assert!(show.answered);
+    }
+
+    #[test]
+    fn what_the_stream_told_is_not_told_again_from_the_log() {
+        let mut show = Show::default();
+        show.chunk(&json!({"type": "data-task", "data": {"taskId": "t1", "state": "working"}}));
+        for step in ["one", "two"] {
+            show.chunk(&json!({"type": "data-progress", "data": {"text": step}}));
+        }
+        let event =
+            |seq: u64, said: &str| json!({"seq": seq, "type": "status", "state": "working", "message": said});
+        for (seq, said, shown) in [
+            (2, "one", "two"),
+            (3, "two", "two"),
+            (4, "three", "three"),
+            (5, "one", "one"),
+        ] {
+            show.event(&event(seq, said));
+            assert_eq!(show.said.as_deref(), Some(shown), "{seq}");
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod template;
 mod tenants;
 mod token_cost;
 mod trace;
+mod two_of_a_type;
 mod unheard;
 mod walk;
 mod webhook_signature;

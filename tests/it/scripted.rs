@@ -39,8 +39,13 @@ pub(crate) struct Sent {
 }
 
 impl Scripted {
-    /// Starts it and registers it for every tenant, under this type, which is also what its skill is called.
+    /// Starts it and registers it for every tenant, under this type, which is also what it is called.
     pub(crate) async fn start(local: &Local, kind: &str, example: &str) -> Self {
+        Self::called(local, (kind, kind), example).await
+    }
+
+    /// Starts it and registers it for every tenant, under this type and name.
+    pub(crate) async fn called(local: &Local, (kind, name): (&str, &str), example: &str) -> Self {
         let agent = Self(Arc::new(Inner {
             http: tests::user::http(),
             sent: Mutex::default(),
@@ -52,7 +57,7 @@ impl Scripted {
             .expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let card = json!({
-            "name": kind, "description": format!("Everything about the {kind}"), "version": "1",
+            "name": name, "description": format!("Everything about the {name}"), "version": "1",
             "supportedInterfaces": [{ "url": format!("{url}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
             "capabilities": { "pushNotifications": true },
             "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
@@ -61,7 +66,12 @@ impl Scripted {
         let router = axum::Router::new()
             .route(
                 "/.well-known/agent-card.json",
-                get(move || async move { Json(card) }),
+                get(|State(agent): State<Self>| async move {
+                    match agent.0.away.load(Ordering::SeqCst) {
+                        true => Err(StatusCode::SERVICE_UNAVAILABLE),
+                        false => Ok(Json(card)),
+                    }
+                }),
             )
             .route("/", post(answer))
             .with_state(agent.clone());

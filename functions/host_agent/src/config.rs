@@ -30,7 +30,7 @@ pub struct Config {
     /// `TENANT_BASE_URL`: the tenant's base URL, the issuer of the tokens made here.
     pub base: Url,
     /// `REGISTRY_URL`, or instead `A2A_AGENT_URL`: the card of the one agent that gets everything.
-    pub directory: Place,
+    pub directory: DirectorySource,
     /// `A2A_WEBHOOK_URL`: the public URL of the webhook receiver; https, unless loopback is allowed.
     pub webhook: Url,
     /// `A2A_WEBHOOK_TOKEN_TTL` (seconds, default a week): how long after the task's creation an agent's news is taken;
@@ -58,7 +58,7 @@ pub struct Config {
 
 /// Where agents are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum DirectorySource {
     /// In the registry at this URL.
     Registry(Url),
     /// Nowhere: the agent of this card gets everything.
@@ -100,8 +100,8 @@ impl Config {
         let base = env.required("TENANT_BASE_URL");
         let fixed = env.optional::<Url>("A2A_AGENT_URL");
         let directory = match fixed {
-            Ok(Some(card)) => Ok(Place::Fixed(card)),
-            Ok(None) => env.required("REGISTRY_URL").map(Place::Registry),
+            Ok(Some(card)) => Ok(DirectorySource::Fixed(card)),
+            Ok(None) => env.required("REGISTRY_URL").map(DirectorySource::Registry),
             Err(error) => Err(error),
         };
         let webhook = env.required("A2A_WEBHOOK_URL");
@@ -151,8 +151,8 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         None => None,
     };
     let directory = match config.directory {
-        Place::Registry(url) => Directory::registry(ground.outbound.clone(), url),
-        Place::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
+        DirectorySource::Registry(url) => Directory::registry(ground.outbound.clone(), url),
+        DirectorySource::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
     };
     // Side by side: whoever waits for the first answer waits for the slowest of them, not for their sum.
     let (key, sealer, providers) = tokio::try_join!(
@@ -246,7 +246,7 @@ mod tests {
         assert!(missing.contains("REGISTRY_URL"), "{missing}");
         all.push(("A2A_AGENT_URL", "https://agent.example/card.json"));
         let config = read(Env::of(all)).unwrap();
-        assert!(matches!(config.directory, Place::Fixed(_)));
+        assert!(matches!(config.directory, DirectorySource::Fixed(_)));
         assert!(config.enabled);
         assert_eq!(config.patience.limit, Duration::from_secs(1_800));
     }

@@ -14,20 +14,20 @@ use tracing::field::display;
 use url::Url;
 
 use crate::answer::{ProviderAnswer, Said};
-use crate::page::Page;
+use crate::page::ResultPage;
 use crate::state::Visit;
 use crate::{browser, id_token, request, waiting};
 
 pub(crate) async fn callback(visit: Visit, RawQuery(query): RawQuery) -> Response {
     let page = match ProviderAnswer::read(&query.unwrap_or_default()) {
         Some(answer) => take(&visit, answer).await,
-        None => Err(Page::Rubbish),
+        None => Err(ResultPage::Rubbish),
     };
     let (Ok(page) | Err(page)) = page;
     page.respond(&visit.app, &visit.headers)
 }
 
-async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
+async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<ResultPage, ResultPage> {
     let app = &visit.app;
     let state = answer.state.expose_secret();
     let records = app.consents.records();
@@ -43,11 +43,11 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
     let again = Some(app.link(&consent));
     if !browser::is_bound(visit, &consent, &started) {
         tracing::warn!(tenant.id = app.tenant().name(), task.id = %task_id, "answer came to another browser than the one that left");
-        return Err(Page::OtherBrowser { again });
+        return Err(ResultPage::OtherBrowser { again });
     }
     let secrets = app.consents.secrets(&consent, &started).map_err(|error| {
         tracing::error!(task.id = %task_id, error = %error, "a consent's secrets do not open");
-        Page::Failed
+        ResultPage::Failed
     })?;
     // A mix-up of two providers would hand one's code to the other (RFC 9207).
     let from_there = match &answer.iss {
@@ -56,7 +56,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
     };
     if !from_there {
         tracing::warn!(tenant.id = app.tenant().name(), task.id = %task_id, "answer is of another issuer");
-        return Err(Page::OtherIssuer { again });
+        return Err(ResultPage::OtherIssuer { again });
     }
     match answer.said {
         Said::Code(code) => {
@@ -78,21 +78,21 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<Page, Page> {
                 .take(40)
                 .collect();
             tracing::warn!(tenant.id = app.tenant().name(), task.id = %task_id, error, "provider refuses to ask the user");
-            Err(Page::Unusable { again })
+            Err(ResultPage::Unusable { again })
         }
     }
 }
 
 /// Why a state is not good: its consent is over, or it was started anew since, or it is none of ours.
-async fn why_unknown(visit: &Visit, state: &str) -> Result<Page, Page> {
+async fn why_unknown(visit: &Visit, state: &str) -> Result<ResultPage, ResultPage> {
     let Some((id, _)) = state.split_once('_') else {
-        return Ok(Page::Stale { again: None });
+        return Ok(ResultPage::Stale { again: None });
     };
     let Some(consent) = request::find(visit, id).await? else {
-        return Ok(Page::Stale { again: None });
+        return Ok(ResultPage::Stale { again: None });
     };
     request::running(visit, &consent).await?;
-    Ok(Page::Stale {
+    Ok(ResultPage::Stale {
         again: Some(visit.app.link(&consent)),
     })
 }
@@ -103,10 +103,10 @@ async fn exchange(
     secrets: &ConsentSecrets,
     provider: &Provider,
     code: &SecretString,
-) -> Result<GrantSecrets, Page> {
+) -> Result<GrantSecrets, ResultPage> {
     let (app, request) = (&visit.app, &consent.request);
     let again = || Some(app.link(consent));
-    let endpoint = Url::parse(&secrets.token_endpoint).map_err(|_| Page::Failed)?;
+    let endpoint = Url::parse(&secrets.token_endpoint).map_err(|_| ResultPage::Failed)?;
     let exchange = CodeExchange {
         code,
         verifier: &secrets.pkce_verifier,
@@ -118,7 +118,7 @@ async fn exchange(
         .outbound
         .exchange_code(&endpoint, &provider.client, exchange)
         .await
-        .map_err(|error| Page::of_provider(&error, again()))?;
+        .map_err(|error| ResultPage::of_provider(&error, again()))?;
     let subject = match &tokens.id_token {
         Some(token) => {
             let expected = id_token::Expected {
@@ -128,7 +128,7 @@ async fn exchange(
             };
             let Some(subject) = id_token::subject(token, &expected) else {
                 tracing::warn!(tenant.id = app.tenant().name(), task.id = %request.task_id, "identity token is not of this request");
-                return Err(Page::Unusable { again: again() });
+                return Err(ResultPage::Unusable { again: again() });
             };
             Some(subject)
         }
@@ -139,15 +139,15 @@ async fn exchange(
 
 /// The starter's own browser: the grant is the starter's. Broken off before the wake, the host finds the grant when it
 /// looks at the task.
-async fn give(visit: &Visit, consent: &Consent, granted: GrantSecrets) -> Result<Page, Page> {
+async fn give(visit: &Visit, consent: &Consent, granted: GrantSecrets) -> Result<ResultPage, ResultPage> {
     let app = &visit.app;
     if !app.consents.give(consent, &granted).await? {
-        return Err(Page::Denied);
+        return Err(ResultPage::Denied);
     }
     waiting::wake(visit, consent).await;
     let request = &consent.request;
     tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, requester = %request.owner, provider = %request.provider, "consent given");
-    Ok(Page::Connected {
+    Ok(ResultPage::Connected {
         scopes: granted.scopes,
     })
 }
@@ -158,26 +158,26 @@ async fn hold(
     consent: &Consent,
     started: &Started,
     granted: &GrantSecrets,
-) -> Result<Page, Page> {
+) -> Result<ResultPage, ResultPage> {
     let app = &visit.app;
     let Some(code) = app.consents.hold(consent, started, granted).await? else {
-        return Err(Page::Stale {
+        return Err(ResultPage::Stale {
             again: Some(app.link(consent)),
         });
     };
     let request = &consent.request;
     tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, "consent given in another browser; its code is awaited");
-    Ok(Page::Code { code })
+    Ok(ResultPage::Code { code })
 }
 
-async fn deny(visit: &Visit, consent: &Consent) -> Result<Page, Page> {
+async fn deny(visit: &Visit, consent: &Consent) -> Result<ResultPage, ResultPage> {
     let app = &visit.app;
     waiting::make_due(app, consent, app.clock().now().after(waiting::IN_HAND)).await?;
     if !app.consents.deny(consent).await? {
-        return Err(Page::Used);
+        return Err(ResultPage::Used);
     }
     waiting::wake(visit, consent).await;
     let request = &consent.request;
     tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, "consent refused");
-    Ok(Page::Declined)
+    Ok(ResultPage::Declined)
 }

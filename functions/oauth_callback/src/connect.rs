@@ -14,7 +14,7 @@ use http::{HeaderValue, StatusCode};
 use outbound::oauth::{AuthorizationAsk, Provider, ServerMetadata};
 use url::Url;
 
-use crate::page::Page;
+use crate::page::ResultPage;
 use crate::state::{State, Visit};
 use crate::{browser, request, waiting};
 
@@ -32,23 +32,23 @@ enum NotStarted {
 pub(crate) async fn connect(visit: Visit, id: Result<Path<String>, PathRejection>) -> Response {
     let done = match id {
         Ok(Path(id)) => follow(&visit, &id).await,
-        Err(_) => Err(Page::Unknown),
+        Err(_) => Err(ResultPage::Unknown),
     };
     done.unwrap_or_else(|page| page.respond(&visit.app, &visit.headers))
 }
 
-async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
+async fn follow(visit: &Visit, id: &str) -> Result<Response, ResultPage> {
     let app = &visit.app;
-    let consent = request::find(visit, id).await?.ok_or(Page::Unknown)?;
+    let consent = request::find(visit, id).await?.ok_or(ResultPage::Unknown)?;
     request::running(visit, &consent).await?;
     if !waiting::still_waits(app, &consent).await? {
-        return Err(Page::NotNeeded);
+        return Err(ResultPage::NotNeeded);
     }
     let owner = browser::owner(visit).await?;
     let starters_browser = owner.as_ref() == Some(&consent.request.owner);
     // Whoever else holds the link must not push its starter out of the flow.
     if !starters_browser && is_under_way_at_the_starter(app, &consent) {
-        return Err(Page::Elsewhere);
+        return Err(ResultPage::Elsewhere);
     }
     let provider = request::provider(visit, &consent)?;
     let metadata = app
@@ -56,7 +56,7 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
         .outbound
         .server_metadata(&consent.request.issuer)
         .await;
-    let metadata = metadata.map_err(|error| Page::of_provider(&error, Some(app.link(&consent))))?;
+    let metadata = metadata.map_err(|error| ResultPage::of_provider(&error, Some(app.link(&consent))))?;
     let secrets = ConsentSecrets {
         // The id in front tells the callback what the answer was about, also when the state is used up.
         state: auth::token::random(&consent.id, app.entropy()),
@@ -88,15 +88,15 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, Page> {
             );
             Ok(sent)
         }
-        Err(Unrevised::Refused(NotStarted::UnderWay)) => Err(Page::Elsewhere),
+        Err(Unrevised::Refused(NotStarted::UnderWay)) => Err(ResultPage::Elsewhere),
         Err(Unrevised::Refused(NotStarted::Over)) => {
             // It came to its end in another tab meanwhile; the page says to which.
-            let consent = request::find(visit, id).await?.ok_or(Page::Unknown)?;
+            let consent = request::find(visit, id).await?.ok_or(ResultPage::Unknown)?;
             request::running(visit, &consent).await?;
-            Err(Page::Busy)
+            Err(ResultPage::Busy)
         }
-        Err(Unrevised::Missing) => Err(Page::Unknown),
-        Err(Unrevised::Contended) => Err(Page::Busy),
+        Err(Unrevised::Missing) => Err(ResultPage::Unknown),
+        Err(Unrevised::Contended) => Err(ResultPage::Busy),
         Err(Unrevised::Store(error)) => Err(error.into()),
     }
 }
@@ -137,10 +137,10 @@ fn authorization_url(
     })
 }
 
-fn redirect(url: &Url, cookie: Option<HeaderValue>) -> Result<Response, Page> {
+fn redirect(url: &Url, cookie: Option<HeaderValue>) -> Result<Response, ResultPage> {
     let (Ok(location), Some(cookie)) = (HeaderValue::from_str(url.as_str()), cookie) else {
         tracing::error!("the redirect to the provider cannot be written");
-        return Err(Page::Failed);
+        return Err(ResultPage::Failed);
     };
     let headers = [
         (LOCATION, location),

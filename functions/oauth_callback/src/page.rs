@@ -18,7 +18,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-
 
 /// What a request ends with, where it is no redirect. `again` is the link to begin anew with.
 #[derive(Debug)]
-pub(crate) enum Page {
+pub(crate) enum ResultPage {
     /// Granted.
     Connected { scopes: Vec<String> },
     /// Granted in another browser than the starter's: this code is to be typed in the chat.
@@ -65,7 +65,7 @@ struct Text {
     then: &'static str,
 }
 
-impl Page {
+impl ResultPage {
     /// The page for a provider that did not do what it was asked.
     pub(crate) fn of_provider(error: &OAuthError, again: Option<Url>) -> Self {
         tracing::warn!(
@@ -278,7 +278,7 @@ impl Page {
     }
 }
 
-impl From<StoreError> for Page {
+impl From<StoreError> for ResultPage {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Throttled { .. } | StoreError::Unavailable { .. } => {

@@ -6,7 +6,7 @@ use store::StoreError;
 use tracing::Span;
 use tracing::field::display;
 
-use crate::page::Page;
+use crate::page::ResultPage;
 use crate::state::Visit;
 use crate::waiting;
 
@@ -21,13 +21,13 @@ pub(crate) async fn find(visit: &Visit, id: &str) -> Result<Option<Consent>, Sto
 
 /// Ends the request with a page where the consent is over. One whose time ran out wakes its task, which gets another
 /// link if it still waits.
-pub(crate) async fn running(visit: &Visit, consent: &Consent) -> Result<(), Page> {
+pub(crate) async fn running(visit: &Visit, consent: &Consent) -> Result<(), ResultPage> {
     let app = &visit.app;
     match consent.running(app.clock().now()) {
         Ok(()) => Ok(()),
-        Err(InvalidMove::Done) => Err(Page::Used),
-        Err(InvalidMove::Denied) => Err(Page::Denied),
-        Err(InvalidMove::Newer) => Err(Page::Unavailable),
+        Err(InvalidMove::Done) => Err(ResultPage::Used),
+        Err(InvalidMove::Denied) => Err(ResultPage::Denied),
+        Err(InvalidMove::Newer) => Err(ResultPage::Unavailable),
         Err(_its_time_is_over) => {
             let waits = waiting::still_waits(app, consent).await?;
             app.consents.end(consent).await?;
@@ -35,20 +35,20 @@ pub(crate) async fn running(visit: &Visit, consent: &Consent) -> Result<(), Page
                 waiting::make_due(app, consent, app.clock().now()).await?;
                 waiting::wake(visit, consent).await;
             }
-            Err(Page::Expired { waits })
+            Err(ResultPage::Expired { waits })
         }
     }
 }
 
 /// Where we are known at the consent's provider. The consent must name the issuer that we are registered at: an agent's
 /// metadata never decide where our secret goes.
-pub(crate) fn provider<'v>(visit: &'v Visit, consent: &Consent) -> Result<&'v Provider, Page> {
+pub(crate) fn provider<'v>(visit: &'v Visit, consent: &Consent) -> Result<&'v Provider, ResultPage> {
     let request = &consent.request;
     let known = visit.app.consents.provider(&request.provider);
     known
         .filter(|provider| provider.issuer == request.issuer)
         .ok_or_else(|| {
             tracing::error!(provider = %request.provider, "no such provider is configured with the consent's issuer");
-            Page::Unusable { again: None }
+            ResultPage::Unusable { again: None }
         })
 }

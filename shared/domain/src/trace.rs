@@ -21,19 +21,19 @@ pub struct TraceParent {
     parent: [u8; 8],
 }
 
-/// What the current thread works on.
-struct Place {
+/// One entry of what the current thread works within.
+struct Frame {
     parent: TraceParent,
     /// The parent is a span of this process, and not the caller's.
     span: bool,
 }
 
 thread_local! {
-    /// Innermost last. A task moves between threads only between polls, and each poll puts its own place here.
-    static PLACES: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
+    /// Innermost last. A task moves between threads only between polls, and each poll puts its own frame here.
+    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes its place off again, also where the work panics.
+/// Takes its frame off again, also where the work panics.
 struct Entered;
 
 impl Drop for Entered {
@@ -42,13 +42,13 @@ impl Drop for Entered {
     }
 }
 
-fn enter(place: Place) {
-    PLACES.with_borrow_mut(|places| places.push(place));
+fn enter(frame: Frame) {
+    FRAMES.with_borrow_mut(|frames| frames.push(frame));
 }
 
 /// From now on this thread works within this span, until [`exit_span`]. For the exporter of spans.
 pub fn enter_span(span: TraceParent) {
-    enter(Place {
+    enter(Frame {
         parent: span,
         span: true,
     });
@@ -56,7 +56,7 @@ pub fn enter_span(span: TraceParent) {
 
 /// The innermost span of this thread is left.
 pub fn exit_span() {
-    PLACES.with_borrow_mut(Vec::pop);
+    FRAMES.with_borrow_mut(Vec::pop);
 }
 
 /// Does the work as part of this trace. Where it is done for that trace already, or there is none, nothing changes.
@@ -81,7 +81,7 @@ impl<F: Future> Future for Within<F> {
     type Output = F::Output;
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let _entered = self.parent.clone().map(|parent| {
-            enter(Place { parent, span: false });
+            enter(Frame { parent, span: false });
             Entered
         });
         self.work.as_mut().poll(context)
@@ -115,17 +115,17 @@ impl TraceParent {
     /// The trace of the work at hand, and the innermost span of it that has a name.
     #[must_use]
     pub fn current() -> Option<Self> {
-        PLACES.with_borrow(|places| places.last().map(|place| place.parent.clone()))
+        FRAMES.with_borrow(|frames| frames.last().map(|frame| frame.parent.clone()))
     }
 
     /// What goes out with the next hop: the current span, or a parent id of its own where no spans are kept.
     #[must_use]
     pub fn outgoing(entropy: &dyn Entropy) -> Option<Self> {
-        PLACES.with_borrow(|places| {
-            let place = places.last()?;
-            Some(match place.span {
-                true => place.parent.clone(),
-                false => place.parent.child(entropy),
+        FRAMES.with_borrow(|frames| {
+            let frame = frames.last()?;
+            Some(match frame.span {
+                true => frame.parent.clone(),
+                false => frame.parent.child(entropy),
             })
         })
     }

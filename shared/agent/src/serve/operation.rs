@@ -128,7 +128,7 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
             page_token,
             ..
         } => {
-            let page = push_configs::Page {
+            let page = push_configs::PageRequest {
                 size: page_size,
                 token: page_token,
             };

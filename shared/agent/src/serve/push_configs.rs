@@ -10,7 +10,7 @@ use super::find::{failed, owned};
 use crate::{Agent, push};
 
 /// Which configurations of a task are wanted.
-pub(crate) struct Page {
+pub(crate) struct PageRequest {
     pub(crate) size: Option<u32>,
     pub(crate) token: Option<String>,
 }
@@ -52,7 +52,7 @@ pub(crate) async fn list(
     agent: &Agent,
     caller: &Caller,
     task_id: &str,
-    page: Page,
+    page: PageRequest,
 ) -> Result<(Vec<ShownPush>, Option<String>), A2aError> {
     let key = TaskKey::from(&owned(agent, caller, task_id).await?.task);
     let mut configs = agent.store.tasks().list_pushes(&key).await.map_err(failed)?;

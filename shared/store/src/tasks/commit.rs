@@ -66,6 +66,7 @@ impl Tasks<'_> {
         lease: LeaseAfter<'_>,
     ) -> Result<Committed, StoreError> {
         let (table, task) = (self.table(), revision.task());
+        // A decision on half a view could do twice what the unknown part says was done; ending does nothing.
         if task.needs_newer_release() && !revision.events().iter().all(ends_or_suspends) {
             return Err(StoreError::NeedsNewerRelease);
         }
@@ -94,6 +95,7 @@ impl Tasks<'_> {
                 None => return Ok(Committed::Conflict),
             },
         };
+        // Push configurations come and go without a new `rev`: each may cost a round, but the decision stands.
         for _ in 0..ROUNDS {
             let ends = Ends::of(task, &known.keeping, commit.body.len());
             let writes = commit.writes(table, &known, ends.as_ref())?;
@@ -106,6 +108,7 @@ impl Tasks<'_> {
                 }
                 Transacted::Refused(refused) => refused,
             };
+            // The task's own item is the first of the writes. Where another one refused, no reading will make it right.
             let Some((_, found)) = refused.into_iter().find(|(index, _)| *index == 0) else {
                 return Err(inconsistent(
                     table,
@@ -156,6 +159,7 @@ impl Commit<'_> {
         let events = self.revision.events();
         let is_status = |kind: &EventKind| matches!(kind, EventKind::Status { .. });
         let grows = events.iter().any(|event| !is_status(&event.kind));
+        // A task that is full must still be able to end, or nobody would ever be done with it.
         let most = if grows { MOST } else { MOST_FOR_STATUS };
         let before = known.keeping.pieces;
         let cut = Cut::body(&self.body, most, before, &self.write)?;
@@ -167,6 +171,7 @@ impl Commit<'_> {
         writes.update(table, &key.task(), change)?;
         let created_at = self.revision.task().created_at;
         LogItem::write(&mut writes, table, key, events, created_at, expires_at)?;
+        // Deliveries are a cursor over the log: the newest entry is enough, whatever lies before it goes along.
         if let Some(event) = events.iter().rev().find(|event| event.kind.is_public()) {
             for config in &known.push {
                 let change = news_change(key, event.seq, event.at, expires_at);
@@ -174,6 +179,7 @@ impl Commit<'_> {
             }
         }
         cut.write(&mut writes, table, key, before, expires_at)?;
+        // A transaction takes a hundred items: what hangs on a task of many is ended after it.
         if let Some(ends) = ends.filter(|ends| ends.is_small()) {
             ends.write(&mut writes, table)?;
         }
@@ -189,6 +195,7 @@ impl Commit<'_> {
             .set("state", text(state.as_str()))
             .set("body", packed(&cut.inline))
             .set("pieces", number(cut.pieces()))
+            // Listings are by the time of the newest status, so that each commit moves the entry.
             .set("owner_sk", text(sorted_at(task.status.at, task.id)))
             .when("#rev = :seen")
             .value("seen", number(self.revision.seen()))

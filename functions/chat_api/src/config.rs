@@ -25,7 +25,7 @@ pub struct Config {
     /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the authorization servers that know us, as
     /// JSON `{"idp": {"issuer", "client_id", "client_secret"}}`; without it connections are ended here alone.
     pub providers: Option<String>,
-    /// `CHAT_GRACE` (seconds, default 20): how long an answer is waited for in the same turn.
+    /// `CHAT_GRACE` (seconds, default 60): how long a turn stays open at most, while the host itself works.
     pub grace: Duration,
 }
 

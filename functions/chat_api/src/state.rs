@@ -43,7 +43,7 @@ pub struct State {
 /// Times of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How long an answer that is not there yet is waited for in the same turn.
+    /// How long a turn stays open at most, while the host itself works. Once all is handed over or waits, it ends soon.
     pub grace: Duration,
     /// How long a stream of a task's events stays open.
     pub events_limit: Duration,
@@ -54,7 +54,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            grace: Duration::from_secs(20),
+            grace: Duration::from_secs(60),
             events_limit: Duration::from_secs(60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
         }

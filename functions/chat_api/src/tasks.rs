@@ -40,6 +40,6 @@ pub(crate) async fn tasks(
             (page.items, page.next)
         }
     };
-    let views: Vec<_> = found.iter().map(|task| view::task(task, None)).collect();
+    let views: Vec<_> = found.iter().map(view::listed).collect();
     Ok(Json(json!({"tasks": views, "next": next})))
 }

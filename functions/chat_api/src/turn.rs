@@ -90,7 +90,7 @@ pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
         return between
             .iter()
             .rev()
-            .map(Message::text)
+            .map(words)
             .find(|text| !text.trim().is_empty());
     }
     let first = task
@@ -123,10 +123,12 @@ pub(crate) fn part(job: &Job) -> Option<String> {
     let said = remote.text.clone().filter(|text| !text.trim().is_empty());
     let name = &job.agent_name;
     if remote.state == TaskState::Completed {
-        return brought.or(said).map(|text| format!("{name}: {text}"));
+        return brought
+            .or(said)
+            .map(|text| format!("{name}: {}", domain::excerpt(&text)));
     }
     Some(match said {
-        Some(reason) => format!("{name} could not do it: {reason}"),
+        Some(reason) => format!("{name} could not do it: {}", domain::excerpt(&reason)),
         None => format!("{name} could not do it."),
     })
 }
@@ -134,7 +136,10 @@ pub(crate) fn part(job: &Job) -> Option<String> {
 /// That work is under way elsewhere, once all of it was handed over or waits; `None` while the host itself is at work.
 fn acknowledgement(task: &Task) -> Option<String> {
     if !is_handed_over(task) {
-        return None;
+        // The host could not begin, or not go on.
+        let stumble = task.stumble.as_ref()?;
+        let reason = stumble.reason.trim_end_matches('.');
+        return Some(format!("{reason}. I keep trying, and will tell you here."));
     }
     let names = |fits: fn(&Job) -> bool| -> Vec<&str> {
         task.jobs
@@ -198,7 +203,7 @@ pub(crate) fn last_word(task: &Task) -> String {
     let said = said(task).filter(|text| !text.trim().is_empty());
     let results = || {
         let texts: Vec<_> = task.artifacts.iter().map(domain::Artifact::text).collect();
-        Some(texts.join("\n\n")).filter(|text| !text.trim().is_empty())
+        Some(domain::excerpt(&texts.join("\n\n"))).filter(|text| !text.is_empty())
     };
     said.or_else(results).unwrap_or_else(|| {
         match task.status.state {
@@ -215,16 +220,22 @@ pub(crate) fn last_word(task: &Task) -> String {
     })
 }
 
-/// The status message's text. The link of a consent of ours is a button, and not in it; an agent's own words stay as they are.
+/// The status message's text.
 pub(crate) fn said(task: &Task) -> Option<String> {
-    let message = task.status.message.as_ref()?;
+    task.status.message.as_ref().map(words)
+}
+
+/// A message's text. The link of a consent of ours is a button, and not in it; an agent's own words stay as they are.
+fn words(message: &Message) -> String {
     let text = message.text();
     let link = message
         .metadata
         .get("authUrl")
         .and_then(serde_json::Value::as_str);
-    let ours = link.filter(|link| link.contains("/connect/"));
-    Some(ours.map_or_else(|| text.clone(), |link| text.replace(&format!(": {link}"), ".")))
+    match link.filter(|link| link.contains("/connect/")) {
+        Some(link) => text.replace(&format!(": {link}"), "."),
+        None => text,
+    }
 }
 
 fn position(task: &Task, message_id: &MessageId) -> Option<usize> {

@@ -8,6 +8,34 @@ use url::Url;
 
 use crate::turn;
 
+/// Most bytes of an artifact's content that a list of tasks repeats; more of it has the task's own answer.
+const LISTED: usize = 16 * 1024;
+
+/// Most bytes of data that a result repeats from the artifacts.
+const REPEATED: usize = 128 * 1024;
+
+/// One of several tasks: large artifacts by name and size alone.
+pub(crate) fn listed(one: &Task) -> Value {
+    let mut view = task(one, None);
+    let of = |view: &mut Value| {
+        let artifacts = view.get_mut("artifacts").and_then(Value::as_array_mut);
+        artifacts.into_iter().flatten().for_each(in_brief);
+    };
+    of(&mut view);
+    let jobs = view.get_mut("jobs").and_then(Value::as_array_mut);
+    jobs.into_iter().flatten().for_each(of);
+    view
+}
+
+/// Takes the parts out of an artifact's view where they are large.
+fn in_brief(artifact: &mut Value) {
+    let bytes = artifact.get("parts").map_or(0, |parts| parts.to_string().len());
+    if let Some(fields) = artifact.as_object_mut().filter(|_| bytes > LISTED) {
+        fields.insert("parts".into(), json!([]));
+        fields.insert("bytes".into(), json!(bytes));
+    }
+}
+
 /// The whole task. Events, where given, become its history of states.
 pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
     let job = task.jobs.last();
@@ -24,7 +52,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "agentType": job.map(|job| &job.agent_type),
         "agentName": job.map(|job| &job.agent_name),
         "remoteTaskId": job.and_then(Job::remote_task_id),
-        "jobs": task.jobs.iter().map(self::job).collect::<Vec<_>>(),
+        "jobs": task.jobs.iter().map(|job| job_of(task, job)).collect::<Vec<_>>(),
         "prompt": prompt(task),
         "createdAt": task.created_at,
         "updatedAt": task.updated_at,
@@ -116,6 +144,28 @@ fn work(note: &WorkNote) -> Value {
         WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
         WorkNote::Checkpoint { .. } | WorkNote::Direct | WorkNote::Unknown => json!({}),
     }
+}
+
+/// A job of a task: what of its results stands in the task's answer is named, and not said twice.
+fn job_of(task: &Task, job: &Job) -> Value {
+    let mut view = self::job(job);
+    let shown = job.artifacts.iter().map(|artifact| {
+        let same = |answer: &&Artifact| answer.parts == artifact.parts && answer.name == artifact.name;
+        match task.artifacts.iter().find(same) {
+            Some(answer) => json!({
+                "artifactId": artifact.artifact_id,
+                "name": artifact.name,
+                "description": artifact.description,
+                "parts": [],
+                "sameAs": answer.artifact_id,
+            }),
+            None => self::artifact(artifact),
+        }
+    });
+    if let Some(fields) = view.as_object_mut() {
+        fields.insert("artifacts".into(), shown.collect());
+    }
+    view
 }
 
 /// A job, without its agent's address, its message id and its webhook token.
@@ -222,13 +272,18 @@ fn result(task: &Task) -> Option<Value> {
         .artifacts
         .iter()
         .flat_map(|artifact: &Artifact| &artifact.parts);
+    let mut room = REPEATED;
     let data = data.filter_map(|part| match &part.content {
-        PartContent::Data(value) => Some(value.clone()),
+        PartContent::Data(value) => {
+            room = room.checked_sub(value.to_string().len())?;
+            Some(value.clone())
+        }
         _ => None,
     });
+    let data = Value::Array(data.collect());
     let mut result = Map::new();
     result.insert("text".into(), Value::String(turn::last_word(task)));
-    result.insert("data".into(), Value::Array(data.collect()));
+    result.insert("data".into(), data);
     Some(Value::Object(result))
 }
 
@@ -341,6 +396,40 @@ mod tests {
         assert_eq!(view["history"][1]["at"], "1970-01-01T00:00:00.000Z");
         assert_eq!(view["result"]["data"][0]["rain"], true);
         assert_eq!(view["agentType"], "weather");
+    }
+
+    #[test]
+    fn an_artifact_stands_once_in_an_answer_and_a_list_names_a_large_one() {
+        let (mut task, _) = worked_on();
+        let large = Artifact::new("minutes", vec![Part::text("only-once ".repeat(LISTED))]);
+        task.jobs[0].artifacts.push(large.clone());
+        let answer = Artifact {
+            artifact_id: "0-minutes".to_owned(),
+            ..large
+        };
+        task.artifacts.push(answer);
+        let view = super::task(&task, None);
+        let of = |view: &Value| {
+            format!("{}{}", view["artifacts"], view["jobs"])
+                .matches("only-once")
+                .count()
+        };
+        assert_eq!(of(&view), LISTED);
+        let of_job = &view["jobs"][0]["artifacts"][0];
+        assert_eq!(
+            (&of_job["artifactId"], &of_job["sameAs"]),
+            (&json!("minutes"), &json!("0-minutes"))
+        );
+        let listed = listed(&task);
+        assert_eq!(of(&listed), 0);
+        assert!(
+            listed["artifacts"][1]["bytes"].as_u64().unwrap() > 100_000,
+            "{listed}"
+        );
+        assert_eq!(
+            listed["artifacts"][0], view["artifacts"][0],
+            "a small one is there"
+        );
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use agent::PushSchedule;
+use agent::{PushSchedule, RetrySchedule};
 use auth::Issuer;
 use domain::Tenant;
-use edge::agent_parts::{self, settings};
+use edge::agent_parts;
 use edge::config::{ConfigError, Env};
 use edge::{Error, Function, Ground};
 use url::Url;
@@ -54,6 +54,8 @@ pub struct Config {
     pub providers: Option<String>,
     /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
     pub push_schedule: Option<PushSchedule>,
+    /// `A2A_RETRY_SCHEDULE`: when a send or an execution that failed is tried again; likewise.
+    pub retry_schedule: Option<RetrySchedule>,
 }
 
 /// Where agents are found.
@@ -115,6 +117,7 @@ impl Config {
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
+        let retry_schedule: Result<Option<RetrySchedule>, ConfigError> = env.optional("A2A_RETRY_SCHEDULE");
         Ok(Self {
             tenant: tenant?,
             url: url?,
@@ -133,6 +136,7 @@ impl Config {
             sealing_keys: sealing_keys?,
             providers: providers?,
             push_schedule: push_schedule?,
+            retry_schedule: retry_schedule?,
         })
     }
 }
@@ -160,6 +164,13 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         ground.sealer(&config.sealing_keys),
         ground.providers(config.providers.as_deref()),
     )?;
+    let patience = match &config.retry_schedule {
+        Some(schedule) => Patience {
+            retries: schedule.waits().to_vec(),
+            ..config.patience
+        },
+        None => config.patience,
+    };
     let host = host(Parts {
         tenant: config.tenant,
         issuer: config.base.as_str().trim_end_matches('/').to_owned(),
@@ -178,9 +189,9 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         model: llm::offline(),
         clock: ground.clock,
         entropy: ground.entropy,
-        patience: config.patience,
+        patience,
         enabled: config.enabled,
-        settings: settings(ground.settings, config.push_schedule),
+        settings: ground.settings.with(config.push_schedule, config.retry_schedule),
     })?;
     Ok(agent_parts::function(host.agent, NAME))
 }

@@ -65,6 +65,13 @@ impl Executor for HostExecutor {
         wait(deps, run).await
     }
 
+    fn give_up(&self, _task: &Task, reason: String) -> Outcome {
+        // Nothing is lost: what the task needs may be there later, and what agents still say is taken.
+        Outcome::Unknown(format!(
+            "{reason} I have stopped trying. Say “try again” or “cancel”."
+        ))
+    }
+
     async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {
         cancel_downstream(self.on(run)).await
     }

@@ -14,7 +14,7 @@ pub(crate) enum RouteError {
     /// Whatever is wrong with the token: the answer does not say what.
     #[error("the notification's token is missing or not good here")]
     Unauthorized,
-    #[error("the body is neither a Task nor a StreamResponse: {0}")]
+    #[error("the body is neither a Task nor a StreamResponse nor {{taskId, status, result}}: {0}")]
     Rubbish(String),
     #[error("the notification is of another task than the one it was asked for")]
     Foreign,

@@ -2,7 +2,7 @@
 //!
 //! It writes the news into the task and puts a wake on the host's queue, no more: what the news mean is the host's to
 //! decide. 204 where the news are stored or known already, 401 on a missing, wrong or old token and on a wrong signature,
-//! 400 on a body that is neither a `Task` nor a `StreamResponse` of either protocol generation, 429 where one source or
+//! 400 on a body that is neither a `Task` nor a `StreamResponse` of either protocol generation nor `{taskId, status, result}`, 429 where one source or
 //! one job says too much, 503 where it should come again.
 //!
 //! The token is what a sender is known by. Where the job also knows the keys that its agent publishes
@@ -33,6 +33,9 @@ pub use decide::{Decision, decide};
 
 /// How long a webhook token is good when nothing else is configured: longer than the longest retries of a sender.
 pub const TOKEN_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Most bytes of a notification: a job's whole result may be in it. What of that is too large to keep is left out by name.
+pub const BODY_LIMIT: usize = 4 * 1024 * 1024;
 
 /// What the function works with.
 pub struct Receiver {
@@ -82,7 +85,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
-    let front = Front::new(NAME, &state.clock, &state.entropy);
+    let front = Front::new(NAME, &state.clock, &state.entropy).taking(BODY_LIMIT);
     let shared = Shared {
         receiver: state,
         sources: Sources::default(),

@@ -70,8 +70,11 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     let delivery = headers
         .get(ID_HEADER)
         .map(|id| auth::token::hash(&String::from_utf8_lossy(id.as_bytes())));
-    let news =
+    let mut news =
         a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
+    // Who speaks no A2A may know the task by our own id alone.
+    news.remote_task_id
+        .take_if(|told| told.as_str() == task.id.to_string());
     let noted = note(receiver, task.clone(), number, (&news, delivery.as_deref()));
     within(task.trace, noted).await?;
     Ok(())

@@ -21,7 +21,7 @@ use store_testing::Database;
 use tower::ServiceExt;
 
 use crate::testing::{prepared_job, task_with};
-use crate::{State, TOKEN_TTL, router};
+use crate::{BODY_LIMIT, State, TOKEN_TTL, router};
 
 /// A queue that takes wakes, or does not.
 struct Queue {
@@ -415,6 +415,82 @@ async fn rubbish_is_400_with_a_good_token_and_401_without() {
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
     assert!(answer["error"].is_string());
     assert_eq!(world.task().await, before);
+}
+
+#[tokio::test]
+async fn a_whole_result_is_taken_and_one_too_large_to_keep_is_named_with_its_size_and_has_failed() {
+    for (bytes, state) in [(1_500_000, TaskState::Completed), (3_900_000, TaskState::Failed)] {
+        let world = World::new().await;
+        let mut body = whole("completed", &"x".repeat(bytes));
+        body["artifacts"][0]["name"] = json!("minutes.txt");
+        body["status"]["message"] = json!({"kind": "message", "messageId": "m", "role": "agent",
+            "parts": [{"kind": "text", "text": "Here are the minutes."}]});
+        let (answered, calls) = store::counted(world.post(&body)).await;
+        assert_eq!(answered, (StatusCode::NO_CONTENT, Value::Null));
+        assert_eq!(calls.total(), 2, "{calls:?}");
+        let job = world.task().await.jobs[0].clone();
+        let remote = job.remote().unwrap();
+        assert_eq!(remote.state, state);
+        assert_eq!(job.artifacts.len(), usize::from(state == TaskState::Completed));
+        let text = remote.text.clone().unwrap();
+        assert!(text.starts_with("Here are the minutes."), "{text}");
+        assert_eq!(
+            text.contains("minutes.txt (3.9 MB)"),
+            state == TaskState::Failed,
+            "{text}"
+        );
+    }
+    let world = World::new().await;
+    let (status, _) = world.post(&whole("completed", &"x".repeat(BODY_LIMIT))).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn news_in_the_plainest_form_are_news_under_the_same_rules() {
+    let world = World::new().await;
+    let own = world.task().await.id;
+    let plain =
+        |id: &str, status: &str, result: Value| json!({"taskId": id, "status": status, "result": result});
+    let (status, _) = world
+        .send(&[], plain("r", "completed", json!("x")).to_string().into_bytes())
+        .await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    for rubbish in [
+        json!({"taskId": "r", "status": "done"}),
+        json!({"taskId": "", "status": "completed"}),
+        json!({"taskId": 7, "status": "completed"}),
+        json!({"status": "completed", "result": "x"}),
+        json!({"taskId": "r", "status": 7}),
+    ] {
+        let (status, told) = world.post(&rubbish).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{rubbish}: {told}");
+    }
+    assert_eq!(world.task().await.rev, 2, "nothing was written");
+    // By our own id, as well as by one of its own.
+    for (id, state, expected) in [
+        (own.to_string(), "working", TaskState::Submitted),
+        ("r-1".to_owned(), "TASK_STATE_WORKING", TaskState::Working),
+        (own.to_string(), "completed", TaskState::Completed),
+    ] {
+        let (status, told) = world.post(&plain(&id, state, json!({"deep_name": 4}))).await;
+        assert_eq!(status, StatusCode::NO_CONTENT, "{told}");
+        let job = world.task().await.jobs[0].clone();
+        assert_eq!(
+            job.remote().map_or(TaskState::Submitted, |remote| remote.state),
+            expected
+        );
+    }
+    let job = world.task().await.jobs[0].clone();
+    assert_eq!(job.remote_task_id().unwrap().as_str(), "r-1");
+    let content = &job.artifacts[0].parts[0].content;
+    assert_eq!(
+        *content,
+        domain::PartContent::Data(json!({"deep_name": 4})),
+        "as it was sent"
+    );
+    let (status, _) = world.post(&plain("r-2", "failed", Value::Null)).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "late, and changes nothing");
+    assert_eq!(world.task().await.jobs[0], job);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use domain::{Generation, Notification, Transport};
 use serde_json::Value;
 
 use crate::lenient::{Fault, tidy};
-use crate::{A2aError, RemoteTask, SendResponse, jsonrpc, rest, v0_3, v1_0};
+use crate::{A2aError, RemoteTask, SendResponse, jsonrpc, plain, rest, v0_3, v1_0};
 
 /// Why a body is no notification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,14 +97,19 @@ pub fn stream_item(
     read.map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
 }
 
-/// Reads the body of a push notification: a task or an event, of either generation. Which one it is shows in the body,
-/// because senders do not agree on a header for it.
+/// Reads the body of a push notification: a task or an event, of either generation, or the plain form
+/// `{"taskId", "status", "result"}`. Which one it is shows in the body, because senders do not agree on a header for it.
 ///
 /// # Errors
 /// [`Rubbish`] where it is neither.
 pub fn notification(body: &[u8]) -> Result<Notification, Rubbish> {
     let told: Value = serde_json::from_slice(body).map_err(|_| Rubbish("not JSON".to_owned()))?;
-    read_notification(&told).map_err(|Fault(reason)| Rubbish(reason))
+    let read = match plain::is_plain(&told) {
+        // Its result is free data; only its depth is looked at.
+        true => tidy(&told).and_then(|_| plain::read(&told)),
+        false => read_notification(&told),
+    };
+    read.map_err(|Fault(reason)| Rubbish(reason))
 }
 
 fn read_notification(told: &Value) -> Result<Notification, Fault> {

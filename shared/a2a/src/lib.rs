@@ -31,6 +31,7 @@ mod common;
 mod error;
 mod lenient;
 mod params;
+mod plain;
 mod v0_3;
 mod v1_0;
 mod version;

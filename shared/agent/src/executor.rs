@@ -27,6 +27,11 @@ pub trait Executor: Send + Sync {
         Ok(())
     }
 
+    /// The last attempt failed for this reason: how the task stands now. It has failed by default.
+    fn give_up(&self, _task: &Task, reason: String) -> Outcome {
+        Outcome::Failed(reason)
+    }
+
     /// Whether this new task may be answered with a mere message ([`Outcome::Message`]). Its caller is then kept waiting
     /// for that, also where it wants a stream or no wait: a task that it was shown cannot become a message any more.
     /// No by default.

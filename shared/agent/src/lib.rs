@@ -12,6 +12,7 @@ mod executor;
 pub mod measure;
 mod push;
 mod run;
+mod schedule;
 mod serve;
 mod shutdown;
 mod tail;
@@ -28,8 +29,9 @@ use store::Store;
 
 pub use execute_error::ExecuteError;
 pub use executor::{Executor, Outcome};
-pub use push::{BadSchedule, PushSchedule, wake_deliveries};
+pub use push::{PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
+pub use schedule::{BadSchedule, RetrySchedule};
 pub use serve::cancel::cancel_task;
 pub use serve::send::take_message;
 pub use serve::{router, routes};
@@ -101,7 +103,8 @@ pub struct Settings {
     pub stream_heartbeat: Duration,
     /// How long a task is kept.
     pub retention: Duration,
-    /// Waits before the next attempt of an execution that may work later; after the last the task fails.
+    /// Waits before the next attempt of an execution that may work later; after the last [`Executor::give_up`] says how its task
+    /// stands.
     pub retries: Vec<Duration>,
     /// Executions that end without a word (crashes) before the task fails as poisonous.
     pub max_attempts: u32,
@@ -112,6 +115,22 @@ pub struct Settings {
     pub newer_release: Duration,
     /// When a delivery that failed is tried again, and when it is parked.
     pub push_schedule: PushSchedule,
+}
+
+impl Settings {
+    /// These, with what somebody set.
+    #[must_use]
+    pub fn with(self, push: Option<PushSchedule>, retry: Option<RetrySchedule>) -> Self {
+        let retries = retry.map_or(self.retries, |retry| retry.waits().to_vec());
+        let attempts = u32::try_from(retries.len()).unwrap_or(u32::MAX);
+        Self {
+            push_schedule: push.unwrap_or(self.push_schedule),
+            // A crash now and then must not cost a task the attempts that it has.
+            max_attempts: self.max_attempts.max(attempts.saturating_add(3)),
+            retries,
+            ..self
+        }
+    }
 }
 
 impl Default for Settings {
@@ -126,7 +145,7 @@ impl Default for Settings {
             stream_limit: seconds(60),
             stream_heartbeat: seconds(10),
             retention: seconds(30 * 24 * 3600),
-            retries: vec![seconds(1), seconds(5), seconds(30)],
+            retries: RetrySchedule::default().waits().to_vec(),
             max_attempts: 10,
             tell_again: [1, 5, 30, 300, 1_800, 7_200, 18_000].map(seconds).to_vec(),
             newer_release: seconds(30 * 60),

@@ -22,7 +22,7 @@ use tracing::Instrument as _;
 
 use crate::{Agent, Wake, WakeDoor, measure, wake_or_log};
 
-pub use schedule::{BadSchedule, PushSchedule};
+pub use schedule::PushSchedule;
 
 /// How long one delivery may take before somebody else may try it.
 const CLAIM: Duration = Duration::from_secs(45);

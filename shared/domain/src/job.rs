@@ -6,6 +6,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
+use crate::unkept::{self, Unkept};
 use crate::{AgentId, AgentType, Artifact, Heard, MessageId, RemoteTaskId, TaskState, Timestamp};
 
 /// The protocol generation an agent speaks.
@@ -144,6 +145,27 @@ pub struct Job {
     /// The step of the model that it was decided in, from 0; several jobs of one step were decided at once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u32,
+    /// Since when its send fails, where it does; its `attempts` are counted from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<Timestamp>,
+    /// What of its results was too large to keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unkept: Vec<Unkept>,
+    /// The results that its task's answer has too, so that they are stored once; empty but in what is stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<Answered>,
+}
+
+/// A result of a job that stands in its task's answer, by both ids.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    /// The job's result.
+    pub artifact_id: String,
+    /// The answer's.
+    pub answer_id: String,
+    /// Its place among the job's results.
+    pub at: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -290,6 +312,12 @@ pub struct JobChange {
     /// How it is called, where its agent has moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
+    /// Since when its send fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<Timestamp>,
+    /// What of its results was too large to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unkept: Option<Vec<Unkept>>,
 }
 
 impl JobChange {
@@ -315,6 +343,8 @@ impl JobChange {
             fetches: changed(&before.fetches, &after.fetches),
             fetched: changed(&before.fetched, &after.fetched),
             endpoint: changed(&before.endpoint, &after.endpoint),
+            failing_since: changed(&before.failing_since, &after.failing_since).flatten(),
+            unkept: changed(&before.unkept, &after.unkept),
         };
         let mut applied = before.clone();
         applied.apply(&change);
@@ -403,6 +433,9 @@ impl Job {
             fetches: 0,
             fetched: false,
             step,
+            failing_since: None,
+            unkept: Vec::new(),
+            answered: Vec::new(),
         }
     }
 
@@ -462,10 +495,29 @@ impl Job {
         bare && (remote.state == TaskState::Completed || remote.text.is_none())
     }
 
+    /// Leaves out what is too large of its results: they then have at most so many bytes of JSON.
+    pub(crate) fn keep_within(&mut self, most: usize) {
+        if unkept::keep_within(most, &mut self.artifacts, &mut self.unkept) {
+            self.tidy();
+        }
+    }
+
+    /// A job that is over and whose result could not be kept has failed, in words that say so.
+    fn tell_unkept(&mut self) {
+        let (JobState::Settled { remote, .. } | JobState::Fetching { remote, .. }) = &mut self.state else {
+            return;
+        };
+        if !self.unkept.is_empty() && remote.state == TaskState::Completed {
+            remote.state = TaskState::Failed;
+            remote.text = Some(unkept::words(remote.text.as_ref(), &self.artifacts, &self.unkept));
+        }
+    }
+
     /// Brings the phase in line with the rest: whether a consent is waited for, whether the result is there. What has no
     /// use once the job is over goes: its message is never sent again, and news change nothing, also what was heard
     /// before. Release 0.2 reads phases of ours and does not write all of them, so that this is done with each reading.
     pub fn tidy(&mut self) {
+        self.tell_unkept();
         let awaits = self
             .protection
             .as_ref()
@@ -537,6 +589,10 @@ impl Job {
         if let Some(endpoint) = change.endpoint {
             self.endpoint = endpoint;
         }
+        if let Some(unkept) = change.unkept {
+            self.unkept = unkept;
+        }
+        self.failing_since = change.failing_since.or(self.failing_since);
         self.tidy();
     }
 
@@ -584,6 +640,10 @@ impl Job {
 
         let artifacts_before = self.artifacts.len();
         let mut artifacts = self.artifacts.clone();
+        if news.snapshot && !news.artifacts.is_empty() {
+            // All there is comes once more, so that what is too large is counted anew.
+            self.unkept.clear();
+        }
         if news.snapshot && (update.is_some() || known.is_none()) && !news.artifacts.is_empty() {
             artifacts = news.artifacts.into_iter().map(|(artifact, _)| artifact).collect();
         } else if !news.snapshot {

@@ -37,6 +37,7 @@ mod job_log;
 mod message;
 mod rest;
 mod setting;
+mod shared;
 mod state;
 mod stored;
 mod tag;
@@ -45,6 +46,7 @@ mod tenant;
 pub mod testing;
 mod time;
 pub mod trace;
+mod unkept;
 mod user_context;
 
 pub use caller::{Caller, Scope, Scopes};
@@ -56,8 +58,8 @@ pub use ids::{
     RemoteTaskId, TaskId,
 };
 pub use job::{
-    AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, NewJob, Noted, Notification, Protection,
-    RemoteUpdate, SealedToken, Transport,
+    Answered, AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, NewJob, Noted, Notification,
+    Protection, RemoteUpdate, SealedToken, Transport,
 };
 pub use job_log::JobLog;
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
@@ -69,6 +71,7 @@ pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumb
 pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
+pub use unkept::{RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};
 
 /// Secrets that neither print nor log, and are wiped when dropped.

@@ -27,6 +27,7 @@ impl Task {
         if task.v == 0 {
             task.infer();
         }
+        task.unshare();
         task.jobs.iter_mut().for_each(crate::Job::tidy);
         task.v = task.v.max(RECORDS);
         Ok(task)
@@ -38,7 +39,8 @@ impl Task {
     /// Where something in it has no JSON.
     pub fn to_stored(&self) -> Result<String, serde_json::Error> {
         let Some(rest) = &self.kept.rest else {
-            return serde_json::to_string(self);
+            let shared = self.shared();
+            return serde_json::to_string(shared.as_ref().unwrap_or(self));
         };
         let mut body = serde_json::to_value(self)?;
         rest.graft(&mut body);

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::job::is_zero;
 use crate::rest::{RECORDS, Rest};
+use crate::unkept::{self, RESULTS_MAX};
 use crate::{
     AgentName, Artifact, ContextId, InvalidTransition, Job, JobChange, Message, MessageId, Owner,
     PushConfigId, TaskId, TaskState, Tenant, Timestamp, TraceParent,
@@ -381,6 +382,13 @@ impl Task {
         })
     }
 
+    /// How many bytes the results of the other jobs leave for those of this one.
+    fn room_for(&self, number: u32) -> usize {
+        let others = self.jobs.iter().filter(|job| job.number != number);
+        let taken: usize = others.map(|job| unkept::size(&job.artifacts)).sum();
+        RESULTS_MAX.saturating_sub(taken)
+    }
+
     /// The same event in fewer words: of a job that is known, what changed. Its token, its endpoint and its results then
     /// stand in the log once.
     fn brief(&self, kind: EventKind) -> Result<EventKind, InvalidTransition> {
@@ -388,6 +396,7 @@ impl Task {
             return Ok(kind);
         };
         job.tidy();
+        job.keep_within(self.room_for(job.number));
         let known = self.jobs.iter().find(|known| known.number == job.number);
         if let Some(known) = known.filter(|known| !known.state.can_become(&job.state)) {
             let (from, to) = (known.state.phase(), job.state.phase());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::{Access, Agent, Executor, PushSchedule, Settings, WakeDoor};
+use agent::{Access, Agent, Executor, PushSchedule, RetrySchedule, Settings, WakeDoor};
 use auth::{Issuer, Sealer, Verifier};
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
@@ -24,6 +24,8 @@ pub struct AgentConfig {
     pub sealing_keys: String,
     /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
     pub push_schedule: Option<PushSchedule>,
+    /// `A2A_RETRY_SCHEDULE`: when an execution that failed is tried again, likewise.
+    pub retry_schedule: Option<RetrySchedule>,
 }
 
 impl AgentConfig {
@@ -36,11 +38,13 @@ impl AgentConfig {
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
+        let retry_schedule = env.optional("A2A_RETRY_SCHEDULE");
         Ok(Self {
             url: url?,
             issuers: issuers?,
             sealing_keys: sealing_keys?,
             push_schedule: push_schedule?,
+            retry_schedule: retry_schedule?,
         })
     }
 
@@ -52,7 +56,7 @@ impl AgentConfig {
         Ok(AgentParts {
             verifier: ground.verifier(&self.url, self.issuers)?,
             sealer: ground.sealer(&self.sealing_keys).await?,
-            settings: settings(ground.settings, self.push_schedule),
+            settings: ground.settings.with(self.push_schedule, self.retry_schedule),
             url: self.url,
             store: ground.store,
             wake: ground.wake,
@@ -60,18 +64,6 @@ impl AgentConfig {
             clock: ground.clock,
             entropy: ground.entropy,
         })
-    }
-}
-
-/// Times and bounds, with the push schedule that somebody set.
-#[must_use]
-pub fn settings(usual: Settings, push_schedule: Option<PushSchedule>) -> Settings {
-    match push_schedule {
-        Some(push_schedule) => Settings {
-            push_schedule,
-            ..usual
-        },
-        None => usual,
     }
 }
 

@@ -21,12 +21,13 @@
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
 //! | `A2A_PUSH_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent | waits before a failed push notification is tried again, each up to a fifth shorter; after the last it is parked. Whole seconds with commas between them: at most 20, each from 1 to 86400, a week together | `5,300,1800,7200,18000,36000,36000` |
+//! | `A2A_RETRY_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent | waits before an execution that failed is tried again, and at host_agent a send that an agent did not answer; after the last the task is `unknown` at host_agent, and failed elsewhere. Written as `A2A_PUSH_SCHEDULE` is | `1,5,30,120,300,600,744`, half an hour |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
 //! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
 //! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback, report_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}` | required at oauth_callback; without it agents behind a sign-in are not asked |
-//! | `CHAT_GRACE` | chat_api | seconds in which an answer still comes within the chat turn | 20 |
+//! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |

@@ -14,7 +14,7 @@ use axum::response::Response;
 use domain::trace::within;
 use domain::{Clock, Entropy, TraceParent};
 use futures_util::FutureExt as _;
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, StatusCode};
 use routes::Routes;
 use store::counted;
 use tracing::Instrument as _;
@@ -36,6 +36,8 @@ pub struct Front {
     pub entropy: Arc<dyn Entropy>,
     /// The function's name in the log.
     pub function: &'static str,
+    /// Most bytes of a request body.
+    pub body_limit: usize,
 }
 
 impl Front {
@@ -46,7 +48,14 @@ impl Front {
             clock: Arc::clone(clock),
             entropy: Arc::clone(entropy),
             function,
+            body_limit: BODY_LIMIT,
         }
+    }
+
+    /// The same for a function that takes larger bodies.
+    #[must_use]
+    pub fn taking(self, body_limit: usize) -> Self {
+        Self { body_limit, ..self }
     }
 }
 
@@ -98,7 +107,7 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
             trace_id,
         );
         async {
-            let (mut response, calls) = counted(answer(request, next, &method, &request_id)).await;
+            let (mut response, calls) = counted(answer(&front, request, next, &request_id)).await;
             response.headers_mut().insert(REQUEST_ID, id_header);
             tracing::info!(
                 function = front.function,
@@ -118,13 +127,14 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
     within(Some(trace), answered).await
 }
 
-async fn answer(request: Request, next: Next, method: &Method, request_id: &str) -> Response {
-    let request = match body::bounded(request).await {
+async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -> Response {
+    let method = request.method().clone();
+    let request = match body::bounded(request, front.body_limit).await {
         Ok(request) => request,
         Err(status) => return refusal::of(status, None, request_id),
     };
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
-        Ok(response) => refusal::typed(response, method, request_id).await,
+        Ok(response) => refusal::typed(response, &method, request_id).await,
         Err(_panic) => {
             tracing::error!(request_id, "a handler panicked");
             refusal::of(StatusCode::INTERNAL_SERVER_ERROR, None, request_id)

@@ -118,6 +118,10 @@ impl Outbound {
         let ask = ask
             .bearer(token)?
             .header("a2a-version", a2a::version(to.generation));
+        let ask = Ask {
+            most: Some(self.policy.max_result),
+            ..ask
+        };
         let answered = self.exchange(ask).await?;
         match to.transport {
             Transport::JsonRpc => jsonrpc_answer(answered),

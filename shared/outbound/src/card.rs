@@ -21,7 +21,9 @@ impl Outbound {
         for place in places(url) {
             match self.card_at(&place).await {
                 Ok(card) => return Ok(card),
-                Err(error @ (CallError::Status(400..=499) | CallError::BadAnswer(_))) => {
+                Err(
+                    error @ (CallError::Status(400..=499) | CallError::BadAnswer(_) | CallError::TooLarge(_)),
+                ) => {
                     first.get_or_insert(error);
                 }
                 // Elsewhere on the same host it would end the same way.

@@ -47,6 +47,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) body: Option<Vec<u8>>,
     /// A shorter time than the policy's, where there is one.
     pub(crate) timeout: Option<Duration>,
+    /// Most bytes of the answer, where that is not the policy's.
+    pub(crate) most: Option<usize>,
 }
 
 impl<'a> Ask<'a> {
@@ -57,6 +59,7 @@ impl<'a> Ask<'a> {
             headers: HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]),
             body: None,
             timeout: None,
+            most: None,
         }
     }
 
@@ -179,10 +182,11 @@ impl Outbound {
         let etag = response.headers().get(ETAG).cloned();
         tracing::Span::current().record("http.response.status_code", status);
         tracing::debug!(host = ask.url.host_str(), status, "call answered");
-        let body = match self.read(response).await {
+        let most = ask.most.unwrap_or(self.policy.max_body);
+        let body = match read(response, most).await {
             Ok(body) => body,
             // A refusal is told by its status; a body too large for it is not needed.
-            Err(CallError::BadAnswer(_)) if status >= 400 => Bytes::new(),
+            Err(CallError::TooLarge(_)) if status >= 400 => Bytes::new(),
             Err(error) => return Err(error),
         };
         Ok(Answered {
@@ -193,24 +197,23 @@ impl Outbound {
             body,
         })
     }
+}
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, CallError> {
-        let too_large = || CallError::BadAnswer(format!("it is larger than {} bytes", self.policy.max_body));
-        let told = response
-            .content_length()
-            .and_then(|length| usize::try_from(length).ok());
-        if told.is_some_and(|length| length > self.policy.max_body) {
-            return Err(too_large());
-        }
-        let mut body = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > self.policy.max_body {
-                return Err(too_large());
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body.freeze())
+async fn read(mut response: reqwest::Response, most: usize) -> Result<Bytes, CallError> {
+    let told = response
+        .content_length()
+        .and_then(|length| usize::try_from(length).ok());
+    if told.is_some_and(|length| length > most) {
+        return Err(CallError::TooLarge(most));
     }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if body.len() + chunk.len() > most {
+            return Err(CallError::TooLarge(most));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
 }
 
 impl Answered {

@@ -35,9 +35,12 @@ pub enum CallError {
     /// No answer in time.
     #[error("no answer in time")]
     Timeout,
-    /// The answer is not what the protocol wants, or too large.
+    /// The answer is not what the protocol wants.
     #[error("the answer cannot be used: {0}")]
     BadAnswer(String),
+    /// The answer has more bytes than these.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
     /// A status that says all there is to say.
     #[error("the answer was HTTP status {0}")]
     Status(u16),
@@ -52,9 +55,11 @@ impl CallError {
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500 | 502..=504),
             // The same message id goes with the next try, so that nothing is done twice.
             Self::Refused(error) => error.code() == A2aError::internal().code(),
-            Self::Unauthorized { .. } | Self::Forbidden { .. } | Self::NotAllowed(_) | Self::BadAnswer(_) => {
-                false
-            }
+            Self::Unauthorized { .. }
+            | Self::Forbidden { .. }
+            | Self::NotAllowed(_)
+            | Self::BadAnswer(_)
+            | Self::TooLarge(_) => false,
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct Policy {
     pub idle_timeout: Duration,
     /// Most bytes of an answer.
     pub max_body: usize,
+    /// Most bytes of an agent's answer, which may have a whole result in it.
+    pub max_result: usize,
 }
 
 impl Default for Policy {
@@ -32,6 +34,7 @@ impl Default for Policy {
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(20),
             max_body: 1024 * 1024,
+            max_result: 4 * 1024 * 1024,
         }
     }
 }

@@ -34,6 +34,7 @@ async fn main() -> Result<(), edge::Error> {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         function: "odd_function",
+        body_limit: edge::BODY_LIMIT,
     };
     lambda::serve(platform.http, async move {
         std::thread::sleep(takes / 2);

@@ -129,6 +129,7 @@ impl World {
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
             function: "host_agent",
+            body_limit: edge::BODY_LIMIT,
         };
         let served = Router::new().nest("/a/host", edge::front(agent::router(host.clone()), front));
         tokio::spawn(async move { axum::serve(listener, served).await });

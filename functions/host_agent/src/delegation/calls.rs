@@ -38,7 +38,9 @@ pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<
     let sent = (&on.task.context_id, &job.message_id);
     let find = |token| async move { outbound.task_of_message(to, sent, Some(&token)).await };
     match with_token(on, job, find).await {
-        Err(Obstacle::Call(CallError::Refused(_) | CallError::BadAnswer(_))) => Ok(None),
+        Err(Obstacle::Call(CallError::Refused(_) | CallError::BadAnswer(_) | CallError::TooLarge(_))) => {
+            Ok(None)
+        }
         Err(Obstacle::Call(CallError::Status(status))) if (400..500).contains(&status) => Ok(None),
         found => found,
     }

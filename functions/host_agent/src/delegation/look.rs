@@ -9,6 +9,7 @@ use outbound::CallError;
 use crate::delegation::calls;
 use crate::delegation::done::Done;
 use crate::deps::OnTask;
+use crate::rules::wording;
 
 /// Asks the agent how its task is doing.
 pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
@@ -20,6 +21,10 @@ pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
         Err(Obstacle::Call(CallError::Refused(A2aError::TaskNotFound))) => {
             let reason = "it has lost the task. Say “try again” to have it done once more.";
             job.give_up(TaskState::Failed, reason, on.now);
+        }
+        // It will not get smaller, and it is all that the agent has to say.
+        Err(Obstacle::Call(CallError::TooLarge(most))) => {
+            job.give_up(TaskState::Failed, wording::too_large(most), on.now);
         }
         // Nobody is asked for consent for a mere look: the agent's own news comes all the same.
         Err(error) => {
@@ -39,6 +44,19 @@ pub(crate) async fn fetch(on: OnTask<'_>, mut job: Job) -> Done {
                 remote.text = found.status.text;
             }
             job.artifacts = found.artifacts;
+            (job.fetches, job.fetched) = (0, true);
+            job.tidy();
+            Done::of(job)
+        }
+        Err(Obstacle::Call(CallError::TooLarge(most))) => {
+            // Its result is there, and cannot be had: that is not completed.
+            if let JobState::Fetching { remote, .. } = &mut job.state {
+                let said = remote.text.take().filter(|said| !said.trim().is_empty());
+                let too_large = wording::too_large(most);
+                remote.text =
+                    Some(said.map_or_else(|| too_large.clone(), |said| format!("{said}\n{too_large}")));
+                remote.state = TaskState::Failed;
+            }
             (job.fetches, job.fetched) = (0, true);
             job.tidy();
             Done::of(job)

@@ -11,6 +11,7 @@ use outbound::{CallError, SendResponse};
 use crate::delegation::done::Done;
 use crate::delegation::{calls, webhook_token};
 use crate::deps::OnTask;
+use crate::rules::wording;
 
 /// Media types that an answer can be shown in.
 const OUTPUT_MODES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
@@ -59,7 +60,11 @@ pub(crate) fn undelivered(on: OnTask<'_>, mut job: Job, error: &CallError) -> Do
         error = %error, "delegation failed"
     );
     job.updated_at = on.now;
-    if !error.is_retryable() || on.deps.patience.is_used_up(&job) {
+    if job.attempts == 1 {
+        job.failing_since = Some(on.now);
+    }
+    // What may work later is tried by the schedule, and stays what it is after that: it can be tried again by hand.
+    if !error.is_retryable() {
         let (state, reason) = failure(error);
         job.give_up(state, reason, on.now);
     }
@@ -199,6 +204,7 @@ fn failure(error: &CallError) -> (TaskState, String) {
             "it does not let us in; it wants other credentials.".to_owned()
         }
         CallError::NotAllowed(_) => "its address may not be called.".to_owned(),
+        CallError::TooLarge(most) => wording::too_large(*most),
         CallError::BadAnswer(_) | CallError::Status(_) => "it gave an answer that cannot be used.".to_owned(),
     };
     (TaskState::Failed, reason)

@@ -22,7 +22,8 @@ pub(super) fn can_be_retried(task: &Task) -> bool {
     };
     match task.status.state {
         TaskState::Completed => task.jobs.iter().any(failed),
-        state => !task.jobs.is_empty() && (state.is_terminal() || state == TaskState::Unknown),
+        // Also one that never came to giving out work.
+        state => state.is_terminal() || state == TaskState::Unknown,
     }
 }
 

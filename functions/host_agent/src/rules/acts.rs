@@ -52,7 +52,12 @@ impl Plan {
                 Some(Act::Send) if job.attempts > 0 || !fresh.contains(&job.number) => Some(Act::Resend),
                 act => act,
             };
-            acts.extend(act.map(|act| (job.clone(), act)));
+            let mut job = job.clone();
+            if asked_again && matches!(job.state, JobState::Prepared) {
+                // With all the patience there is.
+                (job.attempts, job.updated_at) = (0, now);
+            }
+            acts.extend(act.map(|act| (job, act)));
         }
         Self {
             acts,
@@ -77,7 +82,7 @@ pub(crate) fn rests(patience: &Patience, task: &Task, now: Timestamp) -> Option<
 fn act(patience: &Patience, job: &Job, asked_again: bool, now: Timestamp) -> Option<Act> {
     let is_due = patience.next(job).is_some_and(|at| at <= now);
     match &job.state {
-        JobState::Prepared => is_due.then_some(Act::Send),
+        JobState::Prepared => (is_due || asked_again).then_some(Act::Send),
         // It is not sent before its user has consented. What is unknown, a newer release knows what to do about.
         JobState::AwaitingConsent { .. } | JobState::Settled { .. } | JobState::Unknown => None,
         JobState::Linked { .. } => (is_due || asked_again).then_some(Act::Look),

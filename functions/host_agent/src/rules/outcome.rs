@@ -5,8 +5,8 @@ use domain::{Artifact, Job, Task, TaskState};
 
 use crate::rules::note::Note;
 
-/// Most bytes of a finished task; the store takes a little more.
-const TASK_MAX: usize = 300 * 1024;
+/// Most bytes of a finished task with the answer that is written into its log; the store takes a little more.
+const TASK_MAX: usize = 3_600_000;
 
 /// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
 pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
@@ -28,8 +28,15 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     let all = |state: TaskState| states.iter().all(|known| *known == state);
     if states.is_empty() || states.contains(&TaskState::Completed) {
         let artifacts = artifacts(task);
+        // A result is bounded where it comes in; here it is beside all that the user sent.
         if size(task) + text.len() + artifacts.iter().map(size).sum::<usize>() > TASK_MAX {
-            return Outcome::Failed("The result is too large to keep.".to_owned());
+            let names = artifacts
+                .iter()
+                .map(|artifact| artifact.name.as_deref().unwrap_or(&artifact.artifact_id));
+            let names = words::listed(&names.collect::<Vec<_>>(), "and");
+            return Outcome::Failed(format!(
+                "{text}\n\nWhat was brought is too large to keep beside what you sent: {names}."
+            ));
         }
         return Outcome::Completed {
             artifacts,

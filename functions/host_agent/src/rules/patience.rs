@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use agent::RetrySchedule;
 use domain::{Job, JobState, Task, TaskState, Timestamp};
 
 /// How long the host waits for agents, and how often it asks.
 #[derive(Debug, Clone)]
 pub struct Patience {
-    /// Waits before a send is tried again; after the last one the job fails.
+    /// Waits before a send is tried again; after the last one the task is `unknown`, and is tried again by hand.
     pub retries: Vec<Duration>,
     /// After this long without news the agent is asked; then after twice as long, and so on.
     pub first_look: Duration,
@@ -24,7 +25,7 @@ impl Default for Patience {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
-            retries: vec![seconds(1), seconds(5), seconds(30)],
+            retries: RetrySchedule::default().waits().to_vec(),
             first_look: seconds(15),
             limit: seconds(30 * 60),
             token_ttl: seconds(7 * 24 * 3600),
@@ -50,11 +51,7 @@ impl Patience {
     pub(crate) fn next(&self, job: &Job) -> Option<Timestamp> {
         match &job.state {
             JobState::AwaitingConsent { .. } => job.awaited_consent().map(|awaited| awaited.expires_at),
-            JobState::Prepared => {
-                let tried = usize::try_from(job.attempts).unwrap_or(usize::MAX);
-                let wait = tried.checked_sub(1).and_then(|failed| self.retries.get(failed));
-                Some(job.updated_at.after(wait.copied().unwrap_or_default()))
-            }
+            JobState::Prepared => self.next_send(job),
             JobState::Settled { .. } | JobState::Unknown => None,
             // Only the user can move it; a look would find the same question.
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
@@ -64,9 +61,28 @@ impl Patience {
         }
     }
 
-    /// True where a send that failed is not tried again.
+    /// When a message is sent that has not arrived so far; never again once the schedule is used up.
+    fn next_send(&self, job: &Job) -> Option<Timestamp> {
+        let Some(failed) = job.attempts.checked_sub(1) else {
+            return Some(job.updated_at);
+        };
+        let wait = usize::try_from(failed)
+            .ok()
+            .and_then(|failed| self.retries.get(failed))?;
+        let next = job.updated_at.after(*wait);
+        // Where nobody was awake for a part of the schedule, it ends at its time all the same.
+        (next <= self.end_of_sends(job)).then_some(next)
+    }
+
+    /// True where a message that did not arrive is not sent again.
     pub(crate) fn is_used_up(&self, job: &Job) -> bool {
-        usize::try_from(job.attempts).unwrap_or(usize::MAX) > self.retries.len()
+        matches!(job.state, JobState::Prepared) && self.next_send(job).is_none()
+    }
+
+    /// When the schedule of a send that fails is over.
+    fn end_of_sends(&self, job: &Job) -> Timestamp {
+        let since = job.failing_since.unwrap_or(job.updated_at);
+        since.after(self.retries.iter().sum())
     }
 
     /// When a job of which nothing is heard makes the task `unknown`; `None` where it waits for the user.
@@ -74,6 +90,9 @@ impl Patience {
         let waits = is_over(job)
             || job.awaited_consent().is_some()
             || job.remote().is_some_and(|remote| remote.state.is_interrupted());
+        if self.is_used_up(job) {
+            return Some(job.updated_at);
+        }
         // The user's own part, a consent or an answer, is no silence of the agent.
         let heard = job.updated_at.max(task.status.at);
         let limit = heard.after(self.limit).min(job.begun_at().after(self.token_ttl));
@@ -126,6 +145,30 @@ mod tests {
         };
         job.note(news, at(9));
         job
+    }
+
+    #[test]
+    fn a_send_that_fails_is_tried_for_half_an_hour_and_no_longer_whoever_sleeps_meanwhile() {
+        let patience = Patience::default();
+        let failing = |attempts, second| Job {
+            attempts,
+            updated_at: at(second),
+            failing_since: Some(at(0)),
+            ..domain::testing::job(at(0))
+        };
+        assert_eq!(patience.next(&domain::testing::job(at(0))), Some(at(0)));
+        let mut second = 0;
+        for (attempts, wait) in (1..).zip(&patience.retries) {
+            let job = failing(attempts, second);
+            second += i64::try_from(wait.as_secs()).unwrap();
+            assert_eq!(patience.next(&job), Some(at(second)));
+            assert!(!patience.is_used_up(&job));
+        }
+        assert_eq!(second, 1_800);
+        assert!(patience.is_used_up(&failing(8, second)));
+        // The second attempt came an hour late.
+        assert!(patience.is_used_up(&failing(2, 3_600)));
+        assert_eq!(patience.next(&failing(2, 3_600)), None);
     }
 
     #[test]

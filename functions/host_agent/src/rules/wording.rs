@@ -50,7 +50,9 @@ pub(crate) fn news(deps: &Deps, task: &Task, changed: &[Job]) -> Vec<EventKind> 
     let word = changed.iter().rev().find_map(|job| {
         let remote = match &job.state {
             JobState::Linked { remote, .. } => remote,
-            JobState::Prepared if job.attempts > 0 => return Some(no_answer_yet(&deps.patience, job)),
+            JobState::Prepared if job.attempts > 0 && !deps.patience.is_used_up(job) => {
+                return Some(no_answer_yet(&deps.patience, job));
+            }
             _ => return None,
         };
         let before = task
@@ -78,6 +80,11 @@ pub(crate) fn news(deps: &Deps, task: &Task, changed: &[Job]) -> Vec<EventKind> 
             .map(|text| working(deps.entropy.as_ref(), &text)),
     );
     kinds
+}
+
+/// What is said of a result of which not even the beginning was read.
+pub(crate) fn too_large(most: usize) -> String {
+    format!("Its result is too large: I take up to {} MB.", most / 1_000_000)
 }
 
 /// What is said of an agent that could not be asked so far.
@@ -129,16 +136,23 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
         let deadline = patience.deadline(task, job);
         deadline.is_some_and(|deadline| deadline <= now)
     };
-    let (unfetched, silent): (Vec<&Job>, Vec<&Job>) =
-        task.jobs.iter().filter(late).partition(|job| job.is_settled());
+    let (unsent, late): (Vec<&Job>, Vec<&Job>) = task
+        .jobs
+        .iter()
+        .filter(late)
+        .partition(|job| patience.is_used_up(job));
+    let (unfetched, silent): (Vec<&Job>, Vec<&Job>) = late.into_iter().partition(|job| job.is_settled());
     let given_up = task.status.state == TaskState::Unknown;
-    if (silent.is_empty() && unfetched.is_empty()) || given_up {
+    if (silent.is_empty() && unfetched.is_empty() && unsent.is_empty()) || given_up {
         return None;
     }
     let minutes = patience.limit.as_secs() / 60;
     let mut text = String::new();
+    if !unsent.is_empty() {
+        text = format!("{} gave no answer, and I have stopped trying. ", names(&unsent));
+    }
     if !silent.is_empty() {
-        text = format!(
+        text += &format!(
             "Nothing was heard from {} within {minutes} minutes. ",
             names(&silent)
         );
@@ -147,7 +161,10 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
         let names = names(&unfetched);
         text += &format!("The result of {names} could not be fetched within {minutes} minutes. ");
     }
-    text += "A late result is still taken. Say “try again” or “cancel”.";
+    if unsent.is_empty() {
+        text += "A late result is still taken. ";
+    }
+    text += "Say “try again” or “cancel”.";
     Some((TaskState::Unknown, text))
 }
 

@@ -275,7 +275,7 @@ impl Thinker {
             ..Note::default()
         };
         let mut wanted = Wanted::of(transcript::asked(task), note);
-        wanted.first = Some(Step::Call(calls));
+        wanted.first = Some(Step::Call(calls)).filter(|_| !task.jobs.is_empty());
         self.request(run, here, wanted).await
     }
 

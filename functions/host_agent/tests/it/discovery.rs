@@ -185,12 +185,13 @@ async fn a_registry_that_is_down_is_asked_again_and_then_named() {
     let (world, _weather) = world().await;
     world.registry_is_down();
     let mut task = world.ask("Will it rain in Oslo?").await;
-    for _ in 0..4 {
-        world.clock.advance(std::time::Duration::from_secs(60));
+    for wait in agent::RetrySchedule::default().waits() {
+        assert_eq!(task.status.state, TaskState::Submitted);
+        world.clock.advance(*wait);
         task = world.wake(task.id).await;
     }
-    let expected = "The registry of agents cannot be asked at the moment.";
-    assert_eq!(status(&task), (TaskState::Failed, expected.into()));
+    let expected = "The registry of agents cannot be asked at the moment. I have stopped trying. Say “try again” or “cancel”.";
+    assert_eq!(status(&task), (TaskState::Unknown, expected.into()));
 }
 
 #[tokio::test]

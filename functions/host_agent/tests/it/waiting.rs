@@ -25,7 +25,7 @@ async fn an_agent_that_cannot_be_reached_gets_the_same_bytes_again() {
         status(&task),
         (
             TaskState::Working,
-            "No answer from Weather Agent yet, trying again (2 of 4).".into()
+            "No answer from Weather Agent yet, trying again (2 of 8).".into()
         )
     );
     let wakes: Vec<Duration> = world
@@ -57,22 +57,31 @@ async fn an_agent_that_cannot_be_reached_gets_the_same_bytes_again() {
 }
 
 #[tokio::test]
-async fn an_agent_that_stays_away_fails_the_task_with_a_clear_reason() {
+async fn an_agent_that_stays_away_is_named_at_each_attempt_and_left_after_half_an_hour_until_somebody_says_so()
+ {
     let (world, weather) = world().await;
-    for _ in 0..9 {
+    for _ in 0..8 {
         weather.then("SendMessage", Reply::Status(502));
     }
     let mut task = world.ask(RAIN).await;
-    for _ in 0..4 {
-        task = later(&world, 60, task.id).await;
+    for (next, wait) in (2..).zip(agent::RetrySchedule::default().waits()) {
+        let told = format!("No answer from Weather Agent yet, trying again ({next} of 8).");
+        assert_eq!(status(&task), (TaskState::Working, told));
+        task = later(&world, wait.as_secs(), task.id).await;
     }
-    let (state, text) = status(&task);
-    assert_eq!(state, TaskState::Failed);
-    assert!(
-        text.contains("Weather Agent could not do it: it does not answer properly"),
-        "{text}"
+    let told = "Weather Agent gave no answer, and I have stopped trying. Say “try again” or “cancel”.";
+    assert_eq!(status(&task), (TaskState::Unknown, told.into()));
+    assert_eq!(weather.calls("SendMessage").len(), 8);
+    let task = later(&world, 24 * 3600, task.id).await;
+    assert_eq!(
+        (task.status.state, weather.calls("SendMessage").len()),
+        (TaskState::Unknown, 8)
     );
-    assert_eq!(weather.calls("SendMessage").len(), 4);
+    // By hand it goes on, with the same bytes and all the patience there is.
+    world.say("user-1", "m-again", "try again", Some(task.id)).await;
+    let task = world.wake(task.id).await;
+    assert_eq!(weather.calls("SendMessage").len(), 9, "{:?}", status(&task));
+    assert_eq!(status(&task).1, "Weather Agent is working on it.");
 }
 
 #[tokio::test]

@@ -5,13 +5,7 @@ use std::time::Duration;
 
 use domain::Entropy;
 
-/// Most waits of a schedule that is set from outside.
-const MOST_WAITS: usize = 20;
-/// The longest of its waits, in seconds: a day.
-const LONGEST_WAIT: u64 = 86_400;
-/// The longest that all of them may be together, in seconds: a week, after which our own receivers take a task's token
-/// no more.
-const LONGEST_IN_ALL: u64 = 7 * 86_400;
+use crate::schedule::{BadSchedule, read};
 
 /// The waits before the next attempts of a delivery; after the last one it is parked.
 ///
@@ -26,23 +20,6 @@ const LONGEST_IN_ALL: u64 = 7 * 86_400;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushSchedule(Vec<Duration>);
-
-/// Why a text is no schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadSchedule {
-    /// It is not a list of numbers.
-    #[error("it must be whole seconds with commas between them, such as 5,300,1800")]
-    NoNumbers,
-    /// It has too many of them.
-    #[error("it may have at most {MOST_WAITS} waits")]
-    TooMany,
-    /// A wait is too short or too long.
-    #[error("each wait must be between 1 and {LONGEST_WAIT} seconds")]
-    OutOfBounds,
-    /// It takes too long.
-    #[error("its waits may be at most {LONGEST_IN_ALL} seconds together")]
-    TooLong,
-}
 
 impl PushSchedule {
     /// These waits, whatever they are: for tests and local work, where nothing should take hours.
@@ -70,18 +47,7 @@ impl FromStr for PushSchedule {
     type Err = BadSchedule;
 
     fn from_str(text: &str) -> Result<Self, BadSchedule> {
-        let seconds = |part: &str| part.trim().parse().map_err(|_| BadSchedule::NoNumbers);
-        let seconds: Vec<u64> = text.split(',').map(seconds).collect::<Result<_, _>>()?;
-        if seconds.len() > MOST_WAITS {
-            return Err(BadSchedule::TooMany);
-        }
-        if seconds.iter().any(|wait| !(1..=LONGEST_WAIT).contains(wait)) {
-            return Err(BadSchedule::OutOfBounds);
-        }
-        if seconds.iter().sum::<u64>() > LONGEST_IN_ALL {
-            return Err(BadSchedule::TooLong);
-        }
-        Ok(Self(seconds.into_iter().map(Duration::from_secs).collect()))
+        read(text).map(Self)
     }
 }
 

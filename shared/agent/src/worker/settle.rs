@@ -94,12 +94,13 @@ impl Work<'_> {
         Executed::Waits(Box::new(run.task().clone()))
     }
 
-    /// Notes the failure and tries again later, or fails the task when the attempts are used up.
+    /// Notes the failure and tries again later, or gives up when the attempts are used up.
     pub(super) async fn retry(&self, run: &mut Run, reason: String) -> Result<Executed, ExecuteError> {
         let attempt = run.attempt();
         let tried = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
         let Some(wait) = self.agent.settings.retries.get(tried).copied() else {
-            return self.settle(run, Outcome::Failed(reason)).await;
+            let outcome = self.agent.executor.give_up(run.task(), reason);
+            return self.settle(run, outcome).await;
         };
         tracing::info!(task.id = %self.key.id, attempt, "attempt failed; tried again later");
         measure::count(measure::RETRIED, self.agent);

@@ -15,6 +15,7 @@ use outbound::{Outbound, Policy};
 use store::NewRecord;
 
 use super::*;
+use crate::RetrySchedule;
 use crate::{Access, Executor, Settings, WakeDoor, WakeError};
 
 #[derive(Default)]
@@ -166,10 +167,10 @@ impl Executor for Panics {
 #[tokio::test]
 async fn an_executor_that_panics_is_tried_again_and_every_failed_attempt_is_noted() {
     let bench = bench(Panics).await;
-    for attempt in 1..=4 {
+    for attempt in 1..=8 {
         bench.wake().await;
-        bench.clock.advance(Duration::from_secs(60));
-        if attempt < 4 {
+        bench.clock.advance(Duration::from_secs(800));
+        if attempt < 8 {
             let stored = bench.stored().await;
             assert_eq!(
                 (stored.attempts, stored.lease.is_some()),
@@ -182,7 +183,7 @@ async fn an_executor_that_panics_is_tried_again_and_every_failed_attempt_is_note
         bench.status().await,
         (TaskState::Failed, "The oracle is away.".into())
     );
-    assert_eq!(bench.woken(), [1, 5, 30].map(Duration::from_secs));
+    assert_eq!(bench.woken(), RetrySchedule::default().waits());
     let events = bench
         .agent
         .store
@@ -199,8 +200,9 @@ async fn an_executor_that_panics_is_tried_again_and_every_failed_attempt_is_note
             _ => None,
         })
         .collect();
-    let own = "The agent made an error of its own.";
-    assert_eq!(stumbles, [(1, own), (2, own), (3, "The oracle is away.")]);
+    let panicked = (1..=2).map(|attempt| (attempt, "The agent made an error of its own."));
+    let away = (3..=7).map(|attempt| (attempt, "The oracle is away."));
+    assert_eq!(stumbles, panicked.chain(away).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -227,8 +227,8 @@ async fn what_may_work_later_is_tried_again_and_then_fails_with_its_reason() {
     );
     assert_eq!(
         bench.executor.runs.load(Ordering::SeqCst),
-        4,
-        "once, and three times more"
+        8,
+        "once, and seven times more"
     );
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn fronted(routes: Routes) -> Router {
             clock,
             entropy: Arc::new(Sevens),
             function: "probe",
+            body_limit: edge::BODY_LIMIT,
         },
     )
 }

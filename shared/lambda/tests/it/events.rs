@@ -140,6 +140,7 @@ fn bare(answers: Answers, base: &str) -> Deployed {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         function: "probe",
+        body_limit: edge::BODY_LIMIT,
     };
     let function = Function::new(edge::front(routes, front));
     Deployed { function, http }

@@ -137,7 +137,8 @@ impl Outbound {
                     error @ (CallError::Status(400..=499)
                     | CallError::Unauthorized { .. }
                     | CallError::Forbidden { .. }
-                    | CallError::BadAnswer(_)),
+                    | CallError::BadAnswer(_)
+                    | CallError::TooLarge(_)),
                 ) => {
                     first.get_or_insert(error);
                 }

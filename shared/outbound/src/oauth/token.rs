@@ -188,6 +188,7 @@ fn ask<'a>(url: &'a Url, client: &OAuthClient, form: &[(&str, &str)]) -> Result<
         ]),
         body: Some(body.into_bytes()),
         timeout: None,
+        most: None,
     };
     ask.secret(AUTHORIZATION, &format!("Basic {basic}"))
 }

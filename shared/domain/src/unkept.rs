@@ -1,0 +1,155 @@
+//! How much of agents' results a task keeps. What is too large for it is named with its size and not kept, and its job
+//! then counts as failed: a task never says that it is completed where something of its result was dropped.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Artifact, Part, PartContent};
+
+/// Most bytes of JSON that the results of all jobs of a task may have together. The write that takes a result in has it
+/// twice, in the task and in its log, and DynamoDB takes 4 MB.
+pub const RESULTS_MAX: usize = 1_536_000;
+
+/// A part of a result that is too large is left out from so many bytes on; what is shorter is worth keeping.
+const BULK: usize = 8 * 1024;
+
+/// Most characters of a result's text that are shown as text; the rest is in the result.
+const EXCERPT: usize = 8_000;
+
+/// Most results that are named as not kept; of more of them only the sizes are added up.
+const NAMED: usize = 100;
+
+/// Most of those that people read of.
+const TOLD: usize = 10;
+
+/// A result of which something was too large to keep.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unkept {
+    /// The result.
+    pub artifact_id: String,
+    /// What it is called: a file's name, or the result's.
+    pub name: String,
+    /// How many bytes of it are not kept.
+    pub bytes: u64,
+}
+
+/// The beginning of a text that may be long, for whoever reads it in a chat.
+#[must_use]
+pub fn excerpt(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// How many bytes a value has as JSON.
+pub(crate) fn size(value: &impl Serialize) -> usize {
+    struct Counted(usize);
+    impl io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    match serde_json::to_writer(&mut counted, value) {
+        Ok(()) => counted.0,
+        Err(_) => usize::MAX / 4,
+    }
+}
+
+/// How many bytes the content of a part has for a person: of a file, those of the file.
+fn content(part: &Part) -> u64 {
+    let bytes = match &part.content {
+        PartContent::Text(text) | PartContent::Url(text) => text.len(),
+        PartContent::Raw(base64) => base64.trim_end_matches('=').len() * 3 / 4,
+        PartContent::Data(value) => size(value),
+    };
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// A size as people write it.
+fn told(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} KB", bytes.div_ceil(1_000)),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+/// Leaves out of results what is too large, so that they have at most so many bytes of JSON. What was left out once stays out
+/// when more of it comes. False where nothing was to be left out.
+pub(crate) fn keep_within(most: usize, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
+    let broken = |artifact: &Artifact, unkept: &[Unkept]| {
+        unkept
+            .iter()
+            .any(|known| known.artifact_id == artifact.artifact_id)
+    };
+    let fits = size(artifacts) <= most;
+    if fits && !artifacts.iter().any(|artifact| broken(artifact, unkept)) {
+        return false;
+    }
+    for least in [BULK, 0] {
+        for artifact in artifacts.iter_mut() {
+            if !fits || broken(artifact, unkept) {
+                leave_out(artifact, least, unkept);
+            }
+        }
+        artifacts.retain(|artifact| !artifact.parts.is_empty());
+        if size(artifacts) <= most {
+            break;
+        }
+    }
+    true
+}
+
+/// What a job says whose results could not be kept whole: its words, those of its results that are there, and what is not.
+pub(crate) fn words(said: Option<&String>, artifacts: &[Artifact], unkept: &[Unkept]) -> String {
+    let texts = artifacts.iter().map(Artifact::text);
+    let mut said: Vec<String> = said.into_iter().cloned().chain(texts).collect();
+    said.retain(|text| !text.trim().is_empty());
+    let names = unkept
+        .iter()
+        .map(|unkept| format!("{} ({})", unkept.name, told(unkept.bytes)));
+    let mut names: Vec<String> = names.take(TOLD).collect();
+    if let Some(more) = unkept.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        names.push(format!("and {more} more"));
+    }
+    let missing = format!("What it brought is too large to keep here: {}.", names.join(", "));
+    match excerpt(&said.join("\n")) {
+        said if said.is_empty() => missing,
+        said => format!("{said}\n{missing}"),
+    }
+}
+
+/// Takes the parts out that have more bytes than this.
+fn leave_out(artifact: &mut Artifact, least: usize, unkept: &mut Vec<Unkept>) {
+    let id = artifact.artifact_id.clone();
+    let (large, kept): (Vec<Part>, Vec<Part>) = std::mem::take(&mut artifact.parts)
+        .into_iter()
+        .partition(|part| size(part) > least);
+    artifact.parts = kept;
+    for part in large {
+        let names = [part.filename.as_ref(), artifact.name.as_ref(), Some(&id)];
+        let name = names.into_iter().flatten().find(|name| !name.trim().is_empty());
+        let name: String = name.unwrap_or(&id).chars().take(120).collect();
+        let bytes = content(&part);
+        let full = unkept.len() >= NAMED;
+        let known = |known: &&mut Unkept| full || (known.artifact_id == id && known.name == name);
+        match unkept.iter_mut().rev().find(known) {
+            Some(known) => known.bytes = known.bytes.saturating_add(bytes),
+            None => unkept.push(Unkept {
+                artifact_id: id.clone(),
+                name,
+                bytes,
+            }),
+        }
+    }
+}

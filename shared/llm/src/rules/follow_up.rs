@@ -41,6 +41,8 @@ pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
                 .all(|word| is_time(&word.lower()) || is_link(&word.lower())) =>
         {
             swap(earlier, &times(earlier), time)
+                .filter(|question| !is_repeated(question))
+                .or_else(|| Some(format!("{} {time}", only(&places(earlier))?)))
         }
         ([], rest) => {
             let place: Vec<&str> = rest
@@ -64,8 +66,20 @@ pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
 fn is_link(word: &str) -> bool {
     matches!(
         word,
-        "in" | "at" | "for" | "to" | "near" | "around" | "from" | "on" | "this" | "the"
+        "in" | "at" | "for" | "to" | "near" | "around" | "from" | "on" | "this" | "the" | "only" | "just"
     )
+}
+
+fn only(all: &[String]) -> Option<&String> {
+    all.first().filter(|_| all.len() == 1)
+}
+
+/// True where something is wanted again and again, which another time does not say of itself.
+fn is_repeated(question: &str) -> bool {
+    let again = |word: &words::phrases::Word<'_>| {
+        matches!(word.lower().as_str(), "every" | "each" | "daily" | "always")
+    };
+    words(question).iter().any(again)
 }
 
 /// The earlier question with its one place, or time, exchanged.

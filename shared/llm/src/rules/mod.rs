@@ -4,6 +4,7 @@
 
 mod among;
 mod follow_up;
+mod guess;
 mod phrase;
 mod score;
 mod split;
@@ -54,8 +55,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     let index = Index::of(&prompt.agents);
     let parts = split::parts(&index, text);
     if !parts.is_empty() {
-        let send = |(agent_type, message)| Tool::SendMessage { agent_type, message };
-        return call(parts.into_iter().map(send).collect());
+        return send(parts);
     }
     if let Some((agent_type, earlier)) = last_used(prompt, before)
         && let Some(message) = follow_up::message(text, earlier)
@@ -65,11 +65,19 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
             message,
         }]);
     }
-    if let Some(agent_type) = index.of_a_place_and_a_day(text) {
-        let (agent_type, message) = (agent_type.clone(), text.to_owned());
-        return call(vec![Tool::SendMessage { agent_type, message }]);
+    let mended = guess::mended(&prompt.agents, text);
+    let parts = mended.as_deref().map(|text| split::parts(&index, text));
+    if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
+        return send(parts);
     }
-    Step::Say(phrase::nothing_fits(&prompt.agents, index.nearest(text)))
+    let text = mended.as_deref().unwrap_or(text);
+    let alone = index
+        .of_a_place_and_a_day(text)
+        .or_else(|| guess::by_number(&prompt.agents, text));
+    if let Some(agent_type) = alone {
+        return send(vec![(agent_type.clone(), text.to_owned())]);
+    }
+    Step::Say(phrase::nothing_fits(&prompt.agents, text, index.nearest(text)))
 }
 
 /// The agent that was used last, where it is still there, with what it was asked.
@@ -86,6 +94,11 @@ fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Option<(&'a AgentType, 
         .iter()
         .any(|agent| agent.agent_type() == calls.0)
         .then_some(calls)
+}
+
+fn send(parts: Vec<(AgentType, String)>) -> Step {
+    let part = |(agent_type, message)| Tool::SendMessage { agent_type, message };
+    call(parts.into_iter().map(part).collect())
 }
 
 fn call(tools: Vec<Tool>) -> Step {

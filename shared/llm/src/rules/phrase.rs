@@ -1,11 +1,14 @@
 //! What the rules router says.
 
+use domain::excerpt;
+
 use crate::{AgentBrief, ToolOutcome, ToolResult, Turn, clean};
 
 /// Most agents listed.
 const LISTED: usize = 20;
-/// Most characters of one result in an answer; the rest is in its artifact.
-const RESULT_MAX: usize = 8_000;
+
+/// Most characters of a request that are repeated.
+const ASKED: usize = 60;
 
 /// The answer from the results since the user spoke; `None` where there are none.
 pub(super) fn answer(since: &[Turn]) -> Option<String> {
@@ -22,7 +25,7 @@ pub(super) fn answer(since: &[Turn]) -> Option<String> {
         [only] => Some(match (&only.outcome, &only.agent) {
             (ToolOutcome::Done(text), _) => done(text),
             (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason),
-            (ToolOutcome::Failed(reason), None) => bounded(reason),
+            (ToolOutcome::Failed(reason), None) => excerpt(reason),
         }),
         several => Some(
             several
@@ -39,7 +42,7 @@ fn paragraph(result: &ToolResult) -> String {
         (ToolOutcome::Done(text), Some(agent)) => format!("{}: {}", clean(agent, 80), done(text)),
         (ToolOutcome::Done(text), None) => done(text),
         (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason),
-        (ToolOutcome::Failed(reason), None) => bounded(reason),
+        (ToolOutcome::Failed(reason), None) => excerpt(reason),
     }
 }
 
@@ -47,25 +50,17 @@ fn done(text: &str) -> String {
     if text.trim().is_empty() {
         "Done; the result is attached.".into()
     } else {
-        bounded(text)
+        excerpt(text)
     }
 }
 
 fn failed(agent: &str, reason: &str) -> String {
     let agent = clean(agent, 80);
-    let reason = bounded(reason);
+    let reason = excerpt(reason);
     if reason.is_empty() {
         format!("{agent} could not do it.")
     } else {
         format!("{agent} could not do it: {reason}")
-    }
-}
-
-fn bounded(text: &str) -> String {
-    let text = text.trim();
-    match text.char_indices().nth(RESULT_MAX) {
-        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 
@@ -83,12 +78,13 @@ pub fn offer(agents: &[AgentBrief]) -> String {
 }
 
 /// That nothing fits, what is there, and which of it comes nearest.
-pub(super) fn nothing_fits(agents: &[AgentBrief], nearest: Option<&AgentBrief>) -> String {
+pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, nearest: Option<&AgentBrief>) -> String {
     if agents.is_empty() {
         return "I have nobody to give this to: no agent is registered at the moment.".into();
     }
     format!(
-        "None of the agents I can reach fits that. I can reach:\n{}{}",
+        "I cannot do that here: none of the agents I can reach fits “{}”. I can reach:\n{}{}",
+        clean(text, ASKED),
         list(agents),
         nearest
             .map(|agent| format!("\n{} comes nearest.", agent.name()))

@@ -213,7 +213,7 @@ fn what_fits_nobody_is_not_routed() {
         panic!("routed")
     };
     assert!(
-        text.contains("None of the agents") && text.contains("Weather Agent: Weather forecasts"),
+        text.contains("none of the agents") && text.contains("Weather Agent: Weather forecasts"),
         "{text}"
     );
     let Step::Say(text) = Rules.decide(&Prompt {
@@ -237,7 +237,7 @@ fn what_can_be_done_here_is_told_in_the_agents_own_words() {
     ] {
         assert!(text.contains(name), "{text}");
     }
-    let text = phrase::nothing_fits(&everyone(), Some(&horizon()));
+    let text = phrase::nothing_fits(&everyone(), "my parcel", Some(&horizon()));
     assert!(text.ends_with("Horizon comes nearest."), "{text}");
 }
 

@@ -298,7 +298,7 @@ fn headed(yes_no: bool, want: Want, level: Level, clause: &str) -> String {
         (Level::Unknown, _) => return capitalized(clause),
         (Level::Yes, _) => "Yes,",
         (Level::No, _) => "No,",
-        (Level::Maybe, Want::Umbrella) => "Yes, to be safe:",
+        (Level::Maybe, Want::Umbrella | Want::Jacket) => "Yes, to be safe:",
         (Level::Maybe, Want::Dry) => "Yes, probably, but",
         (Level::Maybe, Want::Sun) => "Yes, partly:",
         (Level::Maybe, Want::Rain | Want::Snow | Want::Storm | Want::Frost) => "No, probably not, but",
@@ -318,7 +318,7 @@ fn capitalized(text: &str) -> String {
 fn summary(day: &Day, shown: Shown, told: &[Want]) -> String {
     let untold = |wants: &[Want]| !told.iter().any(|want| wants.contains(want));
     let sky = day.weather_code.and_then(wmo::words).map(str::to_owned);
-    let degrees = untold(&[Want::Temperature, Want::Cold, Want::Warm])
+    let degrees = untold(&[Want::Temperature, Want::Cold, Want::Jacket, Want::Warm])
         .then(|| shown.temperatures(day.temperature_min, day.temperature_max));
     let wet = untold(&[Want::Rain, Want::Dry, Want::Umbrella]).then(|| shown.wet(day));
     let wind = untold(&[Want::Wind]).then(|| shown.wind(day));

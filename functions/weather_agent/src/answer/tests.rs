@@ -86,6 +86,12 @@ fn one_day_in_one_sentence() {
          No, not really: there will be some wind: up to 25 km/h with gusts of 48 km/h, from the south-west. Light rain, 0 to 6 °C.",
     );
     check(
+        "Do I need a jacket in Oslo tomorrow?",
+        tomorrow.clone(),
+        "Yes, take a jacket in Oslo tomorrow (Sunday 22 November): 0 to 6 °C. Light rain, 80 % chance of rain (4.2 mm), wind \
+         up to 25 km/h from the south-west.",
+    );
+    check(
         "Oslo tomorrow",
         tomorrow,
         &format!("Oslo tomorrow (Sunday 22 November): l{all}"),

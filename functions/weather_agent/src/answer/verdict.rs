@@ -73,6 +73,11 @@ pub(super) fn of(want: Want, day: &Day, shown: Shown) -> Verdict {
             ..=14.0 => (Level::Maybe, "it will be cool"),
             _ => (Level::No, "it will not be cold"),
         }),
+        Want::Jacket => degrees(day, shown, |celsius| match celsius {
+            ..=17.0 => (Level::Yes, "take a jacket"),
+            ..=22.0 => (Level::Maybe, "a light jacket may be of use"),
+            _ => (Level::No, "you can leave the jacket at home"),
+        }),
         Want::Warm => degrees(day, shown, |celsius| match celsius {
             27.0.. => (Level::Yes, "it will be hot"),
             20.0.. => (Level::Yes, "it will be warm"),

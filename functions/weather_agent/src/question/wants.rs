@@ -21,6 +21,8 @@ pub enum Want {
     Sun,
     /// Whether it is cold.
     Cold,
+    /// Whether a jacket is needed.
+    Jacket,
     /// Whether it is warm.
     Warm,
     /// Whether it freezes.
@@ -37,7 +39,7 @@ pub(super) fn find(words: &[Word]) -> Vec<Want> {
     let mut wants: Vec<Want> = Vec::new();
     let next = words.iter().skip(1).map(|word| word.lower.as_str()).chain([""]);
     // A warm coat is for the cold.
-    let garment = |lower: &str| want(lower) == Some(Want::Cold) || lower == "clothes";
+    let garment = |lower: &str| matches!(want(lower), Some(Want::Cold | Want::Jacket)) || lower == "clothes";
     let asked = words.iter().zip(next);
     let asked = asked
         .filter_map(|(word, next)| want(&word.lower).filter(|want| *want != Want::Warm || !garment(next)));
@@ -67,7 +69,8 @@ fn want(lower: &str) -> Option<Want> {
         "storm" | "storms" | "stormy" | "thunder" | "thunderstorm" | "thunderstorms" | "lightning"
         | "gale" | "gales" => Want::Storm,
         "sun" | "sunny" | "sunshine" | "clear" | "cloud" | "clouds" | "cloudy" | "overcast" => Want::Sun,
-        "cold" | "chilly" | "cool" | "coat" | "jacket" | "sweater" => Want::Cold,
+        "cold" | "chilly" | "cool" => Want::Cold,
+        "coat" | "coats" | "jacket" | "jackets" | "sweater" => Want::Jacket,
         "warm" | "hot" | "heat" | "shorts" => Want::Warm,
         "freeze" | "freezing" | "frost" | "frosty" | "ice" | "icy" => Want::Frost,
         "temperature" | "temperatures" | "temp" | "temps" | "degrees" | "highs" | "lows" | "warmer"

@@ -13,7 +13,7 @@ use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, U
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, SET_COOKIE};
 use outbound::{CallError, SendResponse};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{Added, Chat, Opened, StoredMessage};
 
 use crate::error::RouteError;
@@ -23,7 +23,7 @@ use crate::relay::Relay;
 use crate::session::{Visitor, welcome_guest};
 use crate::state::AppState;
 use crate::turn::Turn;
-use crate::ui_message::{ChatRequest, UserMessage};
+use crate::ui_message::{ChatRequest, UserMessage, assistant};
 
 pub(crate) async fn chat(
     State(room): State<Arc<AppState>>,
@@ -86,7 +86,8 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
     };
     tracing::Span::current().record("task.id", tracing::field::display(&task.id));
     let grace = room.settings.grace;
-    Ok(Relay::new(room.store.clone(), task, message_id, answer_id, grace).into_response())
+    let relay = Relay::new((room.store.clone(), chat.id), task, message_id, answer_id, grace);
+    Ok(relay.into_response())
 }
 
 /// The language that a browser names first.
@@ -229,9 +230,4 @@ async fn said(
     frames.text(&format!("text-{answer_id}"), text);
     let frames = axum::body::Bytes::from(frames.finish());
     Ok(ui_stream(futures_util::stream::iter([frames])))
-}
-
-/// A message of the assistant in the AI SDK's form.
-pub(crate) fn assistant(id: &MessageId, parts: Vec<Value>) -> Value {
-    json!({"id": id, "role": "assistant", "parts": parts})
 }

@@ -17,6 +17,7 @@ mod events;
 mod frames;
 mod guard;
 mod host;
+mod kept;
 mod messages;
 mod owned;
 mod page;

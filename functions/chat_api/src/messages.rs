@@ -1,50 +1,71 @@
 //! `GET /api/chats/{id}/messages`: the chat as the AI SDK's `UIMessage[]`, with every answer in its state of now.
+//!
+//! A chat outlives the tasks in it. An answer that is final is kept as a message once it was shown; what nobody looked at as long as
+//! its task was kept is gone, and the chat says so.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use domain::{ContextId, Task};
+use domain::MessageId;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
-use store::StoredMessage;
+use store::{Conversation, StoredMessage};
 
-use crate::chat::assistant;
 use crate::error::RouteError;
+use crate::kept::{answered, keep};
 use crate::owned::OwnedChat;
 use crate::resume::user_message_id;
 use crate::state::AppState;
-use crate::turn::{self, Turn};
-use crate::view;
+use crate::turn::Turn;
+use crate::ui_message::assistant;
+
+/// Most answers that one look at a chat keeps; the next keeps more.
+const KEPT_AT_ONCE: usize = 25;
+
+/// What is said in place of an answer that nobody looked at in time.
+const GONE: &str = "The answer to this is no longer kept.";
 
 pub(crate) async fn messages(
     State(room): State<Arc<AppState>>,
     OwnedChat(chat): OwnedChat,
 ) -> Result<Json<Value>, RouteError> {
-    let stored = room.store.sessions().messages(&room.tenant, &chat.id).await?;
+    let Conversation { messages, answers } =
+        room.store.sessions().conversation(&room.tenant, &chat.id).await?;
     let tasks = room.tasks_of(&chat).await?;
-    Ok(Json(Value::Array(conversation(&chat.context_id, stored, &tasks))))
-}
-
-/// The messages of both sides: each of the user's followed by the answer of the task that took it.
-fn conversation(context: &ContextId, stored: Vec<StoredMessage>, tasks: &[Task]) -> Vec<Value> {
-    let mut messages = Vec::with_capacity(stored.len() * 2);
-    for StoredMessage { body, .. } in stored {
-        let turn = user_message_id(&body).map(|ui_id| Turn::of(context, &ui_id, tasks));
-        messages.push(body);
-        if let Some(Turn { task: Some(task), .. }) = &turn {
-            messages.extend(turn.as_ref().map(|turn| answered(turn, task)));
+    let kept: HashMap<MessageId, Value> = answers
+        .into_iter()
+        .map(|answer| (answer.id, answer.body))
+        .collect();
+    let (mut shown, mut new) = (Vec::with_capacity(messages.len() * 2), Vec::new());
+    for StoredMessage { body, at, .. } in messages {
+        let ui_id = user_message_id(&body);
+        shown.push(body);
+        let Some(ui_id) = ui_id else { continue };
+        let turn = Turn::kept(&chat.context_id, &ui_id, &tasks, |answer| {
+            kept.contains_key(answer)
+        });
+        let answer_id = turn.answer_id();
+        let gone = at.after(room.settings.task_retention) <= room.clock.now();
+        match (turn.task, kept.get(&answer_id)) {
+            (_, Some(answer)) => shown.push(answer.clone()),
+            (Some(task), None) => {
+                shown.push(answered(&answer_id, &turn.message_id, task));
+                new.push((answer_id, turn.message_id, task));
+            }
+            (None, None) if gone => {
+                let part = json!({"type": "text", "text": GONE, "state": "done"});
+                shown.push(assistant(&answer_id, vec![part]));
+            }
+            (None, None) => {}
         }
     }
-    messages
-}
-
-fn answered(turn: &Turn<'_>, task: &Task) -> Value {
-    let mut parts = Vec::new();
-    if turn::has_card(task) || !task.status.state.is_terminal() {
-        parts.push(json!({"type": "data-task", "id": task.id, "data": view::card(task)}));
-    }
-    if let Some(text) = turn::answer(task, &turn.message_id) {
-        parts.push(json!({"type": "text", "text": text, "state": "done"}));
-    }
-    assistant(&turn.answer_id(), parts)
+    new.retain(|(_, _, task)| task.status.state.is_terminal());
+    new.truncate(KEPT_AT_ONCE);
+    let kept = new
+        .iter()
+        .map(|(answer, message, task)| keep(&room.store, &chat.id, (answer, message), task));
+    join_all(kept).await;
+    Ok(Json(Value::Array(shown)))
 }

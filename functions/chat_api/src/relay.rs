@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use domain::{Event, EventKind, JobState, MessageId, Task, TaskState};
+use domain::{ChatId, Event, EventKind, JobState, MessageId, Task, TaskState};
 use futures_util::stream;
 use store::{Store, StoreError, TaskKey};
 use tokio::time::Instant;
 
 use crate::frames::{Frames, ui_stream};
+use crate::kept::keep;
 use crate::tail::{News, Tail};
 use crate::turn;
 use crate::view;
@@ -25,6 +26,7 @@ const SLOW: Duration = Duration::from_secs(4);
 /// What is relayed to the page.
 pub(crate) struct Relay {
     store: Store,
+    chat: ChatId,
     tail: Tail,
     message_id: MessageId,
     answer_id: MessageId,
@@ -48,7 +50,7 @@ enum Stage {
 impl Relay {
     /// The answer of `task` to the message of this id at the host.
     pub(crate) fn new(
-        store: Store,
+        (store, chat): (Store, ChatId),
         task: Task,
         message_id: MessageId,
         answer_id: MessageId,
@@ -57,6 +59,7 @@ impl Relay {
         Self {
             tail: Tail::new(store.clone(), task, grace),
             store,
+            chat,
             message_id,
             answer_id,
             shown: None,
@@ -105,7 +108,7 @@ impl Relay {
                 self.tell_of_slowness(&mut frames);
                 (frames.into(), Stage::Follow(self))
             }
-            Ok(News::TimeUp) => (self.end(frames).into(), Stage::Over),
+            Ok(News::TimeUp) => (self.end(frames).await.into(), Stage::Over),
             Err(error) => broken(&error, frames),
         }
     }
@@ -119,7 +122,7 @@ impl Relay {
         let task = self.tail.task();
         let more = self.parks && task.status.state.is_interrupted() && turn::works_beside(task);
         if turn::rests(task.status.state) && !more {
-            return (self.end(frames).into(), Stage::Over);
+            return (self.end(frames).await.into(), Stage::Over);
         }
         (frames.into(), Stage::Follow(self))
     }
@@ -217,8 +220,9 @@ impl Relay {
         }
     }
 
-    fn end(&mut self, mut frames: Frames) -> Frames {
+    async fn end(&mut self, mut frames: Frames) -> Frames {
         let task = self.tail.task();
+        keep(&self.store, &self.chat, (&self.answer_id, &self.message_id), task).await;
         if let Some(mut text) = turn::answer(task, &self.message_id) {
             // What was told is not told twice.
             for job in task.jobs.iter().filter(|job| self.told.contains(&job.number)) {

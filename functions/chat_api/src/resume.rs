@@ -40,7 +40,13 @@ pub(crate) async fn resume(
     };
     let (message_id, answer_id) = (turn.message_id.clone(), turn.answer_id());
     let grace = room.settings.grace;
-    let relay = Relay::new(room.store.clone(), running.clone(), message_id, answer_id, grace);
+    let relay = Relay::new(
+        (room.store.clone(), chat.id),
+        running.clone(),
+        message_id,
+        answer_id,
+        grace,
+    );
     Ok(relay.without_parking().into_response())
 }
 

@@ -49,6 +49,8 @@ pub struct Settings {
     pub events_limit: Duration,
     /// How long a session lasts.
     pub session_lifetime: Duration,
+    /// How long the host keeps a finished task: an answer that was not shown by then is gone.
+    pub task_retention: Duration,
 }
 
 impl Default for Settings {
@@ -57,6 +59,7 @@ impl Default for Settings {
             grace: Duration::from_secs(60),
             events_limit: Duration::from_secs(60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
+            task_retention: Duration::from_secs(30 * 24 * 3600),
         }
     }
 }

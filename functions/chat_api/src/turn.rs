@@ -1,7 +1,7 @@
 //! Which task answers which message of the user, and what that answer says.
 //!
-//! Nothing of an answer is stored in the chat: it is built from the task whenever the chat is read, so that an answer
-//! that comes an hour late is simply there, and nobody can append it twice. All ids are derived: the message to the
+//! An answer is built from the task whenever the chat is read, so that one that comes an hour late is simply there, and
+//! nobody can append it twice; once it is final and was shown it is kept in the chat, which outlives tasks. All ids are derived: the message to the
 //! host from the chat and the page's message id, the answer's id from that, and another attempt's from the answer it
 //! replaces. A repeated request therefore always means the same message, the same task, the same answer.
 
@@ -24,10 +24,21 @@ pub(crate) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// The turn that a message of the chat began, among the tasks of the chat's context.
     pub(crate) fn of(context: &ContextId, ui_id: &MessageId, tasks: &'a [Task]) -> Self {
+        Self::kept(context, ui_id, tasks, |_| false)
+    }
+
+    /// The same where the tasks of earlier attempts may be gone and only their answers are kept.
+    pub(crate) fn kept(
+        context: &ContextId,
+        ui_id: &MessageId,
+        tasks: &'a [Task],
+        is_kept: impl Fn(&MessageId) -> bool,
+    ) -> Self {
         let mut turn = Self::at(MessageId::derived(&format!("chat/{context}/{ui_id}")), tasks);
+        let is_known = |turn: &Self| turn.task.is_some() || is_kept(&turn.answer_id());
         for _ in 0..ATTEMPTS_MAX {
             let next = Self::at(turn.next_attempt(), tasks);
-            if turn.task.is_none() || next.task.is_none() {
+            if !is_known(&turn) || !is_known(&next) {
                 break;
             }
             turn = next;

@@ -232,6 +232,11 @@ fn invalid(message: &str) -> RouteError {
     RouteError::invalid("invalid_message", message)
 }
 
+/// A message of the assistant in the AI SDK's form.
+pub(crate) fn assistant(id: &MessageId, parts: Vec<Value>) -> Value {
+    json!({"id": id, "role": "assistant", "parts": parts})
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -59,7 +59,7 @@ pub use identity::{
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
 pub use page::{Page, PageRequest};
 pub use schema::Tables;
-pub use sessions::{Added, Chat, Opened, Session, Sessions, StoredMessage};
+pub use sessions::{Added, Chat, Conversation, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
     Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Decision, Delivery, DeliveryFilter,
     DeliveryState, Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed, Pointer, PointsAt,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::change::{Change, number, text};
-use crate::codec::{Item, Key, decode, document, encode, fits, inconsistent, parse};
+use crate::codec::{Item, Key, decode, document, encode, fits, inconsistent, parse, text_of};
 use crate::dynamo::{Query, Written};
 use crate::page::Listing;
 use crate::schema::BY_OWNER;
@@ -68,6 +68,15 @@ pub struct StoredMessage {
     pub body: Value,
 }
 
+/// A chat as it is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conversation {
+    /// Its messages, in order.
+    pub messages: Vec<StoredMessage>,
+    /// The answers that are kept, in no order: each is found by its id.
+    pub answers: Vec<StoredMessage>,
+}
+
 /// What became of adding a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
@@ -125,6 +134,10 @@ fn session_key(tenant: &Tenant, token_hash: &str) -> Key {
     )
 }
 
+/// What the sort keys of a chat's messages begin with, and those of the answers that are kept.
+const MESSAGE: &str = "MESSAGE#";
+const ANSWER: &str = "ANSWER#";
+
 fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
     (format!("{}#chat#{chat}", tenant.prefix()), "CHAT".to_owned())
 }
@@ -132,8 +145,13 @@ fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
 fn message_key(tenant: &Tenant, chat: &ChatId, message: &MessageId) -> Key {
     (
         format!("{}#chat#{chat}", tenant.prefix()),
-        format!("MESSAGE#{message}"),
+        format!("{MESSAGE}{message}"),
     )
+}
+
+/// Where an answer is kept. Releases that knew no stored answers list messages alone.
+fn answer_key(tenant: &Tenant, chat: &ChatId, answer: &MessageId) -> Key {
+    (chat_key(tenant, chat).0, format!("{ANSWER}{answer}"))
 }
 
 fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {
@@ -341,27 +359,73 @@ impl Sessions<'_> {
         }
     }
 
-    /// A chat's messages, oldest first; those of one time in the order they were added.
+    /// Keeps an answer that was shown, where it is not kept yet: one write. It has no place of its own among the messages: the
+    /// one that it answers has.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
+    pub async fn keep_answer(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        answer: &StoredMessage,
+    ) -> Result<(), StoreError> {
+        let (pk, sk) = answer_key(tenant, chat, &answer.id);
+        let item = MessageItem {
+            pk,
+            sk,
+            id: answer.id.clone(),
+            at: answer.at,
+            order: 0,
+            body: document("the answer", &answer.body)?,
+        };
+        // Of a finished task nothing changes, so that whoever comes first is right.
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        self.store.put(self.table(), encode(&item)?, absent).await?;
+        Ok(())
+    }
+
+    /// A chat's messages, oldest first; those of one time in the order they were added. Beside them the answers that are kept.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn conversation(&self, tenant: &Tenant, chat: &ChatId) -> Result<Conversation, StoreError> {
+        let query = Query {
+            table: self.table(),
+            condition: "#pk = :pk AND #sk BETWEEN :answer AND :message",
+            values: vec![
+                (":pk", text(chat_key(tenant, chat).0)),
+                (":answer", text(ANSWER)),
+                // Behind all that begins with the one and the other.
+                (":message", text("MESSAGE$")),
+            ],
+            ..Query::default()
+        };
+        let (mut messages, mut answers): (Vec<MessageItem>, Vec<MessageItem>) = (Vec::new(), Vec::new());
+        for item in self.store.query_all(query).await? {
+            let list = match text_of(&item, "sk") {
+                Some(sk) if sk.starts_with(ANSWER) => &mut answers,
+                Some(sk) if sk.starts_with(MESSAGE) => &mut messages,
+                _ => continue,
+            };
+            list.push(decode(self.table(), item)?);
+        }
+        messages.sort_by_key(|item| (item.at, item.order));
+        let read = |items: Vec<MessageItem>| -> Result<Vec<StoredMessage>, StoreError> {
+            items.into_iter().map(|item| self.message(item)).collect()
+        };
+        Ok(Conversation {
+            messages: read(messages)?,
+            answers: read(answers)?,
+        })
+    }
+
+    /// A chat's messages, as in [`Sessions::conversation`].
     ///
     /// # Errors
     /// What the database says.
     pub async fn messages(&self, tenant: &Tenant, chat: &ChatId) -> Result<Vec<StoredMessage>, StoreError> {
-        let condition = "#pk = :pk AND begins_with(#sk, :message)";
-        let query = Query {
-            table: self.table(),
-            condition,
-            values: vec![
-                (":pk", text(chat_key(tenant, chat).0)),
-                (":message", text("MESSAGE#")),
-            ],
-            ..Query::default()
-        };
-        let items = self.store.query_all(query).await?.into_iter();
-        let mut found: Vec<MessageItem> = items
-            .map(|item| decode(self.table(), item))
-            .collect::<Result<_, _>>()?;
-        found.sort_by_key(|item| (item.at, item.order));
-        found.into_iter().map(|item| self.message(item)).collect()
+        Ok(self.conversation(tenant, chat).await?.messages)
     }
 
     /// Gives the next message its place, and moves the chat up its owner's list. A message of the past, such as a late

@@ -48,6 +48,45 @@ async fn a_quick_answer_comes_in_the_same_turn() {
 }
 
 #[tokio::test]
+async fn a_chat_keeps_the_answers_that_were_shown_and_says_which_it_has_not() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let (patient, hasty) = (world.lasting_app(PATIENT), world.lasting_app(Duration::ZERO));
+    let body = says("streamed", "m1", "hello");
+    browser
+        .post_while(&patient, "/api/chat", &body, world.work())
+        .await;
+    for chat in ["looked-at", "forgotten"] {
+        browser
+            .post(&hasty, "/api/chat", &says(chat, "m1", "hello"))
+            .await;
+    }
+    world.work().await;
+    let path = |chat: &str| format!("/api/chats/{chat}/messages");
+    let shown = browser.get(&hasty, &path("looked-at")).await.json();
+    assert_eq!(shown[1]["parts"][1]["text"], "You said: hello");
+    let (again, calls) = store::counted(browser.get(&hasty, &path("looked-at"))).await;
+    assert_eq!(again.json(), shown);
+    assert_eq!(
+        calls.by_operation.get("PutItem"),
+        None,
+        "it is kept once: {calls:?}"
+    );
+
+    world.clock.advance(Duration::from_secs(40 * 24 * 3600));
+    let listed = browser.get(&hasty, "/api/tasks").await.json();
+    assert_eq!(listed["tasks"], json!([]), "the tasks are gone");
+    assert_eq!(browser.get(&hasty, &path("looked-at")).await.json(), shown);
+    let streamed = browser.get(&hasty, &path("streamed")).await.json();
+    assert_eq!(streamed[1]["parts"][1]["text"], "You said: hello");
+    assert_eq!(streamed[1]["parts"][0]["data"]["state"], "completed");
+    let forgotten = browser.get(&hasty, &path("forgotten")).await.json();
+    assert_eq!(
+        forgotten[1]["parts"],
+        json!([{"type": "text", "text": "The answer to this is no longer kept.", "state": "done"}])
+    );
+}
+
+#[tokio::test]
 async fn a_late_answer_is_in_the_history_once_it_is_there() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);

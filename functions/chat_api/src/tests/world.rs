@@ -154,6 +154,24 @@ impl World {
 
     /// The function with another address for the host.
     pub(super) fn app_at(&self, grace: Duration, host_url: Url) -> Router {
+        let settings = Settings {
+            grace,
+            ..Settings::default()
+        };
+        self.app_with(settings, host_url)
+    }
+
+    /// The function whose sessions last longer than tasks are kept.
+    pub(super) fn lasting_app(&self, grace: Duration) -> Router {
+        let settings = Settings {
+            grace,
+            session_lifetime: Duration::from_secs(100 * 24 * 3600),
+            ..Settings::default()
+        };
+        self.app_with(settings, self.host.card.url.clone())
+    }
+
+    fn app_with(&self, settings: Settings, host_url: Url) -> Router {
         router(State {
             tenant: self.tenant.clone(),
             base: self.base.clone(),
@@ -166,10 +184,7 @@ impl World {
             providers: Providers::from([("idp".to_owned(), self.idp.provider())]),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
-            settings: Settings {
-                grace,
-                ..Settings::default()
-            },
+            settings,
         })
     }
 

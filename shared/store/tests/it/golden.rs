@@ -317,6 +317,15 @@ fn chat_message() -> StoredMessage {
     }
 }
 
+/// The answer to it, which releases before 3 did not keep.
+fn chat_answer() -> StoredMessage {
+    StoredMessage {
+        id: message_id("answer-1"),
+        at: later(2),
+        body: json!({"id": "answer-1", "role": "assistant", "parts": [{"type": "text", "text": "Rain."}]}),
+    }
+}
+
 fn grant_key<'a>(tenant: &'a Tenant, owner: &'a Owner) -> GrantKey<'a> {
     GrantKey {
         tenant,
@@ -404,6 +413,10 @@ async fn write_sessions(store: &Store) {
         .await
         .unwrap();
     assert_eq!(added, Added::New);
+    sessions
+        .keep_answer(&acme, &chat_id(), &chat_answer())
+        .await
+        .unwrap();
     let grants = store.grants();
     let scopes = ["orders.read".to_owned()];
     grants
@@ -698,10 +711,9 @@ async fn reads_sessions(store: &Store) {
     assert_eq!(session.map(|session| session.owner), Some(ann.clone()));
     let chat = sessions.find_chat(&acme, &chat_id()).await.unwrap();
     assert_eq!(chat.map(|chat| chat.title), Some("A trip".to_owned()));
-    assert_eq!(
-        sessions.messages(&acme, &chat_id()).await.unwrap(),
-        [chat_message()]
-    );
+    let conversation = sessions.conversation(&acme, &chat_id()).await.unwrap();
+    assert_eq!(conversation.messages, [chat_message()]);
+    assert!(conversation.answers.iter().all(|answer| *answer == chat_answer()));
     let grants = store.grants();
     let grant = grants.find_grant(grant_key(&acme, &ann)).await.unwrap();
     assert_eq!(grant.map(|grant| grant.sealed), Some("v1.k.grant".to_owned()));

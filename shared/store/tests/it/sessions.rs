@@ -263,3 +263,24 @@ async fn a_long_chat_is_read_whole() {
     assert_eq!(ids, expected);
     assert!(calls.total() >= 3);
 }
+
+#[tokio::test]
+async fn an_answer_is_kept_once_beside_the_messages_and_another_word_for_it_changes_nothing() {
+    let (store, _database) = store_testing::start().await;
+    let sessions = store.sessions();
+    let (acme, c) = (tenant("acme"), chat("c"));
+    let answer = |text: &str| StoredMessage {
+        id: message_id("a1"),
+        at: now(),
+        body: json!({"text": text}),
+    };
+    for text in ["first", "second"] {
+        let (kept, calls) = counted(sessions.keep_answer(&acme, &c, &answer(text))).await;
+        kept.unwrap();
+        assert_eq!(calls.total(), 1, "{calls:?}");
+    }
+    let read = sessions.conversation(&acme, &c).await.unwrap();
+    assert_eq!((read.messages, read.answers), (Vec::new(), vec![answer("first")]));
+    let elsewhere = sessions.conversation(&tenant("globex"), &c).await.unwrap();
+    assert_eq!(elsewhere.answers, []);
+}

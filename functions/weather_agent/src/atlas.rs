@@ -11,6 +11,9 @@ const MAX_LISTED: usize = 5;
 /// Fewer people than this make no namesake worth a mention.
 const NOTABLE: u64 = 10_000;
 
+/// A city of so many people is meant by its name alone, whatever else begins with it.
+const LARGE: u64 = 100_000;
+
 /// Which place is meant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Choice {
@@ -68,6 +71,12 @@ pub(crate) fn candidates(name: &str, found: &[Place]) -> Vec<Place> {
         };
         !is_region(place) || !cities.iter().any(behind)
     });
+    // Who says Porto does not mean Porto Alegre, which is larger.
+    let is_it = |place: &Place| fold(&place.name) == wanted;
+    let has_city = |place: &Place| is_it(place) && !is_region(place) && place.population >= LARGE;
+    if kept.iter().any(has_city) {
+        kept.retain(is_it);
+    }
     kept.sort_by_key(|place| std::cmp::Reverse(weight(place, &wanted)));
     kept
 }

@@ -59,6 +59,15 @@ fn the_clearly_larger_namesake_is_meant() {
 }
 
 #[test]
+fn a_large_city_is_meant_by_its_name_and_not_a_larger_one_whose_name_goes_on() {
+    let found = [
+        place("Porto Alegre", "", ("BR", "Brazil"), "PPLA", 1_488_252),
+        place("Porto", "Porto", ("PT", "Portugal"), "PPLA2", 252_687),
+    ];
+    assert_eq!(decide("porto", &found), "Porto, Portugal (not )");
+}
+
+#[test]
 fn namesakes_of_like_size_are_asked_about() {
     assert_eq!(
         decide("Springfield", &springfields()),

@@ -15,6 +15,7 @@ mod features;
 mod foreign;
 mod interop;
 mod isolation;
+mod killed;
 mod leaks;
 mod lifecycle;
 mod load;

@@ -45,7 +45,17 @@ impl Scripted {
     }
 
     /// Starts it and registers it for every tenant, under this type and name.
-    pub(crate) async fn called(local: &Local, (kind, name): (&str, &str), example: &str) -> Self {
+    pub(crate) async fn called(local: &Local, names: (&str, &str), example: &str) -> Self {
+        let place = |name: &str| local.endpoint(name).to_owned();
+        Self::registered(&(place("/registry"), place("/registry_token")), names, example).await
+    }
+
+    /// Starts it and registers it at this registry, with this token of its operator.
+    pub(crate) async fn registered(
+        (registry, token): &(String, String),
+        (kind, name): (&str, &str),
+        example: &str,
+    ) -> Self {
         let agent = Self(Arc::new(Inner {
             http: tests::user::http(),
             sent: Mutex::default(),
@@ -76,7 +86,7 @@ impl Scripted {
             .route("/", post(answer))
             .with_state(agent.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
+        let registry = registry.trim_end_matches('/');
         let http = &agent.0.http;
         for request in [
             http.put(format!("{registry}/types/{kind}"))
@@ -84,7 +94,7 @@ impl Scripted {
             http.post(format!("{registry}/agents"))
                 .json(&json!({ "cardUrl": url })),
         ] {
-            let request = request.bearer_auth(local.endpoint("/registry_token"));
+            let request = request.bearer_auth(token);
             let answer = request.send().await.expect("an answer");
             assert!(answer.status().is_success(), "{answer:?}");
         }
@@ -115,6 +125,15 @@ impl Scripted {
     /// Whether it answers nothing but errors from now on.
     pub(crate) fn is_away(&self, away: bool) {
         self.0.away.store(away, Ordering::SeqCst);
+    }
+
+    /// Tells the host's webhook of a task's state with this result, where there is somebody; gives the status it answered with.
+    pub(crate) async fn tries_to_report(&self, of: &Sent, state: &str, artifact: &str) -> Option<u16> {
+        let artifacts = json!([{ "artifactId": "a", "parts": [{ "text": artifact }] }]);
+        let task = json!({ "id": of.remote, "contextId": "c", "status": { "state": state }, "artifacts": artifacts });
+        let call = self.0.http.post(&of.hook).bearer_auth(&of.token);
+        let answer = call.json(&json!({ "task": task })).send().await;
+        answer.ok().map(|answer| answer.status().as_u16())
     }
 
     /// Tells the host's webhook of a task's state.

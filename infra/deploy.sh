@@ -180,7 +180,7 @@ settings() {
 own_agents() {
   local cursor='' page
   while true; do
-    page=$(call "$registry/agents?limit=100${cursor:+&cursor=$cursor}")
+    page=$(call "$registry/agents?limit=100&disabled=true${cursor:+&cursor=$cursor}")
     jq --raw-output --arg tenant "$tenant" '.agents[] | select(.tenant == $tenant) | .id' <<<"$page"
     cursor=$(jq --raw-output '.nextCursor // empty' <<<"$page")
     [ -n "$cursor" ] || return 0

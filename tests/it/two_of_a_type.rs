@@ -1,8 +1,10 @@
-//! Two agents of one type: both are used, the card decides between them, and the one that is down is passed over.
+//! Two agents of one type: both are used, the card decides between them, and the one that is down is passed over; and an
+//! agent that is switched off.
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use reqwest::Method;
+use serde_json::Value;
 use tests::Local;
 
 use crate::scripted::Scripted;
@@ -48,12 +50,12 @@ async fn equal_agents_share_the_chats_and_the_one_that_is_down_gets_none() {
     assert!(first.iter().all(|share| *share > 0), "both are used: {first:?}");
 
     agents[0].is_away(true);
-    check_all(&local).await;
+    local.system.check_agents().await;
     let second = shares(&local, &agents, 8).await;
     assert_eq!(second, [0, 8], "the one that is down is passed over");
 
     agents[0].is_away(false);
-    check_all(&local).await;
+    local.system.check_agents().await;
     let third = shares(&local, &agents, 16).await;
     assert!(third.iter().all(|share| *share > 0), "it is back: {third:?}");
     local.system.stop().await;
@@ -81,21 +83,61 @@ async fn shares(local: &Local, agents: &[Scripted; 2], chats: usize) -> [usize; 
     new()
 }
 
-/// Has the registry look at every global agent's card again.
-async fn check_all(local: &Local) {
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_switched_off_ends_what_it_has_and_gets_nothing_new() {
+    let local = Local::start().await;
+    let prompt = "Translate a letter";
+    let agent = Scripted::start(&local, "translation", prompt).await;
+    let user = local.user("acme");
+    let running = user.begin(prompt).await;
+    let sent = agent.nth(1).await;
+    switch(&local, "translation", "disable").await;
+
+    let refused = user.ask(prompt).await.said();
+    assert!(
+        refused.contains("None of the agents I can reach fits that"),
+        "{refused}"
+    );
+    assert!(
+        !refused.contains("translation"),
+        "it is not even named: {refused}"
+    );
+    agent
+        .reports(&sent, "TASK_STATE_COMPLETED", None, Some("Dear Ada"))
+        .await;
+    let done = user.until(&running, &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("Dear Ada"), "{done:#}");
+
+    // Neither does a look by the clock switch it on; its operator does.
+    local.system.check_agents().await;
+    user.ask(prompt).await;
+    assert_eq!(agent.sent().len(), 1);
+    switch(&local, "translation", "enable").await;
+    user.begin(prompt).await;
+    agent.nth(2).await;
+    local.system.stop().await;
+}
+
+/// Switches a global agent off or on, as its operator.
+async fn switch(local: &Local, name: &str, verb: &str) {
     let (http, token) = (tests::user::http(), local.endpoint("/registry_token"));
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
-    let listed = http.get(format!("{registry}/agents")).bearer_auth(token);
-    let listed: Value = listed
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("a list");
-    for agent in listed["agents"].as_array().expect("a list") {
-        let url = format!("{registry}/agents/{}/check", agent["id"].as_str().expect("an id"));
-        let checked = http.post(url).bearer_auth(token).json(&json!({})).send();
-        assert_eq!(checked.await.expect("an answer").status(), 200);
-    }
+    let call = async |method: Method, path: &str| -> Value {
+        let request = http
+            .request(method, format!("{registry}{path}"))
+            .bearer_auth(token);
+        request
+            .send()
+            .await
+            .expect("an answer")
+            .json()
+            .await
+            .expect("JSON")
+    };
+    let all = call(Method::GET, "/agents?disabled=true").await;
+    let mut agents = all["agents"].as_array().expect("a list").iter();
+    let agent = agents.find(|agent| agent["card"]["name"] == name);
+    let id = agent.and_then(|agent| agent["id"].as_str()).expect("the agent");
+    let switched = call(Method::POST, &format!("/agents/{id}/{verb}")).await;
+    assert_eq!(switched["enabled"], verb == "enable", "{switched:#}");
 }

@@ -92,11 +92,9 @@ async fn check(state: &State, agent: RegisteredAgent) -> Result<bool, RouteError
     if told(&checked) != told(&agent) {
         tracing::info!(agent.id = %id, ok = health.ok, reason = health.reason, "an agent's health has changed");
     }
-    let as_before = RegisteredAgent {
-        health: checked.health.clone(),
-        ..agent.clone()
-    };
-    if checked != as_before {
+    let news = (&checked.skills, &checked.signature) != (&agent.skills, &agent.signature)
+        || unsigned(&checked.card) != unsigned(&agent.card);
+    if news {
         // Who removed the agent meanwhile, or changed it, is right; the next look finds what became of it.
         cards.replace(&agent, &checked).await?;
     } else if told(&checked) == told(&agent) {
@@ -105,4 +103,13 @@ async fn check(state: &State, agent: RegisteredAgent) -> Result<bool, RouteError
         cards.set_health(part, &id, health).await?;
     }
     Ok(checked.health.ok)
+}
+
+/// A card without its signatures: each start of an agent signs it anew, and not alike.
+fn unsigned(card: &Value) -> Value {
+    let mut card = card.clone();
+    if let Some(fields) = card.as_object_mut() {
+        fields.remove("signatures");
+    }
+    card
 }

@@ -40,7 +40,7 @@ impl Registrar<'_> {
         let asked = tenant
             .map(|tenant| format!("tenant={}", tenant.prefix()))
             .unwrap_or_default();
-        let path = format!("/agents?tag=type:{type_}&{asked}");
+        let path = format!("/agents?disabled=true&tag=type:{type_}&{asked}");
         let found = self.call(&client, Method::GET, &path, None).await?;
         let found = found.get("agents").and_then(Value::as_array);
         for known in found.into_iter().flatten() {
@@ -59,7 +59,10 @@ impl Registrar<'_> {
     /// Removes every agent that is registered for this tenant alone.
     pub(crate) async fn forget(&self, tenant: &Tenant) -> Result<(), StartError> {
         let client = Client::new().map_err(StartError::part("registration"))?;
-        let listing = below(self.registry, &format!("/agents?tenant={}", tenant.prefix()));
+        let listing = below(
+            self.registry,
+            &format!("/agents?disabled=true&tenant={}", tenant.prefix()),
+        );
         let agents = client.pages(self.token, listing, "agents").await;
         // Those of everybody are listed too, and stay.
         let agents = agents.map_err(StartError::part("registration"))?.into_iter();

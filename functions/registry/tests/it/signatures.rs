@@ -128,3 +128,30 @@ async fn a_check_marks_an_agent_whose_signature_went_bad_and_keeps_its_old_card(
     assert_eq!(checked.body["card"]["name"], "Echo");
     assert_eq!(checked.body["signature"]["state"], "good");
 }
+
+/// Each start of an agent signs its card anew.
+#[tokio::test]
+async fn a_card_that_is_only_signed_anew_is_no_news() {
+    let registry = Registry::start().await;
+    registry.declare("echo", "global").await;
+    let signer = Signer::new();
+    let jku = registry.serve("/jwks.json", &signer.jwks()).await;
+    let mut signed = signer.sign(&card("Echo", &["type:echo"]), Some(&jku));
+    let (_, agent) = register(&registry, "/e.json", &signed).await;
+
+    registry.cards.reset().await;
+    registry.serve("/jwks.json", &signer.jwks()).await;
+    // Two signatures of one card, both good: certainly other bytes than before.
+    let once_more = signed["signatures"][0].clone();
+    signed["signatures"].as_array_mut().unwrap().push(once_more);
+    registry.serve("/e.json", &signed).await;
+    let (report, calls) = store::counted(edge::ScheduleHandler::run(&registry.checks)).await;
+    assert_eq!(report.unwrap()["well"], 1);
+    assert!(
+        !calls.by_operation.contains_key("TransactWriteItems"),
+        "{calls:?}"
+    );
+    let host = registry.token(By::Acme, &["registry:read"]);
+    let path = format!("/agents/{}", agent["id"].as_str().unwrap());
+    assert_eq!(registry.get(&path, &host).await.body["card"], agent["card"]);
+}

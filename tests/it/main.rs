@@ -23,6 +23,7 @@ mod measured;
 mod oauth_clients;
 mod onboarding;
 mod openapi;
+mod operator;
 mod rfc9700;
 mod rubbish;
 mod scripted;

@@ -95,7 +95,7 @@ async fn an_agent_that_is_switched_off_ends_what_it_has_and_gets_nothing_new() {
 
     let refused = user.ask(prompt).await.said();
     assert!(
-        refused.contains("None of the agents I can reach fits that"),
+        refused.contains("one of the agents I can reach fits"),
         "{refused}"
     );
     assert!(

@@ -28,12 +28,12 @@ use http::{StatusCode, header};
 use routes::Routes;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::{ImportError, ImportedOrder};
 use url::Url;
 
 use crate::client::{below, plain};
 use crate::control::{Control, Rotation};
 use crate::current::Current;
-use crate::orders::{self, ImportError, Imported};
 use crate::{ChangeError, StartError, aws, index, sam_env};
 
 /// What a token must allow; only the platform's own issuer is asked about it.
@@ -113,7 +113,7 @@ struct NewTenant {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewOrders {
-    orders: Vec<Imported>,
+    orders: Vec<ImportedOrder>,
 }
 
 #[derive(Deserialize)]
@@ -195,7 +195,7 @@ async fn import(
         return Err(ChangeError::Unknown { name, known }.into());
     }
     let site = &admin.control.site;
-    let stored = orders::import(&site.store, &name, orders, site.clock.now()).await?;
+    let stored = site.store.import_orders(&name, orders, site.clock.now()).await?;
     Ok(Json(json!({ "stored": stored })))
 }
 

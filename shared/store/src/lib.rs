@@ -30,6 +30,7 @@ mod dynamo;
 mod error;
 mod grants;
 mod identity;
+mod order_import;
 mod orders;
 mod packed;
 mod page;
@@ -56,6 +57,7 @@ pub use identity::{
     Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated, SessionIssuer,
     Throttle, User, client_item, session_issuer_item, user_item,
 };
+pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
 pub use page::{Page, PageRequest};
 pub use schema::Tables;

@@ -1,18 +1,19 @@
 //! `switchyard orders import`: a tenant's orders out of a file, for its Horizon agent.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 use domain::{Tenant, Timestamp};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
-use store::{OrderItem, OrderStatus};
+use store::{IMPORTED_MAX, ImportedOrder, OrderItem, OrderStatus};
 
 use super::Failure;
 use super::place::{self, RunningSystem, admin};
 use crate::client::Call;
-use crate::orders::{Imported, MOST_AT_ONCE};
 
 /// Orders of a tenant
 #[derive(Subcommand)]
@@ -30,6 +31,12 @@ pub(super) struct Import {
     /// Whose orders they are
     #[arg(long)]
     tenant: Tenant,
+    /// Store them on AWS, with this machine's AWS credentials, profile and region
+    #[arg(long, conflicts_with_all = ["data", "endpoints"])]
+    aws: bool,
+    /// The platform's stage on AWS
+    #[arg(long, default_value = "prod", requires = "aws")]
+    stage: String,
 }
 
 impl Orders {
@@ -43,11 +50,14 @@ impl Orders {
 impl Import {
     async fn run(self) -> Result<(), Failure> {
         let orders = read(&self.file)?;
+        if self.aws {
+            return on_aws(&self.tenant, &self.stage, &orders);
+        }
         place::tenant(&self.place.endpoints()?, &self.tenant)?;
         let name = self.tenant.name();
         let path = format!("/tenants/{name}/orders");
         let mut stored = 0;
-        for batch in orders.chunks(MOST_AT_ONCE) {
+        for batch in orders.chunks(IMPORTED_MAX) {
             let body = json!({ "orders": batch });
             let asked = self
                 .place
@@ -67,6 +77,36 @@ impl Import {
     }
 }
 
+/// Hands the orders to the program for AWS, a line each. It is one of its own, so that this one needs no client of AWS's sign-ins.
+fn on_aws(tenant: &Tenant, stage: &str, orders: &[ImportedOrder]) -> Result<(), Failure> {
+    let own = std::env::current_exe().map_err(Failure::other)?;
+    let program = own.with_file_name("switchyard-operator");
+    if !program.exists() {
+        return Err(Failure::other(format!(
+            "{} is not there; build it once: cargo build --manifest-path infra/operator/Cargo.toml --target-dir target",
+            program.display()
+        )));
+    }
+    let mut child = Command::new(&program)
+        .args(["orders", "--tenant", tenant.name(), "--stage", stage])
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(|fault| Failure::other(format!("{}: {fault}", program.display())))?;
+    let mut written = Ok(());
+    if let Some(mut input) = child.stdin.take() {
+        for order in orders {
+            let line = serde_json::to_string(order).map_err(Failure::other)?;
+            written = written.and_then(|()| writeln!(input, "{line}"));
+        }
+    }
+    // Where it stops reading, it says itself why.
+    let ended = child.wait().map_err(Failure::other)?;
+    match (ended.success(), written) {
+        (true, Ok(())) => Ok(()),
+        _ => Err(Failure::other("the orders are not all stored")),
+    }
+}
+
 /// A line of a table: as an order, but its items are one text.
 #[derive(Deserialize)]
 struct Line {
@@ -80,7 +120,7 @@ struct Line {
     updated_at: Option<Timestamp>,
 }
 
-fn read(file: &Path) -> Result<Vec<Imported>, Failure> {
+fn read(file: &Path) -> Result<Vec<ImportedOrder>, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|fault| Failure::other(format!("{} cannot be read: {fault}", file.display())))?;
     let read = match file.extension().and_then(|end| end.to_str()) {
@@ -91,14 +131,14 @@ fn read(file: &Path) -> Result<Vec<Imported>, Failure> {
     read.map_err(|fault| Failure::other(format!("{}: {fault}; nothing was stored", file.display())))
 }
 
-fn of_csv(text: &str) -> Result<Vec<Imported>, String> {
+fn of_csv(text: &str) -> Result<Vec<ImportedOrder>, String> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let lines = reader.deserialize().enumerate().map(|(index, line)| {
         let at = index + 2;
         let line: Line = line.map_err(|fault| format!("line {at}: {fault}"))?;
-        Ok(Imported {
+        Ok(ImportedOrder {
             items: items(&line.items)
                 .ok_or_else(|| format!("line {at}: items must read `2 x Lamp; 1 x Rope`"))?,
             id: line.id,
@@ -112,7 +152,7 @@ fn of_csv(text: &str) -> Result<Vec<Imported>, String> {
     lines.collect()
 }
 
-fn of_json(text: &str) -> Result<Vec<Imported>, String> {
+fn of_json(text: &str) -> Result<Vec<ImportedOrder>, String> {
     let lines = text
         .lines()
         .enumerate()

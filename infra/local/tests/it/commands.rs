@@ -470,3 +470,53 @@ fn a_conversation_rides_through_a_restart() {
     assert_eq!(asked.wait().unwrap().code(), Some(0), "{rest}");
     assert!(rest.contains("Madrid today"), "{rest}");
 }
+
+#[test]
+fn orders_for_aws_are_handed_to_the_program_that_speaks_to_aws() {
+    let place = tempfile::tempdir().unwrap();
+    let own = place.path().join("switchyard");
+    let built = env!("CARGO_BIN_EXE_switchyard");
+    if std::fs::hard_link(built, &own).is_err() {
+        std::fs::copy(built, &own).unwrap();
+    }
+    let orders = place.path().join("orders.csv");
+    let table = "id,customer,status,items,placed_at,eta,updated_at\n\
+                 7001,ada,shipped,2 x Lamp; Rope,2026-11-20T10:00:00Z,,\n\
+                 7002,,placed,,2026-11-21T10:00:00Z,,\n";
+    std::fs::write(&orders, table).unwrap();
+    let import = |more: &[&str]| {
+        let mut command = std::process::Command::new(&own);
+        command.args(["orders", "import"]).arg(&orders);
+        command.args(["--tenant", "acme"]).args(more).output().unwrap()
+    };
+    let missing = import(&["--aws"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(sentence(&missing).contains("build it once: cargo build --manifest-path infra/operator"));
+
+    // One that writes down what it is given.
+    let program = place.path().join("switchyard-operator");
+    std::fs::write(
+        &program,
+        "#!/bin/sh\necho \"$@\" > \"$0.asked\"\ncat > \"$0.orders\"\n",
+    )
+    .unwrap();
+    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, may_run).unwrap();
+    let done = import(&["--aws", "--stage", "test"]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let told = |end: &str| std::fs::read_to_string(format!("{}.{end}", program.display())).unwrap();
+    assert_eq!(told("asked").trim(), "orders --tenant acme --stage test");
+    let lines: Vec<serde_json::Value> = told("orders")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(
+        (&lines[0]["customer"], &lines[0]["items"][0]["quantity"]),
+        (&json!("ada"), &json!(2))
+    );
+
+    std::fs::write(&program, "#!/bin/sh\ncat > /dev/null\nexit 1\n").unwrap();
+    let failed = import(&["--aws"]);
+    assert!(sentence(&failed).contains("not all stored"), "{failed:?}");
+}

@@ -1,0 +1,123 @@
+//! What `switchyard … --aws` does by AWS's own API. It takes the credentials, the profile and the region that the operator's
+//! other AWS tools take.
+//!
+//! `switchyard-operator orders --tenant NAME --stage STAGE` stores orders that it reads from the standard input, one a line,
+//! as `switchyard orders import FILE --aws` hands them over.
+
+use std::io::{BufRead, Write as _};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use domain::{Clock as _, SystemClock, Tenant};
+use store::{IMPORTED_MAX, ImportError, ImportedOrder, Store, Tables};
+
+/// What the command `switchyard` does on AWS
+#[derive(Parser)]
+#[command(name = "switchyard-operator", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Store orders of a tenant, which come as lines of JSON
+    Orders(Orders),
+}
+
+#[derive(clap::Args)]
+struct Orders {
+    /// Whose orders they are
+    #[arg(long)]
+    tenant: Tenant,
+    /// The platform's stage
+    #[arg(long)]
+    stage: String,
+}
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("the orders cannot be read: {0}")]
+    Input(#[from] std::io::Error),
+    #[error("line {line} is no order: {fault}")]
+    Line { line: usize, fault: serde_json::Error },
+    #[error("no region is set: AWS_REGION, or the profile's")]
+    NoRegion,
+    #[error("{fault}{}; the first {stored} orders are stored", reason(.fault))]
+    Import { stored: usize, fault: ImportError },
+}
+
+/// What lies below a fault of the table.
+fn reason(fault: &ImportError) -> String {
+    let mut text = String::new();
+    let mut below = std::error::Error::source(fault);
+    while let Some(fault) = below {
+        text = format!("{text}: {fault}");
+        below = fault.source();
+    }
+    text
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Command::Orders(orders) = Cli::parse().command;
+    match orders.import(std::io::stdin().lock()).await {
+        Ok(stored) => {
+            let name = orders.tenant.name();
+            let _nobody_reads = writeln!(std::io::stdout(), "imported {stored} orders for {name}");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let _nobody_hears = writeln!(std::io::stderr(), "switchyard-operator: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Orders {
+    /// Stores the orders; gives their number.
+    async fn import(&self, input: impl BufRead) -> Result<usize, Failure> {
+        let orders = read(input)?;
+        let config = aws_config::load_from_env().await;
+        if config.region().is_none() {
+            return Err(Failure::NoRegion);
+        }
+        let store = Store::new(&config, Tables::prefixed(&format!("switchyard-{}-", self.stage)));
+        let (mut stored, now) = (0, SystemClock.now());
+        for batch in orders.chunks(IMPORTED_MAX) {
+            let imported = store.import_orders(&self.tenant, batch.to_vec(), now).await;
+            stored += imported.map_err(|fault| Failure::Import { stored, fault })?;
+        }
+        Ok(stored)
+    }
+}
+
+/// Everything, before anything is stored.
+fn read(input: impl BufRead) -> Result<Vec<ImportedOrder>, Failure> {
+    let mut orders = Vec::new();
+    for (index, text) in input.lines().enumerate() {
+        let text = text?;
+        let order = serde_json::from_str(&text);
+        orders.push(order.map_err(|fault| Failure::Line {
+            line: index + 1,
+            fault,
+        })?);
+    }
+    Ok(orders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_order() {
+        let good =
+            r#"{"id":"7001","customer":"ada","status":"placed","placed_at":"2026-11-20T10:00:00.000Z"}"#;
+        let read_two = read(format!("{good}\n{good}\n").as_bytes()).map(|orders| orders.len());
+        assert!(matches!(read_two, Ok(2)));
+        let fault = read(format!("{good}\n{{}}\n").as_bytes()).map_err(|fault| fault.to_string());
+        assert!(fault.is_err_and(|fault| fault.starts_with("line 2 is no order: ")));
+    }
+}

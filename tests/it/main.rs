@@ -34,5 +34,6 @@ mod token_cost;
 mod trace;
 mod two_of_a_type;
 mod unheard;
+mod validator;
 mod walk;
 mod webhook_signature;

@@ -1,6 +1,7 @@
 //! The host's settings.
 
 use std::fmt;
+use std::sync::Arc;
 
 use agent::{PushSchedule, RetrySchedule};
 use auth::Issuer;
@@ -171,6 +172,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         },
         None => config.patience,
     };
+    let validator = Arc::new(ground.verifier(&config.url, config.issuers)?);
     let host = host(Parts {
         tenant: config.tenant,
         issuer: config.base.as_str().trim_end_matches('/').to_owned(),
@@ -178,8 +180,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         sealer,
         providers,
         url: config.url,
-        trusted: config.issuers,
-        keys: ground.keys,
+        validator,
         sign_in,
         directory,
         webhook: config.webhook,

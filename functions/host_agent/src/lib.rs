@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use ::consent::Consents;
 use agent::{Access, Agent, Wake, WakeDoor, WorkError};
-use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey, Verifier};
+use auth::{Sealer, SigningKey, TokenValidator};
 use domain::{AgentName, Clock, Entropy, InvalidId, Tenant};
 use llm::Model;
 use outbound::oauth::Providers;
@@ -63,9 +63,7 @@ pub struct Parts {
     /// The tenant's session key, which signs those tokens.
     pub key: Arc<SigningKey>,
     /// Whose tokens it takes: the tenant's own sessions', and its authorization server's.
-    pub trusted: Vec<Issuer>,
-    /// The keys of those whose keys are fetched.
-    pub keys: Arc<JwksCache>,
+    pub validator: Arc<dyn TokenValidator>,
     /// The tenant's authorization server, where clients from outside get tokens for the host; its card names it.
     pub sign_in: Option<Url>,
     /// Where it finds agents.
@@ -103,22 +101,11 @@ pub struct State {
     pub agent: Arc<Agent>,
 }
 
-/// Why a host cannot be built.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// A trusted key is none.
-    #[error("a trusted key cannot be used")]
-    Key(#[from] KeyError),
-    /// The host's own name is no agent name.
-    #[error(transparent)]
-    Name(#[from] InvalidId),
-}
-
 /// Builds a host of its parts; [`build`] builds the function.
 ///
 /// # Errors
-/// [`BuildError`] where a trusted key cannot be used.
-pub fn host(parts: Parts) -> Result<State, BuildError> {
+/// Never, as long as [`AGENT`] is an agent's name.
+pub fn host(parts: Parts) -> Result<State, InvalidId> {
     let deps = Arc::new(Deps {
         tenant: parts.tenant.clone(),
         url: parts.url.clone(),
@@ -155,7 +142,7 @@ pub fn host(parts: Parts) -> Result<State, BuildError> {
         access: Access::Secured,
         store: parts.store,
         wake: parts.wake,
-        verifier: Verifier::with_issuers(parts.url.to_string(), parts.trusted, &parts.keys)?,
+        validator: parts.validator,
         sealer: parts.sealer,
         outbound: parts.outbound,
         clock: parts.clock,

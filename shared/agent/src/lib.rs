@@ -22,7 +22,7 @@ mod worker;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{Sealer, Verifier};
+use auth::{Sealer, TokenValidator};
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
 use store::Store;
@@ -62,7 +62,7 @@ pub struct Agent {
     /// What it does.
     pub executor: Arc<dyn Executor>,
     /// Whose tokens it takes.
-    pub verifier: Verifier,
+    pub validator: Arc<dyn TokenValidator>,
     /// Seals what clients entrust to it: tokens of push configurations.
     pub sealer: Arc<Sealer>,
     /// The way out, for push notifications.

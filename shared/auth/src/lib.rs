@@ -53,6 +53,7 @@ mod seal;
 mod slot;
 mod slots;
 pub mod token;
+mod validator;
 mod verify;
 pub mod webhook;
 
@@ -67,4 +68,5 @@ pub use key_set::KeySet;
 pub use refusal::{Refusal, bearer};
 pub use seal::{SealError, Sealer};
 pub use slot::{KeySource, NoKeys};
+pub use validator::TokenValidator;
 pub use verify::{Verified, Verifier};

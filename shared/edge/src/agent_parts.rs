@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent::{Access, Agent, Executor, PushSchedule, RetrySchedule, Settings, WakeDoor};
-use auth::{Issuer, Sealer, Verifier};
+use auth::{Issuer, Sealer, TokenValidator};
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
 use store::Store;
@@ -54,7 +54,7 @@ impl AgentConfig {
     /// Where a key is missing or none.
     pub async fn parts(self, ground: Ground) -> Result<AgentParts, Error> {
         Ok(AgentParts {
-            verifier: ground.verifier(&self.url, self.issuers)?,
+            validator: Arc::new(ground.verifier(&self.url, self.issuers)?),
             sealer: ground.sealer(&self.sealing_keys).await?,
             settings: ground.settings.with(self.push_schedule, self.retry_schedule),
             url: self.url,
@@ -76,7 +76,7 @@ pub struct AgentParts {
     /// The queues.
     pub wake: Arc<dyn WakeDoor>,
     /// Whose tokens are good here; its audience is the agent's URL.
-    pub verifier: Verifier,
+    pub validator: Arc<dyn TokenValidator>,
     /// Seals what clients entrust to it.
     pub sealer: Arc<Sealer>,
     /// The HTTP client for everybody else's addresses.
@@ -106,7 +106,7 @@ impl AgentParts {
             store: self.store,
             wake: self.wake,
             executor,
-            verifier: self.verifier,
+            validator: self.validator,
             sealer: self.sealer,
             outbound: self.outbound,
             clock: self.clock,

@@ -118,7 +118,7 @@ impl World {
             store: store.clone(),
             wake: queue.clone(),
             executor: Arc::new(Script),
-            verifier: Verifier::new(url.to_string(), vec![issuer]).unwrap(),
+            validator: Arc::new(Verifier::new(url.to_string(), vec![issuer]).unwrap()),
             sealer: sealer.clone(),
             outbound: way_out(),
             clock: clock.clone(),

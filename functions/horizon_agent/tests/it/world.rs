@@ -112,7 +112,7 @@ pub(crate) async fn world() -> World {
         url: URL.parse().unwrap(),
         store,
         wake: door.clone(),
-        verifier: Verifier::with_issuers(URL.into(), issuers, &cache).unwrap(),
+        validator: Arc::new(Verifier::with_issuers(URL.into(), issuers, &cache).unwrap()),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: Outbound::new(policy, entropy.clone()),
         clock: clock.clone(),

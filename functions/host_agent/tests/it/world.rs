@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::{Grant, JwksCache, Sealer, SigningKey, TrustedIssuer};
+use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::Body;
 use domain::{
     AgentName, Clock as _, EventKind, ExposeSecret, ManualClock, Revision, SystemEntropy, Task, TaskId,
@@ -195,20 +195,17 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
     let sealer = Arc::new(sealer);
     let build = || {
         let registry = format!("{}/registry", server.uri()).parse().unwrap();
+        let acme = TrustedIssuer {
+            issuer: ISSUER.to_owned(),
+            tenant: Some(Tenant::parse("acme").unwrap()),
+            keys: vec![key.public_jwk()],
+        };
         let mut parts = Parts {
             tenant: Tenant::parse("acme").unwrap(),
             url: URL.parse().unwrap(),
             issuer: ISSUER.to_owned(),
             key: Arc::clone(&key),
-            trusted: vec![
-                TrustedIssuer {
-                    issuer: ISSUER.to_owned(),
-                    tenant: Some(Tenant::parse("acme").unwrap()),
-                    keys: vec![key.public_jwk()],
-                }
-                .into(),
-            ],
-            keys: JwksCache::offline(),
+            validator: Arc::new(Verifier::new(URL.to_owned(), vec![acme]).unwrap()),
             sign_in: None,
             directory: Directory::registry(outbound.clone(), registry),
             webhook: WEBHOOK.parse().unwrap(),

@@ -82,7 +82,7 @@ impl World {
             url: URL.parse().unwrap(),
             store: self.store.clone(),
             wake: self.door.clone(),
-            verifier: Verifier::new(URL.into(), vec![acme]).unwrap(),
+            validator: Arc::new(Verifier::new(URL.into(), vec![acme]).unwrap()),
             sealer: self.sealer.clone(),
             outbound: Outbound::new(policy, entropy.clone()),
             clock: self.clock.clone(),

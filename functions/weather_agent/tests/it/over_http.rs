@@ -50,7 +50,7 @@ pub(crate) async fn world_with(verifier: Verifier) -> World {
         url: URL.parse().unwrap(),
         store,
         wake: door.clone(),
-        verifier,
+        validator: Arc::new(verifier),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: outbound(),
         clock: bench.clock.clone(),

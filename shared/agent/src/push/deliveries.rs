@@ -46,7 +46,7 @@ impl FromRequestParts<Arc<Agent>> for Keeper {
         let admitted = match auth::bearer(header) {
             Ok(token) => {
                 let now = agent.clock.now();
-                agent.verifier.admit(token, now, own, DELIVERIES_SCOPE).await
+                agent.validator.admit(token, now, own, DELIVERIES_SCOPE).await
             }
             Err(refusal) => Err(refusal),
         };

@@ -39,7 +39,7 @@ impl FromRequestParts<Arc<Agent>> for Called {
 async fn admit(agent: &Agent, header: Option<&str>) -> Result<Caller, Refusal> {
     let token = auth::bearer(header)?;
     let (now, own) = (agent.clock.now(), agent.own_tenant.as_ref());
-    agent.verifier.admit(token, now, own, &needed_scope(agent)).await
+    agent.validator.admit(token, now, own, &needed_scope(agent)).await
 }
 
 fn refuse(agent: &Agent, refusal: Refusal) -> Refused {

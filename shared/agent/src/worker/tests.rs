@@ -68,7 +68,7 @@ async fn bench(executor: impl Executor + 'static) -> Bench {
         store,
         wake: door.clone(),
         executor: Arc::new(executor),
-        verifier: Verifier::new(url.to_string(), Vec::new()).unwrap(),
+        validator: Arc::new(Verifier::new(url.to_string(), Vec::new()).unwrap()),
         sealer: Arc::new(Sealer::new(vec![("k".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: Outbound::new(Policy::default(), entropy.clone()),
         clock: clock.clone(),

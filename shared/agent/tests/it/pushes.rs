@@ -107,7 +107,7 @@ async fn world(push_timeout: Duration) -> World {
         store,
         wake: door.clone(),
         executor: Arc::new(Quick),
-        verifier: Verifier::new(URL.into(), issuers.to_vec()).unwrap(),
+        validator: Arc::new(Verifier::new(URL.into(), issuers.to_vec()).unwrap()),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: Outbound::new(policy, entropy.clone()),
         clock: clock.clone(),

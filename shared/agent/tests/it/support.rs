@@ -125,7 +125,7 @@ pub(crate) async fn bench(access: Access, script: Script) -> Bench {
         store,
         wake: door.clone(),
         executor: executor.clone(),
-        verifier: Verifier::new(URL.into(), vec![issuer]).unwrap(),
+        validator: Arc::new(Verifier::new(URL.into(), vec![issuer]).unwrap()),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: Outbound::new(
             Policy {

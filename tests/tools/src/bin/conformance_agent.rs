@@ -165,7 +165,7 @@ fn kit_agent(card: Card, store: Store, door: Door, key: &SigningKey) -> Agent {
         store,
         wake: Arc::new(door),
         executor: Arc::new(Scenarios),
-        verifier: Verifier::new(card.url.to_string(), vec![issuer]).expect("a good key"),
+        validator: Arc::new(Verifier::new(card.url.to_string(), vec![issuer]).expect("a good key")),
         card,
         sealer: Arc::new(
             Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).expect("a good key"),

@@ -32,6 +32,7 @@ pub fn client(id: &str, secret: Option<&str>, resource: &str) -> NewClient {
         grant_types,
         scopes: SCOPES.split(' ').map(str::to_owned).collect(),
         resources: vec![resource.to_owned()],
+        this_machine: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Setting up a tenant: its clients and users. Doing it again changes nothing but what is different now.
 
+use std::net::IpAddr;
+
 use domain::{Entropy, ExposeSecret as _, InvalidId, Owner, SecretString, Tenant};
 use serde_json::Value;
 use store::{Client, Store, StoreError, User, client_item, user_item};
@@ -29,6 +31,9 @@ pub struct NewClient {
     pub scopes: Vec<String>,
     /// The resources it may ask for; any, for a client with a secret, where there are none.
     pub resources: Vec<String>,
+    /// An address beside the loopback ones to which the browser may be sent by plain http: this machine's, in the local
+    /// system.
+    pub this_machine: Option<IpAddr>,
 }
 
 /// A user to set up.
@@ -84,6 +89,7 @@ impl NewClient {
                 .to_vec(),
             scopes: SCOPES.iter().map(|scope| scope.name.to_owned()).collect(),
             resources: Vec::new(),
+            this_machine: None,
         }
     }
 
@@ -105,7 +111,11 @@ impl NewClient {
         if self.client_id.starts_with(SUBJECT_PREFIX) {
             return wrong("its id looks like a person's subject");
         }
-        if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
+        if !self
+            .redirect_uris
+            .iter()
+            .all(|uri| is_redirect_uri(uri, self.this_machine))
+        {
             return wrong(
                 "a redirect URI is neither https, nor http to this machine, nor an app's own scheme",
             );
@@ -240,13 +250,13 @@ async fn put_user(
 
 /// Where a browser may be sent: https anywhere, http to this machine only (RFC 8252 §7.3), or an app's own scheme,
 /// which is somebody's domain name turned round. Never with a fragment, a user or a password.
-fn is_redirect_uri(text: &str) -> bool {
+fn is_redirect_uri(text: &str, this_machine: Option<IpAddr>) -> bool {
     let Ok(uri) = Url::parse(text) else { return false };
     let place = match uri.scheme() {
         "https" => uri.has_host(),
         "http" => match uri.host() {
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Ipv4(address)) => address.is_loopback() || this_machine == Some(address.into()),
+            Some(Host::Ipv6(address)) => address.is_loopback() || this_machine == Some(address.into()),
             Some(Host::Domain(name)) => name == "localhost",
             None => false,
         },
@@ -268,7 +278,7 @@ mod tests {
             "http://[::1]:9/cb",
             "com.example.app:/cb",
         ] {
-            assert!(is_redirect_uri(good), "{good}");
+            assert!(is_redirect_uri(good, None), "{good}");
         }
         for bad in [
             "",
@@ -279,8 +289,17 @@ mod tests {
             "javascript:alert(1)",
             "data:text/html,x",
             "file:///etc/passwd",
+            "http://172.17.0.1:3000/t/acme/callback",
         ] {
-            assert!(!is_redirect_uri(bad), "{bad}");
+            assert!(!is_redirect_uri(bad, None), "{bad}");
+        }
+        let bridge = Some([172, 17, 0, 1].into());
+        for (uri, good) in [
+            ("http://172.17.0.1:3000/t/acme/callback", true),
+            ("http://172.17.0.2:3000/t/acme/callback", false),
+            ("http://127.0.0.1:3000/t/acme/callback", true),
+        ] {
+            assert_eq!(is_redirect_uri(uri, bridge), good, "{uri}");
         }
     }
 }

@@ -31,7 +31,7 @@
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |
-//! | `ALLOW_LOOPBACK` | all | plain http to loopback addresses, for local work | `false` |
+//! | `ALLOW_LOOPBACK` | all | `true`: plain http to loopback addresses, for local work; an IP address: to those and to this one, at which containers reach the local system | `false` |
 //! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken | none; required at task_sweeper |
 //! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
@@ -81,7 +81,7 @@ use crate::Error;
 
 mod platform;
 
-pub use platform::{Answers, BasePath, Http, Platform};
+pub use platform::{Answers, BasePath, Http, Platform, ThisMachine};
 
 /// Reads variables, and remembers what was wrong with them.
 pub struct Env {

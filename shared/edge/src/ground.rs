@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use store::{Store, Tables};
 use url::Url;
 
-use crate::config::Platform;
+use crate::config::{Platform, ThisMachine};
 use crate::queue::SqsDoor;
 use crate::secrets::{SecretSource, Secrets, SecretsError};
 use crate::{Front, aws};
@@ -68,7 +68,11 @@ impl Ground {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let policy = Policy {
-            allow_loopback: platform.allow_loopback,
+            allow_loopback: platform.this_machine != ThisMachine::Closed,
+            allow_host: match platform.this_machine {
+                ThisMachine::AndAt(ip) => Some(ip),
+                ThisMachine::Closed | ThisMachine::Loopback => None,
+            },
             ..Policy::default()
         };
         let outbound = Outbound::new(policy, Arc::clone(&entropy));

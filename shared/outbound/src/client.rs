@@ -134,8 +134,7 @@ impl Outbound {
     /// # Errors
     /// [`CallError::NotAllowed`] with the reason.
     pub fn check_url(&self, url: &Url) -> Result<(), CallError> {
-        guard::check(url, self.policy.allow_loopback)
-            .map_err(|Blocked(reason)| CallError::NotAllowed(reason.to_owned()))
+        guard::check(url, &self.policy).map_err(|Blocked(reason)| CallError::NotAllowed(reason.to_owned()))
     }
 
     /// A random id for a request.

@@ -8,13 +8,15 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
+use crate::Policy;
+
 /// Why an address may not be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Blocked(pub(crate) &'static str);
 
 /// Checks all that a URL shows by itself.
-pub(crate) fn check(url: &Url, allow_loopback: bool) -> Result<(), Blocked> {
+pub(crate) fn check(url: &Url, policy: &Policy) -> Result<(), Blocked> {
     let Some(host) = url.host() else {
         return Err(Blocked("it has no host"));
     };
@@ -22,18 +24,15 @@ pub(crate) fn check(url: &Url, allow_loopback: bool) -> Result<(), Blocked> {
         return Err(Blocked("it carries a user name"));
     }
     let local = is_local(&host);
+    let allowed = (local && policy.allow_loopback) || policy.allow_host.is_some_and(|ip| is_at(&host, ip));
     match url.scheme() {
+        "http" | "https" if allowed => return Ok(()),
         "https" => {}
-        "http" if allow_loopback && local => return Ok(()),
         "http" => return Err(Blocked("it is not https")),
         _ => return Err(Blocked("it is not an HTTP address")),
     }
     if local {
-        return if allow_loopback {
-            Ok(())
-        } else {
-            Err(Blocked("it is a loopback address"))
-        };
+        return Err(Blocked("it is a loopback address"));
     }
     if !url.port_or_known_default().is_some_and(is_sane_port) {
         return Err(Blocked("its port is not one of HTTP"));
@@ -50,6 +49,15 @@ pub(crate) fn check(url: &Url, allow_loopback: bool) -> Result<(), Blocked> {
 /// 443, and whatever is not reserved for other services; 0 is none.
 fn is_sane_port(port: u16) -> bool {
     port == 443 || port >= 1024
+}
+
+/// Whether the host is written as this address. A name never is: whoever has it says what it means.
+fn is_at(host: &Host<&str>, ip: IpAddr) -> bool {
+    match host {
+        Host::Domain(_) => false,
+        Host::Ipv4(told) => ip == IpAddr::from(*told),
+        Host::Ipv6(told) => ip == IpAddr::from(*told).to_canonical(),
+    }
 }
 
 fn is_local(host: &Host<&str>) -> bool {

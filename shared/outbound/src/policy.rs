@@ -1,5 +1,6 @@
 //! Limits of outgoing HTTP: sizes, timeouts, loopback.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// What the way out allows.
@@ -7,6 +8,8 @@ use std::time::Duration;
 pub struct Policy {
     /// Plain http to loopback addresses is allowed: for the local system and tests, never deployed.
     pub allow_loopback: bool,
+    /// Plain http to this address too: the one at which containers reach the local system. Never deployed either.
+    pub allow_host: Option<IpAddr>,
     /// How long a call may take altogether.
     pub timeout: Duration,
     /// How long the receiver of a push notification may take: A2A speaks of 10 to 30 seconds.
@@ -28,6 +31,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             allow_loopback: false,
+            allow_host: None,
             timeout: Duration::from_secs(20),
             push_timeout: Duration::from_secs(10),
             rest: Duration::from_secs(30),

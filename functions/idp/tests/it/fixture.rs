@@ -264,6 +264,7 @@ fn other() -> NewClient {
         grant_types: vec!["authorization_code".into()],
         scopes: vec!["openid".into(), "orders:read".into(), "tasks".into()],
         resources: vec![HORIZON.into()],
+        this_machine: None,
     }
 }
 
@@ -277,6 +278,7 @@ fn app() -> NewClient {
         grant_types: vec!["authorization_code".into(), "refresh_token".into()],
         scopes: vec!["openid".into(), "offline_access".into(), "tasks".into()],
         resources: vec![HORIZON.into()],
+        this_machine: None,
     }
 }
 

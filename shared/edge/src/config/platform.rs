@@ -1,6 +1,7 @@
 //! The settings that every function has.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use domain::AgentName;
@@ -25,7 +26,7 @@ pub struct Platform {
     /// `TABLE_PREFIX`
     pub table_prefix: String,
     /// `ALLOW_LOOPBACK`
-    pub allow_loopback: bool,
+    pub this_machine: ThisMachine,
     /// `AWS_ENDPOINT_URL_DYNAMODB`
     pub dynamodb: Option<Url>,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`
@@ -34,6 +35,32 @@ pub struct Platform {
     pub queues: Queues,
     /// `ANSWERS`, `BASE_PATH`
     pub http: Http,
+}
+
+/// Which addresses of the machine itself may be called, by plain http: for local work alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThisMachine {
+    /// None: deployed.
+    #[default]
+    Closed,
+    /// Its loopback addresses.
+    Loopback,
+    /// Those, and the one at which containers reach it.
+    AndAt(IpAddr),
+}
+
+impl FromStr for ThisMachine {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "false" => Ok(Self::Closed),
+            "true" => Ok(Self::Loopback),
+            text => {
+                let ip = text.parse().map(Self::AndAt);
+                ip.map_err(|_| "it is either true, false, or an IP address of this machine")
+            }
+        }
+    }
 }
 
 /// How HTTP events are read and answered.
@@ -115,7 +142,7 @@ impl Platform {
         let collector_headers = env.or("OTEL_EXPORTER_OTLP_HEADERS", Headers::default());
         let region = env.optional::<String>("AWS_REGION");
         let table_prefix = env.or("TABLE_PREFIX", "switchyard-".to_owned());
-        let allow_loopback = env.or("ALLOW_LOOPBACK", false);
+        let this_machine = env.or("ALLOW_LOOPBACK", ThisMachine::default());
         let dynamodb = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
         let secrets = env.optional("AWS_ENDPOINT_URL_SECRETS_MANAGER");
         let sqs = env.optional("AWS_ENDPOINT_URL_SQS");
@@ -128,7 +155,7 @@ impl Platform {
             collector_headers: collector_headers?,
             log_filter: log_filter?,
             table_prefix: table_prefix?,
-            allow_loopback: allow_loopback?,
+            this_machine: this_machine?,
             dynamodb: dynamodb?,
             secrets: SecretsPlace {
                 endpoint: secrets?,
@@ -195,6 +222,22 @@ mod tests {
         assert_eq!(platform.http, Http::default());
         assert_eq!(platform.http.answers, Answers::Buffered);
         assert!(platform.queues.urls.is_empty());
+    }
+
+    #[test]
+    fn the_machine_itself_is_called_only_where_that_is_said() {
+        for (text, expect) in [
+            ("", ThisMachine::Closed),
+            ("false", ThisMachine::Closed),
+            ("true", ThisMachine::Loopback),
+            ("172.17.0.1", ThisMachine::AndAt([172, 17, 0, 1].into())),
+        ] {
+            assert_eq!(
+                platform(&[("ALLOW_LOOPBACK", text)]).unwrap().this_machine,
+                expect
+            );
+        }
+        assert!(platform(&[("ALLOW_LOOPBACK", "localhost")]).is_err());
     }
 
     #[test]

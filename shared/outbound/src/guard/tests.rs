@@ -126,13 +126,50 @@ const TABLE: &[(&str, bool)] = &[
 fn every_row_of_the_table_is_judged_right() {
     assert!(TABLE.len() >= 60);
     for (text, expected) in TABLE {
-        let judged = Url::parse(text).map(|url| check(&url, false));
+        let judged = Url::parse(text).map(|url| check(&url, &Policy::default()));
         assert_eq!(
             judged.as_ref().is_ok_and(Result::is_ok),
             *expected,
             "{text}: {judged:?}"
         );
     }
+}
+
+/// As the local system has it.
+fn local() -> Policy {
+    Policy {
+        allow_loopback: true,
+        ..Policy::default()
+    }
+}
+
+#[test]
+fn the_address_for_containers_is_open_and_no_other_of_its_network() {
+    let policy = Policy {
+        allow_host: Some([172, 17, 0, 1].into()),
+        ..local()
+    };
+    for open in [
+        "http://172.17.0.1:3000/a/x",
+        "https://172.17.0.1/",
+        "http://2886795265/",
+        "http://[::ffff:172.17.0.1]/",
+        "http://127.0.0.1:3000/",
+    ] {
+        assert_eq!(check(&Url::parse(open).unwrap(), &policy), Ok(()), "{open}");
+    }
+    for closed in [
+        "http://172.17.0.2:3000/",
+        "https://172.17.0.2/",
+        "http://docker.example:3000/",
+        "ftp://172.17.0.1/",
+        "http://user@172.17.0.1/",
+    ] {
+        assert!(check(&Url::parse(closed).unwrap(), &policy).is_err(), "{closed}");
+    }
+    // A name that leads there is not that address.
+    let found = vec![IpAddr::from([172, 17, 0, 1])];
+    assert!(allowed("docker.example", found, true).is_err());
 }
 
 #[test]
@@ -146,13 +183,12 @@ fn the_loopback_switch_opens_loopback_and_nothing_else() {
         "https://localhost/",
         "http://x.localhost:1/",
     ] {
-        assert_eq!(check(&Url::parse(open).unwrap(), true), Ok(()), "{open}");
+        assert_eq!(check(&Url::parse(open).unwrap(), &local()), Ok(()), "{open}");
     }
     for (text, expected) in TABLE {
         let Ok(url) = Url::parse(text) else { continue };
-        let local = url.host().is_some_and(|host| is_local(&host));
-        if !local {
-            assert_eq!(check(&url, true).is_ok(), *expected, "{text}");
+        if !url.host().is_some_and(|host| is_local(&host)) {
+            assert_eq!(check(&url, &local()).is_ok(), *expected, "{text}");
         }
     }
 }

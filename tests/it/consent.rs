@@ -9,7 +9,8 @@ use tests::browser::{Browser, Page};
 use tests::{Local, User};
 use url::Url;
 
-fn link(task: &Value) -> String {
+/// The first consent link in what was said.
+pub(crate) fn link(task: &Value) -> String {
     let text = task.to_string();
     let start = text
         .find("/connect/")
@@ -24,7 +25,7 @@ fn link(task: &Value) -> String {
 }
 
 /// Signs in and agrees.
-async fn agree(browser: &mut Browser, link: &str, login: &Value) -> Page {
+pub(crate) async fn agree(browser: &mut Browser, link: &str, login: &Value) -> Page {
     let name = login["username"].as_str().expect("a name");
     let password = login["password"].as_str().expect("a password");
     let page = browser.open(link).await;
@@ -34,7 +35,20 @@ async fn agree(browser: &mut Browser, link: &str, login: &Value) -> Page {
     browser.submit(&page, &[]).await
 }
 
-fn profile(user: &User, base: &str) -> Browser {
+/// The code that a page shows, to be typed where it all began.
+pub(crate) fn code_on(page: &Page) -> String {
+    let words = page
+        .html
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let code = words.into_iter().find(|word| {
+        word.len() == 9
+            && word.as_bytes()[4] == b'-'
+            && word.bytes().all(|c| c == b'-' || c.is_ascii_uppercase())
+    });
+    code.unwrap_or_else(|| panic!("no code in {page:?}")).to_owned()
+}
+
+pub(crate) fn profile(user: &User, base: &str) -> Browser {
     let path = Url::parse(base).expect("an address").path().to_owned();
     Browser::with_cookie(&user.cookie().expect("a session"), &path)
 }
@@ -119,15 +133,7 @@ async fn a_forwarded_link_grants_nothing_until_the_starter_types_the_code() {
         "auth-required",
         "nothing is granted by the link alone"
     );
-    let words = page
-        .html
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    let code = words.into_iter().find(|word| {
-        word.len() == 9
-            && word.as_bytes()[4] == b'-'
-            && word.bytes().all(|c| c == b'-' || c.is_ascii_uppercase())
-    });
-    let code = code.unwrap_or_else(|| panic!("no code in {page:?}")).to_owned();
+    let code = code_on(&page);
     user.chat("orders", "m2", "AAAA-AAAA").await;
     assert_eq!(
         user.task(&asked.task_id()).await["status"],

@@ -10,6 +10,7 @@ mod chaos;
 mod circles;
 mod consent;
 mod consents_at_once;
+mod containers;
 mod conversations;
 mod features;
 mod foreign;

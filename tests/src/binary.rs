@@ -50,7 +50,14 @@ impl Up {
     /// Starts it on a data folder and waits until it is ready.
     #[must_use]
     pub fn start(data: &Path, port: u16) -> Self {
-        let place = [OsStr::new("--data"), data.as_os_str()];
+        Self::start_more(data, port, &[])
+    }
+
+    /// The same with more arguments.
+    #[must_use]
+    pub fn start_more(data: &Path, port: u16, more: &[&str]) -> Self {
+        let mut place = vec![OsStr::new("--data"), data.as_os_str()];
+        place.extend(more.iter().map(OsStr::new));
         Self::start_with(&place, &data.join("endpoints.json"), port)
     }
 

@@ -4,6 +4,7 @@
 //! each transaction: at a steady fifty tasks a second that is most of what it does after three minutes. It also reads each
 //! body three times, and lets the pages of any web site in (CORS), which nothing here asks for.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ use dynoxide::{Database as Engine, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::room::Room;
 use crate::tokens::{PastAnswer, Tokens};
 
 /// DynamoDB's own limit of a request, in bytes.
@@ -35,6 +37,7 @@ type Answer = Result<String, DynoxideError>;
 
 pub(crate) struct Front {
     pub(crate) engine: Engine,
+    pub(crate) room: Room,
     tokens: Mutex<Tokens>,
 }
 
@@ -56,9 +59,15 @@ async fn answer(State(front): State<Arc<Front>>, headers: HeaderMap, body: Bytes
         None => Err(unknown()),
     };
     let (status, json) = match answer {
-        Ok(json) => (StatusCode::OK, json),
+        Ok(json) => {
+            front.room.written();
+            (StatusCode::OK, json)
+        }
         Err(error) => {
             let status = StatusCode::from_u16(error.status_code()).unwrap_or(StatusCode::BAD_REQUEST);
+            if status.is_server_error() {
+                front.room.failed();
+            }
             (status, error.to_json())
         }
     };
@@ -66,9 +75,11 @@ async fn answer(State(front): State<Arc<Front>>, headers: HeaderMap, body: Bytes
 }
 
 impl Front {
-    pub(crate) fn over(engine: Engine) -> Self {
+    /// Over an engine that keeps everything in this file, or in memory.
+    pub(crate) fn over(engine: Engine, file: Option<&Path>) -> Self {
         Self {
             engine,
+            room: Room::beside(file),
             tokens: Mutex::default(),
         }
     }
@@ -177,7 +188,7 @@ mod tests {
     }
 
     async fn with_a_table() -> Router {
-        let router = router(Arc::new(Front::over(Engine::memory().unwrap())));
+        let router = router(Arc::new(Front::over(Engine::memory().unwrap(), None)));
         let table = json!({
             "TableName": "things", "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],

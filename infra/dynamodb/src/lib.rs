@@ -1,14 +1,16 @@
-//! The embedded DynamoDB: the same API over SQLite, in this process, on a loopback port of its own.
+//! The embedded DynamoDB: the same API over SQLite, in this process, on a port of its own.
 //!
 //! The local system, the tests of every room and the benches all use this one, so that what is measured is what runs. It
 //! keeps the real time whatever clock its users run on: it has no clock to hand over for a file, and nothing here depends
 //! on its time (expiry is checked in code).
 
 mod front;
+mod room;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,7 @@ use tokio::sync::{oneshot, watch};
 use url::Url;
 
 use crate::front::Front;
+use crate::room::Room;
 
 /// How long requests may take to end when the database stops; then they are broken off.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -32,12 +35,18 @@ const FRONT: usize = 2;
 /// looks through all of them at most commits, so that a write costs more the more is stored (see `tests`).
 const MEMORY: &str = "file:switchyard?vfs=memdb";
 
+/// Where it is reached from this machine alone.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 /// Why a database does not start, or does not do what it was asked in this process.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file is no database, or not one that can be used: what is said of it.
     #[error("the file {0}")]
     File(String),
+    /// There is no room left where the file lies.
+    #[error("the disk is full")]
+    Full,
     /// No thread or port for it.
     #[error(transparent)]
     Start(#[from] std::io::Error),
@@ -61,20 +70,35 @@ impl Server {
     /// would have all threads of the system wait with it.
     ///
     /// # Errors
-    /// [`Error::File`] where the file cannot be used.
+    /// [`Error::File`] where the file cannot be used, [`Error::Full`] where there is no room for it.
     pub fn start(file: Option<&Path>) -> Result<Self, Error> {
-        Self::start_behind(file, |router| router)
+        Self::start_at(file, LOOPBACK)
+    }
+
+    /// The same at another address of this machine than the loopback one. Whoever reaches that has the database.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_at(file: Option<&Path>, address: IpAddr) -> Result<Self, Error> {
+        Self::start_threads((file, address), |router| router)
     }
 
     /// The same with something in front of it, such as a layer that counts.
     ///
     /// # Errors
-    /// [`Error::File`] where the file cannot be used.
+    /// As [`Server::start`].
     pub fn start_behind(
         file: Option<&Path>,
         wrap: impl FnOnce(Router) -> Router + Send + 'static,
     ) -> Result<Self, Error> {
-        Self::start_on(file, |listener, router, stop, ending| {
+        Self::start_threads((file, LOOPBACK), wrap)
+    }
+
+    fn start_threads(
+        place: (Option<&Path>, IpAddr),
+        wrap: impl FnOnce(Router) -> Router + Send + 'static,
+    ) -> Result<Self, Error> {
+        Self::start_on(place, |listener, router, stop, ending| {
             let serving = move || {
                 let served = tokio::runtime::Builder::new_multi_thread()
                     .worker_threads(FRONT)
@@ -99,7 +123,7 @@ impl Server {
     /// # Errors
     /// Where no port is free.
     pub fn start_here() -> Result<Self, Error> {
-        Self::start_on(None, |listener, router, stop, ending| {
+        Self::start_on((None, LOOPBACK), |listener, router, stop, ending| {
             tokio::spawn(async move {
                 serve(listener, router, stop).await;
                 // Whoever started it may be gone.
@@ -110,7 +134,7 @@ impl Server {
     }
 
     fn start_on(
-        file: Option<&Path>,
+        (file, address): (Option<&Path>, IpAddr),
         run: impl FnOnce(
             std::net::TcpListener,
             Router,
@@ -122,13 +146,13 @@ impl Server {
             Some(file) => open(file)?,
             None => Engine::new(MEMORY)?,
         };
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        let listener = std::net::TcpListener::bind((address, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let url = Url::parse(&format!("http://{address}/")).map_err(std::io::Error::other)?;
         let (stop, stopped) = watch::channel(false);
         let (ending, ended) = oneshot::channel();
-        let front = Arc::new(Front::over(engine));
+        let front = Arc::new(Front::over(engine, file));
         run(listener, front::router(Arc::clone(&front)), stopped, ending)?;
         Ok(Self {
             url,
@@ -142,6 +166,12 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
+    }
+
+    /// Whether something could not be written because there was no room for it.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.front.room.is_full()
     }
 
     /// What it answers to an operation, such as `Query`, without the way through HTTP.
@@ -225,7 +255,14 @@ fn failed(fault: &std::io::Error) {
 }
 
 fn open(file: &Path) -> Result<Engine, Error> {
-    let unusable = |fault: DynoxideError| Error::File(format!("cannot be used as database ({fault})"));
+    let unusable = |fault: DynoxideError| {
+        let room = Room::beside(Some(file));
+        room.failed();
+        match room.is_full() {
+            true => Error::Full,
+            false => Error::File(format!("cannot be used as database ({fault})")),
+        }
+    };
     let path = file
         .to_str()
         .ok_or_else(|| Error::File("has a name that is not text".to_owned()))?;

@@ -1,6 +1,6 @@
 //! What stands in for AWS where a function runs outside of this process: as much of Secrets Manager and SQS as the
 //! functions ask for, in the JSON protocols that the AWS SDK speaks. Credentials are not looked at: the unguessable part
-//! of the path is what lets somebody in, and the gateway listens on the loopback address alone.
+//! of the path is what lets somebody in, and the gateway listens on the loopback address alone, or where this machine's containers reach it.
 //!
 //! `GetSecretValue` tells the secrets of now, under the names of [`crate::named`]. `SendMessage` takes wakes for the agents
 //! that run in this process; nothing else of SQS is here, as the agents' queues are this process's own.

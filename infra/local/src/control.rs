@@ -71,10 +71,11 @@ pub(crate) struct Site {
 
 impl Site {
     /// The way out of every function here.
-    fn outbound(&self) -> Outbound {
+    fn outbound(&self, endpoints: &Endpoints) -> Outbound {
         let policy = Policy {
-            // Everything here is at a loopback address; deployed functions never call one.
+            // Everything here is at addresses of this machine; deployed functions never call one.
             allow_loopback: true,
+            allow_host: endpoints.container_host(),
             rest: self.tempo.rest,
             ..Policy::default()
         };
@@ -97,12 +98,12 @@ pub(crate) struct Control {
 impl Control {
     /// Sets up whatever the secrets say there is, and serves it.
     pub(crate) async fn start(site: Site, vault: Vault, current: Current) -> Result<Self, StartError> {
-        let outbound = site.outbound();
+        let outbound = site.outbound(&current.endpoints);
         // Loading certificates takes long; it happens beside the rest of the start.
         let early = outbound.clone();
         let _nobody_waits = tokio::task::spawn_blocking(move || early.warm());
         for own in current.tenants() {
-            set_up(&site, &own).await?;
+            set_up(&site, &current, &own).await?;
         }
         let control = Self {
             outbound,
@@ -228,7 +229,7 @@ impl Control {
             secrets: draft.secrets,
         };
         if let Some(own) = new.and_then(|name| current.tenant(name)) {
-            set_up(&self.site, &own).await?;
+            set_up(&self.site, &current, &own).await?;
         }
         let built = self.build(&current).await?;
         vault.keep(draft.stored)?;
@@ -298,10 +299,11 @@ async fn register(
     Ok(())
 }
 
-async fn set_up(site: &Site, own: &Own<'_>) -> Result<(), StartError> {
+async fn set_up(site: &Site, current: &Current, own: &Own<'_>) -> Result<(), StartError> {
     let known = site.store.tenants().add(own.name).await;
     known.map_err(StartError::part("table of tenants"))?;
-    identity::set_up(&site.store, own, &*site.entropy).await?;
+    let this_machine = current.endpoints.container_host();
+    identity::set_up(&site.store, own, this_machine, &*site.entropy).await?;
     orders::set_up(&site.store, own, &*site.clock).await
 }
 

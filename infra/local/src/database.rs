@@ -1,6 +1,7 @@
 //! The system's database: the embedded DynamoDB with the system's tables, or that of another process.
 
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 
 use dynamodb::{Error, Server};
 use store::{Store, Tables};
@@ -17,13 +18,15 @@ pub(crate) struct Database {
     pub(crate) store: Store,
     /// None where the database belongs to another process.
     own: Option<Server>,
+    file: Option<PathBuf>,
 }
 
 impl Database {
-    /// Opens the file, or an empty database in memory, and makes the tables that are missing.
-    pub(crate) async fn start(file: Option<&Path>) -> Result<Self, StartError> {
-        let server = Server::start(file).map_err(|fault| match (file, fault) {
+    /// Opens the file, or an empty database in memory, at this address, and makes the tables that are missing.
+    pub(crate) async fn start(file: Option<&Path>, address: IpAddr) -> Result<Self, StartError> {
+        let server = Server::start_at(file, address).map_err(|fault| match (file, fault) {
             (Some(file), Error::File(reason)) => damaged(file, reason),
+            (Some(file), Error::Full) => StartError::Full(file.to_owned()),
             (_, fault) => StartError::part("database")(fault),
         })?;
         let url = server.url().clone();
@@ -31,15 +34,28 @@ impl Database {
             &edge::aws::sdk_config(Some(&url), None),
             Tables::prefixed(TABLE_PREFIX),
         );
-        store.create_tables().await.map_err(|fault| match file {
-            Some(file) => damaged(file, format!("cannot be used as database ({fault})")),
-            None => StartError::part("database")(fault),
-        })?;
-        Ok(Self {
+        let created = store.create_tables().await;
+        let database = Self {
             url,
             store,
             own: Some(server),
-        })
+            file: file.map(Path::to_owned),
+        };
+        match created {
+            Ok(()) => Ok(database),
+            Err(fault) => Err(database.cause(match file {
+                Some(file) => damaged(file, format!("cannot be used as database ({fault})")),
+                None => StartError::part("database")(fault),
+            })),
+        }
+    }
+
+    /// Why something that uses the database failed: a full disk, where it is that.
+    pub(crate) fn cause(&self, fault: StartError) -> StartError {
+        match (&self.own, &self.file) {
+            (Some(server), Some(file)) if server.is_full() => StartError::Full(file.clone()),
+            _ => fault,
+        }
     }
 
     /// One that another process runs, with its tables made.
@@ -48,6 +64,7 @@ impl Database {
             url,
             store,
             own: None,
+            file: None,
         }
     }
 

@@ -1,11 +1,12 @@
 //! `endpoints.json`: where everything is, for people, the other commands and tests.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 
 use domain::{AgentName, Tenant};
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Host, Url};
 
 use crate::{StartError, folder};
 
@@ -60,6 +61,16 @@ pub struct DemoUser {
 }
 
 impl Endpoints {
+    /// The address of this machine that everything here has, where that is not a loopback one.
+    pub(crate) fn container_host(&self) -> Option<IpAddr> {
+        let ip = match self.gateway.host()? {
+            Host::Ipv4(ip) => IpAddr::from(ip),
+            Host::Ipv6(ip) => IpAddr::from(ip),
+            Host::Domain(_) => return None,
+        };
+        (!ip.is_loopback()).then_some(ip)
+    }
+
     pub(crate) fn write(&self, path: &Path) -> Result<(), StartError> {
         let text = serde_json::to_string_pretty(self).map_err(StartError::part("list of endpoints"))?;
         folder::write(path, &format!("{text}\n"))

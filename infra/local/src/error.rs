@@ -1,6 +1,8 @@
 //! Why the system does not start, or does not change: one sentence each.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 
 use auth::KeyError;
 use domain::Tenant;
@@ -22,6 +24,15 @@ pub enum StartError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// Containers do not reach this machine where it was said.
+    #[error(
+        "{address} is no address of this machine, so no container reaches it there: start Docker first, or say with \
+         --container-host where containers find this machine"
+    )]
+    NoSuchAddress {
+        /// The address asked for.
+        address: IpAddr,
+    },
     /// Another system runs on this data folder.
     #[error("the data folder {} is in use by another switchyard; stop that one or choose another folder with --data", .0.display())]
     Busy(PathBuf),
@@ -32,6 +43,22 @@ pub enum StartError {
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
+    },
+    /// There is no room left on the disk.
+    #[error("the disk is full: {} cannot be written; make room and start again, what is stored stays as it is", .0.display())]
+    Full(PathBuf),
+    /// The database is there, and the keys to what is sealed in it are not.
+    #[error(
+        "{} is missing, and {} beside it is sealed with the keys that it held: put the file back, or move the whole \
+         folder away to start afresh",
+        secrets.display(),
+        database.display()
+    )]
+    NoSecrets {
+        /// The file of secrets.
+        secrets: PathBuf,
+        /// The database.
+        database: PathBuf,
     },
     /// Something in the data folder is not what this program wrote.
     #[error("the data folder is damaged: {} {reason}; move the folder away to start afresh", path.display())]
@@ -52,6 +79,15 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// For `map_err`: a file or folder that cannot be used.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(path),
+            _ => Self::Folder { path, source },
+        }
+    }
+
     /// For `map_err`: a part that does not start.
     pub(crate) fn part<E>(part: &'static str) -> impl FnOnce(E) -> Self
     where

@@ -16,29 +16,25 @@ pub(crate) struct Folder {
 impl Folder {
     /// Opens the folder, making it first where it is missing.
     pub(crate) fn open(path: &Path) -> Result<Self, StartError> {
-        let fault = |source| StartError::Folder {
-            path: path.to_owned(),
-            source,
-        };
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(path)
-            .map_err(fault)?;
+            .map_err(StartError::at(path))?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .mode(0o600)
             .open(path.join("lock"))
-            .map_err(fault)?;
+            .map_err(StartError::at(path))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self {
                 path: path.to_owned(),
                 _lock: lock,
             }),
             Err(TryLockError::WouldBlock) => Err(StartError::Busy(path.to_owned())),
-            Err(TryLockError::Error(source)) => Err(fault(source)),
+            Err(TryLockError::Error(source)) => Err(StartError::at(path)(source)),
         }
     }
 
@@ -57,10 +53,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, StartError> {
             path: path.to_owned(),
             reason: "is not text".to_owned(),
         }),
-        Err(source) => Err(StartError::Folder {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(StartError::at(path)(source)),
     }
 }
 
@@ -82,10 +75,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), StartError> {
     };
     write().map_err(|source| {
         let _gone = std::fs::remove_file(&draft);
-        StartError::Folder {
-            path: path.to_owned(),
-            source,
-        }
+        StartError::at(path)(source)
     })
 }
 

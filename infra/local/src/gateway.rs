@@ -1,12 +1,14 @@
 //! The gateway: one listener in front of every function, as API Gateway is on AWS. It finds the function by the
 //! first part of the path and takes that part away; the functions never see where they are mounted.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
+use edge::Source;
 use edge::config::BasePath;
 use http::StatusCode;
 use http::uri::{PathAndQuery, Uri};
@@ -96,6 +98,11 @@ fn below_its_subject(path: &str) -> Option<String> {
 }
 
 async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> Response {
+    // Who is connected, not what a header says: clients write those.
+    let peer = request.extensions_mut().remove::<ConnectInfo<SocketAddr>>();
+    if let Some(ConnectInfo(peer)) = peer {
+        request.extensions_mut().insert(Source(peer.ip()));
+    }
     let mounts = served.now();
     let inserted = below_its_subject(request.uri().path());
     let path = inserted.as_deref().unwrap_or_else(|| request.uri().path());

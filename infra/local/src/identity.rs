@@ -1,6 +1,7 @@
 //! The authorization server of the local system: who there is, and the client of each tenant's host.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use domain::{Entropy, ExposeSecret, Tenant};
 use idp::{NewClient, NewUser, provision};
@@ -22,7 +23,12 @@ pub(crate) fn demo_users(tenant: &Tenant) -> &'static [&'static str] {
 
 /// Sets a tenant up; doing it again changes nothing but what is different now. Passwords are hashed only where the
 /// database cannot have them: that is slow on purpose, and a start should not be.
-pub(crate) async fn set_up(store: &Store, own: &Own<'_>, entropy: &dyn Entropy) -> Result<(), StartError> {
+pub(crate) async fn set_up(
+    store: &Store,
+    own: &Own<'_>,
+    this_machine: Option<IpAddr>,
+    entropy: &dyn Entropy,
+) -> Result<(), StartError> {
     let mut users = Vec::new();
     for (name, password) in &own.secrets.users {
         let found = store.identity().find_user(own.name, name).await;
@@ -45,7 +51,10 @@ pub(crate) async fn set_up(store: &Store, own: &Own<'_>, entropy: &dyn Entropy) 
         let put = store.identity().put_session_issuer(own.name, &issuer).await;
         put.map_err(StartError::part(part))?;
     }
-    let host = NewClient::host(&own.endpoints.base, own.secrets.client_secret.clone());
+    let host = NewClient {
+        this_machine,
+        ..NewClient::host(&own.endpoints.base, own.secrets.client_secret.clone())
+    };
     provision(store, own.name, &[host], &users, entropy)
         .await
         .map_err(StartError::part("authorization server"))

@@ -1,6 +1,7 @@
 //! How the system is to be started.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +12,15 @@ use store::Store;
 use url::Url;
 
 use crate::Meter;
+use crate::system::LOOPBACK;
 
 /// How the system is to be started.
 pub struct Options {
     /// The gateway's port on the loopback address; 0 takes any that is free.
     pub port: u16,
+    /// Where containers of this machine reach it: everything listens there too, and has its addresses from there, which
+    /// are then the same in a container and outside.
+    pub containers: Option<IpAddr>,
     /// Where state and secrets are kept.
     pub data: Data,
     /// Where the list of endpoints is written besides the data folder.
@@ -99,11 +104,19 @@ pub enum Live {
     Weather,
 }
 
+impl Options {
+    /// The address that the system's own addresses have.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.containers.unwrap_or(LOOPBACK)
+    }
+}
+
 impl Default for Options {
     /// In memory on any free port, with the two demo tenants, the system's clock and a sweep every second.
     fn default() -> Self {
         Self {
             port: 0,
+            containers: None,
             data: Data::Memory,
             endpoints: None,
             live: BTreeSet::new(),

@@ -136,6 +136,8 @@ impl<'a> Environment<'a> {
 /// What every function may be told.
 fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'static str, String> {
     let endpoints = &current.endpoints;
+    let this_machine = endpoints.container_host();
+    let this_machine = this_machine.map_or_else(|| true.to_string(), |ip| ip.to_string());
     let mut known = BTreeMap::from([
         ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.to_string()),
         (
@@ -146,8 +148,8 @@ fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'
         ("TABLE_PREFIX", crate::database::TABLE_PREFIX.to_owned()),
         ("WAKE_QUEUES", queues.to_owned()),
         ("ANSWERS", "buffered".to_owned()),
-        // Everything here is at a loopback address; deployed functions never call one.
-        ("ALLOW_LOOPBACK", true.to_string()),
+        // Everything here is at addresses of this machine; deployed functions never call one.
+        ("ALLOW_LOOPBACK", this_machine),
         ("REGISTRY_URL", endpoints.registry.to_string()),
         ("IDP_URL", endpoints.idp.to_string()),
         ("IDP_KEYS_SECRET", named::IDP_KEYS.to_owned()),

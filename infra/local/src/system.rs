@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,10 @@ use crate::{Data, Endpoints, Options, StartError, admin, endpoints, functions};
 const DRAIN: Duration = Duration::from_secs(3);
 /// How long a folder that another system holds is waited for.
 const LET_GO: Duration = Duration::from_secs(1);
+/// Where people of this machine find the gateway.
+pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// What every file of the database begins with.
+const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 /// The name of the database in a data folder.
 const DATABASE: &str = "switchyard.db";
 
@@ -65,8 +70,15 @@ impl System {
             .into_iter()
             .chain(options.endpoints.clone())
             .collect();
-        let listener = listen(options.port).await?;
-        let port = listener.local_addr().map_err(StartError::part("gateway"))?.port();
+        if let Some(folder) = &folder {
+            keys_are_there(folder)?;
+        }
+        let listeners = Listeners::open(options.port, options.containers).await?;
+        let port = listeners
+            .own
+            .local_addr()
+            .map_err(StartError::part("gateway"))?
+            .port();
         for list in &lists {
             // Whoever waits for the file must not find the last run's.
             let _none = std::fs::remove_file(list);
@@ -79,9 +91,9 @@ impl System {
             Vault::open(shared.or_else(|| file(secrets::FILE)), &wanted, &*options.entropy)?;
         let database = match &options.joined {
             Some(joined) => Database::of_another(joined.dynamodb.clone(), joined.store.clone()),
-            None => Database::start(file(DATABASE).as_deref()).await?,
+            None => Database::start(file(DATABASE).as_deref(), options.address()).await?,
         };
-        let endpoints = plan(&options, &listener, &database, (&names, &secrets))?;
+        let endpoints = plan(&options, port, &database, (&names, &secrets))?;
         let (door, queue) = queue::channel();
         let (stop, stopped) = watch::channel(false);
         let Options {
@@ -109,17 +121,22 @@ impl System {
             secrets,
             endpoints: endpoints.clone(),
         };
-        let control = Arc::new(Control::start(site, vault, current).await?);
+        let control = Control::start(site, vault, current).await;
+        let control = Arc::new(control.map_err(|fault| database.cause(fault))?);
 
         let router = admin::router(&control)?.merge(control.served.router());
         let router = match &meter {
             Some(meter) => meter.over(router),
             None => router,
         };
-        let mut parts = vec![
-            serve(listener, router.clone(), stopped.clone()),
-            tokio::spawn(queue.run(control.crew.clone(), meter, stopped.clone())),
-        ];
+        let mut parts = vec![tokio::spawn(queue.run(
+            control.crew.clone(),
+            meter,
+            stopped.clone(),
+        ))];
+        let listeners = [Some(listeners.own), listeners.containers];
+        let served = listeners.into_iter().flatten();
+        parts.extend(served.map(|listener| serve(listener, router.clone(), stopped.clone())));
         if let Some(every) = sweep_every {
             parts.push(tokio::spawn(sweep_often(
                 Arc::clone(&control),
@@ -149,6 +166,7 @@ impl System {
         match system.control.announce().await {
             Ok(()) => Ok(system),
             Err(fault) => {
+                let fault = system.database.cause(fault);
                 system.stop().await;
                 Err(fault)
             }
@@ -214,11 +232,49 @@ async fn open(path: &Path) -> Result<Folder, StartError> {
     }
 }
 
-async fn listen(port: u16) -> Result<TcpListener, StartError> {
-    TcpListener::bind(("127.0.0.1", port))
+/// The database must not be started with new keys: nothing in it could be opened, and nobody would know why.
+fn keys_are_there(folder: &Folder) -> Result<(), StartError> {
+    let (secrets, database) = (folder.file(secrets::FILE), folder.file(DATABASE));
+    match is_database(&database) && !secrets.exists() {
+        true => Err(StartError::NoSecrets { secrets, database }),
+        false => Ok(()),
+    }
+}
+
+/// Whether somebody has stored something there; what is damaged is told by the database itself.
+fn is_database(file: &Path) -> bool {
+    let mut beginning = [0; SQLITE.len()];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut beginning));
+    read.is_ok() && beginning == *SQLITE
+}
+
+/// What the gateway listens on.
+struct Listeners {
+    own: TcpListener,
+    /// The same port, where containers reach it.
+    containers: Option<TcpListener>,
+}
+
+impl Listeners {
+    async fn open(port: u16, containers: Option<IpAddr>) -> Result<Self, StartError> {
+        let own = listen(LOOPBACK, port).await?;
+        let containers = match containers.filter(|address| *address != LOOPBACK) {
+            None => None,
+            Some(address) => {
+                let port = own.local_addr().map_err(StartError::part("gateway"))?.port();
+                Some(listen(address, port).await?)
+            }
+        };
+        Ok(Self { own, containers })
+    }
+}
+
+async fn listen(address: IpAddr, port: u16) -> Result<TcpListener, StartError> {
+    TcpListener::bind((address, port))
         .await
         .map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => StartError::PortTaken { port },
+            ErrorKind::AddrNotAvailable => StartError::NoSuchAddress { address },
             _ => StartError::Listen { port, source },
         })
 }
@@ -226,14 +282,14 @@ async fn listen(port: u16) -> Result<TcpListener, StartError> {
 /// Where everything will be: the addresses depend on the port and the secrets alone.
 fn plan(
     options: &Options,
-    listener: &TcpListener,
+    port: u16,
     database: &Database,
     (names, secrets): (&Names, &Secrets),
 ) -> Result<Endpoints, StartError> {
     let gateway = match &options.joined {
         Some(joined) => joined.gateway.clone(),
         None => {
-            let address = listener.local_addr().map_err(StartError::part("gateway"))?;
+            let address = SocketAddr::new(options.address(), port);
             Url::parse(&format!("http://{address}")).map_err(StartError::part("gateway"))?
         }
     };
@@ -266,7 +322,9 @@ fn serve(listener: TcpListener, router: axum::Router, mut stop: watch::Receiver<
     let listener = listener.tap_io(|connection| {
         let _best_effort = connection.set_nodelay(true);
     });
-    let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+    // Each request knows its peer.
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let serving = axum::serve(listener, service).with_graceful_shutdown(async move {
         queue::stopped(&mut stop).await;
     });
     tokio::spawn(async move {

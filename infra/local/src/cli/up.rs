@@ -1,6 +1,7 @@
 //! `switchyard up`: starts everything and waits to be stopped.
 
 use std::io::Write;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -19,6 +20,18 @@ pub(super) struct Up {
     /// The gateway's port
     #[arg(long, default_value_t = 3000)]
     port: u16,
+    /// Listen where containers reach this machine too, and have every address from there: for `sam local`. Whatever runs
+    /// in a container here then reaches the database
+    #[arg(long)]
+    containers: bool,
+    /// Where that is
+    #[arg(
+        long,
+        value_name = "IP",
+        default_value = "172.17.0.1",
+        requires = "containers"
+    )]
+    container_host: IpAddr,
     /// Where state and secrets are kept
     #[arg(long, value_name = "FOLDER", default_value = ".local")]
     data: PathBuf,
@@ -102,6 +115,7 @@ impl Up {
         };
         let options = Options {
             port: self.port,
+            containers: self.containers.then_some(self.container_host),
             data: if self.memory {
                 Data::Memory
             } else {

@@ -109,6 +109,98 @@ fn a_damaged_or_unusable_folder_is_told_in_one_sentence() {
 }
 
 #[test]
+fn a_database_without_its_keys_is_not_started_with_new_ones() {
+    let place = tempfile::tempdir().unwrap();
+    Up::start(place.path(), &[]).end("TERM");
+    let (keys, aside) = (place.path().join("secrets.json"), place.path().join("aside"));
+    std::fs::rename(&keys, &aside).unwrap();
+    let output = switchyard(&["up", "--port", "0", "--data", place.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = sentence(&output);
+    assert!(
+        told.contains("secrets.json is missing") && told.contains("put the file back"),
+        "{told}"
+    );
+    assert!(!keys.exists(), "nothing was made in its place");
+    std::fs::rename(&aside, &keys).unwrap();
+    Up::start(place.path(), &[]).end("TERM");
+}
+
+#[test]
+fn containers_must_find_this_machine_where_it_is_said() {
+    let arguments = [
+        "up",
+        "--port",
+        "0",
+        "--memory",
+        "--containers",
+        "--container-host",
+    ];
+    let output = switchyard(&[&arguments[..], &["203.0.113.9"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let told = sentence(&output);
+    assert!(
+        told.contains("203.0.113.9 is no address of this machine") && told.contains("--container-host"),
+        "{told}"
+    );
+}
+
+/// On a disk of its own, of a few megabytes: started, filled, asked, stopped, started, given room again.
+const FULL_DISK: &str = r#"
+mount -t tmpfs -o size=6m tmpfs "$DATA"
+up() { "$SWITCHYARD" up --port 0 --data "$DATA" >"$OUT/$1" 2>&1 & id=$!
+       while ! grep -q 'is ready' "$OUT/$1"; do kill -0 $id || return 1; sleep 0.05; done; }
+say() { "$SWITCHYARD" chat --tenant acme --data "$DATA" --wait 10 "$2" >"$OUT/$1" 2>&1; }
+up first
+say before "Will it rain in Oslo tomorrow?"
+dd if=/dev/zero of="$DATA/filler" bs=4k 2>/dev/null || true
+say full "Will it rain in Bergen tomorrow?" || true
+kill -TERM $id; wait $id || true
+"$SWITCHYARD" up --port 0 --data "$DATA" >"$OUT/second" 2>&1 && exit 9
+rm "$DATA/filler"
+up third
+say after "Will it rain in Bergen tomorrow?"
+kill -TERM $id; wait $id
+"#;
+
+#[test]
+fn a_full_disk_is_called_that_and_what_was_stored_stays() {
+    let (data, told) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let alone = |script: &str| {
+        let mut shell = std::process::Command::new("unshare");
+        shell.args(["--mount", "--map-root-user", "sh", "-eu", "-c", script]);
+        shell
+            .env("DATA", data.path())
+            .env("OUT", told.path())
+            .env("SWITCHYARD", env!("CARGO_BIN_EXE_switchyard"));
+        shell.output()
+    };
+    let disk = alone(r#"mount -t tmpfs -o size=1m tmpfs "$DATA""#);
+    if !disk.is_ok_and(|output| output.status.success()) {
+        eprintln!("NOT TRIED: this machine lets nobody mount a disk of their own");
+        return;
+    }
+    let output = alone(FULL_DISK).unwrap();
+    let said = |name: &str| std::fs::read_to_string(told.path().join(name)).unwrap_or_default();
+    let all =
+        ["first", "before", "full", "second", "third", "after"].map(|name| format!("{name}: {}", said(name)));
+    assert!(output.status.success(), "{output:?}\n{all:#?}");
+    assert!(said("before").contains("Oslo"), "{all:#?}");
+    assert!(said("first").contains("the disk is full"), "{all:#?}");
+    assert!(!said("full").contains("Bergen:"), "{all:#?}");
+    let second = said("second");
+    assert!(
+        second.contains("switchyard: the disk is full:") && second.contains("make room"),
+        "{all:#?}"
+    );
+    assert!(
+        !second.contains("damaged") && !second.contains("move the"),
+        "{all:#?}"
+    );
+    assert!(said("after").contains("Bergen"), "{all:#?}");
+}
+
+#[test]
 fn wrong_usage_is_told_with_a_hint_and_its_own_exit_code() {
     for (arguments, word) in [
         (&["up", "--prot", "1"][..], "--port"),

@@ -12,11 +12,12 @@ use domain::Timestamp;
 /// What a notification costs, in thousandths of a bucket's drop.
 const NOTIFICATION: u64 = 1_000;
 /// What a wrong token costs on top.
-const WRONG_TOKEN: u64 = 30_000;
+const WRONG_TOKEN: u64 = 300_000;
 /// What a full bucket holds.
-const FULL: u64 = 300_000;
-/// What runs in each millisecond: a hundred notifications a second.
-const PER_MILLISECOND: u64 = 100;
+const FULL: u64 = 3_000_000;
+/// What runs in each millisecond: a thousand notifications a second, as one address may be that of a whole platform of
+/// agents; but three wrong tokens.
+const PER_MILLISECOND: u64 = 1_000;
 /// Most sources that are remembered.
 const MAX_SOURCES: usize = 10_000;
 
@@ -104,15 +105,12 @@ mod tests {
     fn a_source_is_slowed_down_and_recovers_and_others_are_not_touched() {
         let sources = Sources::default();
         let now = Timestamp::from_millis(0);
-        for number in 0..300 {
+        for number in 0..3_000 {
             assert_eq!(sources.admit(ip("192.0.2.1"), now), Ok(()), "{number}");
         }
-        assert_eq!(
-            sources.admit(ip("192.0.2.1"), now),
-            Err(Duration::from_millis(10))
-        );
+        assert_eq!(sources.admit(ip("192.0.2.1"), now), Err(Duration::from_millis(1)));
         assert_eq!(sources.admit(ip("192.0.2.2"), now), Ok(()));
-        let later = now.after(Duration::from_millis(10));
+        let later = now.after(Duration::from_millis(1));
         assert_eq!(sources.admit(ip("192.0.2.1"), later), Ok(()));
         assert!(sources.admit(ip("192.0.2.1"), later).is_err());
     }

@@ -25,6 +25,7 @@ mod oauth_clients;
 mod onboarding;
 mod openapi;
 mod operator;
+mod readme;
 mod rfc9700;
 mod rubbish;
 mod scripted;

@@ -75,7 +75,9 @@ async fn a_cancel_at_one_process_ends_the_run_in_the_other_within_two_seconds() 
 
     let listed = answered(told.invoke(event(&token, "ListTasks", json!({}))).await);
     let task = &listed["result"]["tasks"][0];
-    assert_eq!(task["status"]["state"], "TASK_STATE_WORKING", "{listed}");
+    let state = task["status"]["state"].as_str();
+    let open = ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"];
+    assert!(state.is_some_and(|state| open.contains(&state)), "{listed}");
     let begun = Instant::now();
     let cancel = event(&token, "CancelTask", json!({"id": task["id"]}));
     let canceled = answered(told.invoke(cancel).await);

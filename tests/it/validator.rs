@@ -41,8 +41,8 @@ impl TokenValidator for Substitute {
                 scopes: needed_scope.split(' ').map(str::to_owned).collect(),
             }),
             "expired" => Err(Refusal::Expired),
-            "another tenant's" => Err(Refusal::WrongTenant),
-            "for another audience" => Err(Refusal::Malformed),
+            "of-another-tenant" => Err(Refusal::WrongTenant),
+            "for-another-audience" => Err(Refusal::Malformed),
             other => panic!("{other}: nobody brings that"),
         }
     }
@@ -225,18 +225,18 @@ async fn check(build: impl FnOnce(&World) -> Arc<Agent>, prompt: &str, open: boo
         }
     }
 
-    // Expired, of another tenant, for another audience: each its own answer, also where nobody needs a token.
+    // Expired, of another tenant, for-another-audience: each its own answer, also where nobody needs a token.
     let malformed = Refusal::Malformed.to_string();
     let wrong_tenant = Refusal::WrongTenant.to_string();
     for (token, status, code, text) in [
         ("expired", 401, "invalid_token", "token has expired"),
         (
-            "another tenant's",
+            "of-another-tenant",
             403,
             Refusal::WrongTenant.error_code(),
             wrong_tenant.as_str(),
         ),
-        ("for another audience", 401, "invalid_token", malformed.as_str()),
+        ("for-another-audience", 401, "invalid_token", malformed.as_str()),
     ] {
         let (told, challenge, body) = tried.send(Some(token), prompt).await;
         assert_eq!(told.as_u16(), status, "{name}, {token}: {body}");

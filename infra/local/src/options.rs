@@ -1,7 +1,7 @@
 //! How the system is to be started.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,9 @@ use store::Store;
 use url::Url;
 
 use crate::Meter;
-use crate::system::LOOPBACK;
+
+/// Where people of this machine find the gateway.
+pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// How the system is to be started.
 pub struct Options {

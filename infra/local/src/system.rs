@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::io::{ErrorKind, Read as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,7 @@ use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
 use crate::names::Names;
+use crate::options::LOOPBACK;
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
 use crate::{Data, Endpoints, Options, StartError, admin, endpoints, functions};
@@ -32,8 +33,6 @@ use crate::{Data, Endpoints, Options, StartError, admin, endpoints, functions};
 const DRAIN: Duration = Duration::from_secs(3);
 /// How long a folder that another system holds is waited for.
 const LET_GO: Duration = Duration::from_secs(1);
-/// Where people of this machine find the gateway.
-pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// What every file of the database begins with.
 const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 /// The name of the database in a data folder.

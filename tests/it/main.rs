@@ -13,6 +13,7 @@ mod consents_at_once;
 mod containers;
 mod conversations;
 mod features;
+mod files;
 mod foreign;
 mod interop;
 mod isolation;

@@ -29,6 +29,8 @@ struct Inner {
 pub(crate) struct Sent {
     /// The text.
     pub(crate) text: String,
+    /// All of its parts.
+    pub(crate) parts: Value,
     /// The id that the specialist gave the task.
     pub(crate) remote: String,
     /// Where its news go, and the token for them.
@@ -181,6 +183,7 @@ async fn answer(
     let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
     let sent = Sent {
         text: text(&message["parts"][0]["text"]),
+        parts: message["parts"].clone(),
         remote: remote.clone(),
         hook: text(&push["url"]),
         token: text(&push["token"]),

@@ -142,6 +142,9 @@ pub struct Job {
     /// True where its agent was asked for its result since it is over, and gave what there is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
+    /// True where its agent would not take what the user attached, and got the words alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub words_alone: bool,
     /// The step of the model that it was decided in, from 0; several jobs of one step were decided at once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u32,
@@ -318,6 +321,9 @@ pub struct JobChange {
     /// What of its results was too large to keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unkept: Option<Vec<Unkept>>,
+    /// True where its agent got the words alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words_alone: Option<bool>,
 }
 
 impl JobChange {
@@ -345,6 +351,7 @@ impl JobChange {
             endpoint: changed(&before.endpoint, &after.endpoint),
             failing_since: changed(&before.failing_since, &after.failing_since).flatten(),
             unkept: changed(&before.unkept, &after.unkept),
+            words_alone: changed(&before.words_alone, &after.words_alone),
         };
         let mut applied = before.clone();
         applied.apply(&change);
@@ -427,6 +434,7 @@ impl Job {
             created_at: now,
             updated_at: now,
             attempts: 0,
+            words_alone: false,
             protection: None,
             sender_keys: Vec::new(),
             heard: Heard::default(),
@@ -580,6 +588,7 @@ impl Job {
         self.protection = change.protection.or_else(|| self.protection.take());
         self.fetches = change.fetches.unwrap_or(self.fetches);
         self.fetched = change.fetched.unwrap_or(self.fetched);
+        self.words_alone = change.words_alone.unwrap_or(self.words_alone);
         if let Some(keys) = change.sender_keys {
             self.sender_keys = keys;
         }

@@ -38,8 +38,9 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
         answered = deliver(on, &job, &call).await;
     }
     match answered {
-        Ok(answer) => {
+        Ok(Delivered { answer, words_alone }) => {
             job.attempts = 0;
+            job.words_alone = words_alone;
             let news = answer.into_notification();
             job.note(news.clone(), on.now);
             tracing::info!(
@@ -85,7 +86,8 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
     };
     call.task_id = Some(remote_task_id.as_str().to_owned());
     match deliver(on, &job, &call).await {
-        Ok(answer) => {
+        Ok(Delivered { answer, words_alone }) => {
+            job.words_alone |= words_alone;
             let news = answer.into_notification();
             let asks_again = news
                 .update
@@ -119,16 +121,26 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
     }
 }
 
-async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<SendResponse, Obstacle> {
-    match calls::send(on, job, call).await {
-        Err(Obstacle::Call(CallError::Refused(cannot @ A2aError::ContentTypeNotSupported))) => {
-            match words_alone(call) {
-                Some(call) => calls::send(on, job, &call).await,
-                None => Err(Obstacle::Call(CallError::Refused(cannot))),
-            }
-        }
-        answered => answered,
-    }
+/// What an agent answered to a message.
+struct Delivered {
+    answer: SendResponse,
+    /// It would not take the message with what was attached.
+    words_alone: bool,
+}
+
+async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Delivered, Obstacle> {
+    let answered = calls::send(on, job, call).await;
+    let refused = matches!(
+        answered,
+        Err(Obstacle::Call(CallError::Refused(
+            A2aError::ContentTypeNotSupported
+        )))
+    );
+    let (answered, words_alone) = match words_alone(call).filter(|_| refused) {
+        Some(call) => (calls::send(on, job, &call).await, true),
+        None => (answered, false),
+    };
+    answered.map(|answer| Delivered { answer, words_alone })
 }
 
 fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {

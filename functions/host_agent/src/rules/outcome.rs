@@ -4,6 +4,7 @@ use agent::Outcome;
 use domain::{Artifact, Job, Task, TaskState};
 
 use crate::rules::note::Note;
+use crate::rules::transcript::attached;
 
 /// Most bytes of a finished task with the answer that is written into its log; the store takes a little more.
 const TASK_MAX: usize = 3_600_000;
@@ -24,6 +25,10 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
         0 => note.around(text),
         done if done == states.len() => note.around(text),
         done => note.around(format!("{text}\n\n{done} of {} done.", states.len())),
+    };
+    let text = match left_out(task) {
+        Some(said) => format!("{text}\n\n{said}"),
+        None => text,
     };
     let all = |state: TaskState| states.iter().all(|known| *known == state);
     if states.is_empty() || states.contains(&TaskState::Completed) {
@@ -50,6 +55,19 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     } else {
         Outcome::Failed(text)
     }
+}
+
+/// Who did not take what the user attached, where somebody did not.
+fn left_out(task: &Task) -> Option<String> {
+    let alone = task.jobs.iter().filter(|job| job.words_alone);
+    let mut names: Vec<&str> = alone.map(|job| job.agent_name.as_str()).collect();
+    names.dedup();
+    let what = attached(task);
+    (!names.is_empty() && !what.is_empty()).then(|| {
+        let takes = if names.len() == 1 { "takes" } else { "take" };
+        let (names, what) = (words::listed(&names, "and"), words::listed(&what, "and"));
+        format!("{names} {takes} no such files: {what} was left out.")
+    })
 }
 
 /// What the agents brought, under ids that do not collide.

@@ -1,6 +1,6 @@
 //! Tasks as a conversation that a model reads, and the small questions about a task that everybody asks.
 
-use domain::{AwaitedConsent, Job, Message, PartContent, Role, Task, TaskState};
+use domain::{AwaitedConsent, Job, Message, Part, PartContent, Role, Task, TaskState};
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
 use crate::rules::note::Note;
@@ -162,10 +162,25 @@ pub(crate) fn has_text(message: &Message) -> bool {
         .any(|part| matches!(part.content, PartContent::Text(_)))
 }
 
+/// What the user attached, as it can be named.
+pub(crate) fn attached(task: &Task) -> Vec<&str> {
+    let said = task.history.iter().filter(|message| message.role == Role::User);
+    let files = said
+        .flat_map(|message| &message.parts)
+        .filter(|part| is_file(part));
+    files
+        .map(|part| {
+            let named = part.filename.as_deref().or(part.media_type.as_deref());
+            named.unwrap_or("your file")
+        })
+        .collect()
+}
+
+fn is_file(part: &Part) -> bool {
+    matches!(part.content, PartContent::Raw(_) | PartContent::Url(_))
+}
+
 /// Whether a message brings something else than words.
 pub(crate) fn has_file(message: &Message) -> bool {
-    message
-        .parts
-        .iter()
-        .any(|part| matches!(part.content, PartContent::Raw(_) | PartContent::Url(_)))
+    message.parts.iter().any(is_file)
 }

@@ -230,6 +230,27 @@ async fn an_agent_that_cannot_read_what_is_attached_gets_the_words_alone() {
 }
 
 #[tokio::test]
+async fn what_an_agent_did_not_take_is_named_in_the_answer() {
+    let (world, weather) = world().await;
+    weather.then("SendMessage", Reply::Error(-32005, "Incompatible content types"));
+    let dry = json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])});
+    weather.then("SendMessage", Reply::Result(dry));
+    let said = json!({"messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [
+        {"text": "Will it rain in Oslo?"}, {"raw": "AAAA", "mediaType": "image/png", "filename": "sky.png"}]});
+    let params = json!({"message": said, "configuration": {"returnImmediately": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+    let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
+    let id = answer["result"]["task"]["id"].as_str().unwrap().parse().unwrap();
+    let task = world.wake(id).await;
+    let (state, text) = status(&task);
+    assert_eq!(state, TaskState::Completed);
+    assert!(
+        text.contains("Dry.") && text.contains("takes no such files: sky.png was left out."),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn what_fits_nobody_is_answered_here() {
     let (world, weather) = world().await;
     let task = world.ask("Write a poem about love").await;

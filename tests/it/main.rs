@@ -12,6 +12,7 @@ mod consent;
 mod consents_at_once;
 mod containers;
 mod conversations;
+mod extended_card;
 mod features;
 mod files;
 mod foreign;

@@ -2,6 +2,7 @@
 
 use a2a::card::{Bearer, Card, OAuth, Skill};
 use domain::Tenant;
+use llm::AgentBrief;
 use url::Url;
 
 /// What a token for the host must allow, and what its user reads of it.
@@ -38,13 +39,33 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
         default_output_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
         streaming: true,
         push_notifications: true,
-        extended: false,
+        extended: true,
         extensions: Vec::new(),
         secured: Some(Bearer {
             description: Some("An access token of the tenant, with this URL as its audience.".to_owned()),
             scopes: vec![SCOPE.0.to_owned()],
             oauth: sign_in.map(oauth),
         }),
+    }
+}
+
+/// The card for the tenant's own callers: it lists what the agents can do that the host hands their work to.
+pub(crate) fn extended(card: &Card, agents: &[AgentBrief]) -> Card {
+    let skills = agents
+        .iter()
+        .flat_map(|agent| agent.skills().iter().map(move |skill| (agent, skill)));
+    let skills = skills.enumerate().map(|(number, (agent, skill))| Skill {
+        id: format!("{}/{number}", agent.agent_type()),
+        name: format!("{}: {}", agent.name(), skill.name()),
+        description: skill.description().to_owned(),
+        tags: skill.tags().to_vec(),
+        examples: skill.examples().to_vec(),
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
+    });
+    Card {
+        skills: card.skills.iter().cloned().chain(skills).collect(),
+        ..card.clone()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use a2a::card::Card;
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{EventKind, Message, Task};
+use domain::{Caller, EventKind, Message, Task};
 
 use crate::advance::advance;
 use crate::consents::look_at_consents;
@@ -74,6 +75,12 @@ impl Executor for HostExecutor {
 
     async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {
         cancel_downstream(self.on(run)).await
+    }
+
+    async fn extended_card(&self, _caller: &Caller, card: &Card) -> Result<Option<Card>, ExecuteError> {
+        let (deps, known) = (self.0.deps(), self.0.discover().await?);
+        let agents = known.briefs(&deps.tenant, &deps.url);
+        Ok(Some(crate::card::extended(card, &agents)))
     }
 
     async fn retry(&self, run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {

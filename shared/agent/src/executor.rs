@@ -41,8 +41,11 @@ pub trait Executor: Send + Sync {
 
     /// The card for a caller who has shown who they are; `card` is the public one. Needed where the public card says
     /// that there is an extended one. None by default.
-    fn extended_card(&self, _caller: &Caller, _card: &Card) -> Option<Card> {
-        None
+    ///
+    /// # Errors
+    /// [`ExecuteError`] where what the card would say cannot be had now.
+    async fn extended_card(&self, _caller: &Caller, _card: &Card) -> Result<Option<Card>, ExecuteError> {
+        Ok(None)
     }
 
     /// Somebody wants the latest: ask whoever works on parts of the task, and record what they say.

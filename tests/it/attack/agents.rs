@@ -15,7 +15,7 @@ const PUBLIC: &str = "the card and its metadata are public: a client needs them 
 const OWN: &str = "without a task's id it starts a task of the caller's own";
 const NOBODYS: &str = "it belongs to nobody: every caller of the tenant sees the same";
 const KEEPERS: &str = "deliveries are the tenant's: whoever holds the scope looks after all of them";
-const NO_CARD: &str = "the agent has no extended card, whoever asks";
+const NO_CARD: &str = "the agent is open and has no extended card, whoever asks";
 const OPEN: &str = "the agent is open: anybody may start a task there";
 
 /// Not found, over JSON-RPC and over REST.
@@ -440,8 +440,8 @@ fn json_rpc(route: &'static str, operations: &mut Vec<Operation>) {
         (
             ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"],
             (Na(NOBODYS), Na(NO_CARD)),
-            // None of these agents has one.
-            [Rpc(-32004); 3],
+            // The host's lists the tenant's agents; the others have no more to say than in public.
+            [Result, Rpc(-32004), Rpc(-32004)],
         ),
     ] {
         operations.extend(names.map(|name| operation(("POST", route, name), answers, good)));
@@ -506,7 +506,11 @@ fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
         (("GET", pushes, "list push"), none, done),
         (("GET", push, "get push"), none, done),
         (("DELETE", push, "delete push"), none, done),
-        (("GET", extended, "extended card"), card, [not_done; 3]),
+        (
+            ("GET", extended, "extended card"),
+            card,
+            [Is(200), not_done, not_done],
+        ),
     ] {
         operations.push(operation((method, path(route), name), answers, good));
     }

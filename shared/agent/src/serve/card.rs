@@ -164,11 +164,19 @@ fn http_date(seconds: i64) -> String {
 }
 
 /// The card that this caller sees; nobody sees it without having shown who they are.
-pub(crate) fn extended(agent: &Agent, caller: &Caller, generation: Generation) -> Result<Value, Failed> {
+pub(crate) async fn extended(
+    agent: &Agent,
+    caller: &Caller,
+    generation: Generation,
+) -> Result<Value, Failed> {
     if caller.owner.is_anonymous() {
         return Err(Failed::Refused(unauthenticated(agent)));
     }
-    let card = agent.executor.extended_card(caller, &agent.card);
+    let card = agent.executor.extended_card(caller, &agent.card).await;
+    let card = card.map_err(|error| {
+        tracing::warn!(agent = %agent.name, error = %error, "the extended card cannot be written");
+        A2aError::internal()
+    })?;
     let card = card.ok_or(A2aError::ExtendedCardNotConfigured)?;
     Ok(written(agent, &card, Some(generation)))
 }

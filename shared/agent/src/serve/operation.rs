@@ -139,7 +139,7 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
             push_configs::delete(agent, caller, &task_id, &id).await?;
             Done::Deleted
         }
-        Call::ExtendedCard { .. } => Done::Card(card::extended(agent, caller, generation)?),
+        Call::ExtendedCard { .. } => Done::Card(card::extended(agent, caller, generation).await?),
     })
 }
 

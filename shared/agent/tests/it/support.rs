@@ -59,12 +59,12 @@ impl Executor for Scripted {
         self.direct.load(Ordering::SeqCst)
     }
 
-    fn extended_card(&self, caller: &Caller, card: &Card) -> Option<Card> {
+    async fn extended_card(&self, caller: &Caller, card: &Card) -> Result<Option<Card>, ExecuteError> {
         let card = Card {
             description: format!("More for {}", caller.owner),
             ..card.clone()
         };
-        self.extended.load(Ordering::SeqCst).then_some(card)
+        Ok(self.extended.load(Ordering::SeqCst).then_some(card))
     }
 }
 

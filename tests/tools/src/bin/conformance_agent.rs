@@ -277,11 +277,11 @@ impl Executor for Scenarios {
         asked(task).starts_with("tck-message-response")
     }
 
-    fn extended_card(&self, _caller: &Caller, card: &Card) -> Option<Card> {
+    async fn extended_card(&self, _caller: &Caller, card: &Card) -> Result<Option<Card>, ExecuteError> {
         let mut card = card.clone();
         card.skills
             .push(skill("more", "For callers who show who they are"));
-        Some(card)
+        Ok(Some(card))
     }
 }
 

@@ -1,0 +1,90 @@
+//! Cards for callers who show who they are: the host's lists the agents of its tenant.
+
+use a2a::card::{Signature, Verdict};
+use auth::card_signature::{self, Checked};
+use serde_json::{Value, json};
+use tests::Local;
+
+async fn asked(url: &str, token: Option<&str>) -> (u16, Value) {
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard", "params": {}});
+    let mut request = tests::user::http().post(url).header("a2a-version", "1.0");
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    let response = request.json(&call).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+async fn fetched(url: &str, path: &str) -> Value {
+    let url = format!("{}{path}", url.trim_end_matches('/'));
+    tests::user::http()
+        .get(url)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap()
+}
+
+/// The values of the skills' tags of this kind.
+fn tagged<'c>(card: &'c Value, kind: &str) -> Vec<&'c str> {
+    let skills = card["skills"].as_array().unwrap();
+    let tags = skills.iter().flat_map(|skill| skill["tags"].as_array().unwrap());
+    tags.filter_map(|tag| tag.as_str().unwrap().strip_prefix(kind)?.strip_prefix(':'))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_hosts_card_for_its_tenants_callers_lists_the_tenants_agents() {
+    let local = Local::start().await;
+    for tenant in ["acme", "globex"] {
+        let url = local
+            .endpoint(&format!("/tenants/{tenant}/host_agent"))
+            .to_owned();
+        let public = fetched(&url, "/.well-known/agent-card.json").await;
+        assert_eq!(public["capabilities"]["extendedAgentCard"], true, "{public:#}");
+        assert_eq!(tagged(&public, "type"), ["host"], "nobody else sees the agents");
+
+        let token = local.system.token(tenant, "ada", &url).unwrap();
+        let (status, answer) = asked(&url, Some(&token)).await;
+        assert_eq!(status, 200, "{answer}");
+        let card = &answer["result"];
+        let types = tagged(card, "type");
+        for kind in ["host", "weather", "report", "horizon"] {
+            assert!(types.contains(&kind), "{kind}: {card:#}");
+        }
+        let tenants = tagged(card, "tenant_id");
+        assert!(
+            tenants.len() >= 2 && tenants.iter().all(|told| *told == tenant),
+            "{card:#}"
+        );
+        let skills = card["skills"].as_array().unwrap();
+        let ids: std::collections::BTreeSet<&str> =
+            skills.iter().map(|skill| skill["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), skills.len(), "{ids:?}");
+
+        // Signed like the public one.
+        let jwks = fetched(&url, "/.well-known/jwks.json").await;
+        let check = |signature: &a2a::card::JwsSignature, payload: &[u8]| {
+            let (protected, signature) = (&signature.protected, &signature.signature);
+            match card_signature::check(protected, signature, payload, &jwks) {
+                Checked::Good { kid } => Verdict::Good(kid),
+                other => Verdict::Bad(format!("{other:?}")),
+            }
+        };
+        let verdict = a2a::card::verify(card, check);
+        assert!(matches!(verdict, Signature::Good { .. }), "{verdict:?}");
+
+        let (status, _) = asked(&url, None).await;
+        assert_eq!(status, 401);
+    }
+    // Who has no more to say says so.
+    let weather = local.endpoint("/agents/weather");
+    let public = fetched(weather, "/.well-known/agent-card.json").await;
+    assert_eq!(public["capabilities"]["extendedAgentCard"], false, "{public:#}");
+    let token = local.system.token("acme", "ada", weather).unwrap();
+    let (_, answer) = asked(weather, Some(&token)).await;
+    assert_eq!(answer["error"]["code"], -32004, "{answer}");
+    local.system.stop().await;
+}

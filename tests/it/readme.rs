@@ -283,10 +283,6 @@ fn the_first_screen_says_what_decides_without_a_model() {
     ] {
         assert!(first.contains(words), "{words}");
     }
-    let orders = page.find("order").unwrap();
-    let own = page.find("Where is my order 1003?").unwrap();
-    assert!(
-        orders < own && !page[..own].contains("1001"),
-        "ada's own order comes first"
-    );
+    let asked = page.split("Where is my order ").nth(1).unwrap();
+    assert!(asked.starts_with("1003?"), "ada's own order comes first");
 }

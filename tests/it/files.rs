@@ -33,8 +33,15 @@ async fn by_a2a(local: &Local, prompt: &str) -> String {
     let request = tests::user::http().post(url).bearer_auth(token);
     let answer = request.header("a2a-version", "1.0").json(&call).send().await;
     let answer: Value = answer.unwrap().json().await.unwrap();
-    let said = &answer["result"]["task"]["status"]["message"]["parts"][0]["text"];
-    said.as_str().unwrap_or_else(|| panic!("{answer:#}")).to_owned()
+    let result = &answer["result"];
+    let said = match result.get("message") {
+        Some(message) => message,
+        None => &result["task"]["status"]["message"],
+    };
+    said["parts"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer:#}"))
+        .to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,7 +77,7 @@ async fn a_file_goes_to_an_agent_that_takes_it_as_it_was() {
         (&json!("sky.png"), &json!("image/png"))
     );
     printer
-        .reports(&sent, "TASK_STATE_COMPLETED", Some("Printed."), None)
+        .reports(&sent, "TASK_STATE_COMPLETED", None, Some("Printed."))
         .await;
     let done = user.until(&task, &["completed"]).await;
     assert!(!done.to_string().contains("left out"), "{done:#}");

@@ -58,7 +58,7 @@ pub(crate) fn extended(card: &Card, agents: &[AgentBrief]) -> Card {
         id: format!("{}/{number}", agent.agent_type()),
         name: format!("{}: {}", agent.name(), skill.name()),
         description: skill.description().to_owned(),
-        tags: skill.tags().to_vec(),
+        tags: vec![format!("type:{}", agent.agent_type())],
         examples: skill.examples().to_vec(),
         input_modes: Vec::new(),
         output_modes: Vec::new(),

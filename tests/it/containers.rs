@@ -2,6 +2,7 @@
 //! stands for the bridge's here; that the bridge's own may be called is tested where the guard is.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -93,8 +94,11 @@ async fn every_function_answers_every_event_from_outside_the_whole_chat_among_th
             },
             logs.path(),
         );
-        for file in std::fs::read_dir(folder.path()).unwrap() {
-            let path = file.unwrap().path();
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        // The first visit makes the chat that is not there for the next visitor.
+        files.sort();
+        for path in files {
             let event = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
             let (status, answer) = played(&function, event).await;
             let case = path.file_stem().unwrap().to_str().unwrap();
@@ -102,7 +106,7 @@ async fn every_function_answers_every_event_from_outside_the_whole_chat_among_th
                 status.is_none_or(|status| status < 500),
                 "{package}/{case}: {answer}"
             );
-            if (package.as_str(), case) == ("chat_api", "chat_first_visit") {
+            if (package.as_str(), case) == ("chat_api", "a_first_visit") {
                 assert_eq!(status, Some(200), "{answer}");
                 let whole = ["data-task", "Oslo", "\\\"completed\\\"", "[DONE]"];
                 assert!(whole.iter().all(|part| answer.contains(part)), "{answer}");

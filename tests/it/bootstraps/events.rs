@@ -32,7 +32,7 @@ const EVENTS: &[(&str, Events)] = &[
     (
         "chat_api",
         &[
-            ("chat_first_visit", "good", Status(200)),
+            ("a_first_visit", "good", Status(200)),
             ("chat", "unauthorized", Status(404)),
             ("chats_of_a_named_stage", "unauthorized", Status(200)),
             ("rubbish_body", "bad", Status(400)),

@@ -257,6 +257,7 @@ async fn the_webhook_says_what_is_wrong() {
         local.endpoint("/tenants/acme/base").trim_end_matches('/')
     );
     let task = r#"{"task":{"id":"r","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
+    let plain = r#"{"taskId":"r","status":"completed","result":"forged"}"#;
     let user = local.user("acme");
     let id = user.ask("Will it rain in Oslo tomorrow?").await.task_id();
     let done = user.until(&id, &["completed"]).await;
@@ -266,11 +267,15 @@ async fn the_webhook_says_what_is_wrong() {
         (Some(format!("{id}.{}", "A".repeat(43))), 401),
         (Some("00000000-0000-4000-8000-000000000000.AAAA".to_owned()), 401),
     ] {
-        for header in ["authorization", "x-a2a-notification-token"] {
+        for (header, body) in [
+            ("authorization", task),
+            ("x-a2a-notification-token", task),
+            ("authorization", plain),
+        ] {
             let mut request = http
                 .post(&url)
                 .header("content-type", "application/a2a+json")
-                .body(task);
+                .body(body);
             if let Some(token) = &token {
                 let value = if header == "authorization" {
                     format!("Bearer {token}")

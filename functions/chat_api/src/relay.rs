@@ -149,7 +149,8 @@ impl Relay {
     fn parks_at(&mut self) -> Option<Instant> {
         let task = self.tail.task();
         let waits = task.status.state == TaskState::Working && turn::is_handed_over(task)
-            || task.status.state.is_interrupted() && turn::works_beside(task);
+            || task.status.state.is_interrupted() && turn::works_beside(task)
+            || turn::is_held_up(task);
         if !waits || !self.parks {
             self.handed_over = None;
             return None;

@@ -129,12 +129,11 @@ pub(crate) fn part(job: &Job) -> Option<String> {
     let JobState::Settled { remote, .. } = &job.state else {
         return None;
     };
-    let texts: Vec<String> = job.artifacts.iter().map(domain::Artifact::text).collect();
-    let brought = Some(texts.join("\n")).filter(|text| !text.trim().is_empty());
     let said = remote.text.clone().filter(|text| !text.trim().is_empty());
     let name = &job.agent_name;
     if remote.state == TaskState::Completed {
-        return brought
+        return job
+            .brought()
             .or(said)
             .map(|text| format!("{name}: {}", domain::excerpt(&text)));
     }
@@ -147,8 +146,7 @@ pub(crate) fn part(job: &Job) -> Option<String> {
 /// That work is under way elsewhere, once all of it was handed over or waits; `None` while the host itself is at work.
 fn acknowledgement(task: &Task) -> Option<String> {
     if !is_handed_over(task) {
-        // The host could not begin, or not go on.
-        let stumble = task.stumble.as_ref()?;
+        let stumble = task.stumble.as_ref().filter(|_| is_held_up(task))?;
         let reason = stumble.reason.trim_end_matches('.');
         return Some(format!("{reason}. I keep trying, and will tell you here."));
     }
@@ -177,6 +175,11 @@ fn acknowledgement(task: &Task) -> Option<String> {
         ));
     }
     Some(said.join(" ")).filter(|said| !said.is_empty())
+}
+
+/// True where the host could not even begin so far, and tries again by its schedule.
+pub(crate) fn is_held_up(task: &Task) -> bool {
+    task.jobs.is_empty() && task.stumble.is_some() && !rests(task.status.state)
 }
 
 /// True where every job was handed over, waits, or is over, and not all are over: the host waits.
@@ -302,6 +305,24 @@ mod tests {
         .unwrap();
         status(&mut task, TaskState::Completed, None);
         assert_eq!(answer(&task, &turn.message_id).as_deref(), Some("rain"));
+    }
+
+    #[test]
+    fn a_host_that_cannot_begin_says_why_and_that_it_keeps_trying() {
+        let turn = Turn::of(&context(), &ui("m1"), &[]);
+        let mut task = task(turn.message_id.clone());
+        let stumble = domain::Stumble {
+            attempt: 1,
+            reason: "The registry of agents cannot be asked at the moment.".to_owned(),
+        };
+        let note = domain::WorkNote::Stumbled { stumble };
+        task.record(EventKind::Work { note }, Timestamp::from_millis(1))
+            .unwrap();
+        let told =
+            "The registry of agents cannot be asked at the moment. I keep trying, and will tell you here.";
+        assert_eq!(answer(&task, &turn.message_id).as_deref(), Some(told));
+        status(&mut task, TaskState::Completed, Some("Rain."));
+        assert_eq!(answer(&task, &turn.message_id).as_deref(), Some("Rain."));
     }
 
     #[test]

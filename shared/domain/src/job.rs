@@ -503,6 +503,18 @@ impl Job {
         bare && (remote.state == TaskState::Completed || remote.text.is_none())
     }
 
+    /// What it brought, for people: the texts of its results, and of files that are too long to be read in a chat their names and
+    /// sizes, behind what their agent says of them. None where there is no text.
+    #[must_use]
+    pub fn brought(&self) -> Option<String> {
+        let (texts, files) = unkept::texts_and_files(&self.artifacts);
+        let said = self.remote().and_then(|remote| remote.text.clone());
+        let said = said.filter(|_| !files.is_empty());
+        let mut all: Vec<String> = said.into_iter().chain(texts).chain(files).collect();
+        all.retain(|text| !text.trim().is_empty());
+        (!all.is_empty()).then(|| all.join("\n"))
+    }
+
     /// Leaves out what is too large of its results: they then have at most so many bytes of JSON.
     pub(crate) fn keep_within(&mut self, most: usize) {
         if unkept::keep_within(most, &mut self.artifacts, &mut self.unkept) {

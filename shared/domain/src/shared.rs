@@ -130,6 +130,10 @@ mod tests {
         let kept = told(1_500_000);
         assert_eq!(kept.jobs[0].remote().unwrap().state, TaskState::Completed);
         assert_eq!(kept.jobs[0].artifacts, [file(1_500_000)]);
+        assert_eq!(
+            kept.jobs[0].brought().as_deref(),
+            Some("Here are the minutes.\nIn short: all agreed.\nminutes.txt (1.5 MB)")
+        );
         let task = told(3_000_000);
         let remote = task.jobs[0].remote().unwrap();
         assert!(matches!(task.jobs[0].state, JobState::Settled { .. }));

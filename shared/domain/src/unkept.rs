@@ -129,6 +129,21 @@ pub(crate) fn words(said: Option<&String>, artifacts: &[Artifact], unkept: &[Unk
     }
 }
 
+/// The texts of results, and the files among them that are too long to be read in a chat, by name and size.
+pub(crate) fn texts_and_files(artifacts: &[Artifact]) -> (Vec<String>, Vec<String>) {
+    let (mut texts, mut files) = (Vec::new(), Vec::new());
+    for part in artifacts.iter().flat_map(|artifact| &artifact.parts) {
+        match (&part.content, &part.filename) {
+            (PartContent::Text(text), Some(name)) if text.chars().count() > EXCERPT => {
+                files.push(format!("{name} ({})", told(content(part))));
+            }
+            (PartContent::Text(text), _) => texts.push(text.clone()),
+            _ => {}
+        }
+    }
+    (texts, files)
+}
+
 /// Takes the parts out that have more bytes than this.
 fn leave_out(artifact: &mut Artifact, least: usize, unkept: &mut Vec<Unkept>) {
     let id = artifact.artifact_id.clone();

@@ -86,14 +86,8 @@ pub(crate) fn result(job: &Job) -> ToolResult {
 }
 
 fn text_of(job: &Job) -> String {
-    let texts: Vec<String> = job
-        .artifacts
-        .iter()
-        .map(domain::Artifact::text)
-        .filter(|text| !text.trim().is_empty())
-        .collect();
-    if !texts.is_empty() {
-        return texts.join("\n");
+    if let Some(text) = job.brought() {
+        return text;
     }
     if let Some(text) = job
         .remote()

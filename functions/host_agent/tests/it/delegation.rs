@@ -88,6 +88,49 @@ async fn an_agent_that_is_done_at_once_needs_no_webhook() {
 }
 
 #[tokio::test]
+async fn a_result_is_kept_whole_or_named_and_what_cannot_even_be_read_has_failed_too() {
+    for (bytes, state, told) in [
+        (1_400_000, TaskState::Completed, "xxx"),
+        (
+            3_000_000,
+            TaskState::Failed,
+            "too large to keep here: Forecast (3.0 MB)",
+        ),
+        (
+            4_300_000,
+            TaskState::Failed,
+            "Its result is too large: I take up to 4 MB.",
+        ),
+    ] {
+        let (world, weather) = world().await;
+        let task = world.ask("Will it rain in Oslo tomorrow?").await;
+        let file = "x".repeat(bytes);
+        let said = Some("Here it is.");
+        weather.then(
+            "GetTask",
+            Reply::Result(remote("r-1", "COMPLETED", said, &[&file])),
+        );
+        world
+            .notified(task.id, 0, remote("r-1", "COMPLETED", said, &[]))
+            .await;
+        let task = world.wake(task.id).await;
+        let (found, text) = status(&task);
+        assert_eq!(found, state, "{bytes}");
+        assert!(
+            text.contains(told) && text.len() < 9_000,
+            "{bytes}: {}",
+            text.len()
+        );
+        assert_eq!(task.artifacts.len(), usize::from(state == TaskState::Completed));
+        assert_eq!(
+            text.contains("Here it is."),
+            state == TaskState::Failed,
+            "{bytes}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_result_that_came_without_artifacts_is_fetched() {
     let (world, weather) = world().await;
     let task = world.ask("Will it rain in Oslo tomorrow?").await;

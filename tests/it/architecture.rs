@@ -349,6 +349,27 @@ fn every_setting_is_in_the_table() {
 }
 
 #[test]
+fn the_schedules_that_are_documented_are_those_that_are_used() {
+    let seconds = |waits: &[std::time::Duration]| {
+        let waits: Vec<String> = waits.iter().map(|wait| wait.as_secs().to_string()).collect();
+        waits.join(",")
+    };
+    let retries = seconds(agent::RetrySchedule::default().waits());
+    let pushes = seconds(agent::PushSchedule::default().waits());
+    for path in [
+        "docs/retries.md",
+        "shared/edge/src/config.rs",
+        "template.yaml",
+        "infra/tenant.yaml",
+    ] {
+        let text = fs::read_to_string(root().join(path)).unwrap();
+        for schedule in [&retries, &pushes] {
+            assert!(text.contains(schedule.as_str()), "{path} does not say {schedule}");
+        }
+    }
+}
+
+#[test]
 fn the_ladder_test_can_fail() {
     let room = |folder: &str, uses: &[&str]| Room {
         name: folder.rsplit('/').next().unwrap().to_owned(),

@@ -2,7 +2,8 @@
 //! conversation as a guest of its own.
 //!
 //! A row is never edited to make this pass. What is known to miss its row stands in `KNOWN`, with the reason; anything else
-//! that misses fails the test.
+//! that misses fails the test, and so does a known one that passes. On a busy machine an agent may take longer than a turn waits for
+//! it: what missed is played once more, alone.
 
 mod agents;
 mod judge;
@@ -22,10 +23,13 @@ const AT_ONCE: usize = 12;
 const SYSTEMS: usize = 3;
 
 /// What is known to miss its row, and why.
-const KNOWN: &[(&str, &str)] = &[];
+const KNOWN: &[(&str, &str)] = &[(
+    "mix-file-and-question",
+    "what files an agent takes is found out when it is sent them, and before that its user is asked for consent",
+)];
 
+/// Plays all of them; some by `CONVERSATION=part-of-a-name`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "its list of known misses is not drawn up yet, and it takes minutes; play some by CONVERSATION=part-of-a-name"]
 async fn what_newcomers_typed_and_what_people_say_every_day() {
     judged(&["findings", "everyday"], KNOWN).await;
 }
@@ -37,24 +41,28 @@ async fn judged(files: &[&str], known: &[(&str, &str)]) {
         reason = "whoever looks for one conversation's fault plays that alone"
     )]
     let only = std::env::var("CONVERSATION").ok();
-    let mut stages: BTreeMap<String, Vec<Conversation>> = BTreeMap::new();
-    for conversation in files.iter().flat_map(|file| table::read(file)) {
-        if only
-            .as_ref()
+    let all = files.iter().flat_map(|file| table::read(file));
+    let wanted = |conversation: &Conversation| {
+        only.as_ref()
             .is_none_or(|only| conversation.name.contains(only.as_str()))
-        {
-            stages
-                .entry(Stage::of(&conversation))
-                .or_default()
-                .push(conversation);
-        }
-    }
-    let played: Vec<Vec<Played>> = stream::iter(stages.into_values())
-        .map(|conversations| Stage::play(conversations, AT_ONCE))
+    };
+    let stages = Stage::shared(all.filter(wanted).collect());
+    let played: Vec<Vec<Played>> = stream::iter(stages)
+        .map(|stage| Stage::play(stage, AT_ONCE))
         .buffer_unordered(SYSTEMS)
         .collect()
         .await;
-    let played: Vec<Played> = played.into_iter().flatten().collect();
+    let mut played: Vec<Played> = played.into_iter().flatten().collect();
+    let is_known = |one: &Played| known.iter().any(|(name, _)| *name == one.conversation.name);
+    for one in played
+        .iter_mut()
+        .filter(|one| !one.faults.is_empty() && !is_known(one))
+    {
+        let stage = (one.conversation.agents.clone(), vec![one.conversation.clone()]);
+        let again = Stage::play(stage, 1).await;
+        println!("AGAIN {} {:?}", one.conversation.name, one.faults);
+        one.faults = again.into_iter().flat_map(|again| again.faults).collect();
+    }
     let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut surprises = Vec::new();
     for one in &played {
@@ -62,6 +70,12 @@ async fn judged(files: &[&str], known: &[(&str, &str)]) {
         *all += 1;
         if one.faults.is_empty() {
             *right += 1;
+            if is_known(one) {
+                surprises.push(format!(
+                    "{} is known to miss, and does not",
+                    one.conversation.name
+                ));
+            }
             continue;
         }
         let why = known.iter().find(|(name, _)| *name == one.conversation.name);
@@ -80,7 +94,10 @@ async fn judged(files: &[&str], known: &[(&str, &str)]) {
         println!("{rule}: {right} of {all}");
     }
     println!("{right} of {} conversations are as wanted", played.len());
-    assert!(surprises.is_empty(), "these miss their rows: {surprises:#?}");
+    assert!(
+        surprises.is_empty(),
+        "these are not as their rows or KNOWN say: {surprises:#?}"
+    );
     assert!(
         right * 100 >= played.len() * 95 || only.is_some(),
         "{right} of {}",

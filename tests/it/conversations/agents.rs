@@ -98,6 +98,23 @@ fn script(kind: &str) -> Script {
     }
 }
 
+/// Whether agents of these kinds can be at one registry: no two of one type, and beside one that is asked in free words, or that
+/// stands in the place of a built-in one, no other.
+pub(super) fn get_along(some: &[String], others: &[String]) -> bool {
+    let apart = |kinds: &[String]| -> BTreeSet<String> {
+        let apart = |kind: &&String| kind.starts_with("asks-") || *kind == "slow-report";
+        kinds.iter().filter(apart).cloned().collect()
+    };
+    if apart(some) != apart(others) {
+        return false;
+    }
+    let alike =
+        |one: &&String, other: &String| *one != other && script(one).agent_type == script(other).agent_type;
+    !some
+        .iter()
+        .any(|one| others.iter().any(|other| alike(&one, other)))
+}
+
 /// A scripted agent that runs.
 #[derive(Clone)]
 pub(super) struct Agent(Arc<Inner>);

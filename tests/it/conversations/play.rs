@@ -15,7 +15,7 @@ use tests::{Local, User};
 use tokio::sync::{RwLock, RwLockReadGuard};
 use url::Url;
 
-use super::agents::Agent;
+use super::agents::{self, Agent};
 use super::judge::{self, Seen};
 use super::table::{Conversation, Turn, span};
 
@@ -26,6 +26,9 @@ pub(super) struct Played {
     pub(super) faults: Vec<String>,
 }
 
+/// The agents of a stage, and the conversations that are played on it.
+pub(super) type Cast = (Vec<String>, Vec<Conversation>);
+
 /// A system that conversations with the same agents share.
 pub(super) struct Stage {
     /// Absent while it is restarted.
@@ -35,8 +38,36 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The key of the stage that a conversation can be played on.
-    pub(super) fn of(conversation: &Conversation) -> String {
+    /// The conversations by the stages that they are played on. Those at one time whose agents are of different types share one:
+    /// an agent is called by nobody who does not speak of it.
+    pub(super) fn shared(conversations: Vec<Conversation>) -> Vec<Cast> {
+        let mut stages: BTreeMap<String, Vec<Cast>> = BTreeMap::new();
+        for conversation in conversations {
+            let own = conversation.agents.clone();
+            // Most conversations know the built-in agents alone; with others beside them they would be told of those.
+            let shares = |agents: &Vec<String>| match own.is_empty() || conversation.alone() {
+                true => *agents == own,
+                false => !agents.is_empty() && agents::get_along(agents, &own),
+            };
+            let stages = stages.entry(Self::of(&conversation)).or_default();
+            match stages.iter_mut().find(|(agents, _)| shares(agents)) {
+                Some((agents, all)) => {
+                    agents.extend(
+                        own.iter()
+                            .filter(|kind| !agents.contains(kind))
+                            .cloned()
+                            .collect::<Vec<_>>(),
+                    );
+                    all.push(conversation);
+                }
+                None => stages.push((own, vec![conversation])),
+            }
+        }
+        stages.into_values().flatten().collect()
+    }
+
+    /// What conversations on one stage have in common.
+    fn of(conversation: &Conversation) -> String {
         // Where somebody agreed before, nobody can deny.
         let denies = if conversation.denies() {
             &conversation.name
@@ -44,17 +75,14 @@ impl Stage {
             ""
         };
         let alone = if conversation.alone() { "alone" } else { "" };
-        format!(
-            "{:?} {:?} {alone} {denies}",
-            conversation.now, conversation.agents
-        )
+        format!("{:?} {alone} {denies}", conversation.now)
     }
 
-    /// Plays conversations of one key.
-    pub(super) async fn play(conversations: Vec<Conversation>, at_once: usize) -> Vec<Played> {
+    /// Plays conversations of one stage.
+    pub(super) async fn play((agents, conversations): Cast, at_once: usize) -> Vec<Played> {
         let first = conversations.first().expect("nobody plays nothing");
         let at_once = if first.alone() { 1 } else { at_once };
-        let stage = Self::start(first).await;
+        let stage = Self::start(first, &agents).await;
         let ticking = stage.clock().await;
         let ticker = tokio::spawn(async move {
             let pause = Duration::from_millis(10);
@@ -78,7 +106,7 @@ impl Stage {
         played
     }
 
-    async fn start(conversation: &Conversation) -> Self {
+    async fn start(conversation: &Conversation, kinds: &[String]) -> Self {
         // A Thursday.
         let now = conversation.now.as_deref().unwrap_or("2026-01-01T10:00:00Z");
         let clock = Arc::new(ManualClock::new(Timestamp::parse(now).expect("a moment")));
@@ -94,7 +122,7 @@ impl Stage {
             None => Local::resume((0, Data::Memory), clock, tenants()).await,
         };
         let mut agents = Vec::new();
-        for kind in &conversation.agents {
+        for kind in kinds {
             agents.push(Agent::start(&local, kind).await);
         }
         Self {
@@ -200,27 +228,8 @@ impl<'a> Player<'a> {
         let carded: Vec<String> = judge::cards_of(&streamed);
         let task = carded.last().cloned();
         self.tasks.push(task.clone());
-        let wanted = turn.expect.state.as_deref();
-        let mut now = self.look().await.0;
-        if let (Some(wanted), Some(task)) = (wanted.filter(|wanted| *wanted != "working"), &task) {
-            for _ in 0..100 {
-                let state = now.state(task);
-                if wanted.split('|').any(|wanted| wanted == state) {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                now = self.look().await.0;
-            }
-        }
-        for _ in 0..20 {
-            let mut others = turn.expect.others.iter();
-            let fine = others.all(|(turn, states)| self.is_in(&now, turn, states));
-            if fine {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            now = self.look().await.0;
-        }
+        self.settles(turn, task.as_deref()).await;
+        let now = self.look().await.0;
         let chat = turn
             .say
             .as_ref()
@@ -245,6 +254,29 @@ impl<'a> Player<'a> {
         self.faults
             .extend(faults.into_iter().map(|fault| format!("turn {number}: {fault}")));
         self.seen = now;
+    }
+
+    /// Waits a while for the states that the turn wants, as a person would before they say that it did not come.
+    async fn settles(&self, turn: &Turn, task: Option<&str>) {
+        let wanted = turn.expect.state.as_deref().filter(|wanted| *wanted != "working");
+        let mut left = [100, 20];
+        loop {
+            let now = Seen {
+                tasks: self.own_tasks().await,
+                ..Seen::default()
+            };
+            let state = task.map_or("none", |task| now.state(task));
+            let own =
+                task.is_none() || wanted.is_none_or(|wanted| wanted.split('|').any(|wanted| wanted == state));
+            let mut others = turn.expect.others.iter();
+            let other = others.all(|(turn, states)| self.is_in(&now, turn, states));
+            let patience = if own { &mut left[1] } else { &mut left[0] };
+            if own && other || *patience == 0 {
+                return;
+            }
+            *patience -= 1;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     fn is_in(&self, now: &Seen, turn: &str, states: &str) -> bool {
@@ -443,19 +475,27 @@ impl<'a> Player<'a> {
         if self.user.cookie().is_none() {
             return (seen.clone(), seen);
         }
-        for chat in ["a", "b", "c"] {
+        for chat in self.conversation.chats() {
             let path = format!("/api/chats/{}-{chat}/messages", self.conversation.name);
             let answer = self.user.get(&path).await;
             if answer.status == 200 {
-                seen.messages.insert(chat.to_owned(), answer.json());
+                seen.messages.insert(chat, answer.json());
             }
+        }
+        seen.tasks = self.own_tasks().await;
+        (seen.clone(), seen)
+    }
+
+    /// The tasks of this guest, by id.
+    async fn own_tasks(&self) -> BTreeMap<String, Value> {
+        if self.user.cookie().is_none() {
+            return BTreeMap::new();
         }
         let listed = self.user.get("/api/tasks?limit=100").await.json();
         let tasks = listed["tasks"].as_array().cloned().unwrap_or_default();
         let named = tasks
             .into_iter()
             .map(|task| (task["id"].as_str().unwrap_or_default().to_owned(), task));
-        seen.tasks = named.collect::<BTreeMap<_, _>>();
-        (seen.clone(), seen)
+        named.collect()
     }
 }

@@ -1,6 +1,6 @@
 //! The rows as `tests/data/README.md` describes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -62,6 +62,12 @@ pub(super) fn read(file: &str) -> Vec<Conversation> {
 }
 
 impl Conversation {
+    /// The chats that it is held in.
+    pub(super) fn chats(&self) -> BTreeSet<String> {
+        let named = self.turn.iter().map(|turn| turn.chat.clone());
+        named.map(|chat| chat.unwrap_or_else(|| "a".to_owned())).collect()
+    }
+
     /// Whether it moves the clock or restarts the system, so that nothing else may happen there meanwhile.
     pub(super) fn alone(&self) -> bool {
         let moves = |after: &str| after == "system restarted" || span(after).is_some();

@@ -267,11 +267,8 @@ async fn the_webhook_says_what_is_wrong() {
         (Some(format!("{id}.{}", "A".repeat(43))), 401),
         (Some("00000000-0000-4000-8000-000000000000.AAAA".to_owned()), 401),
     ] {
-        for (header, body) in [
-            ("authorization", task),
-            ("x-a2a-notification-token", task),
-            ("authorization", plain),
-        ] {
+        // Few enough guesses for one source.
+        for (header, body) in [("authorization", task), ("x-a2a-notification-token", plain)] {
             let mut request = http
                 .post(&url)
                 .header("content-type", "application/a2a+json")

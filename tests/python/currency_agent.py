@@ -1,7 +1,7 @@
 """A plain A2A agent written with the official Python SDK and nothing of ours.
 
-It converts amounts between currencies at fixed reference rates, works in the background,
-and calls the client's webhook through the SDK's own push sender.
+It converts amounts between currencies at fixed reference rates, asks into which where that is
+not said, works in the background, and calls the client's webhook through the SDK's own push sender.
 
     currency_agent.py [--port 0] [--delay SECONDS] [--generation 1.0|0.3|both]
 
@@ -16,7 +16,7 @@ import socket
 
 import httpx
 import uvicorn
-from a2a.helpers import new_text_part
+from a2a.helpers import get_message_text, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
@@ -27,7 +27,7 @@ from a2a.server.tasks import (
     InMemoryTaskStore,
     TaskUpdater,
 )
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Task, TaskState, TaskStatus
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Role, Task, TaskState, TaskStatus
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -63,15 +63,21 @@ class Currency(AgentExecutor):
         updater = TaskUpdater(event_queue, context.task_id, context.context_id)
         await updater.start_work(updater.new_agent_message([new_text_part("Looking up the rate")]))
         await asyncio.sleep(self.delay)
-        text = context.get_user_input()
+        # What the task was asked before counts too: the answer to a question says nothing alone.
+        before = context.current_task.history if context.current_task else []
+        said = [get_message_text(message) for message in before if message.role == Role.ROLE_USER]
+        text = " ".join([*said, context.get_user_input()])
         amount = re.search(r"\d+(?:\.\d+)?", text)
         codes = currencies(text)
-        if not amount or len(codes) < 2:
+        if amount and len(set(codes)) == 1:
+            await updater.requires_input(updater.new_agent_message([new_text_part("Into which currency?")]))
+            return
+        if not amount or len(set(codes)) < 2:
             await updater.reject(
                 updater.new_agent_message([new_text_part("Give an amount and two currencies, as in '100 euros in kroner'.")])
             )
             return
-        source, target = codes[:2]
+        source, target = list(dict.fromkeys(codes))[:2]
         result = float(amount.group()) / RATES[source] * RATES[target]
         answer = f"{amount.group()} {source} is {result:.2f} {target} at the reference rate."
         await updater.add_artifact([new_text_part(answer)], name="conversion", last_chunk=True)

@@ -38,10 +38,10 @@ async fn registered_and_used(generation: &str) {
     assert!(task["artifacts"].to_string().contains("1160.00 NOK"), "{task:#}");
     assert_eq!(agent.runs().await, 1, "asked once");
     // What it has to know it asks for, and the answer goes to the same task.
-    let asked = user.ask("How much is 50 euros?").await;
+    let asked = user.chat("euros", "m1", "How much is 50 euros?").await;
     let task = user.until(&asked.task_id(), &["input-required"]).await;
     assert!(task.to_string().contains("Into which currency?"), "{task:#}");
-    user.ask("kroner").await;
+    user.chat("euros", "m2", "kroner").await;
     let task = user.until(&asked.task_id(), &["completed"]).await;
     assert!(task["artifacts"].to_string().contains("580.00 NOK"), "{task:#}");
     // What it will not do comes back as its own words.

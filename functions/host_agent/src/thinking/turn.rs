@@ -294,15 +294,15 @@ impl Thinker {
             let earlier: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
             let skipped = earlier.len().saturating_sub(EARLIER_MAX);
             let mut turns = transcript::of_earlier(earlier.into_iter().skip(skipped));
-            let alone = words::is_place_and_day(&wanted.text);
+            let brief = is_brief(&wanted.text);
             turns.push(Turn::User(wanted.text));
             let prompt = Prompt { agents, turns };
             let first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(first),
                 (None, None) => None,
                 (None, Some(waiting)) => match self.first_step(run, &prompt).await? {
-                    // A place and a day ask for nothing; said to an agent that asks for them, they are its answer.
-                    Ok(step) if matches!(step, Step::Say(_)) || alone && is_for(&step, waiting) => {
+                    // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
+                    Ok(step) if matches!(step, Step::Say(_)) || brief && is_for(&step, waiting) => {
                         return self.hand_on(run, here, waiting, false).await;
                     }
                     Ok(step) => Some(step),
@@ -339,6 +339,14 @@ impl Wanted<'_> {
             first: None,
         }
     }
+}
+
+/// Longest text, in words, that says no more than what was asked for.
+const BRIEF: usize = 3;
+
+/// Whether a text may be no more than what was asked for: a place and a day, or a few words that ask nothing themselves.
+fn is_brief(text: &str) -> bool {
+    words::is_place_and_day(text) || !text.contains('?') && words::phrases::words(text).len() <= BRIEF
 }
 
 /// Whether a step is for the agent that waits for an answer, and for no other.

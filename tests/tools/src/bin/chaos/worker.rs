@@ -160,7 +160,8 @@ fn tempo() -> Tempo {
     tempo.agent.tell_again = vec![Duration::from_millis(500); 60];
     // Kills count as attempts without a word; they are many here.
     tempo.agent.max_attempts = 100;
-    tempo.patience.retries = vec![Duration::from_millis(500); 60];
+    // As long as a run may take: a send that used its schedule up leaves its task `unknown`, which waits for its user.
+    tempo.patience.retries = vec![Duration::from_millis(500); 1_800];
     tempo.patience.first_look = Duration::from_secs(3);
     tempo
 }

@@ -6,7 +6,7 @@ use domain::Tenant;
 use edge::config::{ConfigError, Env};
 use url::Url;
 
-use crate::Settings;
+use crate::ChatSettings;
 
 /// The function's settings, read once.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ impl Config {
     /// # Errors
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
-        let usual = Settings::default();
+        let usual = ChatSettings::default();
         let tenant = env.tenant();
         let base = env.required("TENANT_BASE_URL");
         let host_url = env.required("HOST_AGENT_URL");

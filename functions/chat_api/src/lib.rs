@@ -41,7 +41,7 @@ use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
-pub use state::{Settings, State};
+pub use state::{ChatSettings, State};
 
 /// The function's name.
 pub const NAME: &str = "chat_api";
@@ -68,9 +68,9 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         outbound: ground.outbound,
         clock: ground.clock,
         entropy: ground.entropy,
-        settings: Settings {
+        settings: ChatSettings {
             grace: config.grace,
-            ..Settings::default()
+            ..ChatSettings::default()
         },
     })))
 }

@@ -37,12 +37,12 @@ pub struct State {
     /// Chance.
     pub entropy: Arc<dyn Entropy>,
     /// Times.
-    pub settings: Settings,
+    pub settings: ChatSettings,
 }
 
 /// Times of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct ChatSettings {
     /// How long a turn stays open at most, while the host itself works. Once all is handed over or waits, it ends soon.
     pub grace: Duration,
     /// How long a stream of a task's events stays open.
@@ -53,7 +53,7 @@ pub struct Settings {
     pub task_retention: Duration,
 }
 
-impl Default for Settings {
+impl Default for ChatSettings {
     fn default() -> Self {
         Self {
             grace: Duration::from_secs(60),
@@ -76,7 +76,7 @@ pub(crate) struct AppState {
     pub(crate) providers: Providers,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ChatSettings,
     /// What the tenant has set, for users who do not say it themselves.
     pub(crate) own: OwnSettings,
 }

@@ -70,7 +70,7 @@ pub enum DirectorySource {
 
 /// Why the host cannot start.
 #[derive(thiserror::Error)]
-pub enum StartError {
+pub enum HostConfigError {
     /// It was not told whose it is.
     #[error(
         "a host agent serves exactly one tenant, and it was not told which: set TENANT_ID or pass --tenant-id NAME"
@@ -82,7 +82,7 @@ pub enum StartError {
 }
 
 /// The same as the text for people: this is what a failing `main` prints.
-impl fmt::Debug for StartError {
+impl fmt::Debug for HostConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -92,11 +92,11 @@ impl Config {
     /// Reads the settings.
     ///
     /// # Errors
-    /// [`StartError::NoTenant`] before everything else; otherwise the first that is missing or wrong, and all of them by
+    /// [`HostConfigError::NoTenant`] before everything else; otherwise the first that is missing or wrong, and all of them by
     /// [`Env::finish`].
-    pub fn read(env: &mut Env) -> Result<Self, StartError> {
+    pub fn read(env: &mut Env) -> Result<Self, HostConfigError> {
         if matches!(env.optional::<String>("TENANT_ID"), Ok(None)) {
-            return Err(StartError::NoTenant);
+            return Err(HostConfigError::NoTenant);
         }
         let tenant = env.tenant();
         let url = env.required("HOST_AGENT_URL");

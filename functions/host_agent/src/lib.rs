@@ -43,7 +43,7 @@ use executor::HostExecutor;
 use session_tokens::SessionTokens;
 use thinking::thinker::Thinker;
 
-pub use config::{Args, Config, StartError, build};
+pub use config::{Args, Config, HostConfigError, build};
 pub use rules::patience::Patience;
 pub use thinking::directory::Directory;
 

@@ -43,7 +43,7 @@ use routes::{Route, Routes};
 pub use config::Config;
 pub use password::HashError;
 pub use provision::{NewClient, NewUser, ProvisionError, items, provision};
-pub use state::{HOST_CLIENT, Settings, State};
+pub use state::{HOST_CLIENT, Lifetimes, State};
 pub use tenant::issuer;
 
 /// The function's name.
@@ -61,7 +61,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         clock: ground.clock,
         entropy: ground.entropy,
-        settings: Settings::default(),
+        settings: Lifetimes::default(),
     })))
 }
 

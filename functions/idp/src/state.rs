@@ -27,12 +27,12 @@ pub struct State {
     /// The RNG.
     pub entropy: Arc<dyn Entropy>,
     /// How long things live.
-    pub settings: Settings,
+    pub settings: Lifetimes,
 }
 
 /// How long things live.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct Lifetimes {
     /// A code, until it is redeemed.
     pub code: Duration,
     /// An access token; ten minutes at most, whatever stands here.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub login: Duration,
 }
 
-impl Default for Settings {
+impl Default for Lifetimes {
     fn default() -> Self {
         Self {
             code: Duration::from_secs(60),

@@ -86,14 +86,14 @@ pub(crate) enum News {
 
 /// How long a task is followed, and how often a sign of life is due.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct TailLimits {
     pub(crate) time: Duration,
     pub(crate) heartbeat: Duration,
 }
 
 impl Tail {
     /// Follows the task from behind event `seen`, as it was read; `stop` ends it earlier.
-    pub(crate) fn new(store: Store, task: &Task, seen: u64, limits: Limits, stop: Shutdown) -> Self {
+    pub(crate) fn new(store: Store, task: &Task, seen: u64, limits: TailLimits, stop: Shutdown) -> Self {
         let now = Instant::now();
         let is_behind = seen < task.rev;
         Self {

@@ -40,7 +40,7 @@ pub struct Ground {
 
 /// Why a function cannot be built.
 #[derive(thiserror::Error)]
-pub enum StartError {
+pub enum BuildError {
     /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretsError),
@@ -55,7 +55,7 @@ pub enum StartError {
 }
 
 /// The same as the text for people: this is what a failing `main` prints.
-impl fmt::Debug for StartError {
+impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -101,8 +101,8 @@ impl Ground {
     /// The sealing keys of this secret, JSON `[["key id", "32 bytes in base64url"]]`, newest first.
     ///
     /// # Errors
-    /// [`StartError`] where it cannot be read or holds something else.
-    pub async fn sealer(&self, secret: &str) -> Result<Arc<Sealer>, StartError> {
+    /// [`BuildError`] where it cannot be read or holds something else.
+    pub async fn sealer(&self, secret: &str) -> Result<Arc<Sealer>, BuildError> {
         let keys: Vec<(String, String)> = parsed(secret, &self.secrets.value(secret).await?)?;
         let keys = keys.into_iter().map(|(id, key)| (id, SecretString::from(key)));
         let sealer = Sealer::new(keys.collect()).map_err(|error| broken(secret, &error))?;
@@ -113,7 +113,7 @@ impl Ground {
     ///
     /// # Errors
     /// As [`Ground::sealer`].
-    pub async fn signing_key(&self, secret: &str) -> Result<Arc<SigningKey>, StartError> {
+    pub async fn signing_key(&self, secret: &str) -> Result<Arc<SigningKey>, BuildError> {
         let pem = self.secrets.value(secret).await?;
         let key = SigningKey::from_pem(&pem).map_err(|error| broken(secret, &error))?;
         Ok(Arc::new(key))
@@ -124,7 +124,7 @@ impl Ground {
     ///
     /// # Errors
     /// As [`Ground::sealer`].
-    pub async fn providers(&self, secret: Option<&str>) -> Result<Providers, StartError> {
+    pub async fn providers(&self, secret: Option<&str>) -> Result<Providers, BuildError> {
         match secret {
             Some(secret) => parsed(secret, &self.secrets.value(secret).await?),
             None => Ok(Providers::new()),
@@ -139,16 +139,16 @@ impl Ground {
 }
 
 /// What a secret holds. The parser's own words might quote it.
-fn parsed<T: DeserializeOwned>(name: &str, secret: &SecretString) -> Result<T, StartError> {
-    serde_json::from_str(secret.expose_secret()).map_err(|_| StartError::Form {
+fn parsed<T: DeserializeOwned>(name: &str, secret: &SecretString) -> Result<T, BuildError> {
+    serde_json::from_str(secret.expose_secret()).map_err(|_| BuildError::Form {
         secret: name.to_owned(),
         reason: "it is not the JSON it should be".to_owned(),
     })
 }
 
 /// A key that is none. The error of a key does not quote it.
-pub fn broken(secret: &str, error: &KeyError) -> StartError {
-    StartError::Form {
+pub fn broken(secret: &str, error: &KeyError) -> BuildError {
+    BuildError::Form {
         secret: secret.to_owned(),
         reason: error.to_string(),
     }

@@ -21,7 +21,7 @@ pub mod telemetry;
 
 pub use front::{BODY_LIMIT, Front, RequestId, Source, front, later, not_found, refused};
 pub use function::{Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
-pub use ground::{Ground, StartError, broken};
+pub use ground::{BuildError, Ground, broken};
 
 /// What a function's `main` may fail with: anything that can say what went wrong.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

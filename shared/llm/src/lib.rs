@@ -30,4 +30,4 @@ pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, f
 pub use model::{Model, ModelError, Prompt, Step, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 pub use models::offline;
 pub use rules::{Rules, best_fitting, offer};
-pub use tool_loop::{Called, Ended, Limits, LoopError, Toolbox, run};
+pub use tool_loop::{Called, Ended, LoopError, LoopLimits, Toolbox, run};

@@ -39,14 +39,14 @@ pub enum Ended {
 
 /// What bounds a loop, whatever the model wants.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct LoopLimits {
     /// Most steps.
     pub steps: usize,
     /// Most calls in one step.
     pub calls: usize,
 }
 
-impl Default for Limits {
+impl Default for LoopLimits {
     fn default() -> Self {
         Self { steps: 8, calls: 8 }
     }
@@ -76,7 +76,7 @@ pub async fn run<T: Toolbox>(
     mut prompt: Prompt,
     mut first: Option<Step>,
     toolbox: &mut T,
-    limits: Limits,
+    limits: LoopLimits,
 ) -> Result<Ended, LoopError<T::Error>> {
     for number in 1..=limits.steps {
         let span = tracing::debug_span!("llm.model.step", number);
@@ -162,7 +162,7 @@ mod tests {
             prompt,
             None,
             &mut Counting { park_at, calls: 0 },
-            Limits { steps: 3, calls: 1 },
+            LoopLimits { steps: 3, calls: 1 },
         )
         .await
     }

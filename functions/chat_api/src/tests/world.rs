@@ -25,7 +25,7 @@ use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
 
-use crate::{Settings, State, router};
+use crate::{ChatSettings, State, router};
 
 /// Everything that one test needs.
 pub(super) struct World {
@@ -154,24 +154,24 @@ impl World {
 
     /// The function with another address for the host.
     pub(super) fn app_at(&self, grace: Duration, host_url: Url) -> Router {
-        let settings = Settings {
+        let settings = ChatSettings {
             grace,
-            ..Settings::default()
+            ..ChatSettings::default()
         };
         self.app_with(settings, host_url)
     }
 
     /// The function whose sessions last longer than tasks are kept.
     pub(super) fn lasting_app(&self, grace: Duration) -> Router {
-        let settings = Settings {
+        let settings = ChatSettings {
             grace,
             session_lifetime: Duration::from_secs(100 * 24 * 3600),
-            ..Settings::default()
+            ..ChatSettings::default()
         };
         self.app_with(settings, self.host.card.url.clone())
     }
 
-    fn app_with(&self, settings: Settings, host_url: Url) -> Router {
+    fn app_with(&self, settings: ChatSettings, host_url: Url) -> Router {
         router(State {
             tenant: self.tenant.clone(),
             base: self.base.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
-use llm::{Ended, Limits, LoopError, Model, ModelError, Prompt, Step};
+use llm::{Ended, LoopError, LoopLimits, Model, ModelError, Prompt, Step};
 
 use crate::deps::Deps;
 use crate::rules::note::Note;
@@ -110,7 +110,7 @@ impl Thinker {
             prompt,
             first,
             &mut tools,
-            Limits::default(),
+            LoopLimits::default(),
         ))
         .await;
         match ended {

@@ -12,7 +12,7 @@ use axum::body::Body;
 use domain::{ExposeSecret, ManualClock, Owner, SecretString, SystemEntropy, Tenant, Timestamp};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Method, Request, StatusCode};
-use idp::{NewClient, Settings, State};
+use idp::{Lifetimes, NewClient, State};
 use serde_json::Value;
 use store::{Store, User};
 use store_testing::Database;
@@ -118,7 +118,7 @@ fn router(store: &Store, clock: &Arc<ManualClock>, keys: KeySet) -> Router {
         keys: Arc::new(keys),
         clock: clock.clone(),
         entropy: Arc::new(SystemEntropy),
-        settings: Settings::default(),
+        settings: Lifetimes::default(),
     })
 }
 

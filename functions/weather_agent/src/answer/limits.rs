@@ -4,13 +4,13 @@ use chrono::{Datelike, NaiveDate, Weekday};
 use words::{When, listed};
 
 use super::dates;
-use crate::question::{Limits, Question};
+use crate::question::{BeyondForecast, Question};
 
 /// What daily forecasts have.
 const TOLD: &str = "temperature, rain, snow, wind and sunshine";
 
 /// A sentence for each thing that is not had or not understood.
-pub(super) fn sentences(limits: &Limits) -> Vec<String> {
+pub(super) fn sentences(limits: &BeyondForecast) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(time) = &limits.time {
         said.push(format!(

@@ -7,7 +7,7 @@ use super::{units, wants};
 
 /// What a question asks for that no daily forecast has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct BeyondForecast {
     /// A time of the day, or a part of it, as it is written.
     pub time: Option<String>,
     /// It is about the hours, or about when something begins or ends.
@@ -29,7 +29,7 @@ const REPEATED: usize = 3;
 
 /// Looks for it. Only where nothing says which weather is meant are unknown words of interest: the question may be
 /// about them. A number that nothing explains always is.
-pub(super) fn find(words: &[Word], named: &[Named], time: &Days, any_weather: bool) -> Limits {
+pub(super) fn find(words: &[Word], named: &[Named], time: &Days, any_weather: bool) -> BeyondForecast {
     let said = |any: &[&str]| words.iter().any(|word| any.contains(&word.lower.as_str()));
     let pair = |first: &str, seconds: &[&str]| {
         words.windows(2).any(|pair| match pair {
@@ -78,7 +78,7 @@ pub(super) fn find(words: &[Word], named: &[Named], time: &Days, any_weather: bo
     });
     let about = any_weather && untold.is_empty() && !general;
     let part = time.part.as_ref().map(|part| format!("the {part}"));
-    Limits {
+    BeyondForecast {
         time: time.clock.clone().or(part),
         hours: said(&["hourly"]) || pair("by", &["hour"]) || when,
         now: time.now,

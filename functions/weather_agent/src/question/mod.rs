@@ -16,7 +16,7 @@ mod limits;
 mod units;
 mod wants;
 
-pub use limits::Limits;
+pub use limits::BeyondForecast;
 pub use units::Asked as AskedUnits;
 pub use wants::{Compare, Want};
 use words::{DateOrder, Days, Named, When, days, places, text};
@@ -53,7 +53,7 @@ pub struct Question {
     /// It speaks of a forecast, so of more than one day.
     pub outlook: bool,
     /// What it asks for that no daily forecast has.
-    pub limits: Limits,
+    pub limits: BeyondForecast,
 }
 
 impl Question {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::find::{failed, owned};
 use super::push_configs;
-use crate::tail::{Limits, News, Tail};
+use crate::tail::{News, Tail, TailLimits};
 use crate::worker::{Executed, WorkError};
 use crate::{Agent, Shutdown, Wake, measure, push, wake_or_log, worker};
 
@@ -252,7 +252,7 @@ async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
         // Another worker has it; its outcome is awaited below.
         Executed::Elsewhere => task,
     };
-    let limits = Limits {
+    let limits = TailLimits {
         time: until.saturating_duration_since(Instant::now()),
         heartbeat: agent.settings.blocking_limit,
     };

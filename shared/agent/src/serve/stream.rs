@@ -17,7 +17,7 @@ use futures_util::stream;
 use serde_json::Value;
 use store::TaskKey;
 
-use crate::tail::{Limits, News, Tail};
+use crate::tail::{News, Tail, TailLimits};
 use crate::worker::{self, Executed, WorkError};
 use crate::{Agent, Shutdown};
 
@@ -163,7 +163,7 @@ impl Live {
                 (task.rev, begins)
             }
         };
-        let limits = Limits {
+        let limits = TailLimits {
             time: agent.settings.stream_limit,
             heartbeat: agent.settings.stream_heartbeat,
         };

@@ -15,7 +15,7 @@ use url::Url;
 use crate::breaker::Breaker;
 use crate::guard::{self, Blocked, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
-use crate::{CallError, Policy};
+use crate::{CallError, Policy, TrustedOrigin};
 
 /// What API Gateway makes of `WWW-Authenticate`.
 const REMAPPED_CHALLENGE: &str = "x-amzn-remapped-www-authenticate";
@@ -28,6 +28,7 @@ pub struct Outbound {
     http: Arc<Http>,
     pub(crate) policy: Policy,
     pub(crate) breaker: Arc<Breaker>,
+    dns: Arc<dyn Lookup>,
     entropy: Arc<dyn Entropy>,
 }
 
@@ -116,11 +117,26 @@ impl Outbound {
     #[must_use]
     pub fn with_dns(policy: Policy, entropy: Arc<dyn Entropy>, dns: Arc<dyn Lookup>) -> Self {
         Self {
-            http: Arc::new(Http::new(policy, GuardedDns::shared(policy.allow_loopback, dns))),
-            policy,
+            http: Arc::new(Http::new(
+                policy.clone(),
+                GuardedDns::shared(&policy, Arc::clone(&dns)),
+            )),
             breaker: Arc::new(Breaker::new(policy.rest)),
+            policy,
+            dns,
             entropy,
         }
+    }
+
+    /// A way out of its own, with connections of its own, for calls to an operator's server, which may have a private
+    /// address. What calls addresses that others named goes on with the first one, to which nothing is trusted.
+    #[must_use]
+    pub fn trusting(&self, origin: TrustedOrigin) -> Self {
+        let policy = Policy {
+            trusted_origins: vec![origin],
+            ..self.policy.clone()
+        };
+        Self::with_dns(policy, Arc::clone(&self.entropy), Arc::clone(&self.dns))
     }
 
     /// Loads what the first call needs, some milliseconds of computing: for whoever starts once and has the time meanwhile.
@@ -146,42 +162,19 @@ impl Outbound {
     pub(crate) async fn exchange(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
         // Literal addresses: no resolver sees them. Names are checked where they are resolved.
         self.check_url(ask.url)?;
-        let span = tracing::debug_span!(
-            "outbound.http.exchange",
-            http.request.method = ask.method.as_str(),
-            server.address = ask.url.host_str(),
-            http.response.status_code = Empty,
-        );
+        let span = span(&ask);
         self.sent(ask).instrument(span).await
     }
 
-    async fn sent(&self, mut ask: Ask<'_>) -> Result<Answered, CallError> {
-        if let Some(trace) = TraceParent::outgoing(self.entropy.as_ref())
-            && let Ok(hop) = HeaderValue::from_str(&trace.to_string())
-        {
-            ask.headers.insert("traceparent", hop);
-        }
+    async fn sent(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
         let with_token = ask.headers.contains_key(AUTHORIZATION);
-        let client = self.http.client();
-        let mut request = client
-            .map_err(|source| CallError::Unreachable { source })?
-            .request(ask.method, ask.url.clone())
-            .headers(ask.headers);
-        if let Some(body) = ask.body {
-            request = request.body(body);
-        }
-        if let Some(timeout) = ask.timeout {
-            request = request.timeout(timeout);
-        }
-        let response = Box::pin(request.send()).await.map_err(failed)?;
+        let most = ask.most.unwrap_or(self.policy.max_body);
+        let response = self.opened(ask).await?;
         let status = response.status().as_u16();
         let challenge = [WWW_AUTHENTICATE.as_str(), REMAPPED_CHALLENGE]
             .iter()
             .find_map(|name| response.headers().get(*name)?.to_str().ok().map(str::to_owned));
         let etag = response.headers().get(ETAG).cloned();
-        tracing::Span::current().record("http.response.status_code", status);
-        tracing::debug!(host = ask.url.host_str(), status, "call answered");
-        let most = ask.most.unwrap_or(self.policy.max_body);
         let body = match read(response, most).await {
             Ok(body) => body,
             // A refusal is told by its status; a body too large for it is not needed.
@@ -196,9 +189,43 @@ impl Outbound {
             body,
         })
     }
+
+    /// Sends a request whose address is checked, up to the head of the answer.
+    pub(crate) async fn opened(&self, mut ask: Ask<'_>) -> Result<reqwest::Response, CallError> {
+        if let Some(trace) = TraceParent::outgoing(self.entropy.as_ref())
+            && let Ok(hop) = HeaderValue::from_str(&trace.to_string())
+        {
+            ask.headers.insert("traceparent", hop);
+        }
+        let client = self.http.client();
+        let mut request = client
+            .map_err(|source| CallError::Unreachable { source })?
+            .request(ask.method, ask.url.clone())
+            .headers(ask.headers);
+        if let Some(body) = ask.body {
+            request = request.body(body);
+        }
+        if let Some(timeout) = ask.timeout {
+            request = request.timeout(timeout);
+        }
+        let response = Box::pin(request.send()).await.map_err(failed)?;
+        let status = response.status().as_u16();
+        tracing::Span::current().record("http.response.status_code", status);
+        tracing::debug!(host = ask.url.host_str(), status, "call answered");
+        Ok(response)
+    }
 }
 
-async fn read(mut response: reqwest::Response, most: usize) -> Result<Bytes, CallError> {
+pub(crate) fn span(ask: &Ask<'_>) -> tracing::Span {
+    tracing::debug_span!(
+        "outbound.http.exchange",
+        http.request.method = ask.method.as_str(),
+        server.address = ask.url.host_str(),
+        http.response.status_code = Empty,
+    )
+}
+
+pub(crate) async fn read(mut response: reqwest::Response, most: usize) -> Result<Bytes, CallError> {
     let told = response
         .content_length()
         .and_then(|length| usize::try_from(length).ok());
@@ -262,7 +289,7 @@ impl Answered {
 }
 
 /// What a failed exchange means. The guard's own refusal sits somewhere in the chain of causes.
-fn failed(error: reqwest::Error) -> CallError {
+pub(crate) fn failed(error: reqwest::Error) -> CallError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(source) = cause {
         if let Some(Blocked(reason)) = source.downcast_ref::<Blocked>() {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-use crate::Policy;
+use crate::{Policy, TrustedOrigin};
 
 /// Why an address may not be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +27,14 @@ pub(crate) fn check(url: &Url, policy: &Policy) -> Result<(), Blocked> {
     let allowed = (local && policy.allow_loopback) || policy.allow_host.is_some_and(|ip| is_at(&host, ip));
     match url.scheme() {
         "http" | "https" if allowed => return Ok(()),
+        "http" | "https" if !local && is_beside_trusted(url, policy) => {
+            return Err(Blocked(
+                "another scheme or port of its host is trusted, and not this one",
+            ));
+        }
+        "http" | "https" if !local && let Some(trusted) = trusted(url, policy) => {
+            return trusted.check_literal();
+        }
         "https" => {}
         "http" => return Err(Blocked("it is not https")),
         _ => return Err(Blocked("it is not an HTTP address")),
@@ -44,6 +52,19 @@ pub(crate) fn check(url: &Url, policy: &Policy) -> Result<(), Blocked> {
         Host::Ipv4(ip) => public_v4(ip),
         Host::Ipv6(ip) => public_v6(ip),
     }
+}
+
+fn trusted<'a>(url: &Url, policy: &'a Policy) -> Option<&'a TrustedOrigin> {
+    policy.trusted_origins.iter().find(|origin| origin.is_of(url))
+}
+
+/// Its name resolves to private addresses, which is good for the trusted port alone.
+fn is_beside_trusted(url: &Url, policy: &Policy) -> bool {
+    trusted(url, policy).is_none()
+        && policy
+            .trusted_origins
+            .iter()
+            .any(|origin| origin.has_host_of(url))
 }
 
 /// 443, and whatever is not reserved for other services; 0 is none.
@@ -149,25 +170,35 @@ impl Lookup for SystemDns {
 /// look-up between.
 pub(crate) struct GuardedDns {
     allow_loopback: bool,
+    trusted: Vec<TrustedOrigin>,
     dns: Arc<dyn Lookup>,
 }
 
 impl GuardedDns {
-    pub(crate) fn shared(allow_loopback: bool, dns: Arc<dyn Lookup>) -> Arc<Self> {
-        Arc::new(Self { allow_loopback, dns })
+    pub(crate) fn shared(policy: &Policy, dns: Arc<dyn Lookup>) -> Arc<Self> {
+        Arc::new(Self {
+            allow_loopback: policy.allow_loopback,
+            trusted: policy.trusted_origins.clone(),
+            dns,
+        })
     }
 }
 
 impl Resolve for GuardedDns {
     fn resolve(&self, name: Name) -> Resolving {
         let (allow_loopback, dns) = (self.allow_loopback, Arc::clone(&self.dns));
+        let is_named = |origin: &&TrustedOrigin| origin.is_named(name.as_str());
+        let trusted = self.trusted.iter().find(is_named).cloned();
         Box::pin(async move {
             let found = if is_local_name(name.as_str()) {
                 vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
             } else {
                 dns.addresses(name.as_str()).await?
             };
-            let allowed = allowed(name.as_str(), found, allow_loopback)?;
+            let allowed = match trusted.filter(|_| !is_local_name(name.as_str())) {
+                Some(origin) => kept(found, |ip| origin.check(ip)),
+                None => allowed(name.as_str(), found, allow_loopback),
+            }?;
             // The port is the URL's; 0 stands for it.
             let addresses: Addrs = Box::new(allowed.into_iter().map(|ip| SocketAddr::new(ip, 0)));
             Ok(addresses)
@@ -178,21 +209,23 @@ impl Resolve for GuardedDns {
 /// The addresses of a name that may be dialled. A name that is not `localhost` has no business on this machine even
 /// where loopback is allowed.
 fn allowed(name: &str, found: Vec<IpAddr>, allow_loopback: bool) -> Result<Vec<IpAddr>, Blocked> {
-    let mut blocked = Blocked("its name has no address");
-    let mut allowed = Vec::with_capacity(found.len());
-    for address in found {
+    kept(found, |address| {
         let local = allow_loopback && is_local_name(name) && address.is_loopback();
-        match public(address) {
-            _ if local => allowed.push(address),
-            Ok(()) => allowed.push(address),
+        if local { Ok(()) } else { public(address) }
+    })
+}
+
+/// The addresses that pass a check; an error where none does.
+fn kept(found: Vec<IpAddr>, check: impl Fn(IpAddr) -> Result<(), Blocked>) -> Result<Vec<IpAddr>, Blocked> {
+    let mut blocked = Blocked("its name has no address");
+    let mut kept = Vec::with_capacity(found.len());
+    for address in found {
+        match check(address) {
+            Ok(()) => kept.push(address),
             Err(reason) => blocked = reason,
         }
     }
-    if allowed.is_empty() {
-        Err(blocked)
-    } else {
-        Ok(allowed)
-    }
+    if kept.is_empty() { Err(blocked) } else { Ok(kept) }
 }
 
 #[cfg(test)]

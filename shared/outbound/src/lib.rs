@@ -28,18 +28,22 @@ mod breaker;
 mod card;
 mod client;
 mod error;
+mod events;
 mod guard;
 mod http_client;
 mod json;
 mod keys;
+mod origin;
 mod policy;
 mod push;
 
 pub use a2a::{RemoteTask, SendCall, SendResponse};
 pub use client::Outbound;
 pub use error::CallError;
+pub use events::{EventLimits, EventRefusal, EventStream, ServerEvent, Streamed};
 pub use guard::Lookup;
 pub use keys::{FetchedKeys, PushKeys};
+pub use origin::TrustedOrigin;
 pub use policy::Policy;
 pub use push::{PushDelivery, PushError};
 

@@ -3,13 +3,18 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::TrustedOrigin;
+
 /// What the way out allows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Policy {
     /// Plain http to loopback addresses is allowed: for the local system and tests, never deployed.
     pub allow_loopback: bool,
     /// Plain http to this address too: the one at which containers reach the local system. Never deployed either.
     pub allow_host: Option<IpAddr>,
+    /// Servers of the operator's own, which may have private addresses. A client that has any is for calls to them alone:
+    /// see [`Outbound::trusting`](crate::Outbound::trusting).
+    pub trusted_origins: Vec<TrustedOrigin>,
     /// How long a call may take altogether.
     pub timeout: Duration,
     /// How long the receiver of a push notification may take: A2A speaks of 10 to 30 seconds.
@@ -32,6 +37,7 @@ impl Default for Policy {
         Self {
             allow_loopback: false,
             allow_host: None,
+            trusted_origins: Vec::new(),
             timeout: Duration::from_secs(20),
             push_timeout: Duration::from_secs(10),
             rest: Duration::from_secs(30),

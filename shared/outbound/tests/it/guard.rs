@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::SystemEntropy;
-use outbound::{CallError, Lookup, Outbound, Policy};
+use outbound::{CallError, Lookup, Outbound, Policy, TrustedOrigin};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use url::Url;
@@ -184,4 +184,106 @@ async fn names_that_do_not_exist_are_unreachable_and_odd_urls_not_allowed() {
         out.check_url(&Url::parse("https://example.com/webhook").unwrap())
             .is_ok()
     );
+}
+
+/// A way out that trusts this origin, over a DNS that answers with these addresses.
+fn trusting(origin: &str, addresses: Vec<&'static str>) -> Outbound {
+    let policy = Policy {
+        timeout: Duration::from_secs(2),
+        connect_timeout: Duration::from_millis(200),
+        ..Policy::default()
+    };
+    let dns = Rebinding {
+        answers: vec![addresses],
+        asked: AtomicUsize::new(0),
+    };
+    let origin = TrustedOrigin::of(&Url::parse(origin).unwrap()).unwrap();
+    Outbound::with_dns(policy, Arc::new(SystemEntropy), Arc::new(dns)).trusting(origin)
+}
+
+/// Whether the guard lets a call out; nobody needs to answer it.
+async fn is_let_out(out: &Outbound, url: &str) -> bool {
+    !matches!(get(out, url).await, Err(CallError::NotAllowed(_)))
+}
+
+#[tokio::test]
+async fn a_trusted_origin_may_have_a_private_address_and_no_other_kind_of_closed_one() {
+    for (origin, address, open) in [
+        ("http://models.internal:8000/v1", "10.1.2.3", true),
+        ("https://models.internal/v1", "192.168.7.1", true),
+        ("https://models.internal/v1", "fd12:3456::1", true),
+        // In clear text only within a private network.
+        ("http://models.example/v1", "93.184.215.14", false),
+        ("https://models.example/v1", "169.254.169.254", false),
+        ("https://models.example/v1", "169.254.170.2", false),
+        ("https://models.example/v1", "::ffff:169.254.169.254", false),
+        ("https://models.example/v1", "100.100.100.200", false),
+        ("https://models.example/v1", "168.63.129.16", false),
+        ("https://models.example/v1", "192.0.0.192", false),
+        ("https://models.example/v1", "fd00:ec2::254", false),
+        ("https://models.example/v1", "fd20:ce::254", false),
+        ("https://models.example/v1", "fe80::1", false),
+        ("https://models.example/v1", "127.0.0.1", false),
+        ("https://models.example/v1", "::1", false),
+        ("https://models.example/v1", "0.0.0.0", false),
+    ] {
+        assert_eq!(
+            is_let_out(&trusting(origin, vec![address]), origin).await,
+            open,
+            "{origin} at {address}"
+        );
+    }
+    for (origin, open) in [
+        ("http://10.1.2.3:8000/v1", true),
+        ("https://[fd12:3456::1]/v1", true),
+        ("http://[::ffff:10.1.2.3]/v1", true),
+        ("http://8.8.8.8/v1", false),
+        ("https://169.254.169.254/v1", false),
+        ("http://169.254.170.2/v1", false),
+        ("https://[fd00:ec2::254]/v1", false),
+        ("http://127.0.0.1:11434/v1", false),
+        ("http://localhost:11434/v1", false),
+        ("https://0.0.0.0/v1", false),
+        ("https://key@10.1.2.3/v1", false),
+    ] {
+        assert_eq!(
+            is_let_out(&trusting(origin, vec!["10.1.2.3"]), origin).await,
+            open,
+            "{origin}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_beside_a_trusted_origin_is_trusted() {
+    let out = trusting("https://models.internal:8443/v1", vec!["10.1.2.3"]);
+    assert!(is_let_out(&out, "https://MODELS.internal:8443/other").await);
+    for closed in [
+        "https://models.internal/v1",
+        "http://models.internal:8443/v1",
+        "https://models.internal:8444/v1",
+        "https://models.internal.:8443/v1",
+        "https://x.models.internal:8443/v1",
+        "https://10.1.2.3:8443/v1",
+        "https://other.internal:8443/v1",
+        "ftp://models.internal:8443/v1",
+    ] {
+        assert!(!is_let_out(&out, closed).await, "{closed}");
+    }
+    // The way out that it comes from trusts nobody.
+    let dns = Rebinding {
+        answers: vec![vec!["10.1.2.3"]],
+        asked: AtomicUsize::new(0),
+    };
+    let first = Outbound::with_dns(Policy::default(), Arc::new(SystemEntropy), Arc::new(dns));
+    let url = Url::parse("https://models.internal:8443/v1").unwrap();
+    let _trusting = first.trusting(TrustedOrigin::of(&url).unwrap());
+    assert!(!is_let_out(&first, url.as_str()).await);
+    for none in [
+        "ftp://models.internal/",
+        "data:text/plain,x",
+        "file:///etc/passwd",
+    ] {
+        assert_eq!(TrustedOrigin::of(&Url::parse(none).unwrap()), None, "{none}");
+    }
 }

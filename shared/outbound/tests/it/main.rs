@@ -8,6 +8,7 @@
 
 mod agents;
 mod cards;
+mod events;
 mod guard;
 mod json;
 mod keys;

@@ -14,7 +14,8 @@
 //!     CardText { name: "Weather", description: "Forecasts for any place." },
 //!     [SkillText { name: "Forecast", examples: &["Will it rain in Oslo?".into()], ..SkillText::default() }],
 //! );
-//! let prompt = Prompt { agents: vec![weather], turns: vec![Turn::User("Will it rain in Bergen?".into())] };
+//! let turns = vec![Turn::User("Will it rain in Bergen?".into())];
+//! let prompt = Prompt { agents: vec![weather], turns, ..Prompt::default() };
 //! let Step::Call(calls) = Rules.decide(&prompt) else { unreachable!() };
 //! assert!(matches!(&calls[0].tool, Tool::SendMessage { agent_type, .. } if agent_type.as_str() == "weather"));
 //! # Ok(()) }
@@ -27,7 +28,10 @@ mod rules;
 mod tool_loop;
 
 pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, fence};
-pub use model::{Model, ModelError, Prompt, Step, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
+pub use model::{
+    Answer, Draft, Model, ModelError, NoDraft, Opaque, Prompt, Step, Today, Tool, ToolCall, ToolOutcome,
+    ToolResult, Turn, Usage,
+};
 pub use models::offline;
 pub use rules::{Rules, best_fitting, offer};
 pub use tool_loop::{Called, Ended, LoopError, LoopLimits, Toolbox, run};

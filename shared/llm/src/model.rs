@@ -1,29 +1,73 @@
 //! The door: what a model is shown, and what it may answer.
 
 use async_trait::async_trait;
-use domain::{AgentType, TaskId};
-use serde::{Deserialize, Serialize};
+use chrono::{DateTime, NaiveDate};
+use domain::{AgentType, TaskId, Timestamp};
+use serde_json::Value;
 
 use crate::AgentBrief;
 
 /// Something that reads a conversation and decides the next step.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Decides the next step.
+    /// Decides the next step, and shows its words as they come. An answer counts only as a whole: what the draft has seen
+    /// may be said otherwise in the end, or never.
+    ///
+    /// Dropping the future ends the asking at once.
     ///
     /// # Errors
     /// [`ModelError`] where the model could not be asked or answered nonsense.
-    async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError>;
+    async fn step(&self, prompt: &Prompt, draft: &mut dyn Draft) -> Result<Answer, ModelError>;
+}
+
+/// Sees the words of an answer as they come. It must not block: who writes them somewhere does that beside.
+pub trait Draft: Send {
+    /// An attempt begins, the first, second, … of this step; what the one before it said does not count.
+    fn begins(&mut self, attempt: u32);
+    /// The attempt says this further.
+    fn grows(&mut self, text: &str);
+}
+
+/// A draft that nobody looks at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoDraft;
+
+impl Draft for NoDraft {
+    fn begins(&mut self, _attempt: u32) {}
+    fn grows(&mut self, _text: &str) {}
 }
 
 /// All a model sees.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
     /// Whom work can be given to.
     pub agents: Vec<AgentBrief>,
     /// The conversation, oldest first. The last [`Turn::User`] is what is to be answered; what stands before it
     /// is what was said and done earlier.
     pub turns: Vec<Turn>,
+    /// The day on which it is asked, where that is known.
+    pub today: Option<Today>,
+}
+
+/// A day, as a model is told: what "tomorrow" is the day after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Today {
+    /// The date in UTC.
+    pub date: NaiveDate,
+    /// The name of the user's time zone, where it is known.
+    pub time_zone: Option<String>,
+}
+
+impl Today {
+    /// The day of this moment.
+    #[must_use]
+    pub fn at(now: Timestamp, time_zone: Option<String>) -> Self {
+        let at = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
+        Self {
+            date: at.date_naive(),
+            time_zone,
+        }
+    }
 }
 
 /// One turn of the conversation.
@@ -31,12 +75,69 @@ pub struct Prompt {
 pub enum Turn {
     /// The user said something.
     User(String),
-    /// We said something.
+    /// We said something. Before [`Turn::Calls`] it was said beside them.
     Said(String),
+    /// What the model's provider wants to see again before the calls that follow.
+    Thought(Opaque),
     /// We called tools.
     Calls(Vec<ToolCall>),
     /// What the tools answered.
     Results(Vec<ToolResult>),
+}
+
+/// What a model answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What it decides.
+    pub step: Step,
+    /// What it said beside its calls; empty where that is the step.
+    pub beside: String,
+    /// Which model it was, such as `bedrock:MODEL_ID`.
+    pub model: String,
+    /// Its text was cut off, because it grew too long.
+    pub is_cut: bool,
+    /// What it took.
+    pub usage: Usage,
+    /// What its provider wants to see again.
+    pub opaque: Option<Opaque>,
+}
+
+impl From<Step> for Answer {
+    /// An answer that no model was asked for.
+    fn from(step: Step) -> Self {
+        Self {
+            step,
+            beside: String::new(),
+            model: RULES.to_owned(),
+            is_cut: false,
+            usage: Usage::default(),
+            opaque: None,
+        }
+    }
+}
+
+/// The name of the rules router among models.
+pub(crate) const RULES: &str = "rules";
+
+/// Tokens that an answer took, as its provider counts them; zero where it does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Of the prompt, those from a cache included.
+    pub input: u64,
+    /// Of the answer, what it thought included.
+    pub output: u64,
+    /// Of the prompt, those that came from the provider's cache.
+    pub cached: u64,
+}
+
+/// What a provider wants to see again in the turns that follow, such as signed reasoning. It means something to its own
+/// model alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opaque {
+    /// The model, as [`Answer::model`] has it.
+    pub model: String,
+    /// Its provider's own.
+    pub value: Value,
 }
 
 /// What a model decides.
@@ -49,18 +150,16 @@ pub enum Step {
 }
 
 /// One call of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Unique within the conversation; its result carries it.
+    /// Unique within its step; its result carries it.
     pub id: String,
     /// The tool with its arguments.
-    #[serde(flatten)]
     pub tool: Tool,
 }
 
 /// The tools there are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", content = "arguments", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Tool {
     /// Gives work to the agent of that type.
     SendMessage {
@@ -72,8 +171,16 @@ pub enum Tool {
     /// Asks how a task is doing.
     TaskStatus {
         /// Which; the newest where absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         task_id: Option<TaskId>,
+    },
+    /// What a model called is no tool, or cannot be called so. It is told, and nothing is done.
+    Invalid {
+        /// The name that it called.
+        name: String,
+        /// The arguments as they came; empty where they are too large to be shown again.
+        arguments: String,
+        /// What is wrong, for the model.
+        reason: String,
     },
 }
 
@@ -97,12 +204,20 @@ pub enum ToolOutcome {
     Failed(String),
 }
 
-/// Why a model could not decide.
+/// Why a model could not decide; the variants are what can be done about it. No variant holds what a server said in its
+/// own words, except for [`ModelError::Refused`].
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// It could not be reached or is overloaded; a later try may succeed.
     #[error("the model cannot be reached: {0}")]
     Unavailable(String),
+    /// Its provider does not take what we send: a wrong key, an unknown model, a prompt that is too long. Only the
+    /// operator can help.
+    #[error("the model does not take our requests: {0}")]
+    Denied(String),
+    /// It will not answer this; with its own words, where it has any.
+    #[error("the model refuses to answer")]
+    Refused(String),
     /// It answered something that is no step.
     #[error("the model answered something unusable: {0}")]
     Unusable(String),

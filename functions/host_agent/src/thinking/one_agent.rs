@@ -3,28 +3,29 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+use llm::{Answer, Draft, Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
 
 /// A model that leaves talking to the one agent there is.
 pub(crate) struct OneAgent(pub(crate) Arc<dyn Model>);
 
 #[async_trait]
 impl Model for OneAgent {
-    async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError> {
-        let step = self.0.step(prompt).await?;
-        match (&step, prompt.agents.as_slice(), prompt.turns.last()) {
+    async fn step(&self, prompt: &Prompt, draft: &mut dyn Draft) -> Result<Answer, ModelError> {
+        let answer = self.0.step(prompt, draft).await?;
+        match (&answer.step, prompt.agents.as_slice(), prompt.turns.last()) {
             (Step::Say(_), [agent], Some(Turn::User(text))) => {
-                let agent_type = agent.agent_type().clone();
                 let tool = Tool::SendMessage {
-                    agent_type,
+                    agent_type: agent.agent_type().clone(),
                     message: text.clone(),
                 };
-                Ok(Step::Call(vec![ToolCall {
+                let call = ToolCall {
                     id: "call-0".to_owned(),
                     tool,
-                }]))
+                };
+                let step = Step::Call(vec![call]);
+                Ok(Answer { step, ..answer })
             }
-            _ => Ok(step),
+            _ => Ok(answer),
         }
     }
 }

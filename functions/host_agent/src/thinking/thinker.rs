@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
-use llm::{Ended, LoopError, LoopLimits, Model, ModelError, Prompt, Step};
+use domain::UserContext;
+use llm::{Answer, Ended, LoopError, LoopLimits, Model, ModelError, NoDraft, Prompt, Today};
 
 use crate::deps::Deps;
 use crate::rules::note::Note;
@@ -15,6 +16,9 @@ use crate::thinking::one_agent::OneAgent;
 use crate::thinking::tools::Tools;
 use crate::waiting::wait;
 
+/// Most characters of a model's refusal that a user is told.
+const REFUSAL_MAX: usize = 400;
+
 pub(crate) struct Thinker {
     agents: Discovery,
     model: Arc<dyn Model>,
@@ -25,8 +29,8 @@ pub(crate) struct Thinker {
 /// What a model is to think about.
 pub(crate) struct Thought {
     pub(crate) prompt: Prompt,
-    /// Its first step, where that is known already.
-    pub(crate) first: Option<Step>,
+    /// Its first answer, where that is known already.
+    pub(crate) first: Option<Answer>,
     /// Who there is; looked up when it is needed.
     pub(crate) known: Option<Arc<KnownAgents>>,
     pub(crate) note: Note,
@@ -70,6 +74,7 @@ impl Thinker {
         let prompt = Prompt {
             agents: Vec::new(),
             turns: transcript::of_work(run.task()),
+            today: Some(today(run)),
         };
         let thought = Thought {
             prompt,
@@ -80,14 +85,14 @@ impl Thinker {
         self.think(run, thought).await
     }
 
-    /// The model's first step, or how the task ends because there is none.
+    /// The model's first answer, or how the task ends because there is none.
     pub(crate) async fn first_step(
         &self,
         run: &Run,
         prompt: &Prompt,
-    ) -> Result<Result<Step, Outcome>, ExecuteError> {
-        match self.model.step(prompt).await {
-            Ok(step) => Ok(Ok(step)),
+    ) -> Result<Result<Answer, Outcome>, ExecuteError> {
+        match self.model.step(prompt, &mut NoDraft).await {
+            Ok(answer) => Ok(Ok(answer)),
             Err(error) => failed(run, LoopError::Model(error)).map(Err),
         }
     }
@@ -106,7 +111,7 @@ impl Thinker {
             note: note.clone(),
         };
         let ended = Box::pin(llm::run(
-            self.model.as_ref(),
+            (self.model.as_ref(), &mut NoDraft),
             prompt,
             first,
             &mut tools,
@@ -128,6 +133,15 @@ impl Thinker {
     }
 }
 
+/// The day on which the task was asked for: what it calls tomorrow stays that day, however long it waits.
+pub(crate) fn today(run: &Run) -> Today {
+    let task = run.task();
+    Today::at(
+        task.created_at,
+        UserContext::newest(task.history.iter()).time_zone,
+    )
+}
+
 /// How a task ends that the model did not bring to an end.
 fn failed(run: &Run, error: LoopError<ExecuteError>) -> Result<Outcome, ExecuteError> {
     match error {
@@ -138,7 +152,22 @@ fn failed(run: &Run, error: LoopError<ExecuteError>) -> Result<Outcome, ExecuteE
                 "I cannot think at the moment; please try again later.".to_owned(),
             ))
         }
-        error @ (LoopError::Model(_) | LoopError::TooMuch) => {
+        LoopError::Model(ModelError::Denied(reason)) => {
+            tracing::error!(task.id = %run.task().id, reason, "the model does not take our requests");
+            Ok(Outcome::Failed(
+                "The language model here does not take requests as it is set up. Its operator has to see to that."
+                    .to_owned(),
+            ))
+        }
+        LoopError::Model(ModelError::Refused(words)) => {
+            tracing::info!(task.id = %run.task().id, "the model refuses to answer");
+            let words = llm::clean(&words, REFUSAL_MAX);
+            Ok(Outcome::Rejected(match words.is_empty() {
+                true => "The language model refuses to answer that.".to_owned(),
+                false => format!("The language model refuses to answer that: {words}"),
+            }))
+        }
+        error @ (LoopError::Model(ModelError::Unusable(_)) | LoopError::TooMuch) => {
             tracing::warn!(task.id = %run.task().id, error = %error, "the model came to no answer");
             Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
         }

@@ -79,6 +79,7 @@ impl Toolbox for Tools<'_> {
                 Tool::TaskStatus { task_id } => {
                     own_tasks::told_to_model(deps, self.run.task(), task_id).await?
                 }
+                Tool::Invalid { reason, .. } => ToolOutcome::Failed(reason),
             };
             results.push(ToolResult {
                 call_id: id,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
 use domain::{Message, MessageId, Task, TaskId, TaskState, Timestamp};
-use llm::{AgentBrief, Prompt, Step, Tool, ToolCall, Turn};
+use llm::{AgentBrief, Answer, Prompt, Step, Tool, ToolCall, Turn};
 use store::PageRequest;
 
 use crate::meaning::{self, Chat, Deed, Meaning, Names, Nothing, Question, Talk};
@@ -14,7 +14,7 @@ use crate::rules::note::Note;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
 use crate::thinking::own_tasks;
-use crate::thinking::thinker::{Thinker, Thought};
+use crate::thinking::thinker::{Thinker, Thought, today};
 
 /// Most earlier tasks of the conversation that are looked at, and of those the most that a model sees.
 const BESIDE_MAX: usize = 12;
@@ -296,16 +296,22 @@ impl Thinker {
             let mut turns = transcript::of_earlier(earlier.into_iter().skip(skipped));
             let brief = is_brief(&wanted.text);
             turns.push(Turn::User(wanted.text));
-            let prompt = Prompt { agents, turns };
+            let prompt = Prompt {
+                agents,
+                turns,
+                today: Some(today(run)),
+            };
             let first = match (wanted.first, wanted.free) {
-                (Some(first), _) => Some(first),
+                (Some(first), _) => Some(Answer::from(first)),
                 (None, None) => None,
                 (None, Some(waiting)) => match self.first_step(run, &prompt).await? {
                     // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
-                    Ok(step) if matches!(step, Step::Say(_)) || brief && is_for(&step, waiting) => {
+                    Ok(answer)
+                        if matches!(answer.step, Step::Say(_)) || brief && is_for(&answer.step, waiting) =>
+                    {
                         return self.hand_on(run, here, waiting, false).await;
                     }
-                    Ok(step) => Some(step),
+                    Ok(answer) => Some(answer),
                     Err(outcome) => return Ok(outcome),
                 },
             };
@@ -357,7 +363,7 @@ fn is_for(step: &Step, waiting: &Task) -> bool {
     };
     calls.iter().all(|call| match &call.tool {
         Tool::SendMessage { agent_type, .. } => Some(agent_type) == asking,
-        Tool::TaskStatus { .. } => false,
+        Tool::TaskStatus { .. } | Tool::Invalid { .. } => false,
     })
 }
 

@@ -13,7 +13,7 @@ mod words;
 use async_trait::async_trait;
 use domain::AgentType;
 
-use crate::{Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+use crate::{Answer, Draft, Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
 pub use among::best_fitting;
 pub use phrase::offer;
 use score::Index;
@@ -24,8 +24,8 @@ pub struct Rules;
 
 #[async_trait]
 impl Model for Rules {
-    async fn step(&self, prompt: &Prompt) -> Result<Step, ModelError> {
-        Ok(self.decide(prompt))
+    async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
+        Ok(self.decide(prompt).into())
     }
 }
 

@@ -88,6 +88,7 @@ fn decide(turns: Vec<Turn>) -> Step {
     Rules.decide(&Prompt {
         agents: everyone(),
         turns,
+        ..Prompt::default()
     })
 }
 
@@ -100,6 +101,7 @@ fn shown(step: &Step) -> String {
     let one = |call: &ToolCall| match &call.tool {
         Tool::SendMessage { agent_type, message } => format!("{agent_type}: {message}"),
         Tool::TaskStatus { task_id } => format!("status{}", id(task_id)),
+        Tool::Invalid { reason, .. } => format!("invalid: {reason}"),
     };
     calls.iter().map(one).collect::<Vec<_>>().join(" | ")
 }
@@ -153,6 +155,7 @@ fn an_agent_never_seen_before_is_found_by_its_own_words() {
     let step = Rules.decide(&Prompt {
         agents: vec![yoga],
         turns: vec![Turn::User("stretching my back".into())],
+        ..Prompt::default()
     });
     assert_eq!(shown(&step), "yoga: stretching my back");
 }
@@ -219,6 +222,7 @@ fn what_fits_nobody_is_not_routed() {
     let Step::Say(text) = Rules.decide(&Prompt {
         agents: vec![],
         turns: vec![Turn::User("rain?".into())],
+        ..Prompt::default()
     }) else {
         panic!("routed")
     };
@@ -339,12 +343,14 @@ fn a_card_that_gives_orders_gets_no_more_than_its_due() {
         let step = Rules.decide(&Prompt {
             agents: agents.clone(),
             turns: vec![Turn::User(prompt.into())],
+            ..Prompt::default()
         });
         assert_eq!(shown(&step), expected);
     }
     let Step::Say(text) = Rules.decide(&Prompt {
         agents,
         turns: vec![Turn::User("help".into())],
+        ..Prompt::default()
     }) else {
         panic!("routed")
     };
@@ -371,6 +377,7 @@ fn a_card_stuffed_with_words_does_not_win_by_it() {
         let step = Rules.decide(&Prompt {
             agents: agents.clone(),
             turns: vec![Turn::User(prompt.into())],
+            ..Prompt::default()
         });
         assert_eq!(shown(&step), format!("{wanted}: {prompt}"));
     }
@@ -419,7 +426,11 @@ proptest! {
             Turn::Calls(vec![ToolCall { id: "1".into(), tool }]),
             Turn::User(prompt.clone()),
         ];
-        let asked = Prompt { agents, turns };
+        let asked = Prompt {
+            agents,
+            turns,
+            ..Prompt::default()
+        };
         let step = Rules.decide(&asked);
         prop_assert_eq!(&Rules.decide(&asked), &step);
         match step {
@@ -485,6 +496,7 @@ fn published_goes(agents: &[AgentBrief], prompt: &str, expected: &str) {
     let step = Rules.decide(&Prompt {
         agents: agents.to_vec(),
         turns: vec![Turn::User(prompt.into())],
+        ..Prompt::default()
     });
     let shown = shown(&step);
     let agent_type = shown
@@ -558,6 +570,7 @@ fn check_parts(agents: &[AgentBrief], prompt: &str, expected: &str) {
     let step = Rules.decide(&Prompt {
         agents: agents.to_vec(),
         turns: vec![Turn::User(prompt.into())],
+        ..Prompt::default()
     });
     assert_eq!(shown(&step), expected);
 }

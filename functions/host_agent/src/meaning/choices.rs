@@ -1,7 +1,7 @@
 //! Whether a text answers what an agent asked: one of its choices, a value of the kind that was asked for, a yes or no.
 
-use super::lists;
-use super::wish::{lower, singular};
+use super::wish::{clause_texts, lower, singular};
+use super::{filler, lists};
 
 /// Most choices of one question.
 const CHOICES_MAX: usize = 20;
@@ -23,33 +23,61 @@ pub(super) fn of(question: &str) -> Vec<&str> {
 
 /// The one of these that a text picks, by its number, its place in the list, or words that only it has.
 pub(super) fn picked(choices: &[&str], text: &str) -> Option<usize> {
-    let said: Vec<String> = lower(text).into_iter().filter(|word| !is_polite(word)).collect();
-    if said.is_empty() || choices.is_empty() {
-        return None;
-    }
-    if let [only] = said.as_slice()
-        && let Some(at) = lists::ORDINALS
+    let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();
+    let said: Vec<String> = lower(text).iter().map(|word| singular(word)).collect();
+    let place = |word: &String| {
+        lists::ORDINALS
             .iter()
-            .position(|words| words.contains(&only.as_str()))
-        && at < choices.len()
+            .position(|words| words.contains(&word.as_str()))
+    };
+    let names = |word: &String| known.iter().any(|words| words.contains(word));
+    let counts = |word: &&String| names(word) || !is_polite(word);
+    let said: Vec<&String> = match said
+        .iter()
+        .filter(|word| place(word).is_some() && !names(word))
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
+        // "The second one": of two such words the first is the place.
+        [first, ..] if said.iter().all(|word| place(word).is_some() || is_polite(word)) => vec![*first],
+        _ => said.iter().filter(counts).collect(),
+    };
+    if let [only] = said.as_slice()
+        && let Some(at) = place(only).filter(|at| *at < choices.len() && !names(only))
     {
         return Some(at);
     }
-    let has = |choice: &&str| {
-        let words: Vec<String> = lower(choice).iter().map(|word| singular(word)).collect();
-        said.iter().all(|word| words.contains(&singular(word)))
-    };
-    let mut fitting = choices
-        .iter()
-        .enumerate()
-        .filter(|(_, choice)| has(choice))
-        .map(|(at, _)| at);
-    match (fitting.next(), fitting.next()) {
-        (Some(only), None) => Some(only),
-        // The first is as good as any for the agent, which asks again.
-        (Some(first), Some(_)) => Some(first),
-        _ => None,
+    if said.is_empty() {
+        return None;
     }
+    // Where several have all of it, the first is as good as any for the agent, which asks again.
+    known
+        .iter()
+        .position(|words| said.iter().all(|word| words.contains(word)))
+}
+
+/// Whether a text names one of these among other words: a part of it picks one, or it has a word that only one of them has.
+pub(super) fn named(choices: &[&str], text: &str) -> bool {
+    let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();
+    let said: Vec<String> = lower(text).iter().map(|word| singular(word)).collect();
+    let only = |word: &&String| {
+        known.iter().filter(|words| words.contains(word)).count() == 1 && !filler::is_any(word)
+    };
+    let meant = said
+        .iter()
+        .filter(only)
+        .filter_map(|word| known.iter().position(|words| words.contains(word)));
+    let meant: std::collections::BTreeSet<usize> = meant.collect();
+    match meant.len() {
+        0 => clause_texts(text)
+            .into_iter()
+            .any(|clause| picked(choices, clause).is_some()),
+        number => number == 1,
+    }
+}
+
+fn words_of(choice: &str) -> Vec<String> {
+    lower(choice).iter().map(|word| singular(word)).collect()
 }
 
 /// Whether an agent's question is answered by yes or no.
@@ -74,10 +102,8 @@ pub(super) fn is_number_asked(question: &str, text: &str) -> bool {
             .any(|word| matches!(word.as_str(), "number" | "many" | "much" | "amount"))
 }
 
-/// Words that go with a choice and choose nothing.
+/// A word that goes with a choice and chooses nothing.
 fn is_polite(word: &str) -> bool {
-    const MORE: &[&str] = &[
-        "one", "mean", "take", "like", "choose", "pick", "let", "number", "option", "think", "sorry",
-    ];
-    (lists::FILLER.contains(&word) || MORE.contains(&word)) && !matches!(word, "no" | "yes")
+    let more = matches!(word, "choose" | "pick" | "option");
+    (filler::is_any(word) || more || lists::CHATTER.contains(&word)) && !matches!(word, "no" | "yes")
 }

@@ -12,6 +12,7 @@
 //! is asked about requests only, and whether an agent's question is answered freely where nothing else fits.
 
 mod choices;
+mod filler;
 mod lists;
 #[cfg(test)]
 mod tests;
@@ -44,7 +45,12 @@ pub(crate) enum Deed {
     Cancel,
     /// End the part of it that waits for the user.
     Decline,
+    /// Do its work once more.
+    Retry,
 }
+
+/// How long what went wrong in another chat is offered when a message asks to try again, in milliseconds.
+const LATELY: i64 = 24 * 3600 * 1000;
 
 /// What a message means.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +84,7 @@ pub(crate) enum Meaning<'a> {
         /// The text.
         text: String,
         /// The one question that it may answer.
-        free: Option<&'a Task>,
+        free: Option<Free<'a>>,
     },
 }
 
@@ -101,6 +107,15 @@ impl Meaning<'_> {
             Self::Request { .. } => "request",
         }
     }
+}
+
+/// A question that a text may answer where nobody else is found for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Free<'a> {
+    /// The task that waits with it.
+    pub(crate) task: &'a Task,
+    /// It was the last thing said and lists no choices, so that a few words are an answer even where they fit its agent.
+    pub(crate) open: bool,
 }
 
 /// What there is nothing of.
@@ -204,6 +219,7 @@ impl<'a> Chat<'a> {
         let deed = |task: &'a Task| match to {
             Deed::Cancel => Meaning::Cancel(vec![task], None),
             Deed::Decline => Meaning::Decline(task),
+            Deed::Retry => Meaning::Retry(task),
         };
         match (wish, of.as_slice()) {
             (_, []) => None,
@@ -252,6 +268,7 @@ impl<'a> Chat<'a> {
             .into_iter()
             .filter(|task| which::is_meant(target, task))
             .collect();
+        let meant = which::narrowed(target, meant);
         match meant.as_slice() {
             [_] => return Meaning::Cancel(meant, rest),
             [] => {}
@@ -349,8 +366,16 @@ impl<'a> Chat<'a> {
             .into_iter()
             .rev()
             .find(|task| !done.contains(&task.id.to_string()));
+        let Some(elsewhere) = self.elsewhere.or(newest.is_some().then_some(&[])) else {
+            return Meaning::LookElsewhere;
+        };
+        let lately = |task: &&Task| self.since.millis() - task.status.at.millis() < LATELY;
+        let there = |task: &&Task| which::can_be_retried(task) && which::is_meant(target, task);
         match newest {
             Some(task) => Meaning::Retry(task),
+            None if let Some(task) = elsewhere.iter().filter(lately).find(there) => {
+                Meaning::Which(Deed::Retry, vec![task], None)
+            }
             None if target.words.is_empty() || target.words.iter().all(|word| self.names.has(word)) => {
                 Meaning::Nothing(Nothing::ToRetry, None)
             }
@@ -375,7 +400,18 @@ impl<'a> Chat<'a> {
     }
 
     fn request(&self, text: &str, words: &str) -> Meaning<'a> {
-        let free = self.last_asked().map(|(task, _)| task);
+        let named = self
+            .questions()
+            .rev()
+            .find(|(_, question)| choices::named(&choices::of(question), text));
+        let free = match (named, self.last_asked()) {
+            (Some((task, _)), _) => Some(Free { task, open: false }),
+            (None, Some((task, question))) => Some(Free {
+                task,
+                open: choices::of(question).is_empty(),
+            }),
+            (None, None) => None,
+        };
         let text = if free.is_some() { text } else { words };
         Meaning::Request {
             text: text.to_owned(),
@@ -395,5 +431,5 @@ pub(crate) fn declines(task: &Task, text: &str) -> bool {
 
 /// Whether a text that is said to a task itself calls it off.
 pub(crate) fn calls_off(text: &str) -> bool {
-    matches!(Wish::of(text, &Names::default()), Wish::Cancel(target, None) if target == Target::default() || target.all)
+    matches!(Wish::of(text, &Names::default()), Wish::Cancel(target, None) if target.all || target.id.is_none() && target.words.is_empty())
 }

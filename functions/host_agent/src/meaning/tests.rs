@@ -526,3 +526,212 @@ fn cancel_means_this_chat_and_another_one_only_after_a_yes() {
         });
     }
 }
+
+#[test]
+fn whole_messages_of_the_closed_lists_count_with_politeness_around_them_and_nothing_else() {
+    for text in [
+        "yes please",
+        "ok, go ahead",
+        "ja, bitte",
+        "yes, do it!",
+        "oui merci",
+    ] {
+        assert_eq!(read(text), Wish::Yes, "{text}");
+    }
+    for text in [
+        "nah",
+        "no, not now, thanks",
+        "No, I don't want to.",
+        "maybe later then",
+        "nein danke",
+        "ahora no, gracias",
+        "non merci",
+        "nei takk",
+        "skip it for now",
+    ] {
+        assert_eq!(read(text), Wish::No, "{text}");
+    }
+    for text in [
+        "yes and no",
+        "say yes",
+        "go to Oslo",
+        "yes, cancel my order 1003",
+        "no rain in Oslo?",
+        "my boss said no",
+        "later this week in Oslo",
+        "no wind please",
+    ] {
+        assert!(
+            !matches!(read(text), Wish::Yes | Wish::No),
+            "{text}: {:?}",
+            read(text)
+        );
+    }
+}
+
+#[test]
+fn what_is_not_wanted_any_more_is_called_off_however_it_is_put() {
+    for (text, words) in [
+        ("leave it for now", &[][..]),
+        ("oh, never mind then", &[]),
+        ("just forget about it please", &[]),
+        ("Vergiss es", &[]),
+        ("laisse tomber", &[]),
+        ("actually forget about the order", &["order"]),
+        ("skip the canteen", &["canteen"]),
+        ("could you stop the report please", &["report"]),
+        ("drop the frogs one", &["frogs"]),
+    ] {
+        let Wish::Cancel(target, None) = read(text) else {
+            panic!("{text}: {:?}", read(text))
+        };
+        assert_eq!(target.words, words, "{text}");
+    }
+    for text in [
+        "don't cancel it",
+        "please don't stop",
+        "don't forget the umbrella",
+        "why did you cancel it",
+        "was it canceled?",
+        "when does the rain stop in Oslo",
+        "how do I stop smoking",
+    ] {
+        assert!(
+            !matches!(read(text), Wish::Cancel(..)),
+            "{text}: {:?}",
+            read(text)
+        );
+    }
+}
+
+#[test]
+fn another_try_is_asked_for_in_many_words() {
+    for text in [
+        "I refilled the paper tray, give it another go",
+        "could you try that one more time?",
+        "again please",
+        "once more",
+        "can you do that again",
+        "please retry",
+        "nochmal bitte",
+        "noch einmal",
+        "otra vez por favor",
+        "réessaye",
+        "prøv igjen",
+        "もう一度",
+        "let's have another try",
+    ] {
+        assert!(matches!(read(text), Wish::Retry(_)), "{text}: {:?}", read(text));
+    }
+    for text in [
+        "what was that again?",
+        "tell me the weather again",
+        "weather in Oslo again tomorrow",
+    ] {
+        assert!(!matches!(read(text), Wish::Retry(_)), "{text}: {:?}", read(text));
+    }
+}
+
+#[test]
+fn thanks_and_the_like_may_have_little_words_around_them() {
+    for text in [
+        "thanks a lot, you're great",
+        "danke dir",
+        "vielen Dank",
+        "gracias, eso es todo",
+        "merci beaucoup",
+        "tusen takk",
+        "ok, that was it",
+        "hi again",
+        "good night then",
+        "great, that's what I needed",
+        "was kannst du?",
+        "what else can you do for me",
+    ] {
+        assert!(matches!(read(text), Wish::Talk(_)), "{text}: {:?}", read(text));
+    }
+    for text in [
+        "hello, where is it?",
+        "ok is it done yet",
+        "super bowl results",
+        "ok now Oslo",
+        "how good is it?",
+    ] {
+        assert!(!matches!(read(text), Wish::Talk(_)), "{text}: {:?}", read(text));
+    }
+}
+
+#[test]
+fn what_waits_is_asked_for_in_many_words() {
+    for text in [
+        "what is open?",
+        "what's still open",
+        "anything pending?",
+        "is anything waiting for me?",
+        "show me what is open",
+        "was ist offen?",
+        "¿qué está pendiente?",
+        "which tasks are still open",
+        "hey, what do you need from me",
+    ] {
+        assert_eq!(read(text), Wish::Open, "{text}");
+    }
+    for text in [
+        "when does the museum open",
+        "is the pool open tomorrow in Oslo",
+        "open the archive",
+    ] {
+        assert_ne!(read(text), Wish::Open, "{text}");
+    }
+}
+
+#[test]
+fn a_choice_may_stand_in_a_sentence_that_nobody_else_is_found_for() {
+    let here = [springfield(1), report(2, "report on bees")];
+    for text in [
+        "the Illinois one, sorry for the delay",
+        "number 2, my aunt lives there",
+        "I live in Missouri, you know",
+    ] {
+        means(&here, text, |meant| match meant {
+            Meaning::Answer(task) => task.id == here[0].id,
+            Meaning::Request { free: Some(free), .. } => free.task.id == here[0].id && !free.open,
+            _ => false,
+        });
+    }
+    for text in ["weather in Linz", "Illinois or Missouri, which is nicer"] {
+        means(&here, text, |meant| {
+            matches!(meant, Meaning::Request { free: None, .. })
+        });
+    }
+}
+
+#[test]
+fn a_retry_finds_what_went_wrong_in_another_chat_and_asks_first() {
+    let failed = task(
+        1,
+        "print my pass",
+        "Printer",
+        Some((TaskState::Failed, "Out of paper.")),
+    );
+    let there = [failed.clone()];
+    for text in ["retry", "try again", "once more please"] {
+        means_beside(
+            &[],
+            &there,
+            None,
+            text,
+            |meant| matches!(meant, Meaning::Which(Deed::Retry, of, None) if *of == [&failed]),
+        );
+    }
+    let asked = Question {
+        to: Deed::Retry,
+        of: vec![failed.id],
+    };
+    means_beside(&[], &there, Some(asked), "yes", |meant| {
+        *meant == Meaning::Retry(&failed)
+    });
+    means(&[], "retry", |meant| {
+        matches!(meant, Meaning::Nothing(Nothing::ToRetry, None))
+    });
+}

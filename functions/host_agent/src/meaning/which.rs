@@ -43,6 +43,19 @@ pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
     target.words.iter().all(|word| known.contains(&singular(word)))
 }
 
+/// Of several tasks that the words fit, those that the little words beside them fit too; all where that leaves none.
+pub(super) fn narrowed<'a>(target: &Target, tasks: Vec<&'a Task>) -> Vec<&'a Task> {
+    let fits = |task: &&Task| {
+        let known = lower(&told(task));
+        // "The one": of which the text has none is no help.
+        let telling = |hint: &&String| tasks.iter().any(|task| lower(&told(task)).contains(hint));
+        let mut telling = target.hints.iter().filter(telling).peekable();
+        telling.peek().is_some() && telling.all(|hint| known.contains(hint))
+    };
+    let kept: Vec<&Task> = tasks.iter().copied().filter(fits).collect();
+    if kept.is_empty() { tasks } else { kept }
+}
+
 /// All words that tell a task from another.
 pub(super) fn told(task: &Task) -> String {
     let mut told = transcript::asked(task);

@@ -4,7 +4,7 @@ use auth::consent_code;
 use domain::TaskId;
 use words::phrases::words;
 
-use super::lists;
+use super::{filler, lists};
 
 /// What the words of a message ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub(crate) struct Target {
     pub(crate) all: bool,
     /// By these words: names of agents, words of what was asked.
     pub(crate) words: Vec<String>,
+    /// Little words beside them, which tell tasks apart that the words fit alike.
+    pub(crate) hints: Vec<String>,
     /// Only tasks that are not over can be meant.
     pub(crate) open: bool,
 }
@@ -62,7 +64,7 @@ pub(crate) struct Names(Vec<String>);
 impl Names {
     /// Of these names and types.
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let known = |word: &String| word != "agent" && !lists::FILLER.contains(&word.as_str());
+        let known = |word: &String| word != "agent" && !filler::is_english(word);
         Self(
             names
                 .into_iter()
@@ -80,6 +82,8 @@ impl Names {
 
 /// Longest message that can be anything but words for an agent.
 const WORDS_MAX: usize = 24;
+/// Longest that asks for nothing, or for what is open.
+const SHORT: usize = 8;
 
 impl Wish {
     /// Reads a text; `names` are of agents that are there.
@@ -88,20 +92,18 @@ impl Wish {
             return Self::Code;
         }
         let all = lower(text);
-        let whole = all.join(" ");
-        let is = |list: &[&str]| list.contains(&whole.as_str());
-        if is(lists::YES) {
-            return Self::Yes;
-        }
-        if is(lists::NO) {
-            return Self::No;
-        }
-        if is(lists::DONE) {
-            return Self::Done;
+        for (list, wish) in [
+            (lists::YES, Self::Yes),
+            (lists::NO, Self::No),
+            (lists::DONE, Self::Done),
+        ] {
+            if is_made_of(&all, list) {
+                return wish;
+            }
         }
         let without = without_chatter(text);
         let core = lower(without);
-        if lists::OPEN.contains(&core.join(" ").as_str()) {
+        if is_open(&core) {
             return Self::Open;
         }
         if all.len() > WORDS_MAX {
@@ -120,8 +122,46 @@ impl Wish {
         if let Some(target) = status(&core, id, names) {
             return Self::Status(target);
         }
-        Self::Words(without.to_owned())
+        match loose_talk(text, &all) {
+            Some(talk) => Self::Talk(talk),
+            None => Self::Words(without.to_owned()),
+        }
     }
+}
+
+/// Whether a message is nothing but entries of a closed list, with words of politeness around them: "no, not now, thanks".
+fn is_made_of(words: &[String], list: &[&str]) -> bool {
+    #[rustfmt::skip]
+    const POLITE: &[&str] = &[
+        "please", "pls", "thanks", "sorry", "ok", "okay", "oh", "well", "bitte", "danke", "gracias", "merci", "takk", "for", "now", "then",
+    ];
+    let mut rest = words;
+    let mut found = false;
+    while let Some(first) = rest.first() {
+        let length = (1..=rest.len().min(6)).rev().find(|length| {
+            let piece = rest.get(..*length).unwrap_or_default().join(" ");
+            list.contains(&piece.as_str())
+        });
+        found |= length.is_some();
+        let step = match length {
+            Some(length) => length,
+            None if POLITE.contains(&first.as_str()) => 1,
+            None => return false,
+        };
+        rest = rest.get(step..).unwrap_or_default();
+    }
+    found
+}
+
+/// Whether a text asks what waits: a word for that, and little words.
+fn is_open(words: &[String]) -> bool {
+    let waits = |word: &String| lists::OPEN.contains(&word.as_str());
+    lists::OPEN_TOO.contains(&words.join(" ").as_str())
+        || words.len() <= SHORT
+            && words.iter().any(waits)
+            && words
+                .iter()
+                .all(|word| waits(word) || filler::is_any(word) || lists::TASK.contains(&word.as_str()))
 }
 
 /// The words of a text, in small letters.
@@ -166,6 +206,11 @@ fn clauses(text: &str) -> Vec<Clause<'_>> {
     out
 }
 
+/// The parts of a text between punctuation or joining words.
+pub(super) fn clause_texts(text: &str) -> Vec<&str> {
+    clauses(text).into_iter().map(|clause| clause.text).collect()
+}
+
 fn clause(text: &str, start: Option<usize>, end: usize, joined: bool) -> Option<Clause<'_>> {
     let text = text.get(start?..end)?;
     let words = lower(text);
@@ -190,120 +235,133 @@ fn without_chatter(text: &str) -> &str {
     if rest.is_empty() { text } else { rest }
 }
 
-/// What a text is that asks for nothing.
+/// What a text is that asks for nothing: words of talk alone.
 fn talk(words: &[String]) -> Option<Talk> {
-    let whole = words.join(" ");
-    let is = |list: &[&str]| list.contains(&whole.as_str());
     if words.is_empty() {
         return Some(Talk::Help);
     }
-    let greeted = |word: &String| lists::GREETING.contains(&word.as_str());
-    let behind: Vec<&str> = words
+    let greeted = |word: &&String| lists::GREETING.contains(&word.as_str());
+    let behind: Vec<&str> = words.iter().skip_while(greeted).map(String::as_str).collect();
+    let asks = |known: &[&str]| {
+        let any = behind.iter().any(|word| known.contains(word));
+        any && behind
+            .iter()
+            .all(|word| known.contains(word) || filler::is_any(word))
+    };
+    let you = behind
         .iter()
-        .skip_while(|word| greeted(word))
-        .map(String::as_str)
-        .collect();
-    let behind = behind.join(" ");
-    if is(lists::HELP) || lists::HELP.contains(&behind.as_str()) {
-        return Some(Talk::Help);
+        .any(|word| matches!(*word, "you" | "i" | "your" | "this"));
+    let little = behind.iter().all(|word| filler::is_any(word));
+    let opens = |ways: &[&str]| behind.first().is_some_and(|first| ways.contains(first));
+    let has = |ways: &[&str]| behind.iter().any(|word| ways.contains(word));
+    if asks(lists::HELP)
+        || you
+            && little
+            && opens(&["what", "which", "how"])
+            && has(&["can", "do", "does"])
+            && !has(&["yet", "far"])
+    {
+        return Some(match behind.as_slice() {
+            ["how", "do", "you", "do"] => Talk::About,
+            _ => Talk::Help,
+        });
     }
-    if is(lists::ABOUT) || lists::ABOUT.contains(&behind.as_str()) {
+    let presents = matches!(
+        behind.as_slice(),
+        ["who" | "what", "are" | "is" | "made", "you" | "this"]
+    );
+    let how = behind.starts_with(&["how", "are", "you"]) && behind.len() <= 5;
+    if presents || how || you && asks(lists::ABOUT) || little && behind.starts_with(&["are", "you"]) {
         return Some(Talk::About);
     }
     let within = |word: &String| {
         let lists = [lists::THANKS, lists::GREETING, lists::BYE, lists::CHATTER];
         lists.iter().any(|list| list.contains(&word.as_str()))
     };
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    let ended = [
-        "all i needed",
-        "that s all",
-        "that is all",
-        "that was all",
-        "all i wanted",
-    ];
-    if has(lists::THANKS) && ended.iter().any(|end| whole.contains(end)) {
-        return Some(Talk::Thanks);
-    }
-    if !words.iter().all(within) {
-        return None;
-    }
-    let firm = [
-        "ok", "okay", "fine", "alright", "lol", "haha", "hm", "hmm", "kidding", "yes", "no", "oh", "wow",
-        "pity", "good", "mistake", "sorry", "wait", "window", "well", "sure", "oops", "right", "actually",
-        "k",
-    ];
-    if has(&[
-        "bye",
-        "goodbye",
-        "ciao",
-        "cya",
-        "tschüss",
-        "adiós",
-        "adios",
-        "revoir",
-        "さようなら",
-    ]) || whole.ends_with("good night")
-        || whole == "ha det"
-    {
+    // "Good morning everyone", "that was a mistake, sorry"
+    let around = |word: &String| {
+        within(word)
+            || matches!(
+                word.as_str(),
+                "there"
+                    | "you"
+                    | "so"
+                    | "much"
+                    | "very"
+                    | "a"
+                    | "lot"
+                    | "all"
+                    | "to"
+                    | "too"
+                    | "just"
+                    | "that"
+                    | "was"
+                    | "is"
+                    | "my"
+                    | "the"
+                    | "everyone"
+                    | "then"
+            )
+    };
+    words.iter().all(around).then(|| kind_of_talk(words)).flatten()
+}
+
+/// The same of a text with little words, where nothing else can be made of it: "thanks, that is all I needed".
+fn loose_talk(text: &str, words: &[String]) -> Option<Talk> {
+    let talks = |word: &String| {
+        let lists = [lists::THANKS, lists::GREETING, lists::BYE, lists::CHATTER];
+        lists.iter().any(|list| list.contains(&word.as_str()))
+    };
+    let content = words
+        .iter()
+        .filter(|word| !talks(word) && !filler::is_any(word))
+        .count();
+    let ended = words.iter().any(|word| word == "all")
+        && words.iter().any(|word| lists::THANKS.contains(&word.as_str()));
+    let little = content == 0 || ended && content == 1;
+    (little && words.len() <= SHORT + 2 && !text.contains('?'))
+        .then(|| kind_of_talk(words))
+        .flatten()
+}
+
+fn kind_of_talk(words: &[String]) -> Option<Talk> {
+    let whole = format!(" {} ", words.join(" "));
+    let has = |list: &[&str]| list.iter().any(|way| whole.contains(&format!(" {way} ")));
+    if has(lists::BYE) {
         Some(Talk::Bye)
     } else if has(lists::THANKS) {
         Some(Talk::Thanks)
     } else if has(lists::GREETING) {
         Some(Talk::Greeting)
-    } else if has(&firm) {
-        Some(Talk::Chatter)
     } else {
-        None
+        has(lists::CHATTER).then_some(Talk::Chatter)
     }
 }
 
 /// What is to be called off, and what is wanted beside that.
 fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
-    let whole = lower(text).join(" ");
-    if lists::CANCEL.contains(&whole.as_str()) {
+    if is_made_of(&lower(text), lists::CANCEL) {
         return Some((Target::default(), None));
     }
     let (mut target, mut rest, mut found): (Target, Vec<&str>, bool) = (Target::default(), Vec::new(), false);
     for clause in clauses(text) {
-        let spoken = clause.words.join(" ");
-        let verb = clause
-            .words
-            .iter()
-            .position(|word| lists::CANCELS.contains(&word.as_str()));
-        let opens = verb.is_some_and(|at| {
-            clause
-                .words
-                .iter()
-                .take(at)
-                .all(|word| lists::FILLER.contains(&word.as_str()))
-        });
-        if lists::NEVER_MIND.contains(&spoken.as_str()) || spoken.starts_with("call off") {
-            found = true;
-        } else if let Some(at) = verb.filter(|_| opens) {
-            found = true;
-            let asks = ["canceled", "cancelled", "stopped"];
-            let named: Vec<String> = clause.words.iter().skip(at + 1).cloned().collect();
-            if named.iter().any(|word| asks.contains(&word.as_str())) {
-                return None;
+        match ends(&clause.words) {
+            Some(Ends::NotATask) => return None,
+            Some(Ends::Named(named)) => {
+                found = true;
+                target.all |= named.iter().any(|word| lists::ALL.contains(&word.as_str()));
+                target.add(&named);
             }
-            target.all |= named.iter().any(|word| lists::ALL.contains(&word.as_str()));
-            let thing = named.iter().any(|word| lists::THINGS.contains(&word.as_str()));
-            if thing && !named.iter().any(|word| lists::ASKING.contains(&word.as_str())) {
-                return None;
-            }
-            target.words.extend(
-                named
-                    .into_iter()
-                    .filter(|word| counts(word) && !lists::ASKING.contains(&word.as_str())),
-            );
-        } else if found && clause.joined && !opens_request(&clause.words) {
             // "cancel the report on salt and pepper": still what is called off.
-            target
-                .words
-                .extend(clause.words.into_iter().filter(|word| counts(word)));
-        } else if talk(&clause.words).is_none() {
-            rest.push(clause.text);
+            None if found
+                && clause.joined
+                && clause.words.len() <= 2
+                && clause.words.iter().all(|word| counts(word)) =>
+            {
+                target.add(&clause.words);
+            }
+            None if talk(&clause.words).is_none() => rest.push(clause.text),
+            None => {}
         }
     }
     if !found {
@@ -316,49 +374,124 @@ fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
     let rest = rest.join(", ");
     let more = !lower(&rest)
         .iter()
-        .all(|word| lists::FILLER.contains(&word.as_str()));
+        .all(|word| filler::is_english(word) || lists::CHATTER.contains(&word.as_str()));
     Some((target, more.then_some(rest).filter(|_| id.is_none())))
 }
 
-fn opens_request(words: &[String]) -> bool {
-    words
-        .first()
-        .is_some_and(|word| lists::REQUESTS.contains(&word.as_str()))
+/// What a clause calls off.
+enum Ends {
+    /// What these words name; nothing where none of them counts.
+    Named(Vec<String>),
+    /// Something of the user's own, or it only asks whether something has ended.
+    NotATask,
+}
+
+fn ends(words: &[String]) -> Option<Ends> {
+    let spoken = words.join(" ");
+    let never_mind = lists::NEVER_MIND.iter().find_map(|way| {
+        let at = format!(" {spoken} ").find(&format!(" {way} "))?;
+        let (before, behind) = (spoken.get(..at)?, spoken.get(at + way.len()..)?);
+        lower(&format!("{before} {behind}"))
+            .iter()
+            .all(|word| filler::is_any(word) || lists::CHATTER.contains(&word.as_str()))
+            .then_some(())
+    });
+    if never_mind.is_some() {
+        return Some(Ends::Named(Vec::new()));
+    }
+    if let Some(behind) = spoken.strip_prefix("call off ") {
+        return Some(Ends::Named(lower(behind)));
+    }
+    let verb =
+        |word: &&String| lists::CANCELS.contains(&word.as_str()) || lists::FORGETS.contains(&word.as_str());
+    let at = words.iter().position(|word| verb(&word))?;
+    let (before, named) = (words.get(..at)?, words.get(at + 1..)?);
+    let negated = |word: &String| {
+        matches!(
+            word.as_str(),
+            "not" | "don" | "dont" | "never" | "why" | "did" | "didn" | "won"
+        )
+    };
+    let little = |word: &String| filler::is_english(word) || lists::CHATTER.contains(&word.as_str());
+    // "How do I stop smoking?"
+    let asks = before.iter().any(|word| is_question_word(word)) && named.iter().any(|word| counts(word));
+    if !before.iter().all(little) || before.iter().any(negated) || asks {
+        return None;
+    }
+    let says = |list: &[&str]| named.iter().any(|word| list.contains(&word.as_str()));
+    let forgets = words
+        .get(at)
+        .is_some_and(|word| lists::FORGETS.contains(&word.as_str()));
+    // "Skip" alone is an answer; "stop by the shop" is none.
+    if says(&["canceled", "cancelled", "stopped"]) || says(lists::THINGS) && !says(lists::ASKING) && !forgets
+    {
+        return Some(Ends::NotATask);
+    }
+    Some(Ends::Named(named.to_vec()))
+}
+
+impl Target {
+    /// Takes the words in that say something of what is meant.
+    fn add(&mut self, words: &[String]) {
+        for word in words {
+            if counts(word) {
+                self.words
+                    .extend((!lists::ASKING.contains(&word.as_str())).then(|| word.clone()));
+            } else {
+                self.hints.push(word.clone());
+            }
+        }
+    }
 }
 
 /// A word that says something of what is meant.
 fn counts(word: &str) -> bool {
-    ![lists::FILLER, lists::POINTING, lists::TASK, lists::ALL]
-        .iter()
-        .any(|list| list.contains(&word))
+    !filler::is_english(word)
+        && ![lists::CHATTER, lists::TASK, lists::ALL]
+            .iter()
+            .any(|list| list.contains(&word))
         && !is_hex(word)
+}
+
+fn is_question_word(word: &str) -> bool {
+    matches!(word, "what" | "who" | "where" | "when" | "why" | "how" | "which")
 }
 
 /// What is to be tried again.
 fn retry(text: &str, id: Option<TaskId>) -> Option<Target> {
     let all = clauses(text);
     let last = all.last()?;
-    let spoken = last.words.join(" ");
-    let known = [
-        "try again",
-        "try it again",
-        "try that again",
-        "do it again",
-        "once more",
-        "start over",
-        "retry",
-        "redo",
-        "again",
-    ];
-    let way = known.iter().find(|way| {
-        spoken == **way || spoken.starts_with(&format!("{way} ")) || spoken.ends_with(&format!(" {way}"))
-    })?;
+    let spoken = format!(" {} ", last.words.join(" "));
+    let says = |word: &&str| spoken.contains(&format!(" {word} "));
+    let again = says(&"again")
+        && (last.words.len() <= 2
+            && !last
+                .words
+                .iter()
+                .any(|word| lists::GREETING.contains(&word.as_str()))
+            || lists::TRIES.iter().any(says));
+    let way = match lists::ONCE_MORE.iter().find(|way| says(way)) {
+        Some(way) => way,
+        None if again => "again",
+        None => return None,
+    };
+    // "What was that again?"
+    if last.words.first().is_some_and(|word| is_question_word(word)) {
+        return None;
+    }
     let words: Vec<String> = lower(&spoken.replacen(way, "", 1))
         .into_iter()
-        .filter(|word| counts(word))
+        .filter(|word| {
+            counts(word)
+                && !filler::is_any(word)
+                && !matches!(
+                    word.as_str(),
+                    "try" | "versuch" | "versuche" | "inténtalo" | "essaie" | "prøv"
+                )
+        })
         .collect();
     // "Tell me the weather again" is for an agent, as is whatever has more to it than a name.
-    let named = matches!(*way, "retry" | "redo") && words.len() <= 4;
+    let named = matches!(way, "retry" | "redo") && words.len() <= 4;
     (words.is_empty() || named || id.is_some()).then_some(Target {
         id,
         words,
@@ -369,13 +502,14 @@ fn retry(text: &str, id: Option<TaskId>) -> Option<Target> {
 /// Which tasks news are asked of.
 fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target> {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let is_news = |word: &String| lists::NEWS.contains(&word.as_str());
     let spoken = words.join(" ");
     let news = has(lists::NEWS) && !spoken.contains("going to");
-    let content: Vec<String> = words
+    let (content, hints): (Vec<String>, Vec<String>) = words
         .iter()
-        .filter(|word| counts(word) && !lists::NEWS.contains(&word.as_str()))
+        .filter(|word| !is_news(word))
         .cloned()
-        .collect();
+        .partition(|word| counts(word));
     if id.is_some() {
         let piece = |word: &String| word.len() == 4 && word.bytes().all(|c| c.is_ascii_hexdigit());
         return (news || content.iter().all(piece) || spoken.starts_with("what about")).then_some(Target {
@@ -383,10 +517,28 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
             ..Target::default()
         });
     }
-    if !words
-        .first()
-        .is_some_and(|word| lists::NEWS_BEGINS.contains(&word.as_str()))
-    {
+    // A statement asks for nothing.
+    let states = |word: &String| {
+        matches!(
+            word.as_str(),
+            "i" | "we"
+                | "you"
+                | "he"
+                | "she"
+                | "they"
+                | "it"
+                | "this"
+                | "that"
+                | "the"
+                | "a"
+                | "an"
+                | "in"
+                | "on"
+                | "at"
+        )
+    };
+    let begins = |word: &String| !states(word) && (filler::is_english(word) || is_news(word));
+    if !words.first().is_some_and(begins) {
         return None;
     }
     let tasks = has(&["tasks", "jobs"]);
@@ -400,6 +552,7 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
         let asks = news || tasks || all || matches!(spoken.as_str(), "any luck");
         return asks.then_some(Target {
             all,
+            hints,
             ..Target::default()
         });
     }
@@ -410,6 +563,7 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
         // Without a name it is a status question only where it speaks of what is under way.
         open: !task && (!named || content.iter().any(|word| !names.has(word)) || !news && !has(&["my"])),
         words: content,
+        hints,
         ..Target::default()
     })
 }

@@ -187,7 +187,12 @@ pub(crate) fn agree_there(task: &Task) -> String {
 
 /// One line about a task that waits.
 pub(crate) fn reminder(task: &Task) -> String {
-    format!("Still open: {} ({}).", meaning::name(task), waits_for(task))
+    let waits = match (transcript::unconsented(task), transcript::asking(task)) {
+        // What it asked stands on its card; here a line is enough.
+        (None, Some(job)) => format!("{} waits for your answer", job.agent_name),
+        _ => waits_for(task),
+    };
+    format!("Still open: {} ({waits}).", meaning::name(task))
 }
 
 /// What waits for the user and what runs.

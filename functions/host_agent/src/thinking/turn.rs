@@ -9,7 +9,7 @@ use domain::{Message, MessageId, Task, TaskId, TaskState, Timestamp};
 use llm::{AgentBrief, Answer, Prompt, Step, Tool, ToolCall, Turn};
 use store::PageRequest;
 
-use crate::meaning::{self, Chat, Deed, Meaning, Names, Nothing, Question, Talk};
+use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, Talk};
 use crate::rules::note::Note;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
@@ -294,7 +294,10 @@ impl Thinker {
             let earlier: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
             let skipped = earlier.len().saturating_sub(EARLIER_MAX);
             let mut turns = transcript::of_earlier(earlier.into_iter().skip(skipped));
-            let brief = is_brief(&wanted.text);
+            let brief = is_brief(&wanted.text)
+                && !wanted
+                    .free
+                    .is_some_and(|free| is_named(&agents, free.task, &wanted.text));
             turns.push(Turn::User(wanted.text));
             let prompt = Prompt {
                 agents,
@@ -304,12 +307,13 @@ impl Thinker {
             let first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
                 (None, None) => None,
-                (None, Some(waiting)) => match self.first_step(run, &prompt).await? {
+                (None, Some(Free { task, open })) => match self.first_step(run, &prompt).await? {
                     // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
                     Ok(answer)
-                        if matches!(answer.step, Step::Say(_)) || brief && is_for(&answer.step, waiting) =>
+                        if matches!(answer.step, Step::Say(_))
+                            || open && brief && is_for(&answer.step, task) =>
                     {
-                        return self.hand_on(run, here, waiting, false).await;
+                        return self.hand_on(run, here, task, false).await;
                     }
                     Ok(answer) => Some(answer),
                     Err(outcome) => return Ok(outcome),
@@ -331,7 +335,7 @@ struct Wanted<'a> {
     text: String,
     note: Note,
     /// The question that the text may answer.
-    free: Option<&'a Task>,
+    free: Option<Free<'a>>,
     /// What is done first, where no model needs to say so.
     first: Option<Step>,
 }
@@ -353,6 +357,22 @@ const BRIEF: usize = 3;
 /// Whether a text may be no more than what was asked for: a place and a day, or a few words that ask nothing themselves.
 fn is_brief(text: &str) -> bool {
     words::is_place_and_day(text) || !text.contains('?') && words::phrases::words(text).len() <= BRIEF
+}
+
+/// Whether a text names the agent that waits for an answer, by its name, type or what it does: a request of its own, then.
+fn is_named(agents: &[AgentBrief], waiting: &Task, text: &str) -> bool {
+    let asking = transcript::asking(waiting).map(|job| &job.agent_type);
+    let own = agents.iter().filter(|agent| Some(agent.agent_type()) == asking);
+    let told = own.flat_map(|agent| {
+        let skills = agent.skills().iter().map(|skill| skill.name());
+        [agent.name(), agent.agent_type().as_str()]
+            .into_iter()
+            .chain(skills)
+    });
+    let names = Names::of(told);
+    words::phrases::words(text)
+        .iter()
+        .any(|word| names.has(&word.lower()))
 }
 
 /// Whether a step is for the agent that waits for an answer, and for no other.
@@ -411,17 +431,21 @@ fn reminder(here: &[Task], now: Timestamp) -> Option<String> {
 }
 
 fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {
-    let verb = match to {
-        Deed::Cancel => "cancel",
-        Deed::Decline => "leave",
+    let (verb, behind) = match to {
+        Deed::Cancel => ("cancel", ""),
+        Deed::Decline => ("leave", ""),
+        Deed::Retry => ("try", " again"),
     };
     match tasks {
         [only] => format!(
-            "Shall I cancel {}{}? Say yes or no.",
+            "Shall I {verb} {}{}{behind}? Say yes or no.",
             meaning::name(only),
             meaning::day(only, now)
         ),
-        several => format!("Which one shall I {verb}?\n{}", meaning::names(several, now)),
+        several => format!(
+            "Which one shall I {verb}{behind}?\n{}",
+            meaning::names(several, now)
+        ),
     }
 }
 

@@ -1,0 +1,62 @@
+//! Words that say nothing by themselves: the library's stop words of the six languages.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+const LANGUAGES: [&str; 6] = ["en", "de", "es", "fr", "no", "ja"];
+
+/// Nouns and verbs that the library's English list has beside its little words: somebody's task may be about them.
+#[rustfmt::skip]
+const CONTENT: &[&str] = &[
+    "order", "orders", "ordered", "open", "opened", "system", "systems", "research", "page", "pages", "site", "website", "webpage",
+    "home", "case", "cases", "information", "problem", "problems", "section", "computer", "group", "groups", "room", "rooms", "bill",
+    "buy", "area", "areas", "place", "places", "world", "test", "text", "novel", "mill", "fire", "goods", "shed", "ring", "mine",
+    "date", "index", "move", "sent", "member", "members", "interest", "invention", "face", "line", "point", "points", "cancel", "stop",
+];
+
+/// Little words that it has not, as people type them.
+#[rustfmt::skip]
+const MORE: &[&str] = &[
+    "hows", "pls", "plz", "bitte", "favor", "hey", "lot", "check", "list", "current", "running", "user", "anywhere",
+];
+
+static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| words_of("en").collect());
+static EVERY: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| LANGUAGES.into_iter().flat_map(words_of).collect());
+
+fn words_of(language: &str) -> impl Iterator<Item = &'static str> {
+    let known = stop_words::lookup(language).unwrap_or_default().iter().copied();
+    known
+        .filter(|word| !CONTENT.contains(word))
+        .chain(MORE.iter().copied())
+}
+
+/// In English, in which tasks are spoken of in sentences.
+pub(super) fn is_english(word: &str) -> bool {
+    ENGLISH.contains(word)
+}
+
+/// In any of the languages.
+pub(super) fn is_any(word: &str) -> bool {
+    EVERY.contains(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_words_are_told_from_what_a_task_may_be_about() {
+        for word in [
+            "the", "please", "how", "about", "my", "would", "s", "still", "instead",
+        ] {
+            assert!(is_english(word), "{word}");
+        }
+        for word in ["dir", "beaucoup", "todo", "mange", "für", "です"] {
+            assert!(is_any(word), "{word}");
+        }
+        for word in ["order", "report", "whales", "research", "weather", "task"] {
+            assert!(!is_any(word), "{word}");
+        }
+    }
+}

@@ -31,8 +31,8 @@ fn forecast() -> Skill {
         id: "forecast".into(),
         name: "Weather forecast".into(),
         description:
-            "Answers questions about the weather of the coming days: rain, umbrella, snow, wind, storm, \
-                      sunshine, temperature, frost, heat, and whether to wear a coat."
+            "Answers questions about the weather of the coming days: rain or dry, wet, umbrella, snow, wind, storm, \
+                      sunny or cloudy, warm, hot, cold, temperature, frost, heat, and whether to wear a coat."
                 .into(),
         tags: vec![
             "type:weather".into(),

@@ -2,10 +2,13 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, Message, Part, PartContent, Role, UserContext};
+use domain::{Artifact, Message, Part, PartContent, Role, TaskState, UserContext};
 use serde_json::Value;
 
 use crate::forecaster::{Forecaster, Progress, Reply, Trouble};
+
+/// How far back a follow-up reaches, in questions.
+const EARLIER_MAX: usize = 4;
 
 /// Answers a question about the weather.
 pub struct WeatherExecutor {
@@ -26,7 +29,11 @@ impl Executor for WeatherExecutor {
         let said: Vec<String> = said(&run.task().history);
         let user = UserContext::newest(run.task().history.iter());
         let now = run.now();
-        match self.forecaster.reply(&said, &user, now, run).await {
+        let before = match Forecaster::lacks_place(&said) {
+            true => asked_before(run).await?,
+            false => Vec::new(),
+        };
+        match self.forecaster.reply((&said, &before), &user, now, run).await {
             Ok(Reply::Answer { text, data }) => {
                 let artifact = Artifact::new("forecast", vec![Part::text(text), Part::data(data)]);
                 Ok(Outcome::Completed {
@@ -47,6 +54,19 @@ impl Progress for Run {
     async fn working(&mut self, text: &str) -> Result<(), ExecuteError> {
         Self::working(self, text).await
     }
+}
+
+/// What was said of the newest question of the same context that named a place and was answered: "and is it windy there?"
+async fn asked_before(run: &Run) -> Result<Vec<String>, ExecuteError> {
+    let earlier = run.earlier(EARLIER_MAX).await?;
+    let answered = earlier
+        .iter()
+        .rev()
+        .filter(|task| task.status.state == TaskState::Completed);
+    Ok(answered
+        .map(|task| said(&task.history))
+        .find(|said| !Forecaster::lacks_place(said))
+        .unwrap_or_default())
 }
 
 /// What the user said, oldest first. A message without any text is read from its data.

@@ -91,19 +91,30 @@ impl Forecaster {
         Self { open_meteo }
     }
 
-    /// Replies to what a user said, oldest message first.
+    /// Whether what was said names no place, so that what was asked before in the same context is of interest.
+    #[must_use]
+    pub fn lacks_place(said: &[String]) -> bool {
+        Conversation::read(said.iter().map(String::as_str), None).lacks_place()
+    }
+
+    /// Replies to what a user said, oldest message first; `before` is what was said of an earlier question that this one may
+    /// go on from.
     ///
     /// # Errors
     /// [`Trouble`] says whether trying again helps.
     pub async fn reply(
         &self,
-        said: &[String],
+        (said, before): (&[String], &[String]),
         user: &UserContext,
         now: Timestamp,
         progress: &mut dyn Progress,
     ) -> Result<Reply, Trouble> {
         let order = user.locale.as_deref().and_then(DateOrder::of);
-        let conversation = Conversation::read(said.iter().map(String::as_str), order);
+        let read = |said: &[String]| Conversation::read(said.iter().map(String::as_str), order);
+        let conversation = match read(said) {
+            said if said.lacks_place() && !before.is_empty() => said.after(read(before)),
+            said => said,
+        };
         let question = &conversation.question;
         let clock = Clock::of(user, now);
         if let Some(ask) = answer::ask_day(question, clock.today_in(0)) {

@@ -115,6 +115,15 @@ impl Run {
         &self.task
     }
 
+    /// The other tasks of the same owner and context, newest last, at most the newest `most`.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Store`] when they cannot be read.
+    pub async fn earlier(&self, most: usize) -> Result<Vec<Task>, ExecuteError> {
+        let tasks = self.agent.store.tasks();
+        Ok(tasks.beside(&self.task, most, self.now()).await?)
+    }
+
     /// Whose task it is.
     #[must_use]
     pub fn caller(&self) -> Caller {

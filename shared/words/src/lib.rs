@@ -15,6 +15,7 @@
 
 mod alone;
 mod clock;
+mod corrected;
 mod dates;
 pub mod days;
 mod lists;
@@ -25,6 +26,7 @@ pub mod text;
 mod when;
 
 pub use alone::is_place_and_day;
+pub use corrected::corrected;
 pub use days::Days;
 pub use order::DateOrder;
 pub use places::Named;

@@ -50,6 +50,8 @@ pub struct Question {
     pub terse: bool,
     /// It asks which place has more of something.
     pub compare: Option<Compare>,
+    /// It speaks of the weather as a whole.
+    pub general: bool,
     /// It speaks of a forecast, so of more than one day.
     pub outlook: bool,
     /// What it asks for that no daily forecast has.
@@ -84,6 +86,7 @@ impl Question {
             yes_no: wants::is_yes_no(&words) && (compare.is_none() || said(&["than"])),
             terse: said(&["yes"]) && said(&["no"]),
             compare,
+            general: said(&["weather", "forecast", "forecasts", "outlook"]),
             outlook: said(&["forecast", "forecasts", "outlook"]),
             limits: limits::find(&words, &places, &time, wants.is_empty()),
             days: time.days,

@@ -85,7 +85,7 @@ impl Bench {
         let mut heard = Heard::default();
         let reply = self
             .forecaster
-            .reply(&said, &self.user, self.clock.now(), &mut heard)
+            .reply((&said, &[]), &self.user, self.clock.now(), &mut heard)
             .await;
         (reply, heard.0)
     }

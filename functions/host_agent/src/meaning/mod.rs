@@ -166,7 +166,7 @@ impl<'a> Chat<'a> {
             Wish::Cancel(target, rest) => self.cancel(text, &target, rest),
             Wish::Retry(target) => self.retry(text, &target),
             Wish::Status(target) => self.status(text, &target),
-            Wish::Talk(talk) => Meaning::Talk(talk),
+            Wish::Talk(talk) => self.picking(text).map_or(Meaning::Talk(talk), Meaning::Answer),
             Wish::Words(words) => self.words(text, &words),
         }
     }
@@ -383,12 +383,25 @@ impl<'a> Chat<'a> {
         }
     }
 
+    /// The newest question of which a text picks one of the choices.
+    fn picking(&self, text: &str) -> Option<&'a Task> {
+        let picks = |question: &str| choices::picked(&choices::of(question), text).is_some();
+        self.questions()
+            .rev()
+            .find(|(_, question)| picks(question))
+            .map(|(task, _)| task)
+    }
+
     fn words(&self, text: &str, words: &str) -> Meaning<'a> {
-        for (task, question) in self.questions().rev() {
-            let picks = |text: &str| choices::picked(&choices::of(question), text).is_some();
-            if picks(text) || picks(words) || choices::is_number_asked(question, words) {
-                return Meaning::Answer(task);
-            }
+        let number = || {
+            let asked = |question: &str| choices::is_number_asked(question, words);
+            self.questions()
+                .rev()
+                .find(|(_, question)| asked(question))
+                .map(|(task, _)| task)
+        };
+        if let Some(task) = self.picking(text).or_else(|| self.picking(words)).or_else(number) {
+            return Meaning::Answer(task);
         }
         let agrees = wish::lower(text)
             .iter()

@@ -368,6 +368,7 @@ fn an_answer_says_so() {
         "the one in Illinois please :)",
         "Massachusetts",
         "the second one",
+        "number 2, thanks",
         "ok then Missouri",
     ] {
         means(&here, text, |meant| *meant == Meaning::Answer(&here[1]));

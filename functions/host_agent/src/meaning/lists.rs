@@ -78,13 +78,13 @@ pub(super) const TRIES: &[&str] = &["try", "do", "run", "give", "start", "make",
 pub(super) const NEWS: &[&str] = &[
     "status", "progress", "doing", "going", "done", "ready", "finished", "finish", "complete", "completed", "state", "working", "yet",
     "update", "updates", "news", "result", "results", "canceled", "cancelled", "stopped", "far", "happened", "happening", "failed",
-    "stuck", "work", "worked",
+    "stuck", "work", "worked", "long", "eta",
 ];
 
 /// Words for what waits.
 #[rustfmt::skip]
 pub(super) const OPEN: &[&str] = &[
-    "open", "pending", "waiting", "waits", "outstanding", "unanswered", "offen", "pendiente", "attente", "åpent", "未完了",
+    "open", "pending", "waiting", "waits", "outstanding", "unanswered", "running", "offen", "pendiente", "attente", "åpent", "未完了",
 ];
 
 /// Whole messages that ask the same without such a word.

@@ -71,6 +71,8 @@ pub(crate) enum Meaning<'a> {
     Status(Vec<&'a Task>),
     /// What waits for the user, and what runs.
     Open(Vec<&'a Task>),
+    /// The same, where this chat has nothing of it: the user's other chats.
+    OpenElsewhere(Vec<&'a Task>),
     /// This task's work is to be done once more.
     Retry(&'a Task),
     /// Nothing is there that it could be about; the words say what was looked for.
@@ -99,7 +101,7 @@ impl Meaning<'_> {
             Self::Which(..) => "which",
             Self::Agreeing(_) => "agreeing",
             Self::Status(_) => "status",
-            Self::Open(_) => "open",
+            Self::Open(_) | Self::OpenElsewhere(_) => "open",
             Self::Retry(_) => "retry",
             Self::Nothing(..) => "nothing",
             Self::Talk(_) => "talk",
@@ -162,7 +164,7 @@ impl<'a> Chat<'a> {
                     None => self.request(text, text),
                 },
             },
-            Wish::Open => Meaning::Open(self.here.iter().filter(|task| is_open(task)).collect()),
+            Wish::Open => self.open(),
             Wish::Cancel(target, rest) => self.cancel(text, &target, rest),
             Wish::Retry(target) => self.retry(text, &target),
             Wish::Status(target) => self.status(text, &target),
@@ -226,6 +228,10 @@ impl<'a> Chat<'a> {
             (Wish::Yes, [only]) => Some(deed(only)),
             (Wish::Yes, several) => Some(Meaning::Which(*to, several.to_vec(), None)),
             (Wish::No, _) => Some(Meaning::Nothing(Nothing::ToDecline, None)),
+            // "No, leave it."
+            (Wish::Cancel(_, None), _) if wish::is_dismissal(text) => {
+                Some(Meaning::Nothing(Nothing::ToDecline, None))
+            }
             (Wish::Words(_), several) if several.len() > 1 => {
                 let listed: Vec<String> = several.iter().map(|task| which::told(task)).collect();
                 let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
@@ -253,12 +259,24 @@ impl<'a> Chat<'a> {
         }
     }
 
+    fn open(&self) -> Meaning<'a> {
+        let here: Vec<&Task> = self.here.iter().filter(|task| is_open(task)).collect();
+        match (here.is_empty(), self.elsewhere) {
+            (false, _) => Meaning::Open(here),
+            (true, None) => Meaning::LookElsewhere,
+            (true, Some(elsewhere)) => {
+                Meaning::OpenElsewhere(elsewhere.iter().filter(|task| is_open(task)).collect())
+            }
+        }
+    }
+
     fn cancel(&self, text: &str, target: &Target, rest: Option<String>) -> Meaning<'a> {
         let ended = |task: &Task| task.status.state == TaskState::Canceled && task.status.at > self.since;
         let fits = |task: &&Task| is_open(task) || (ended(task) && !task.jobs.is_empty());
         let open: Vec<&Task> = self.here.iter().filter(fits).collect();
         if target.words.is_empty() && target.id.is_none() {
             return match open.as_slice() {
+                [] if wish::is_dismissal(text) => Meaning::Nothing(Nothing::ToDecline, rest),
                 [] => Meaning::Nothing(Nothing::ToCancel, rest),
                 several if several.len() > 1 && !target.all => Meaning::Which(Deed::Cancel, open, rest),
                 _ => Meaning::Cancel(open, rest),

@@ -578,6 +578,7 @@ fn what_is_not_wanted_any_more_is_called_off_however_it_is_put() {
         ("just forget about it please", &[]),
         ("Vergiss es", &[]),
         ("laisse tomber", &[]),
+        ("cancel the translation", &["translation"]),
         ("actually forget about the order", &["order"]),
         ("skip the canteen", &["canteen"]),
         ("could you stop the report please", &["report"]),
@@ -671,6 +672,8 @@ fn what_waits_is_asked_for_in_many_words() {
         "is anything waiting for me?",
         "show me what is open",
         "was ist offen?",
+        "what is running?",
+        "is anything running?",
         "¿qué está pendiente?",
         "which tasks are still open",
         "hey, what do you need from me",
@@ -735,4 +738,67 @@ fn a_retry_finds_what_went_wrong_in_another_chat_and_asks_first() {
     means(&[], "retry", |meant| {
         matches!(meant, Meaning::Nothing(Nothing::ToRetry, None))
     });
+}
+
+#[test]
+fn words_of_one_stem_mean_the_same_task() {
+    let here = [
+        task(
+            1,
+            "translate good morning into French",
+            "Translator",
+            Some((TaskState::Working, "translating")),
+        ),
+        report(2, "report on magnets"),
+    ];
+    means(
+        &here,
+        "cancel the translation",
+        |meant| matches!(meant, Meaning::Cancel(ended, None) if *ended == [&here[0]]),
+    );
+    means(&here, "cancel the magnolia report", |meant| {
+        !matches!(meant, Meaning::Cancel(..))
+    });
+    means(&here, "how long will the translation take?", |meant| {
+        matches!(meant, Meaning::Status(_))
+    });
+}
+
+#[test]
+fn what_is_of_no_matter_changes_nothing() {
+    let there = [report(1, "report on tea")];
+    let asked = || Question {
+        to: Deed::Cancel,
+        of: vec![there[0].id],
+    };
+    for text in [
+        "no, leave it",
+        "never mind",
+        "oh, forget it then",
+        "nein, vergiss es",
+    ] {
+        means_beside(&[], &there, Some(asked()), text, |meant| {
+            matches!(meant, Meaning::Nothing(Nothing::ToDecline, None))
+        });
+    }
+    means(&[], "oh never mind", |meant| {
+        matches!(meant, Meaning::Nothing(Nothing::ToDecline, None))
+    });
+}
+
+#[test]
+fn where_nothing_is_open_here_the_other_chats_are_looked_at() {
+    let there = [report(1, "report on tea")];
+    means_beside(
+        &[],
+        &there,
+        None,
+        "what is running?",
+        |meant| matches!(meant, Meaning::OpenElsewhere(open) if open.len() == 1),
+    );
+    means(
+        &there,
+        "what is open?",
+        |meant| matches!(meant, Meaning::Open(open) if open.len() == 1),
+    );
 }

@@ -2,7 +2,7 @@
 
 use domain::{Job, Task, TaskState, Timestamp};
 
-use super::wish::{Target, lower, singular};
+use super::wish::{Target, is_alike, lower};
 use crate::rules::note::Note;
 use crate::rules::transcript;
 
@@ -39,8 +39,11 @@ pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
     if let Some(id) = target.id {
         return task.id == id;
     }
-    let known: Vec<String> = lower(&told(task)).iter().map(|word| singular(word)).collect();
-    target.words.iter().all(|word| known.contains(&singular(word)))
+    let known = lower(&told(task));
+    target
+        .words
+        .iter()
+        .all(|word| known.iter().any(|known| is_alike(known, word)))
 }
 
 /// Of several tasks that the words fit, those that the little words beside them fit too; all where that leaves none.

@@ -76,7 +76,7 @@ impl Names {
     }
 
     pub(crate) fn has(&self, word: &str) -> bool {
-        self.0.contains(&singular(word))
+        self.0.iter().any(|name| is_alike(name, word))
     }
 }
 
@@ -167,6 +167,13 @@ fn is_open(words: &[String]) -> bool {
 /// The words of a text, in small letters.
 pub(crate) fn lower(text: &str) -> Vec<String> {
     words(text).iter().map(words::phrases::Word::lower).collect()
+}
+
+/// Whether two words are forms of one: "translate" and "translation", "print" and "printing".
+pub(super) fn is_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (singular(one), singular(other));
+    let shared = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    one == other || shared >= 5 && shared + 3 >= one.chars().count().max(other.chars().count())
 }
 
 /// A word without its plural's ending.
@@ -271,7 +278,7 @@ fn talk(words: &[String]) -> Option<Talk> {
         ["who" | "what", "are" | "is" | "made", "you" | "this"]
     );
     let how = behind.starts_with(&["how", "are", "you"]) && behind.len() <= 5;
-    if presents || how || you && asks(lists::ABOUT) || little && behind.starts_with(&["are", "you"]) {
+    if presents || how || you && asks(lists::ABOUT) {
         return Some(Talk::About);
     }
     let within = |word: &String| {
@@ -360,7 +367,9 @@ fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
             {
                 target.add(&clause.words);
             }
-            None if talk(&clause.words).is_none() => rest.push(clause.text),
+            None if talk(&clause.words).is_none() && !is_made_of(&clause.words, lists::NO) => {
+                rest.push(clause.text);
+            }
             None => {}
         }
     }
@@ -378,6 +387,28 @@ fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
     Some((target, more.then_some(rest).filter(|_| id.is_none())))
 }
 
+/// Whether a text says no more than that something is of no matter: "no, leave it", "oh, never mind".
+pub(super) fn is_dismissal(text: &str) -> bool {
+    let all = clauses(text);
+    let says = |clause: &Clause<'_>| is_never_mind(&clause.words.join(" "));
+    all.iter().any(says)
+        && all.iter().all(|clause| {
+            says(clause) || is_made_of(&clause.words, lists::NO) || talk(&clause.words).is_some()
+        })
+}
+
+/// Whether a clause has one of the ways to say so, and little words around it.
+fn is_never_mind(spoken: &str) -> bool {
+    lists::NEVER_MIND.iter().any(|way| {
+        let around = format!(" {spoken} ");
+        let parted = around.split_once(&format!(" {way} "));
+        parted.is_some_and(|(before, behind)| {
+            let little = |word: &String| filler::is_any(word) || lists::CHATTER.contains(&word.as_str());
+            lower(&format!("{before} {behind}")).iter().all(little)
+        })
+    })
+}
+
 /// What a clause calls off.
 enum Ends {
     /// What these words name; nothing where none of them counts.
@@ -388,15 +419,7 @@ enum Ends {
 
 fn ends(words: &[String]) -> Option<Ends> {
     let spoken = words.join(" ");
-    let never_mind = lists::NEVER_MIND.iter().find_map(|way| {
-        let at = format!(" {spoken} ").find(&format!(" {way} "))?;
-        let (before, behind) = (spoken.get(..at)?, spoken.get(at + way.len()..)?);
-        lower(&format!("{before} {behind}"))
-            .iter()
-            .all(|word| filler::is_any(word) || lists::CHATTER.contains(&word.as_str()))
-            .then_some(())
-    });
-    if never_mind.is_some() {
+    if is_never_mind(&spoken) {
         return Some(Ends::Named(Vec::new()));
     }
     if let Some(behind) = spoken.strip_prefix("call off ") {

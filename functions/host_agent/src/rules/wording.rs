@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::deps::Deps;
 use crate::meaning;
+use crate::rules::note::Note;
 use crate::rules::patience::Patience;
 use crate::rules::transcript;
 
@@ -129,6 +130,11 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
             || format!("{} needs more from you.", job.agent_name),
             str::to_owned,
         );
+        // What was done about the message already is said with the first question, not with its answer.
+        let text = Note::of(task)
+            .filter(|_| task.history.len() < 2)
+            .and_then(|note| note.lead)
+            .map_or(text.clone(), |lead| format!("{lead}\n\n{text}"));
         let known = task.status.state == remote.state && shown.as_deref() == Some(text.as_str());
         return (!known).then_some((remote.state, text));
     }

@@ -143,6 +143,14 @@ impl Thinker {
                 say(run, told)
             }
             Meaning::Open(tasks) => say(run, wording::open(&tasks)),
+            Meaning::OpenElsewhere(tasks) if !tasks.is_empty() => {
+                let listed = wording::open(&tasks);
+                say(
+                    run,
+                    format!("Nothing is open here. In your other chats:\n{listed}"),
+                )
+            }
+            Meaning::OpenElsewhere(_) => say(run, wording::open(&[])),
             Meaning::Retry(task) => Box::pin(self.retry(run, here, task)).await,
             Meaning::Talk(talk) => {
                 self.discover().await?;

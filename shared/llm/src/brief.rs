@@ -11,6 +11,20 @@ const TAGS_MAX: usize = 16;
 const EXAMPLES_MAX: usize = 8;
 const EXAMPLE_MAX: usize = 160;
 
+/// Most characters of a skill's description where room is short.
+const SKILL_SHORT: usize = 120;
+
+/// How much of an [`AgentBrief`] is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// All of it.
+    Everything,
+    /// All but examples.
+    Skills,
+    /// What it is, without its skills.
+    Description,
+}
+
 /// One kind of agent that can be delegated to, as its card describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentBrief {
@@ -71,6 +85,23 @@ impl AgentBrief {
             description: clean(card.description, DESCRIPTION_MAX),
             skills,
         }
+    }
+
+    /// The same in fewer words, where many agents must fit into one prompt: without its examples, and then without its
+    /// skills.
+    pub(crate) fn shortened(&self, keeps: Keeps) -> Self {
+        let mut short = self.clone();
+        match keeps {
+            Keeps::Everything => {}
+            Keeps::Skills => {
+                for skill in &mut short.skills {
+                    skill.examples.clear();
+                    skill.description = clean(&skill.description, SKILL_SHORT);
+                }
+            }
+            Keeps::Description => short.skills.clear(),
+        }
+        short
     }
 
     /// What it is found by.
@@ -163,6 +194,23 @@ pub fn clean(text: &str, max: usize) -> String {
         }
         out.push(c);
         count += 1;
+    }
+    out
+}
+
+/// Foreign text of at most `max` bytes, with its lines as they are, and otherwise as [`clean`] has it. What is left out is
+/// said.
+#[must_use]
+pub fn clean_lines(text: &str, max: usize) -> String {
+    const MORE: &str = " […]";
+    let shown = |c: &char| *c == '\n' || *c == '\t' || !is_hidden(*c);
+    let mut out = String::new();
+    for c in text.trim().chars().filter(shown) {
+        if out.len() + c.len_utf8() > max {
+            out.push_str(MORE);
+            break;
+        }
+        out.push(c);
     }
     out
 }

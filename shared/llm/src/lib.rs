@@ -1,7 +1,7 @@
 //! Which model answers: the [`Model`] door, the tool loop behind it, and [`Rules`], the deterministic offline router
-//! that answers where no model is configured.
+//! that answers where no model is configured. A [`ModelList`] names hosted models: a [`Chain`] of them is one model.
 //!
-//! The room knows nothing of tasks in a table, of HTTP, or of who calls: whoever runs the loop brings a [`Toolbox`].
+//! The room knows nothing of tasks in a table, or of who calls: whoever runs the loop brings a [`Toolbox`].
 //! What agents say of themselves (their cards) is foreign text: an [`AgentBrief`] holds it capped and cleaned, and
 //! [`catalogue`] fences it before a language model may see it.
 //!
@@ -22,12 +22,17 @@
 //! ```
 
 mod brief;
+mod hosted;
 mod model;
 mod models;
 mod rules;
 mod tool_loop;
 
-pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, fence};
+pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, clean_lines, fence};
+pub use hosted::{
+    AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
+    OpenAi, Provider,
+};
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, Prompt, Step, Today, Tool, ToolCall, ToolOutcome,
     ToolResult, Turn, Usage,

@@ -1,0 +1,239 @@
+//! Which model is asked when, by tokio's own clock, which stands still until everybody waits.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::{NoDraft, Step, Turn};
+
+/// What a scripted model does next.
+#[derive(Clone)]
+enum Next {
+    Say(&'static str),
+    Fail(Fault),
+    Hang,
+}
+
+struct Scripted {
+    name: &'static str,
+    script: Mutex<VecDeque<Next>>,
+    asked: Arc<Mutex<Vec<(&'static str, Duration)>>>,
+    /// Attempts that were dropped before they ended.
+    dropped: Arc<AtomicUsize>,
+    started: Instant,
+}
+
+struct OnDrop(Arc<AtomicUsize>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    async fn attempt(&self, _: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
+        self.asked
+            .lock()
+            .unwrap()
+            .push((self.name, self.started.elapsed()));
+        let next = self.script.lock().unwrap().pop_front().expect("asked too often");
+        match next {
+            Next::Say(text) => {
+                draft.grows(text);
+                Ok(Step::Say(text.to_owned()).into())
+            }
+            Next::Fail(fault) => Err(fault),
+            Next::Hang => {
+                let _dropped = OnDrop(Arc::clone(&self.dropped));
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+/// Chance that always gives the same.
+struct Zeros;
+
+impl Entropy for Zeros {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+}
+
+struct World {
+    chain: Chain,
+    asked: Arc<Mutex<Vec<(&'static str, Duration)>>>,
+    dropped: Arc<AtomicUsize>,
+}
+
+/// A chain of models with these scripts; an empty one is the rules.
+fn world(scripts: &[&[Next]]) -> World {
+    let (asked, dropped) = (Arc::default(), Arc::default());
+    let links = ["one", "two", "three"]
+        .into_iter()
+        .zip(scripts)
+        .map(|(name, script)| match script {
+            [] => Link::Rules,
+            script => Link::Hosted {
+                provider: Box::new(Scripted {
+                    name,
+                    script: Mutex::new(script.iter().cloned().collect()),
+                    asked: Arc::clone(&asked),
+                    dropped: Arc::clone(&dropped),
+                    started: Instant::now(),
+                }),
+                tokens: 32_000,
+            },
+        });
+    World {
+        chain: Chain::new(links.collect(), ChainLimits::default(), Arc::new(Zeros)),
+        asked,
+        dropped,
+    }
+}
+
+impl World {
+    async fn step(&self) -> Result<Answer, ModelError> {
+        let prompt = Prompt {
+            turns: vec![Turn::User("hello".into())],
+            ..Prompt::default()
+        };
+        self.chain.step(&prompt, &mut NoDraft).await
+    }
+
+    /// Who was asked at which tenth of a second.
+    fn asked(&self) -> Vec<(&'static str, u128)> {
+        let asked = self.asked.lock().unwrap();
+        asked
+            .iter()
+            .map(|(name, at)| (*name, at.as_millis() / 100))
+            .collect()
+    }
+}
+
+fn busy(wait: Option<u64>) -> Next {
+    Next::Fail(Fault::Busy {
+        wait: wait.map(Duration::from_secs),
+        cause: "HTTP status 429".into(),
+    })
+}
+
+fn broken() -> Next {
+    Next::Fail(Fault::Broken("cut".into()))
+}
+
+fn said(answer: Result<Answer, ModelError>) -> String {
+    match answer.unwrap().step {
+        Step::Say(text) => text,
+        step @ Step::Call(_) => panic!("{step:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_attempts_with_growing_pauses_and_then_the_next_model() {
+    let world = world(&[&[broken(), busy(None), broken()], &[broken(), Next::Say("two")]]);
+    assert_eq!(said(world.step().await), "two");
+    // Half a second and one second: no chance in the pauses here. The next model is asked at once.
+    let expected = [("one", 0), ("one", 5), ("one", 15), ("two", 15), ("two", 20)];
+    assert_eq!(world.asked(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_wait_is_kept_to_and_a_long_one_is_not_waited_for() {
+    let first = world(&[&[busy(Some(5)), Next::Say("one")], &[]]);
+    assert_eq!(said(first.step().await), "one");
+    assert_eq!(first.asked(), [("one", 0), ("one", 50)]);
+    let second = world(&[&[busy(Some(6))], &[Next::Say("two")]]);
+    assert_eq!(said(second.step().await), "two");
+    assert_eq!(second.asked(), [("one", 0), ("two", 0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_nobody_answers_it_is_for_later() {
+    let world = world(&[&[broken(), broken(), broken()], &[busy(Some(600))]]);
+    assert!(matches!(world.step().await, Err(ModelError::Unavailable(_))));
+    assert_eq!(world.asked().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_denied_or_refused_is_not_tried_again_anywhere() {
+    let denied = world(&[&[Next::Fail(Fault::Denied("HTTP status 401".into()))], &[]]);
+    let told = denied.step().await;
+    assert!(
+        matches!(&told, Err(ModelError::Denied(cause)) if cause == "HTTP status 401"),
+        "{told:?}"
+    );
+    let refused = world(&[&[Next::Fail(Fault::Refused("I will not.".into()))], &[]]);
+    let told = refused.step().await;
+    assert!(
+        matches!(&told, Err(ModelError::Refused(words)) if words == "I will not."),
+        "{told:?}"
+    );
+    assert_eq!((denied.asked().len(), refused.asked().len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_used_goes_to_the_next_model_at_once() {
+    let fault = || Next::Fail(Fault::Unusable("3 MB".into()));
+    let world_of_two = world(&[&[fault()], &[Next::Say("two")]]);
+    assert_eq!(said(world_of_two.step().await), "two");
+    assert_eq!(world_of_two.asked(), [("one", 0), ("two", 0)]);
+    let alone = world(&[&[fault()]]);
+    assert!(matches!(alone.step().await, Err(ModelError::Unusable(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_of_it_ends_at_one_limit_and_the_rules_need_no_time() {
+    let started = Instant::now();
+    let hosted = world(&[&[Next::Hang], &[Next::Say("two")]]);
+    assert!(matches!(hosted.step().await, Err(ModelError::Unavailable(_))));
+    assert_eq!(started.elapsed().as_secs(), 75);
+    assert_eq!(hosted.asked(), [("one", 0)], "no time is left for the second");
+    assert_eq!(hosted.dropped.load(Ordering::SeqCst), 1);
+    let rules = world(&[&[Next::Hang], &[]]);
+    let answer = rules.step().await.unwrap();
+    assert_eq!(answer.model, "rules");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_drops_the_asking_ends_it_at_once_also_in_a_pause() {
+    let hanging = world(&[&[Next::Hang]]);
+    let soon = Duration::from_millis(10);
+    assert!(tokio::time::timeout(soon, hanging.step()).await.is_err());
+    assert_eq!(hanging.dropped.load(Ordering::SeqCst), 1);
+    let pausing = world(&[&[busy(Some(5)), Next::Say("late")]]);
+    assert!(tokio::time::timeout(soon, pausing.step()).await.is_err());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(pausing.asked().len(), 1);
+}
+
+/// A draft as text: attempts between bars.
+struct Shown(String);
+
+impl Draft for Shown {
+    fn begins(&mut self, attempt: u32) {
+        self.0.push_str(&format!("|{attempt}:"));
+    }
+    fn grows(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draft_counts_attempts_over_all_models() {
+    let world = world(&[&[broken(), busy(Some(60))], &[Next::Say("two")]]);
+    let mut shown = Shown(String::new());
+    let prompt = Prompt {
+        turns: vec![Turn::User("hello".into())],
+        ..Prompt::default()
+    };
+    world.chain.step(&prompt, &mut shown).await.unwrap();
+    assert_eq!(shown.0, "|1:|2:|3:two");
+}

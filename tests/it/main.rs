@@ -23,6 +23,7 @@ mod leaks;
 mod lifecycle;
 mod load;
 mod measured;
+mod models;
 mod oauth_clients;
 mod onboarding;
 mod openapi;

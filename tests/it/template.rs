@@ -69,6 +69,61 @@ fn may(stack: &Stack, function: &str, action: &str) -> bool {
     text.contains(&format!("\"{action}\""))
 }
 
+/// Only the host may ask models, only those that the stack lists, and without a list none.
+#[test]
+fn only_listed_models_may_be_asked_and_only_by_the_host() {
+    let stack = tenant("acme");
+    let policies = stack.template.of_type("AWS::IAM::RolePolicy");
+    let rows = [
+        (
+            "HostBedrockModels",
+            json!("bedrock:InvokeModelWithResponseStream"),
+            "BedrockModels",
+        ),
+        (
+            "HostBedrockProfiles",
+            json!([
+                "bedrock:GetInferenceProfile",
+                "bedrock:InvokeModelWithResponseStream"
+            ]),
+            "BedrockProfiles",
+        ),
+        (
+            "HostModelKeys",
+            json!("secretsmanager:GetSecretValue"),
+            "ModelKeys",
+        ),
+    ];
+    assert_eq!(policies.len(), rows.len());
+    for (id, actions, list) in rows {
+        let policy = policies[id];
+        assert_eq!(policy["RoleName"], json!({"Ref": "HostAgentRole"}), "{id}");
+        let statements = policy["PolicyDocument"]["Statement"].as_array().unwrap();
+        assert_eq!(statements.len(), 1, "{id}");
+        assert_eq!(statements[0]["Action"], actions, "{id}");
+        assert_eq!(statements[0]["Resource"], json!({"Ref": list}), "{id}");
+        assert_eq!(
+            stack.template.resources()[id]["Condition"],
+            format!("Has{list}"),
+            "{id}"
+        );
+        let parameter = &stack.template.document["Parameters"][list];
+        assert_eq!(parameter["Default"], "", "{id}");
+        let pattern = parameter["AllowedPattern"].as_str().unwrap();
+        let pattern = regex_lite::Regex::new(&format!("^{pattern}$")).unwrap();
+        assert!(
+            !pattern.is_match("*") && !pattern.is_match("arn:aws:bedrock:eu-north-1::foundation-model/*"),
+            "{id}"
+        );
+    }
+    for (stack, function) in functions() {
+        assert!(
+            !may(&stack, &function, "bedrock:InvokeModelWithResponseStream"),
+            "{function}"
+        );
+    }
+}
+
 /// They see the paths of the tenant's base as they are.
 const AT_THE_TENANTS_BASE: [&str; 3] = [
     "ChatApiFunction",

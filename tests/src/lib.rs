@@ -5,6 +5,7 @@ pub mod binary;
 pub mod browser;
 pub mod cloud;
 pub mod dynamodb;
+pub mod models;
 pub mod oauth;
 pub mod openapi;
 pub mod peers;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Clock, ManualClock, SystemClock, SystemEntropy, Tenant, Timestamp};
-use local::{Data, Options, System};
+use local::{Data, Models, Options, System};
 use serde_json::Value;
 
 pub use user::{Answer, User};
@@ -66,17 +67,34 @@ impl Local {
         Self::resume((0, data), Arc::new(ManualClock::new(now)), tenants).await
     }
 
+    /// Starts with hosts that ask these language models.
+    pub async fn start_asking(models: Models) -> Self {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(THURSDAY)));
+        let options = Options {
+            models: Some(models),
+            ..Options::default()
+        };
+        Self::start_by(clock, options).await
+    }
+
     /// Starts on this port, 0 being any, with this data, by this clock.
     pub async fn resume((port, data): (u16, Data), clock: Arc<ManualClock>, tenants: Vec<Tenant>) -> Self {
         let options = Options {
             port,
             data,
             tenants,
+            ..Options::default()
+        };
+        Self::start_by(clock, options).await
+    }
+
+    async fn start_by(clock: Arc<ManualClock>, options: Options) -> Self {
+        let options = Options {
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
             // The tests sweep when they want to.
             sweep_every: None,
-            ..Options::default()
+            ..options
         };
         let system = System::start(options).await.expect("the local system starts");
         let endpoints = serde_json::to_value(system.endpoints()).expect("endpoints are JSON");

@@ -1,6 +1,7 @@
 //! The host's settings.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use agent::{PushSchedule, RetrySchedule};
@@ -9,8 +10,10 @@ use domain::Tenant;
 use edge::agent_parts;
 use edge::config::{ConfigError, Env};
 use edge::{Error, Function, Ground};
+use llm::ModelList;
 use url::Url;
 
+use crate::model::{self, BedrockPlace};
 use crate::{Directory, NAME, Parts, Patience, host};
 
 /// The command line.
@@ -53,6 +56,10 @@ pub struct Config {
     /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the authorization servers that know the host,
     /// as JSON `{"idp": {"issuer", "client_id", "client_secret"}}`; without it agents behind a sign-in are not asked.
     pub providers: Option<String>,
+    /// `MODELS`: the language models that it asks, in their order; without it the rules decide.
+    pub models: Option<ModelList>,
+    /// Where those of Bedrock are.
+    pub bedrock: BedrockPlace,
     /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
     pub push_schedule: Option<PushSchedule>,
     /// `A2A_RETRY_SCHEDULE`: when a send or an execution that failed is tried again; likewise.
@@ -117,6 +124,8 @@ impl Config {
         let session_key = env.required("SESSION_KEY_SECRET");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
+        let models = env.optional("MODELS");
+        let bedrock = BedrockPlace::read(env);
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let retry_schedule: Result<Option<RetrySchedule>, ConfigError> = env.optional("A2A_RETRY_SCHEDULE");
         Ok(Self {
@@ -136,6 +145,8 @@ impl Config {
             session_key: session_key?,
             sealing_keys: sealing_keys?,
             providers: providers?,
+            models: models?,
+            bedrock: bedrock?,
             push_schedule: push_schedule?,
             retry_schedule: retry_schedule?,
         })
@@ -160,10 +171,12 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         DirectorySource::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
     };
     // Side by side: whoever waits for the first answer waits for the slowest of them, not for their sum.
-    let (key, sealer, providers) = tokio::try_join!(
-        ground.signing_key(&config.session_key),
-        ground.sealer(&config.sealing_keys),
-        ground.providers(config.providers.as_deref()),
+    // In boxes: the whole of it is what every caller's future holds.
+    let (key, sealer, providers, model) = tokio::try_join!(
+        in_a_box(ground.signing_key(&config.session_key)),
+        in_a_box(ground.sealer(&config.sealing_keys)),
+        in_a_box(ground.providers(config.providers.as_deref())),
+        in_a_box(model::made(&ground, config.models, config.bedrock)),
     )?;
     let patience = match &config.retry_schedule {
         Some(schedule) => Patience {
@@ -187,7 +200,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         wake: ground.wake,
         outbound: ground.outbound,
-        model: llm::offline(),
+        model,
         clock: ground.clock,
         entropy: ground.entropy,
         patience,
@@ -195,6 +208,12 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         settings: ground.settings.with(config.push_schedule, config.retry_schedule),
     })?;
     Ok(agent_parts::function(host.agent, NAME))
+}
+
+fn in_a_box<'f, T, E: Into<Error>>(
+    part: impl Future<Output = Result<T, E>> + Send + 'f,
+) -> Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'f>> {
+    Box::pin(async move { part.await.map_err(Into::into) })
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod delegation;
 mod deps;
 mod executor;
 mod meaning;
+mod model;
 mod provider_match;
 mod rules;
 mod session_tokens;

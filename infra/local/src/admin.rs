@@ -217,7 +217,7 @@ async fn environments(
     let Path(name) = name?;
     let current = admin.control.now();
     let site = &admin.control.site;
-    let Some(functions) = sam_env::environments(&site.functions, &current, &name, &site.live)? else {
+    let Some(functions) = sam_env::environments(&site.functions, &current, &name, &site.outside)? else {
         let known = current.endpoints.tenants.keys().cloned().collect();
         return Err(ChangeError::Unknown { name, known }.into());
     };

@@ -1,19 +1,19 @@
 //! Every function started from its settings and put at its place: anew from the secrets of now whenever a tenant comes or
 //! goes or a key is rotated, as a deployment would.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use edge::config::Env;
 use edge::{Ground, ScheduleHandler};
 
+use crate::StartError;
 use crate::client::below;
 use crate::current::Current;
 use crate::functions::{Mounting, Spec};
 use crate::gateway::Gateway;
+use crate::options::Outside;
 use crate::queue::Workers;
 use crate::sam_env::{self, Environment};
-use crate::{Live, StartError};
 
 /// What runs: functions by address, by agent, by the clock.
 pub(crate) struct Assembled {
@@ -35,10 +35,10 @@ pub(crate) struct Timers {
 pub(crate) async fn assemble(
     functions: &[Spec],
     ground: &Ground,
-    live: &BTreeSet<Live>,
+    outside: &Outside,
     current: &Current,
 ) -> Result<Assembled, StartError> {
-    let settings = sam_env::all(functions, current, live)?;
+    let settings = sam_env::all(functions, current, outside)?;
     let mut assembled = Assembled {
         gateway: Gateway::default(),
         workers: Workers::new(),

@@ -24,6 +24,7 @@ use crate::client::plain;
 use crate::control::Control;
 use crate::current::Current;
 use crate::named::secrets;
+use crate::options::Outside;
 
 /// What an ARN of a secret here has in front of and behind the name, which AWS ends with six random characters.
 const ARN: (&str, &str) = (
@@ -46,9 +47,10 @@ pub(crate) async fn answer(
     }
     let target = headers.get("x-amz-target").and_then(|value| value.to_str().ok());
     let (form, answered) = match (service.as_str(), target) {
-        ("secretsmanager", Some("secretsmanager.GetSecretValue")) => {
-            ("application/x-amz-json-1.1", get_secret_value(&current, &body))
-        }
+        ("secretsmanager", Some("secretsmanager.GetSecretValue")) => (
+            "application/x-amz-json-1.1",
+            get_secret_value((&current, &control.site.outside), &body),
+        ),
         ("sqs", Some("AmazonSQS.SendMessage")) => (
             "application/x-amz-json-1.0",
             send_message(&control, &current, &body).await,
@@ -89,7 +91,7 @@ struct GetSecretValue {
     version_stage: Option<String>,
 }
 
-fn get_secret_value(current: &Current, body: &[u8]) -> Result<Value, Fault> {
+fn get_secret_value((current, outside): (&Current, &Outside), body: &[u8]) -> Result<Value, Fault> {
     let asked: GetSecretValue = read(body)?;
     let is_current = asked.version_stage.is_none_or(|stage| stage == "AWSCURRENT");
     let named = asked.secret_id.strip_prefix(ARN.0).map(|rest| {
@@ -97,7 +99,7 @@ fn get_secret_value(current: &Current, body: &[u8]) -> Result<Value, Fault> {
         name.unwrap_or(rest)
     });
     let name = named.unwrap_or(&asked.secret_id);
-    let found = secrets(current).remove(name).filter(|_| is_current);
+    let found = secrets(current, outside).remove(name).filter(|_| is_current);
     let found = found.ok_or(Fault(
         "ResourceNotFoundException",
         "Secrets Manager can't find the specified secret.",

@@ -19,10 +19,11 @@ use crate::current::{Current, Own};
 use crate::functions::Spec;
 use crate::gateway::Served;
 use crate::names::Names;
+use crate::options::Outside;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
 use crate::secrets::{Draft, Secrets, Stored, Vault};
-use crate::{ChangeError, Endpoints, Live, StartError, Tempo, identity, named, orders};
+use crate::{ChangeError, Endpoints, StartError, Tempo, identity, named, orders};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +64,7 @@ pub(crate) struct Site {
     pub(crate) door: Door,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) live: BTreeSet<Live>,
+    pub(crate) outside: Outside,
     /// Where the list of endpoints is written.
     pub(crate) lists: Vec<PathBuf>,
     pub(crate) tempo: Tempo,
@@ -247,12 +248,12 @@ impl Control {
             store: site.store.clone(),
             wake: Arc::new(site.door.clone()),
             outbound: self.outbound.clone(),
-            secrets: Arc::new(Held(named::secrets(current))),
+            secrets: Arc::new(Held(named::secrets(current, &site.outside))),
             // Keys that were fetched before may be rotated ones.
             keys: JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone()))),
             settings: site.tempo.agent.clone(),
         };
-        assemble(&site.functions, &ground, &site.live, current).await
+        assemble(&site.functions, &ground, &site.outside, current).await
     }
 
     fn put(&self, assembled: Assembled) {

@@ -6,6 +6,7 @@ use domain::{ExposeSecret, SecretString, Tenant};
 use serde_json::json;
 
 use crate::current::Current;
+use crate::options::Outside;
 
 /// The secret of the authorization server's keys.
 pub(crate) const IDP_KEYS: &str = "switchyard/idp-keys";
@@ -23,7 +24,7 @@ pub(crate) fn oauth_providers(tenant: &Tenant) -> String {
 }
 
 /// Every secret by its name.
-pub(crate) fn secrets(current: &Current) -> BTreeMap<String, SecretString> {
+pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, SecretString> {
     let Current { secrets, endpoints } = current;
     let sealing: Vec<(&str, &str)> = secrets
         .sealing
@@ -43,5 +44,7 @@ pub(crate) fn secrets(current: &Current) -> BTreeMap<String, SecretString> {
         known.insert(session_key(tenant), own.session_pem.clone());
         known.insert(oauth_providers(tenant), providers.to_string().into());
     }
+    let keys = outside.models.iter().flat_map(|models| models.keys.clone());
+    known.extend(keys);
     known
 }

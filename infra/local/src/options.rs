@@ -11,7 +11,7 @@ use domain::{Clock, Entropy, SystemClock, SystemEntropy, Tenant};
 use store::Store;
 use url::Url;
 
-use crate::Meter;
+use crate::{Meter, Models};
 
 /// Where people of this machine find the gateway.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -29,6 +29,8 @@ pub struct Options {
     pub endpoints: Option<PathBuf>,
     /// Services that are really asked, instead of their sandboxes.
     pub live: BTreeSet<Live>,
+    /// Language models that the hosts ask; without any, the rules decide.
+    pub models: Option<Models>,
     /// The time, for everything but the database's own.
     pub clock: Arc<dyn Clock>,
     /// The RNG.
@@ -106,6 +108,15 @@ pub enum Live {
     Weather,
 }
 
+/// What is really asked, outside of the system.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    /// Services instead of their sandboxes.
+    pub(crate) live: BTreeSet<Live>,
+    /// Language models instead of the rules.
+    pub(crate) models: Option<Models>,
+}
+
 impl Options {
     /// The address that the system's own addresses have.
     pub(crate) fn address(&self) -> IpAddr {
@@ -122,6 +133,7 @@ impl Default for Options {
             data: Data::Memory,
             endpoints: None,
             live: BTreeSet::new(),
+            models: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             sweep_every: Some(Duration::from_secs(1)),

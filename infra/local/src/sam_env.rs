@@ -2,7 +2,7 @@
 //! table; `switchyard sam-env` prints it, for those that run outside of this process, by `sam local`, `cargo lambda` or their
 //! `bootstrap` itself, against this system: its DynamoDB, its secrets, its queues, its addresses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::{AgentName, Tenant};
 use edge::config::Env;
@@ -14,6 +14,7 @@ use crate::client::below;
 use crate::current::{Current, Own};
 use crate::functions::{HOST, Mounting, Spec, Trust};
 use crate::onboarding::quoted;
+use crate::options::Outside;
 use crate::{Live, StartError, named};
 
 /// Settings by their names.
@@ -30,7 +31,7 @@ pub(crate) struct Environment<'a> {
 pub(crate) fn all<'a>(
     functions: &'a [Spec],
     current: &'a Current,
-    live: &BTreeSet<Live>,
+    outside: &Outside,
 ) -> Result<Vec<Environment<'a>>, StartError> {
     let queues = queues(functions, current)?;
     let mut all = Vec::new();
@@ -45,7 +46,7 @@ pub(crate) fn all<'a>(
                 tenant,
                 variables: Variables::new(),
             };
-            environment.fill(current, &queues, live)?;
+            environment.fill(current, &queues, outside)?;
             all.push(environment);
         }
     }
@@ -58,13 +59,13 @@ pub(crate) fn environments(
     functions: &[Spec],
     current: &Current,
     tenant: &Tenant,
-    live: &BTreeSet<Live>,
+    outside: &Outside,
 ) -> Result<Option<BTreeMap<String, Variables>>, StartError> {
     if current.tenant(tenant).is_none() {
         return Ok(None);
     }
     let serves = |environment: &Environment<'_>| environment.tenant.is_none_or(|own| own.name == tenant);
-    let found = all(functions, current, live)?.into_iter().filter(serves);
+    let found = all(functions, current, outside)?.into_iter().filter(serves);
     let found = found.map(|environment| (logical_id(environment.spec.name), environment.variables));
     Ok(Some(found.collect()))
 }
@@ -99,8 +100,8 @@ impl<'a> Environment<'a> {
     }
 
     /// Gives the function each setting that it reads; one that is not known here has its default.
-    fn fill(&mut self, current: &Current, queues: &str, live: &BTreeSet<Live>) -> Result<(), StartError> {
-        let mut known = shared(current, queues, live);
+    fn fill(&mut self, current: &Current, queues: &str, outside: &Outside) -> Result<(), StartError> {
+        let mut known = shared(current, queues, outside);
         known.insert("TRUSTED_ISSUERS", self.trusted(current)?);
         known.extend(self.agent_url(current).map(|url| ("AGENT_URL", url.to_string())));
         known.extend(self.tenant.iter().flat_map(of_tenant));
@@ -134,7 +135,7 @@ impl<'a> Environment<'a> {
 }
 
 /// What every function may be told.
-fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'static str, String> {
+fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'static str, String> {
     let endpoints = &current.endpoints;
     let this_machine = endpoints.container_host();
     let this_machine = this_machine.map_or_else(|| true.to_string(), |ip| ip.to_string());
@@ -155,10 +156,15 @@ fn shared(current: &Current, queues: &str, live: &BTreeSet<Live>) -> BTreeMap<&'
         ("IDP_KEYS_SECRET", named::IDP_KEYS.to_owned()),
         ("SEALING_KEYS_SECRET", named::SEALING_KEYS.to_owned()),
     ]);
-    if !live.contains(&Live::Weather) {
+    if !outside.live.contains(&Live::Weather) {
         let sandbox = below(&endpoints.gateway, "/sandbox/open-meteo").to_string();
         known.insert("OPEN_METEO_GEOCODING_URL", sandbox.clone());
         known.insert("OPEN_METEO_FORECAST_URL", sandbox);
+    }
+    if let Some(models) = &outside.models {
+        known.insert("MODELS", models.list.clone());
+        let bedrock = models.bedrock.as_ref().map(Url::to_string);
+        known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));
     }
     known
 }

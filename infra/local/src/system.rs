@@ -24,7 +24,7 @@ use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
 use crate::names::Names;
-use crate::options::LOOPBACK;
+use crate::options::{LOOPBACK, Outside};
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
 use crate::{Data, Endpoints, Options, StartError, admin, endpoints, functions};
@@ -99,6 +99,7 @@ impl System {
             clock,
             entropy,
             live,
+            models,
             sweep_every,
             tempo,
             joined,
@@ -112,7 +113,7 @@ impl System {
             door: door.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            live,
+            outside: Outside { live, models },
             lists,
             tempo,
         };

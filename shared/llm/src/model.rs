@@ -18,6 +18,11 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// [`ModelError`] where the model could not be asked or answered nonsense.
     async fn step(&self, prompt: &Prompt, draft: &mut dyn Draft) -> Result<Answer, ModelError>;
+
+    /// Whether it may call tools again once it has results. Who never does needs no agents in that prompt.
+    fn goes_on(&self) -> bool {
+        true
+    }
 }
 
 /// Sees the words of an answer as they come. It must not block: who writes them somewhere does that beside.

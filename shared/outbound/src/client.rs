@@ -12,8 +12,9 @@ use tracing::Instrument as _;
 use tracing::field::Empty;
 use url::Url;
 
+use crate::address::Blocked;
 use crate::breaker::Breaker;
-use crate::guard::{self, Blocked, GuardedDns, Lookup, SystemDns};
+use crate::guard::{self, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
 use crate::{CallError, Policy, TrustedOrigin};
 

@@ -23,6 +23,7 @@ pub mod oauth;
 pub mod open_meteo;
 pub mod registry_client;
 
+mod address;
 mod agent_calls;
 mod breaker;
 mod card;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use crate::guard::{Blocked, public};
+use crate::address::{Blocked, public};
 
 /// Scheme, host and port of a server that the operator names in the settings, never somebody's card or message. It may
 /// have a private address; link-local addresses and those where clouds keep their metadata stay closed to it.

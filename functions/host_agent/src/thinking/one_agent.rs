@@ -28,4 +28,8 @@ impl Model for OneAgent {
             _ => Ok(answer),
         }
     }
+
+    fn goes_on(&self) -> bool {
+        self.0.goes_on()
+    }
 }

@@ -70,16 +70,22 @@ impl Thinker {
 
     /// Every job is over: the model phrases the answer, or goes on.
     pub(crate) async fn resume(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        // Agents are looked up only if the model wants to send once more, so that an answer never waits for a registry.
+        // Looked up only for a model that may want to send once more: an answer never waits for a registry.
+        let known = match self.model.goes_on() {
+            true => self.discover().await.ok(),
+            false => None,
+        };
+        let deps = self.deps();
+        let agents = known.as_ref().map(|known| known.briefs(&deps.tenant, &deps.url));
         let prompt = Prompt {
-            agents: Vec::new(),
+            agents: agents.unwrap_or_default(),
             turns: transcript::of_work(run.task()),
             today: Some(today(run)),
         };
         let thought = Thought {
             prompt,
             first: None,
-            known: None,
+            known,
             note: Note::of(run.task()).unwrap_or_default(),
         };
         self.think(run, thought).await

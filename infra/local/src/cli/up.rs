@@ -7,12 +7,13 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use edge::config::Env;
 use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{Failure, lines};
-use crate::{Data, Live, Options, System, endpoints};
+use crate::{Data, Live, Models, Options, System, endpoints};
 
 /// Start everything in one process
 #[derive(Args)]
@@ -44,6 +45,11 @@ pub(super) struct Up {
     /// Ask this service for real, instead of its sandbox
     #[arg(long, value_name = "NAME")]
     live: Vec<Live>,
+    /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` for any server of Chat Completions, with its key
+    /// in the variable NAME, or `bedrock:MODEL_ID`. Of several, the next is asked where one does not answer; `rules`, which
+    /// decide where none is named, may be the last
+    #[arg(long, value_name = "MODEL")]
+    model: Vec<String>,
     /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
     /// `json`: log lines for programs, and no others
     #[arg(
@@ -113,6 +119,10 @@ impl Up {
             (None, false) => Some(self.data.join(endpoints::FILE)),
             (None, true) => None,
         };
+        let models = match self.model.as_slice() {
+            [] => None,
+            names => Some(Models::named(names, &mut Env::process()).map_err(Failure::other)?),
+        };
         let options = Options {
             port: self.port,
             containers: self.containers.then_some(self.container_host),
@@ -123,6 +133,7 @@ impl Up {
             },
             endpoints: self.endpoints,
             live: self.live.into_iter().collect(),
+            models,
             ..Options::default()
         };
         let starting = System::start(options);

@@ -8,6 +8,8 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use aws_sdk_bedrockruntime::config::{StalledStreamProtectionConfig, timeout::TimeoutConfig};
 use aws_sdk_bedrockruntime::error::{BuildError, ProvideErrorMetadata, SdkError};
+use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
+use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use aws_sdk_bedrockruntime::types::{
     CachePointBlock, CachePointType, ContentBlock, ContentBlockDelta, ContentBlockStart, ConversationRole,
     ConverseStreamOutput, InferenceConfiguration, Message, ReasoningContentBlock, ReasoningContentBlockDelta,
@@ -100,7 +102,7 @@ impl Bedrock {
         let until = started + self.limits.first_byte;
         let late = |_| Fault::Broken("it says nothing".to_owned());
         let asked = timeout_at(until, Box::pin(ask.send())).await.map_err(late)?;
-        let mut stream = asked.map_err(|error| self.refused(&error))?.stream;
+        let mut stream = asked.map_err(|error| refused(&error))?.stream;
         let mut gathered = Gathered::default();
         let mut blocks = Blocks::default();
         let mut until = until;
@@ -130,30 +132,6 @@ impl Bedrock {
         gathered.calls = blocks.calls.into_iter().map(|(_, call)| call).collect();
         gathered.opaque = Some(Value::Array(blocks.thoughts)).filter(|thoughts| thoughts != &json!([]));
         Ok(gathered)
-    }
-
-    /// Why no stream came.
-    fn refused<E: ProvideErrorMetadata>(&self, error: &SdkError<E>) -> Fault {
-        let code = error.meta().code().unwrap_or_default();
-        let Some(answer) = error.raw_response() else {
-            return match error {
-                SdkError::ConstructionFailure(_) => Fault::Denied("the request cannot be made".to_owned()),
-                _ => Fault::Broken("it cannot be reached".to_owned()),
-            };
-        };
-        let wait = answer
-            .headers()
-            .get("retry-after")
-            .and_then(|wait| wait.trim().parse().ok());
-        let wait = wait.map(Duration::from_secs);
-        match code {
-            "ModelNotReadyException" | "ModelTimeoutException" | "ModelErrorException" => Fault::Busy {
-                wait,
-                cause: word(code),
-            },
-            _ if answer.status().is_success() => Fault::Broken("what came is no stream".to_owned()),
-            _ => Fault::of_status(answer.status().as_u16(), wait, code),
-        }
     }
 
     fn messages(&self, dialogue: &Dialogue) -> Result<Vec<Message>, BuildError> {
@@ -348,17 +326,53 @@ fn reasoning(thought: &Value) -> Option<ReasoningContentBlock> {
     block.build().ok().map(ReasoningContentBlock::ReasoningText)
 }
 
-/// Why a stream broke: an exception is an event of it.
-fn broken<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> Fault {
-    let SdkError::ServiceError(told) = error else {
-        return Fault::Broken("the stream broke".to_owned());
+/// Why no stream came.
+fn refused(error: &SdkError<ConverseStreamError>) -> Fault {
+    let Some(answer) = error.raw_response() else {
+        return match error {
+            SdkError::ConstructionFailure(_) => Fault::Denied("the request cannot be made".to_owned()),
+            _ => Fault::Broken("it cannot be reached".to_owned()),
+        };
     };
-    let code = told.err().code().unwrap_or_default();
-    // Letters of one case: codes come as types and as events.
-    match code.to_ascii_lowercase().as_str() {
-        "validationexception" => Fault::of_status(400, None, code),
-        "modelstreamerrorexception" => Fault::Broken(word(code)),
-        _ => Fault::of_status(503, None, code),
+    let wait = answer.headers().get("retry-after");
+    let wait = wait
+        .and_then(|wait| wait.trim().parse().ok())
+        .map(Duration::from_secs);
+    let code = error.meta().code().unwrap_or_default();
+    let service = error.as_service_error();
+    match answer.status().as_u16() {
+        // The first event is an exception already, whose code is its type.
+        200..=299 => match service {
+            Some(told) if told.is_validation_exception() => {
+                Fault::of_status(400, None, "ValidationException")
+            }
+            Some(_) => Fault::of_status(503, None, code),
+            None => Fault::Broken("what came is no stream".to_owned()),
+        },
+        status => match service {
+            Some(
+                ConverseStreamError::ModelNotReadyException(_)
+                | ConverseStreamError::ModelTimeoutException(_)
+                | ConverseStreamError::ModelErrorException(_),
+            ) => Fault::Busy {
+                wait,
+                cause: word(code),
+            },
+            _ => Fault::of_status(status, wait, code),
+        },
+    }
+}
+
+/// Why a stream broke: an exception is an event of it.
+fn broken<R>(error: &SdkError<ConverseStreamOutputError, R>) -> Fault {
+    match error.as_service_error() {
+        Some(told) if told.is_validation_exception() => Fault::of_status(400, None, "ValidationException"),
+        Some(told) if told.is_throttling_exception() => Fault::of_status(429, None, "ThrottlingException"),
+        Some(told) if told.is_model_stream_error_exception() => {
+            Fault::Broken("ModelStreamErrorException".to_owned())
+        }
+        Some(_) => Fault::of_status(503, None, "an exception within the stream"),
+        None => Fault::Broken("the stream broke".to_owned()),
     }
 }
 

@@ -135,6 +135,10 @@ impl Model for Chain {
         }
         Err(error)
     }
+
+    fn goes_on(&self) -> bool {
+        self.links.iter().any(|link| matches!(link, Link::Hosted { .. }))
+    }
 }
 
 #[cfg(test)]

@@ -234,12 +234,6 @@ impl ModelList {
         })
     }
 
-    /// True where a hosted model is among them, which costs money and time.
-    #[must_use]
-    pub fn has_hosted(&self) -> bool {
-        self.0.iter().any(|setting| *setting != Setting::Rules)
-    }
-
     /// The models as one.
     ///
     /// # Errors

@@ -41,8 +41,12 @@ fn models_are_read_in_their_order() {
     };
     assert_eq!(bounds.limits.first_byte, Duration::from_millis(500));
     assert_eq!((bounds.answer, bounds.prompt), (ANSWER, PROMPT));
-    assert!(told.has_hosted());
-    assert!(!list(r#"[{"kind": "rules"}]"#).unwrap().has_hosted());
+    assert!(
+        built(r#"[{"kind": "bedrock", "model": "m"}]"#, &[])
+            .unwrap()
+            .goes_on()
+    );
+    assert!(!built(r#"[{"kind": "rules"}]"#, &[]).unwrap().goes_on());
 }
 
 #[test]

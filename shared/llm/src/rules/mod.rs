@@ -27,6 +27,10 @@ impl Model for Rules {
     async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
         Ok(self.decide(prompt).into())
     }
+
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 impl Rules {

@@ -1,0 +1,196 @@
+//! An HTTP server that answers by a script, to the byte.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use url::Url;
+
+/// What comes of one request.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// A stream.
+    Stream {
+        /// What it says it is.
+        content_type: &'static str,
+        /// What it does.
+        pieces: Vec<Piece>,
+    },
+    /// Something else.
+    Status {
+        /// Its status.
+        status: u16,
+        /// Its headers.
+        headers: Vec<(String, String)>,
+        /// Its body.
+        body: String,
+    },
+}
+
+impl Reply {
+    /// The same with one more header, where it is no stream.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        if let Self::Status { headers, .. } = &mut self {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+}
+
+/// A piece of a stream.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Bytes, sent at once.
+    Bytes(Vec<u8>),
+    /// A pause, for other work to go on.
+    Pause(Duration),
+    /// Nothing more, and no end.
+    Hang,
+    /// The end of the body. Without it the connection breaks.
+    End,
+}
+
+/// A request that came.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The request line and the headers.
+    pub head: String,
+    /// The body.
+    pub body: Value,
+}
+
+/// A scripted model. It answers with the next reply of its script, and with the last one for ever.
+pub struct ModelServer {
+    url: Url,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl ModelServer {
+    /// Starts on a free port of the loopback address.
+    pub async fn start(script: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("no port");
+        let address = listener.local_addr().expect("no address");
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let script: Arc<Mutex<VecDeque<Reply>>> = Arc::new(Mutex::new(script.into_iter().collect()));
+        let kept = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (script, asked) = (Arc::clone(&script), Arc::clone(&kept));
+                tokio::spawn(async move {
+                    // A client that leaves is no fault of ours.
+                    let _left = answer(stream, &script, &asked).await;
+                });
+            }
+        });
+        Self {
+            url: Url::parse(&format!("http://{address}")).expect("no URL"),
+            asked,
+            task,
+        }
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// What it was asked so far.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+async fn answer(
+    mut stream: TcpStream,
+    script: &Mutex<VecDeque<Reply>>,
+    asked: &Mutex<Vec<Asked>>,
+) -> std::io::Result<()> {
+    let request = read(&mut stream).await?;
+    asked.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+    let reply = {
+        let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = script.front().cloned();
+        if script.len() > 1 {
+            script.pop_front();
+        }
+        next.expect("a model without a script was asked")
+    };
+    match reply {
+        Reply::Status {
+            status,
+            headers,
+            body,
+        } => {
+            let headers: String = headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {value}\r\n"))
+                .collect();
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
+            );
+            stream.write_all((head + &body).as_bytes()).await?;
+        }
+        Reply::Stream { content_type, pieces } => {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).await?;
+            for piece in pieces {
+                match piece {
+                    Piece::Bytes(bytes) => {
+                        stream
+                            .write_all(format!("{:x}\r\n", bytes.len()).as_bytes())
+                            .await?;
+                        stream.write_all(&bytes).await?;
+                        stream.write_all(b"\r\n").await?;
+                    }
+                    Piece::Pause(pause) => tokio::time::sleep(pause).await,
+                    Piece::Hang => std::future::pending().await,
+                    Piece::End => stream.write_all(b"0\r\n\r\n").await?,
+                }
+            }
+        }
+    }
+    stream.shutdown().await
+}
+
+async fn read(stream: &mut TcpStream) -> std::io::Result<Asked> {
+    let mut bytes = Vec::new();
+    loop {
+        let head_end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        if let Some(end) = head_end {
+            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                let is_length = name.eq_ignore_ascii_case("content-length");
+                is_length.then(|| value.trim().parse::<usize>().ok())?
+            });
+            let body = &bytes[end + 4..];
+            if body.len() >= length.unwrap_or_default() {
+                let body = serde_json::from_slice(body).unwrap_or_default();
+                return Ok(Asked { head, body });
+            }
+        }
+        let mut more = [0; 16 * 1024];
+        let count = stream.read(&mut more).await?;
+        if count == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.extend_from_slice(&more[..count]);
+    }
+}

@@ -1,6 +1,7 @@
 //! Language models that answer, and that fail in every way: scripted servers of both dialects, asked as the host asks.
 
 mod faults;
+mod foreign;
 mod walk;
 
 use std::sync::Arc;
@@ -77,19 +78,22 @@ impl Asker {
     }
 
     async fn step(&self) -> (Result<Answer, ModelError>, String) {
-        let card = CardText {
-            name: "Weather",
-            description: "Forecasts.",
-        };
-        let weather = AgentBrief::new(AgentType::parse("weather").unwrap(), card, []);
-        let prompt = Prompt {
-            agents: vec![weather],
-            turns: vec![Turn::User("Rain in Oslo?".into())],
-            ..Prompt::default()
-        };
         let mut shown = Shown::default();
-        let answer = self.chain.step(&prompt, &mut shown).await;
+        let answer = self.chain.step(&prompt(), &mut shown).await;
         (answer, shown.0)
+    }
+}
+
+/// What every model is asked here.
+fn prompt() -> Prompt {
+    let card = CardText {
+        name: "Weather",
+        description: "Forecasts.",
+    };
+    Prompt {
+        agents: vec![AgentBrief::new(AgentType::parse("weather").unwrap(), card, [])],
+        turns: vec![Turn::User("Rain in Oslo?".into())],
+        ..Prompt::default()
     }
 }
 

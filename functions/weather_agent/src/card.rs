@@ -15,7 +15,7 @@ pub(crate) fn card(url: Url) -> Card {
         url,
         documentation_url: Url::parse("https://open-meteo.com/en/docs").ok(),
         provider: None,
-        skills: vec![forecast(), limits()],
+        skills: vec![forecast(), sun(), limits()],
         default_input_modes: vec!["text/plain".into(), "application/json".into()],
         default_output_modes: vec!["text/plain".into(), "application/json".into()],
         streaming: true,
@@ -57,11 +57,24 @@ fn forecast() -> Skill {
     }
 }
 
+fn sun() -> Skill {
+    Skill {
+        id: "sun".into(),
+        name: "Sunrise, sunset, UV index".into(),
+        description: "When the sun rises and sets, how strong its UV is, and whether that needs sunscreen."
+            .into(),
+        tags: vec!["type:weather".into()],
+        examples: vec!["When does the sun set in Rome on Sunday?".into()],
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
+    }
+}
+
 /// What people ask a weather agent for and daily forecasts do not have. That it says so is a skill, too: nobody else would.
 fn limits() -> Skill {
     Skill {
         id: "limits".into(),
-        name: "Humidity, UV index, sunrise, sunset, pollen, fog, hail".into(),
+        name: "Humidity, pollen, fog, hail".into(),
         description:
             "Says which of these daily forecasts do not have, beside what they do have of the place.".into(),
         tags: vec!["type:weather".into()],

@@ -5,7 +5,7 @@
 
 mod fold;
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use http::Method;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub const MAX_RESULTS: u8 = 100;
 /// What a forecast tells of each day, in the API's words.
 const DAILY: &str = "weather_code,temperature_2m_max,temperature_2m_min,precipitation_sum,\
 precipitation_probability_max,snowfall_sum,wind_speed_10m_max,wind_gusts_10m_max,wind_direction_10m_dominant,\
-sunshine_duration";
+sunshine_duration,uv_index_max,sunrise,sunset";
 
 /// Where the two APIs are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,6 +256,12 @@ pub struct Daily {
     pub wind_direction_10m_dominant: Vec<Option<f64>>,
     /// Seconds of sunshine.
     pub sunshine_duration: Vec<Option<f64>>,
+    /// Highest UV index.
+    pub uv_index_max: Vec<Option<f64>>,
+    /// When the sun rises, by the place's clocks: `2026-11-22T08:31`.
+    pub sunrise: Vec<Option<String>>,
+    /// When it sets.
+    pub sunset: Vec<Option<String>>,
 }
 
 /// One day of a forecast, in the units that were asked for.
@@ -283,6 +289,10 @@ pub struct Day {
     pub wind_direction: Option<f64>,
     /// Hours of sunshine.
     pub sunshine_hours: Option<f64>,
+    /// Highest UV index.
+    pub uv_index: Option<f64>,
+    /// When the sun rises and sets, by the place's clocks; `None` where it does not.
+    pub sun: Option<(NaiveTime, NaiveTime)>,
 }
 
 impl Forecast {
@@ -306,11 +316,21 @@ impl Forecast {
                 wind_gusts: at(&daily.wind_gusts_10m_max),
                 wind_direction: at(&daily.wind_direction_10m_dominant),
                 sunshine_hours: at(&daily.sunshine_duration).map(|seconds| seconds / 3600.0),
+                uv_index: at(&daily.uv_index_max),
+                sun: time(*date, daily.sunrise.get(row))
+                    .zip(time(*date, daily.sunset.get(row)))
+                    .filter(|(rises, sets)| rises != sets),
             }
         });
         rows.filter(|day| day.weather_code.is_some() || day.temperature_max.is_some())
             .collect()
     }
+}
+
+/// The time of a column's moment, where that is on its day: beyond the polar circles the service writes others.
+fn time(date: NaiveDate, moment: Option<&Option<String>>) -> Option<NaiveTime> {
+    let moment = NaiveDateTime::parse_from_str(moment?.as_deref()?, "%Y-%m-%dT%H:%M").ok()?;
+    (moment.date() == date).then(|| moment.time())
 }
 
 /// The service's words of refusal; any other answer has none of these fields.

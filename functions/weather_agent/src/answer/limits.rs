@@ -7,7 +7,7 @@ use super::dates;
 use crate::question::{BeyondForecast, Question};
 
 /// What daily forecasts have.
-const TOLD: &str = "temperature, rain, snow, wind and sunshine";
+const TOLD: &str = "temperature, rain, snow, wind, sunshine, UV index, sunrise and sunset";
 
 /// A sentence for each thing that is not had or not understood.
 pub(super) fn sentences(limits: &BeyondForecast) -> Vec<String> {

@@ -259,6 +259,16 @@ fn several_days(question: &Question, place: &Answered, days: &[Day], shown: Show
             )));
             continue;
         }
+        if matches!(want, Want::Uv | Want::Sunrise | Want::Sunset) {
+            let each = verdicts.iter().map(|(date, verdict)| {
+                format!("{} {}", verdict.clause, dates::one(*date, place.today, false))
+            });
+            sentences.push(capitalized(&format!(
+                "{}{at}.",
+                listed(&each.collect::<Vec<_>>(), "and")
+            )));
+            continue;
+        }
         let level = verdicts
             .iter()
             .map(|(_, verdict)| verdict.level)
@@ -422,6 +432,9 @@ fn day_data(day: &Day) -> Value {
         "windSpeedMax": day.wind_speed,
         "windGustsMax": day.wind_gusts,
         "windDirection": day.wind_direction,
+        "uvIndexMax": day.uv_index,
+        "sunrise": day.sun.map(|(rises, _)| rises.format("%H:%M").to_string()),
+        "sunset": day.sun.map(|(_, sets)| sets.format("%H:%M").to_string()),
         "sunshineHours": day.sunshine_hours.map(|hours| (hours * 10.0).round() / 10.0),
     })
 }

@@ -21,6 +21,8 @@ fn day(date: NaiveDate) -> Day {
         wind_gusts: Some(48.0),
         wind_direction: Some(225.0),
         sunshine_hours: Some(1.25),
+        uv_index: Some(4.4),
+        sun: chrono::NaiveTime::from_hms_opt(8, 31, 0).zip(chrono::NaiveTime::from_hms_opt(15, 40, 0)),
     }
 }
 

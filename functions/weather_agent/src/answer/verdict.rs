@@ -1,5 +1,6 @@
 //! What a day's forecast says to one kind of question.
 
+use chrono::NaiveTime;
 use outbound::open_meteo::Day;
 
 use super::numbers::{Shown, direction, percent};
@@ -85,11 +86,50 @@ pub(super) fn of(want: Want, day: &Day, shown: Shown) -> Verdict {
             _ => (Level::No, "it will not be warm"),
         }),
         Want::Frost => frost(day, shown),
+        Want::Uv => uv(day),
+        Want::Sunrise => sun_at(day, "rises", |(rises, _)| rises),
+        Want::Sunset => sun_at(day, "sets", |(_, sets)| sets),
         Want::Temperature => Verdict {
             level: Level::Yes,
             clause: range(std::slice::from_ref(day), shown),
             detail: String::new(),
         },
+    }
+}
+
+/// By the WHO's scale; from 3 on it advises protection.
+fn uv(day: &Day) -> Verdict {
+    let Some(index) = day.uv_index else {
+        return unknown("UV index");
+    };
+    let (level, word) = match index {
+        11.0.. => (Level::Yes, "extreme"),
+        8.0.. => (Level::Yes, "very high"),
+        6.0.. => (Level::Yes, "high"),
+        3.0.. => (Level::Yes, "moderate"),
+        _ => (Level::No, "low"),
+    };
+    let advice = match level {
+        Level::Yes => "use sunscreen",
+        _ => "no sunscreen is needed",
+    };
+    Verdict {
+        level,
+        clause: format!("the UV index reaches {index:.0} ({word}; {advice})"),
+        detail: String::new(),
+    }
+}
+
+/// When the sun does something; which no yes or no says.
+fn sun_at(day: &Day, does: &str, at: impl Fn((NaiveTime, NaiveTime)) -> NaiveTime) -> Verdict {
+    let clause = match day.sun.map(at) {
+        Some(time) => format!("the sun {does} at {}", time.format("%H:%M")),
+        None => "the sun neither rises nor sets".to_owned(),
+    };
+    Verdict {
+        level: Level::Unknown,
+        clause,
+        detail: String::new(),
     }
 }
 

@@ -55,9 +55,14 @@ pub(super) fn find(words: &[Word], named: &[Named], time: &Days, any_weather: bo
         "saturday",
         "sunday",
     ];
-    let when = words.first().is_some_and(|word| word.lower == "when")
-        || pair("when", &["will", "does", "is", "it"])
-        || pair("what", &["time"]);
+    // When the sun rises is a matter of the day.
+    let suns = wants::find(words)
+        .iter()
+        .any(|want| matches!(want, wants::Want::Sunrise | wants::Want::Sunset));
+    let when = !suns
+        && (words.first().is_some_and(|word| word.lower == "when")
+            || pair("when", &["will", "does", "is", "it"])
+            || pair("what", &["time"]));
     let mut untold: Vec<String> = Vec::new();
     for word in words.iter().filter_map(|word| wants::untold(&word.lower)) {
         if !untold.iter().any(|known| known == word) {

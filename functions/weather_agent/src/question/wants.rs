@@ -29,6 +29,12 @@ pub enum Want {
     Frost,
     /// How warm it is.
     Temperature,
+    /// How strong the sun's UV is, and whether sunscreen is needed.
+    Uv,
+    /// When the sun rises.
+    Sunrise,
+    /// When it sets.
+    Sunset,
 }
 
 /// Most kinds of weather of one question; who names more wants to know everything.
@@ -40,9 +46,12 @@ pub(super) fn find(words: &[Word]) -> Vec<Want> {
     let next = words.iter().skip(1).map(|word| word.lower.as_str()).chain([""]);
     // A warm coat is for the cold.
     let garment = |lower: &str| matches!(want(lower), Some(Want::Cold | Want::Jacket)) || lower == "clothes";
-    let asked = words.iter().zip(next);
-    let asked = asked
-        .filter_map(|(word, next)| want(&word.lower).filter(|want| *want != Want::Warm || !garment(next)));
+    let asked = words.iter().zip(next).enumerate();
+    let asked = asked.filter_map(|(at, (word, next))| match want(&word.lower)? {
+        Want::Warm if garment(next) => None,
+        Want::Sun => of_the_sun(words, at).or(Some(Want::Sun)),
+        want => Some(want),
+    });
     for want in asked {
         if !wants.contains(&want) {
             wants.push(want);
@@ -75,8 +84,23 @@ fn want(lower: &str) -> Option<Want> {
         "freeze" | "freezing" | "frost" | "frosty" | "ice" | "icy" => Want::Frost,
         "temperature" | "temperatures" | "temp" | "temps" | "degrees" | "highs" | "lows" | "warmer"
         | "colder" => Want::Temperature,
+        "uv" | "sunscreen" | "sunburn" => Want::Uv,
+        "sunrise" | "dawn" => Want::Sunrise,
+        "sunset" | "dusk" => Want::Sunset,
         _ => return None,
     })
+}
+
+/// "When does the sun rise": what the sun does, behind it.
+fn of_the_sun(words: &[Word], at: usize) -> Option<Want> {
+    let behind = words.get(at + 1..)?.iter().take(2);
+    behind
+        .map(|word| word.lower.as_str())
+        .find_map(|word| match word {
+            "rise" | "rises" | "up" => Some(Want::Sunrise),
+            "set" | "sets" | "down" => Some(Want::Sunset),
+            _ => None,
+        })
 }
 
 /// What places are compared by.
@@ -115,9 +139,6 @@ pub(super) fn compare(words: &[Word]) -> Option<Compare> {
 pub(super) fn untold(lower: &str) -> Option<&'static str> {
     Some(match lower {
         "humidity" | "humid" | "muggy" => "humidity",
-        "uv" => "UV index",
-        "sunrise" => "sunrise",
-        "sunset" => "sunset",
         "pressure" => "air pressure",
         "fog" | "foggy" | "mist" | "misty" | "haze" | "hazy" => "fog",
         "hail" => "hail",

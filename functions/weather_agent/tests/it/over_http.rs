@@ -133,7 +133,7 @@ async fn the_card_can_be_registered() {
     assert_eq!(status, StatusCode::OK);
     let parsed = a2a::card::parse(&card).unwrap();
     assert!(!parsed.secured && parsed.push_notifications);
-    assert_eq!(parsed.skills.len(), 2);
+    assert_eq!(parsed.skills.len(), 3);
     for skill in &parsed.skills {
         assert!(skill.tags.iter().any(|tag| tag.to_string() == "type:weather"));
         assert!(skill.plain_tags.is_empty());

@@ -366,3 +366,36 @@ async fn places_are_compared() {
     let (text, _) = bench.answer(&["Is Oslo warmer than Cairo tomorrow?"]).await;
     assert!(text.starts_with("No, it will be warmer in Cairo"), "{text}");
 }
+
+#[tokio::test]
+async fn the_sun_has_its_times_and_its_strength() {
+    let bench = Bench::new().await;
+    for (said, expect) in [
+        (
+            "sunrise in Oslo tomorrow?",
+            r"^The sun rises at 0[89]:\d\d in Oslo tomorrow",
+        ),
+        (
+            "When does the sun set in Rome on Friday?",
+            r"^The sun sets at 16:\d\d in Rome on Friday",
+        ),
+        ("UV index Sydney", r"^The UV index reaches \d+ \(.*\) in Sydney"),
+        (
+            "do I need sunscreen in Oslo tomorrow",
+            r"^No, the UV index reaches \d+ \(low; no sunscreen is needed\)",
+        ),
+        (
+            "sunset in Tromsø on 30 November",
+            r"^The sun neither rises nor sets in Troms",
+        ),
+        (
+            "sunrise in Oslo tomorrow and on Friday",
+            r"^The sun rises at .* tomorrow .* and the sun rises at .* on Friday .* in Oslo\.",
+        ),
+    ] {
+        let (answer, _) = bench.answer(&[said]).await;
+        let fits = regex_lite::Regex::new(expect).unwrap();
+        assert!(fits.is_match(&answer), "{said}: {answer}");
+        assert!(!answer.contains("I have "), "{said}: {answer}");
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use chrono::{DateTime, Days, NaiveDate, Offset, Utc};
+use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, Offset, TimeDelta, TimeZone, Utc};
 use chrono_tz::{OffsetName, Tz};
 use domain::Clock;
 use serde_json::{Map, Value, json};
@@ -73,13 +73,46 @@ pub(super) async fn forecast(
             names.insert(column.name().into(), column.unit(units).into());
             daily.insert(
                 column.name().into(),
-                days.iter().map(|day| column.value(day, units)).collect(),
+                days.iter()
+                    .zip(&dates)
+                    .map(|(day, date)| column.value(day, Noon::of(longitude, zone, *date), units))
+                    .collect(),
             );
         }
         answer.insert("daily_units".into(), names.into());
         answer.insert("daily".into(), daily.into());
     }
     Ok(Json(answer))
+}
+
+/// When the sun stands highest, by a place's clocks.
+#[derive(Clone, Copy)]
+struct Noon(NaiveDateTime);
+
+impl Noon {
+    fn of(longitude: f64, zone: Tz, date: NaiveDate) -> Self {
+        let midday = date.and_time(NaiveTime::MIN) + TimeDelta::hours(12);
+        let ahead = zone.offset_from_utc_datetime(&midday).fix().local_minus_utc();
+        // The earth turns a degree in four minutes.
+        Self(midday - TimeDelta::seconds((longitude * 240.0) as i64) + TimeDelta::seconds(i64::from(ahead)))
+    }
+
+    fn rises(self, daylight: f64) -> String {
+        self.moment(-daylight / 2.0, daylight)
+    }
+
+    fn sets(self, daylight: f64) -> String {
+        self.moment(daylight / 2.0, daylight)
+    }
+
+    /// Where the sun neither rises nor sets, both are midnight.
+    fn moment(self, seconds: f64, daylight: f64) -> String {
+        let moment = match daylight {
+            0.0 | 86_400.0.. => self.0.date().and_time(NaiveTime::MIN),
+            _ => self.0 + TimeDelta::seconds(seconds as i64),
+        };
+        moment.format("%Y-%m-%dT%H:%M").to_string()
+    }
 }
 
 fn number<T: FromStr>(query: &Parameters, name: &str) -> Result<T, Refusal> {
@@ -231,9 +264,12 @@ enum Column {
     Gusts,
     Direction,
     Sunshine,
+    Uv,
+    Sunrise,
+    Sunset,
 }
 
-const COLUMNS: [(Column, &str); 10] = [
+const COLUMNS: [(Column, &str); 13] = [
     (Column::Code, "weather_code"),
     (Column::Max, "temperature_2m_max"),
     (Column::Min, "temperature_2m_min"),
@@ -244,6 +280,9 @@ const COLUMNS: [(Column, &str); 10] = [
     (Column::Gusts, "wind_gusts_10m_max"),
     (Column::Direction, "wind_direction_10m_dominant"),
     (Column::Sunshine, "sunshine_duration"),
+    (Column::Uv, "uv_index_max"),
+    (Column::Sunrise, "sunrise"),
+    (Column::Sunset, "sunset"),
 ];
 
 fn columns(query: &Parameters) -> Result<Vec<Column>, Refusal> {
@@ -285,10 +324,12 @@ impl Column {
             Self::Wind | Self::Gusts => units.wind,
             Self::Direction => "°",
             Self::Sunshine => "s",
+            Self::Uv => "",
+            Self::Sunrise | Self::Sunset => "iso8601",
         }
     }
 
-    fn value(self, day: &Weather, units: Units) -> Value {
+    fn value(self, day: &Weather, noon: Noon, units: Units) -> Value {
         match self {
             Self::Code => json!(day.code),
             Self::Max => json!(units.temperature(day.temperature_max)),
@@ -300,6 +341,9 @@ impl Column {
             Self::Gusts => json!(units.wind(day.gusts)),
             Self::Direction => json!(day.wind_direction as i64),
             Self::Sunshine => json!(day.sunshine),
+            Self::Uv => json!(day.uv_index),
+            Self::Sunrise => json!(noon.rises(day.daylight)),
+            Self::Sunset => json!(noon.sets(day.daylight)),
         }
     }
 }

@@ -26,6 +26,10 @@ pub(super) struct Weather {
     pub(super) wind_direction: f64,
     /// Seconds.
     pub(super) sunshine: f64,
+    /// Highest of the day.
+    pub(super) uv_index: f64,
+    /// Seconds from sunrise to sunset.
+    pub(super) daylight: f64,
 }
 
 /// What the noise is for, so that the curves differ.
@@ -103,7 +107,18 @@ pub(super) fn weather(latitude: f64, longitude: f64, elevation: f64, date: Naive
         gusts: round(wind * 1.7 + 4.0, 10.0),
         wind_direction: (360.0 * curve(Of::Direction, 3)).floor(),
         sunshine: (daylight(latitude, date) * (1.0 - 0.95 * cloud) * 0.9).round(),
+        uv_index: round(
+            12.0 * height_at_noon(latitude, date).powf(2.4) * (1.0 - 0.6 * cloud),
+            20.0,
+        ),
+        daylight: daylight(latitude, date),
     }
+}
+
+/// The sine of the sun's height at noon; 0 where it stays below the horizon.
+fn height_at_noon(latitude: f64, date: NaiveDate) -> f64 {
+    let from_zenith = (latitude.to_radians() - tilt(date)).abs();
+    from_zenith.min(std::f64::consts::FRAC_PI_2).cos()
 }
 
 struct Sky {
@@ -157,10 +172,13 @@ fn season(latitude: f64, date: NaiveDate) -> f64 {
 
 /// Seconds from sunrise to sunset.
 fn daylight(latitude: f64, date: NaiveDate) -> f64 {
-    let tilt =
-        -23.44_f64.to_radians() * (std::f64::consts::TAU * (f64::from(date.ordinal()) + 10.0) / 365.25).cos();
-    let angle = -latitude.clamp(-89.9, 89.9).to_radians().tan() * tilt.tan();
+    let angle = -latitude.clamp(-89.9, 89.9).to_radians().tan() * tilt(date).tan();
     86_400.0 * angle.clamp(-1.0, 1.0).acos() / std::f64::consts::PI
+}
+
+/// How far north of the equator the sun stands, in radians.
+fn tilt(date: NaiveDate) -> f64 {
+    -23.44_f64.to_radians() * (std::f64::consts::TAU * (f64::from(date.ordinal()) + 10.0) / 365.25).cos()
 }
 
 fn round(value: f64, steps: f64) -> f64 {

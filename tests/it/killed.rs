@@ -1,4 +1,4 @@
-//! `switchyard up` killed without a word while a task waits: for the next attempt at a send, for an agent that works on it, in the
+//! `switchyard up` killed without a word while tasks wait: for the next attempt at a send, for an agent that works on it, in the
 //! middle of a large result. Started again it goes on from there; nothing is lost, and nobody is asked twice.
 
 use std::time::Duration;
@@ -9,13 +9,18 @@ use tests::binary::{Up, free_port};
 
 use crate::scripted::Scripted;
 
-const PROMPT: &str = "Count the stock of the warehouse";
+/// What three agents are asked, each by its example.
+const ASKED: [(&str, &str, &str); 3] = [
+    ("stocktake", "Stocktake", "Count the stock of the warehouse"),
+    ("ledger", "Ledger", "Balance the ledger of the quarter"),
+    ("archive", "Archive", "Fetch the minutes of May"),
+];
 
 struct Bench {
     data: tempfile::TempDir,
     port: u16,
     up: Up,
-    agent: Scripted,
+    agents: Vec<Scripted>,
     user: User,
 }
 
@@ -25,15 +30,19 @@ impl Bench {
         let up = Up::start(data.path(), port);
         let place = |name: &str| up.endpoints[name].as_str().expect("an endpoint").to_owned();
         let registry = (place("registry"), place("registry_token"));
-        let agent = Scripted::registered(&registry, ("stocktake", "Stocktake"), PROMPT).await;
-        // It has no task for a message that it did not get.
-        agent.knows(json!({ "tasks": [] }));
+        let mut agents = Vec::new();
+        for (kind, name, prompt) in ASKED {
+            let agent = Scripted::registered(&registry, (kind, name), prompt).await;
+            // It has no task for a message that it did not get.
+            agent.knows(json!({ "tasks": [] }));
+            agents.push(agent);
+        }
         let user = User::new(up.base("acme"));
         Self {
             data,
             port,
             up,
-            agent,
+            agents,
             user,
         }
     }
@@ -44,82 +53,64 @@ impl Bench {
     }
 }
 
+/// Every kill strikes all three waits at once: a start of the whole system is what takes the time.
 #[tokio::test(flavor = "multi_thread")]
-async fn while_it_waits_for_the_next_attempt_at_a_send() {
+async fn in_every_wait_at_once() {
     let mut bench = Bench::start().await;
-    bench.agent.is_away(true);
-    let asked = bench.user.ask(PROMPT).await;
+    let [away, working, archive] = [0, 1, 2].map(|at: usize| bench.agents[at].clone());
+
+    away.is_away(true);
+    let asked = bench.user.chat("away", "m", ASKED[0].2).await;
     assert!(
         asked.said().contains("No answer from Stocktake yet"),
         "{}",
         asked.said()
     );
-    let id = asked.task_id();
-    for _ in 0..2 {
-        bench.killed_and_started_again();
-        let task = bench.user.task(&id).await;
-        assert_eq!(task["status"], "working", "{task:#}");
-        let told = task["statusMessage"].as_str().unwrap_or_default();
-        assert!(
-            told.starts_with("No answer from Stocktake yet, trying again ("),
-            "{told}"
-        );
-    }
-    bench.agent.is_away(false);
-    let sent = bench.agent.nth(1).await;
-    bench
-        .agent
-        .reports(
-            &sent,
-            "TASK_STATE_COMPLETED",
-            Some("200 shelves."),
-            Some("200 shelves"),
-        )
-        .await;
-    bench.user.until(&id, &["completed"]).await;
-    assert_eq!(bench.agent.sent().len(), 1);
-}
+    let unsent = asked.task_id();
+    let worked = bench.user.chat("working", "m", ASKED[1].2).await.task_id();
+    let worked_on = working.nth(1).await;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn while_an_agent_works_on_it() {
-    let mut bench = Bench::start().await;
-    let id = bench.user.ask(PROMPT).await.task_id();
-    let sent = bench.agent.nth(1).await;
-    for step in ["shelf 1", "shelf 2"] {
-        bench.killed_and_started_again();
-        bench
-            .agent
-            .reports(&sent, "TASK_STATE_WORKING", Some(step), None)
-            .await;
-        assert_eq!(bench.user.task(&id).await["statusMessage"], step);
-    }
-    bench.killed_and_started_again();
-    bench
-        .agent
-        .reports(&sent, "TASK_STATE_COMPLETED", None, Some("200 shelves"))
-        .await;
-    bench.user.until(&id, &["completed"]).await;
-    assert_eq!(bench.agent.sent().len(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn in_the_middle_of_a_large_result() {
-    let mut bench = Bench::start().await;
     let file = "x".repeat(1_400_000);
     for (round, pause) in (1..).zip([0_u64, 20, 60, 150]) {
-        let asked = bench.user.chat(&format!("chat-{round}"), "m", PROMPT).await;
+        let asked = bench.user.chat(&format!("large-{round}"), "m", ASKED[2].2).await;
         let id = asked.task_id();
-        let sent = bench.agent.nth(round).await;
+        let sent = archive.nth(round).await;
         let report = {
-            let (agent, sent, file) = (bench.agent.clone(), sent.clone(), file.clone());
+            let (agent, sent, file) = (archive.clone(), sent.clone(), file.clone());
             tokio::spawn(async move { agent.tries_to_report(&sent, "TASK_STATE_COMPLETED", &file).await })
         };
         tokio::time::sleep(Duration::from_millis(pause)).await;
         bench.killed_and_started_again();
         report.await.expect("no panic");
-        // Who got no answer says it again.
-        let told = bench
-            .agent
+
+        // It waits for the next attempt at a send.
+        if round <= 2 {
+            let task = bench.user.task(&unsent).await;
+            assert_eq!(task["status"], "working", "{task:#}");
+            let told = task["statusMessage"].as_str().unwrap_or_default();
+            assert!(
+                told.starts_with("No answer from Stocktake yet, trying again ("),
+                "{told}"
+            );
+        }
+        away.is_away(round < 2);
+
+        // An agent works on it.
+        if round <= 2 {
+            let step = format!("shelf {round}");
+            working
+                .reports(&worked_on, "TASK_STATE_WORKING", Some(&step), None)
+                .await;
+            assert_eq!(bench.user.task(&worked).await["statusMessage"], step);
+        } else if round == 3 {
+            working
+                .reports(&worked_on, "TASK_STATE_COMPLETED", None, Some("balanced"))
+                .await;
+            bench.user.until(&worked, &["completed"]).await;
+        }
+
+        // In the middle of a large result: who got no answer says it again.
+        let told = archive
             .tries_to_report(&sent, "TASK_STATE_COMPLETED", &file)
             .await;
         assert_eq!(told, Some(204), "killed after {pause} ms");
@@ -136,5 +127,17 @@ async fn in_the_middle_of_a_large_result() {
             task["artifacts"][0]["artifactId"]
         );
     }
-    assert_eq!(bench.agent.sent().len(), 4);
+    assert_eq!(archive.sent().len(), 4);
+    assert_eq!(working.sent().len(), 1);
+
+    let sent = away.nth(1).await;
+    away.reports(
+        &sent,
+        "TASK_STATE_COMPLETED",
+        Some("200 shelves."),
+        Some("200 shelves"),
+    )
+    .await;
+    bench.user.until(&unsent, &["completed"]).await;
+    assert_eq!(away.sent().len(), 1);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ManualClock, Tenant, Timestamp};
+use domain::{Clock as _, ManualClock, Tenant, Timestamp};
 use futures_util::{StreamExt as _, stream};
 use local::Data;
 use reqwest::Method;
@@ -18,6 +18,9 @@ use url::Url;
 use super::agents::{self, Agent};
 use super::judge::{self, Seen};
 use super::table::{Conversation, Turn, span};
+
+/// When a stage begins: a Thursday.
+const BEGINS: &str = "2026-01-01T10:00:00Z";
 
 /// A conversation as it went.
 pub(super) struct Played {
@@ -41,7 +44,8 @@ impl Stage {
     /// The conversations by the stages that they are played on. Those at one time whose agents are of different types share one:
     /// an agent is called by nobody who does not speak of it.
     pub(super) fn shared(conversations: Vec<Conversation>) -> Vec<Cast> {
-        let mut stages: BTreeMap<String, Vec<Cast>> = BTreeMap::new();
+        // Those that are alone share no stage with those that are not.
+        let mut stages: BTreeMap<bool, Vec<Cast>> = BTreeMap::new();
         for conversation in conversations {
             let own = conversation.agents.clone();
             // Most conversations know the built-in agents alone; with others beside them they would be told of those.
@@ -49,7 +53,7 @@ impl Stage {
                 true => *agents == own,
                 false => !agents.is_empty() && agents::get_along(agents, &own),
             };
-            let stages = stages.entry(Self::of(&conversation)).or_default();
+            let stages = stages.entry(conversation.alone()).or_default();
             match stages.iter_mut().find(|(agents, _)| shares(agents)) {
                 Some((agents, all)) => {
                     agents.extend(
@@ -66,23 +70,26 @@ impl Stage {
         stages.into_values().flatten().collect()
     }
 
-    /// What conversations on one stage have in common.
-    fn of(conversation: &Conversation) -> String {
-        // Where somebody agreed before, nobody can deny.
-        let denies = if conversation.denies() {
-            &conversation.name
-        } else {
-            ""
-        };
-        let alone = if conversation.alone() { "alone" } else { "" };
-        format!("{:?} {alone} {denies}", conversation.now)
+    /// The acts of a stage, one after the other: its clock only goes forward, so the moments at which conversations begin are in
+    /// order; those that want no moment come first, and of them those that deny a consent, each by itself, as where somebody
+    /// agreed before nobody is asked.
+    fn acts(conversations: Vec<Conversation>) -> Vec<Vec<Conversation>> {
+        let mut acts: BTreeMap<(Option<String>, bool, bool, String), Vec<Conversation>> = BTreeMap::new();
+        for conversation in conversations {
+            let denies = conversation.denies();
+            let by_itself = denies.then(|| conversation.name.clone()).unwrap_or_default();
+            let agrees = conversation.agrees() && conversation.now.is_none();
+            let act = (conversation.now.clone(), !denies, agrees, by_itself);
+            acts.entry(act).or_default().push(conversation);
+        }
+        acts.into_values().collect()
     }
 
     /// Plays conversations of one stage.
     pub(super) async fn play((agents, conversations): Cast, at_once: usize) -> Vec<Played> {
-        let first = conversations.first().expect("nobody plays nothing");
-        let at_once = if first.alone() { 1 } else { at_once };
-        let stage = Self::start(first, &agents).await;
+        let alone = conversations.iter().any(Conversation::alone);
+        let at_once = if alone { 1 } else { at_once };
+        let stage = Self::start(conversations.iter().any(Conversation::restarts), &agents).await;
         let ticking = stage.clock().await;
         let ticker = tokio::spawn(async move {
             let pause = Duration::from_millis(10);
@@ -94,11 +101,18 @@ impl Stage {
                 last = now;
             }
         });
-        let played = stream::iter(conversations)
-            .map(|conversation| Player::play(&stage, conversation))
-            .buffer_unordered(at_once)
-            .collect()
-            .await;
+        let mut played = Vec::new();
+        for act in Self::acts(conversations) {
+            stage
+                .goes_on_to(act.first().and_then(|first| first.now.as_deref()))
+                .await;
+            let ended = stream::iter(act)
+                .map(|conversation| Player::play(&stage, conversation))
+                .buffer_unordered(at_once)
+                .collect::<Vec<Played>>()
+                .await;
+            played.extend(ended);
+        }
         ticker.abort();
         if let Some(local) = stage.local.into_inner() {
             local.system.stop().await;
@@ -106,14 +120,8 @@ impl Stage {
         played
     }
 
-    async fn start(conversation: &Conversation, kinds: &[String]) -> Self {
-        // A Thursday.
-        let now = conversation.now.as_deref().unwrap_or("2026-01-01T10:00:00Z");
-        let clock = Arc::new(ManualClock::new(Timestamp::parse(now).expect("a moment")));
-        let restarts = conversation
-            .turn
-            .iter()
-            .any(|turn| turn.after.as_deref() == Some("system restarted"));
+    async fn start(restarts: bool, kinds: &[String]) -> Self {
+        let clock = Arc::new(ManualClock::new(Timestamp::parse(BEGINS).expect("a moment")));
         let folder = restarts.then(|| (tempfile::tempdir().expect("a folder"), free_port()));
         let local = match &folder {
             Some((folder, port)) => {
@@ -129,6 +137,17 @@ impl Stage {
             local: RwLock::new(Some(local)),
             folder,
             agents,
+        }
+    }
+
+    /// Moves the clock to this moment.
+    async fn goes_on_to(&self, moment: Option<&str>) {
+        if let Some(moment) = moment {
+            let (clock, wanted) = (self.clock().await, Timestamp::parse(moment).expect("a moment"));
+            let ahead = wanted.millis() - clock.now().millis();
+            clock.advance(Duration::from_millis(
+                u64::try_from(ahead).expect("moments lie apart"),
+            ));
         }
     }
 

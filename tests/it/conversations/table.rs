@@ -76,6 +76,19 @@ impl Conversation {
             .filter_map(|turn| turn.after.as_deref())
             .any(moves)
     }
+    /// Whether the system is restarted in it.
+    pub(super) fn restarts(&self) -> bool {
+        self.turn
+            .iter()
+            .any(|turn| turn.after.as_deref() == Some("system restarted"))
+    }
+
+    /// Whether its user agrees to a consent.
+    pub(super) fn agrees(&self) -> bool {
+        let agrees = |turn: &Turn| matches!(turn.after.as_deref(), Some("consent given" | "code shown"));
+        self.signed_in.is_some() || self.turn.iter().any(agrees)
+    }
+
     /// Whether its user denies a consent.
     pub(super) fn denies(&self) -> bool {
         self.turn

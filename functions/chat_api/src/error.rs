@@ -122,7 +122,10 @@ impl IntoResponse for RouteError {
                     error = &fault as &dyn std::error::Error,
                     "the tables are out of reach"
                 );
-                later("unavailable", "try again shortly")
+                later(
+                    "unavailable",
+                    "nothing can be stored or read at the moment, so this was not taken; what was taken before is kept. Try again shortly",
+                )
             }
             Self::Store(fault) => internal(&fault),
             Self::Key(fault) => internal(&fault),

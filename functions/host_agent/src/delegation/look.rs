@@ -8,6 +8,7 @@ use outbound::CallError;
 
 use crate::delegation::calls;
 use crate::delegation::done::Done;
+use crate::delegation::send::failure;
 use crate::deps::OnTask;
 use crate::rules::wording;
 
@@ -68,10 +69,32 @@ pub(crate) async fn fetch(on: OnTask<'_>, mut job: Job) -> Done {
         }
         Err(error) => {
             tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "result not fetched");
+            if let JobState::Fetching { remote, .. } = &mut job.state
+                && remote.state == TaskState::Completed
+                && remote.text.as_ref().is_none_or(|said| said.trim().is_empty())
+            {
+                // It may have one, and nobody knows: that is not completed.
+                remote.text = Some(format!("its result could not be fetched: {}", unfetched(&error)));
+                remote.state = TaskState::Failed;
+            }
             (job.fetches, job.fetched) = (0, true);
             job.tidy();
             Done::of(job)
         }
+    }
+}
+
+/// Why a result cannot be had for good, in people's words.
+fn unfetched(error: &Obstacle) -> String {
+    match error {
+        Obstacle::Call(CallError::Refused(A2aError::TaskNotFound)) => {
+            "it has lost the task. Say “try again” to have it done once more.".to_owned()
+        }
+        Obstacle::Call(error) => failure(error).1,
+        Obstacle::Consent(_) => {
+            "it wants your consent once more. Say “try again” to be asked for it.".to_owned()
+        }
+        Obstacle::Later(reason) => (*reason).to_owned(),
     }
 }
 

@@ -193,7 +193,7 @@ fn words_alone(call: &SendCall) -> Option<SendCall> {
 }
 
 /// What to tell the user of a call that failed for good; "it" is the agent, which is named beside it.
-fn failure(error: &CallError) -> (TaskState, String) {
+pub(super) fn failure(error: &CallError) -> (TaskState, String) {
     let reason = match error {
         CallError::Refused(refused) => {
             let state = match refused {

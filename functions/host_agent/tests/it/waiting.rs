@@ -227,6 +227,28 @@ async fn an_agent_that_is_done_and_has_no_result_is_not_asked_for_ever() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_refused_for_good_is_called_that() {
+    for (reply, reason) in [
+        (Reply::Status(403), "it does not let us in"),
+        (Reply::Status(404), "it gave an answer that cannot be used"),
+    ] {
+        let (world, weather) = world().await;
+        let task = world.ask(RAIN).await;
+        weather.then("GetTask", reply);
+        world
+            .notified(task.id, 0, remote("r-1", "COMPLETED", None, &[]))
+            .await;
+        let task = world.wake(task.id).await;
+        let (state, said) = status(&task);
+        assert_eq!(state, TaskState::Failed, "{said}");
+        assert!(
+            said.contains("its result could not be fetched") && said.contains(reason),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_task_of_which_nothing_was_heard_can_be_cancelled() {
     let (world, weather) = world().await;
     let task = world.ask(RAIN).await;

@@ -77,7 +77,11 @@ impl Stage {
         let mut acts: BTreeMap<(Option<String>, bool, bool, String), Vec<Conversation>> = BTreeMap::new();
         for conversation in conversations {
             let denies = conversation.denies();
-            let by_itself = denies.then(|| conversation.name.clone()).unwrap_or_default();
+            let by_itself = if denies {
+                conversation.name.clone()
+            } else {
+                String::new()
+            };
             let agrees = conversation.agrees() && conversation.now.is_none();
             let act = (conversation.now.clone(), !denies, agrees, by_itself);
             acts.entry(act).or_default().push(conversation);

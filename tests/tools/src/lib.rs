@@ -2,5 +2,6 @@
 
 pub mod arrivals;
 pub mod echo;
+pub mod evals;
 pub mod figures;
 pub mod load;

@@ -4,6 +4,7 @@
 mod answer;
 mod bedrock;
 mod chain;
+mod chunk;
 mod dialogue;
 mod fault;
 mod openai;

@@ -9,11 +9,11 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::Provider;
-use super::answer::{End, Gathered};
+use super::answer::Gathered;
+use super::chunk::{EXTRA, Growing, take};
 use super::dialogue::{Dialogue, Piece, Speaker, Spoken};
 use super::fault::Fault;
-use super::tools::RawCall;
-use crate::{Answer, Draft, Usage};
+use crate::{Answer, Draft};
 
 /// How long is waited for the count of tokens once the answer is whole.
 const EPILOGUE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -193,9 +193,6 @@ impl OpenAi {
     }
 }
 
-/// Where some servers keep what they want to see again with a call, such as Gemini's signatures.
-const EXTRA: &str = "extra_content";
-
 #[async_trait]
 impl Provider for OpenAi {
     fn name(&self) -> &str {
@@ -211,105 +208,5 @@ impl Provider for OpenAi {
             Streamed::Events(mut events) => self.read(&mut events, draft).await?.answer(&self.name, dialogue),
             Streamed::Refused(refusal) => Err(self.refused(&refusal)),
         }
-    }
-}
-
-/// Takes one chunk in.
-fn take(gathered: &mut Gathered, calls: &mut Vec<Growing>, chunk: &Value, draft: &mut dyn Draft) {
-    if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
-        let count = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or_default();
-        gathered.usage = Usage {
-            input: count("/prompt_tokens"),
-            output: count("/completion_tokens"),
-            cached: count("/prompt_tokens_details/cached_tokens"),
-        };
-    }
-    // We ask for one choice; a server that gives more gets its first read.
-    let Some(choice) = chunk.pointer("/choices/0") else {
-        return;
-    };
-    // A server that does not split its answer has it whole, under another name.
-    let delta = choice
-        .get("delta")
-        .or_else(|| choice.get("message"))
-        .unwrap_or(&Value::Null);
-    let text = content(delta.get("content"));
-    if !text.is_empty() {
-        draft.grows(&text);
-        gathered.text.push_str(&text);
-    }
-    gathered.refusal.push_str(&content(delta.get("refusal")));
-    for call in delta
-        .get("tool_calls")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        grow(calls, call);
-    }
-    if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-        gathered.end = Some(match reason {
-            "length" | "max_tokens" | "model_length" => End::Length,
-            "content_filter" | "refusal" | "safety" => End::Refused,
-            _ => End::Natural,
-        });
-    }
-}
-
-/// Text, or the texts of a list of parts.
-fn content(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts
-            .iter()
-            .filter_map(|part| part.get("text")?.as_str())
-            .collect(),
-        _ => String::new(),
-    }
-}
-
-/// A call that grows.
-#[derive(Default)]
-struct Growing {
-    place: Option<u64>,
-    call: RawCall,
-    extra: Value,
-}
-
-/// Takes a piece of a call in. It is of the newest call at its place, unless it has another id: some servers give no
-/// places, or all the same one.
-fn grow(calls: &mut Vec<Growing>, piece: &Value) {
-    let text = |path: &str| piece.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let (id, place) = (text("/id"), piece.get("index").and_then(Value::as_u64));
-    let is_same = |growing: &Growing| id.is_empty() || growing.call.id.is_empty() || growing.call.id == id;
-    let known = match place {
-        Some(_) => calls.iter().rposition(|growing| growing.place == place),
-        None if id.is_empty() => calls.len().checked_sub(1),
-        None => calls.iter().rposition(|growing| growing.call.id == id),
-    };
-    let known = known.filter(|at| calls.get(*at).is_some_and(is_same));
-    let at = known.unwrap_or_else(|| {
-        calls.push(Growing {
-            place,
-            ..Growing::default()
-        });
-        calls.len() - 1
-    });
-    let Some(Growing { call, extra, .. }) = calls.get_mut(at) else {
-        return;
-    };
-    if call.id.is_empty() {
-        id.clone_into(&mut call.id);
-    }
-    if call.name.is_empty() {
-        text("/function/name").clone_into(&mut call.name);
-    }
-    if let Some(told) = piece.get(EXTRA) {
-        extra.clone_from(told);
-    }
-    match piece.pointer("/function/arguments") {
-        Some(Value::String(more)) => call.arguments.push_str(more),
-        Some(whole @ Value::Object(_)) => call.arguments = whole.to_string(),
-        _ => {}
     }
 }

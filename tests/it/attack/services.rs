@@ -23,13 +23,15 @@ const HERE: &str = "a session is good at the one function that has its cookie";
 const WHOLE: &str = "a session has no scopes: it is its owner's";
 const BODYS: &str = "a notification's token is random, made for one job; nobody else issues one";
 const ONE_URL: &str = "a notification's token is good at one URL, the one it was given out with";
+/// The operation of the row that speaks no A2A.
+const PLAIN: &str = "plain";
 const NO_SCOPE: &str = "a notification's token allows one thing: to tell of its job";
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     rows.extend(gateway());
     rows.extend(chat());
-    rows.push(webhook());
+    rows.extend(webhook());
     rows.extend(registry());
     rows
 }
@@ -41,7 +43,7 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
         "gateway" => {
             vec![told(world.request(row.method, &format!("{}{}", world.at("/gateway"), row.route))).await]
         }
-        _ => ask_webhook(world, attack).await,
+        _ => ask_webhook(world, row, attack).await,
     }
 }
 
@@ -254,13 +256,14 @@ async fn connect(world: &World) {
     world.user.until(&asked.task_id(), &["completed"]).await;
 }
 
-fn webhook() -> Row {
-    Row {
+/// A2A's notification, and the plain one of agents that speak no A2A: under the same rules.
+fn webhook() -> [Row; 2] {
+    ["", PLAIN].map(|operation| Row {
         function: "webhook_receiver",
         at: "webhook_receiver",
         method: "POST",
         route: "/api/webhook/tasks",
-        operation: "",
+        operation,
         cells: [
             Is(401),
             Is(401),
@@ -272,11 +275,12 @@ fn webhook() -> Row {
             Na(NO_SCOPE),
         ],
         good: Is(204),
-    }
+    })
 }
 
-async fn ask_webhook(world: &World, attack: Option<Attack>) -> Vec<Told> {
+async fn ask_webhook(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     let (token, remote) = world.webhook().await;
+    let good = token.clone();
     let mut tenant = "acme";
     let mut about = remote;
     let tokens = match attack {
@@ -311,17 +315,46 @@ async fn ask_webhook(world: &World, attack: Option<Attack>) -> Vec<Told> {
         "{}/api/webhook/tasks",
         world.at(&format!("/tenants/{tenant}/base"))
     );
-    let news =
-        json!({ "task": { "id": about, "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" } } });
+    let plain = row.operation == PLAIN;
+    let news = match plain {
+        true => json!({ "taskId": about, "status": "completed", "result": "42" }),
+        false => {
+            json!({ "task": { "id": about, "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" } } })
+        }
+    };
+    // A source has so many guesses, and gets new ones with time; good news said again are as good.
+    world.local.clock.advance(Duration::from_secs(2));
+    let headers: &[&str] = match (plain, attack) {
+        (true, Some(_)) => &["authorization"],
+        (true, None) => &["authorization", "authorization"],
+        (false, _) => &["authorization", "x-a2a-notification-token"],
+    };
     let mut answers = Vec::new();
     for token in tokens {
-        for header in ["authorization", "x-a2a-notification-token"] {
+        for header in headers {
             let mut request = world.request("POST", &url).json(&news);
             if let Some(token) = &token {
                 let bearer = format!("Bearer {token}");
-                request = request.header(header, if header == "authorization" { &bearer } else { token });
+                request = request.header(
+                    *header,
+                    if *header == "authorization" {
+                        &bearer
+                    } else {
+                        token
+                    },
+                );
             }
             answers.push(told(request).await);
+        }
+    }
+    if plain && attack.is_none() {
+        for rubbish in [
+            json!({ "taskId": 5, "status": "completed" }),
+            json!({ "taskId": about, "status": "splendid" }),
+        ] {
+            let request = world.request("POST", &url).json(&rubbish).bearer_auth(&good);
+            let refused = told(request).await;
+            assert_eq!(refused.status, 400, "{rubbish}: {refused:?}");
         }
     }
     answers

@@ -142,7 +142,9 @@ pub(crate) fn event(event: &Event) -> Value {
 fn work(note: &WorkNote) -> Value {
     match note {
         WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
-        WorkNote::Checkpoint { .. } | WorkNote::Direct | WorkNote::Unknown => json!({}),
+        WorkNote::Checkpoint { .. } | WorkNote::Turn { .. } | WorkNote::Direct | WorkNote::Unknown => {
+            json!({})
+        }
     }
 }
 

@@ -46,6 +46,7 @@ mod tenant;
 pub mod testing;
 mod time;
 pub mod trace;
+mod turn;
 mod unkept;
 mod user_context;
 
@@ -71,6 +72,7 @@ pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumb
 pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
+pub use turn::{CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TokenUsage, TurnCall};
 pub use unkept::{RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};
 

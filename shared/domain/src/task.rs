@@ -10,7 +10,7 @@ use crate::job::is_zero;
 use crate::rest::{RECORDS, Rest};
 use crate::unkept::{self, RESULTS_MAX};
 use crate::{
-    AgentName, Artifact, ContextId, InvalidTransition, Job, JobChange, Message, MessageId, Owner,
+    AgentName, Artifact, ContextId, InvalidTransition, Job, JobChange, Message, MessageId, ModelTurn, Owner,
     PushConfigId, TaskId, TaskState, Tenant, Timestamp, TraceParent,
 };
 
@@ -80,6 +80,9 @@ pub struct Task {
     /// What was delegated to other agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
+    /// What a language model answered while it worked on it, oldest first. Empty where the rules decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<ModelTurn>,
     /// Who wants to be told of changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub push_configs: Vec<PushConfigId>,
@@ -160,6 +163,11 @@ pub enum WorkNote {
     Stumbled {
         /// Which, and why.
         stumble: Stumble,
+    },
+    /// A language model answered. Replaces the turn of the same number.
+    Turn {
+        /// What.
+        turn: Box<ModelTurn>,
     },
     /// The answer that follows is a direct message, not the result of a task.
     Direct,
@@ -286,6 +294,7 @@ impl Task {
             history: vec![message],
             artifacts: Vec::new(),
             jobs: Vec::new(),
+            turns: Vec::new(),
             push_configs: Vec::new(),
             created_at: now,
             updated_at: now,
@@ -368,6 +377,12 @@ impl Task {
             EventKind::Work { note } => match note {
                 WorkNote::Checkpoint { reached } => self.checkpoint = Some(reached.clone()),
                 WorkNote::Stumbled { stumble } => self.stumble = Some(stumble.clone()),
+                WorkNote::Turn { turn } => {
+                    match self.turns.iter_mut().find(|known| known.number == turn.number) {
+                        Some(known) => known.clone_from(turn),
+                        None => self.turns.push((**turn).clone()),
+                    }
+                }
                 WorkNote::Direct => self.direct = true,
                 WorkNote::Unknown => {}
             },
@@ -550,6 +565,16 @@ mod tests {
                     attempt,
                     reason: "away".into(),
                 },
+            }),
+            (0..3_u32).prop_map(|number| WorkNote::Turn {
+                turn: Box::new(crate::ModelTurn {
+                    number,
+                    model: "m".into(),
+                    text: "well".into(),
+                    calls: Vec::new(),
+                    usage: crate::TokenUsage::default(),
+                    opaque: None,
+                }),
             }),
             Just(WorkNote::Direct),
         ]

@@ -24,6 +24,8 @@ pub struct Run {
     holder: Option<String>,
     /// Until when the task rests, once the lease is given up.
     parked: Option<Timestamp>,
+    /// What is written with the outcome.
+    with_outcome: Vec<EventKind>,
 }
 
 /// While it is there the execution is not stopped for a cancel, nor, for a little, at the end of its time.
@@ -58,6 +60,7 @@ impl Run {
             holds,
             holder: None,
             parked: None,
+            with_outcome: Vec::new(),
         }
     }
 
@@ -210,6 +213,16 @@ impl Run {
             }
             _ => self.commit(revision, Due::Keep, LeaseAfter::Keep).await,
         }
+    }
+
+    /// Has an event recorded in the same write as the outcome that the execution ends with; it is lost where that is
+    /// [`Outcome::Parked`](crate::Outcome::Parked), which writes nothing.
+    pub fn record_with_outcome(&mut self, kind: EventKind) {
+        self.with_outcome.push(kind);
+    }
+
+    pub(crate) fn take_with_outcome(&mut self) -> Vec<EventKind> {
+        std::mem::take(&mut self.with_outcome)
     }
 
     /// Until when the task rests, where [`Run::record_and_park`] has given its lease up.

@@ -72,7 +72,9 @@ pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumb
 pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
-pub use turn::{CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TokenUsage, TurnCall};
+pub use turn::{
+    CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TURN_TEXT_MAX, TokenUsage, TurnCall,
+};
 pub use unkept::{RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};
 

@@ -572,6 +572,7 @@ mod tests {
                     model: "m".into(),
                     text: "well".into(),
                     calls: Vec::new(),
+                    refused: false,
                     usage: crate::TokenUsage::default(),
                     opaque: None,
                 }),

@@ -10,6 +10,9 @@ pub const OPAQUE_MAX: usize = 16_384;
 /// Most bytes of a [`CallResult::text`]; a longer one is cut.
 pub const CALL_RESULT_MAX: usize = 2_048;
 
+/// Most bytes of [`ModelTurn::text`]; a longer one is cut.
+pub const TURN_TEXT_MAX: usize = 8_192;
+
 /// Behind a text that was cut.
 const ELLIPSIS: &str = "…";
 
@@ -21,12 +24,15 @@ pub struct ModelTurn {
     pub number: u32,
     /// Which model it was, such as `bedrock:MODEL_ID`.
     pub model: String,
-    /// What it said; beside its calls where it has any.
+    /// What it said beside its calls. The answer itself is the message of the status that ends the task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// The tools that it called, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<TurnCall>,
+    /// True where none of the calls was run, because they could not all be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     /// What it took.
     #[serde(default)]
     pub usage: TokenUsage,
@@ -34,6 +40,28 @@ pub struct ModelTurn {
     /// model alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
+}
+
+impl ModelTurn {
+    /// The same, without what is too large to be kept.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let size = |value: &Value| value.to_string().len();
+        Self {
+            text: cut(&self.text, TURN_TEXT_MAX),
+            opaque: self.opaque.filter(|opaque| size(opaque) <= OPAQUE_MAX),
+            ..self
+        }
+    }
+}
+
+/// A text of at most that many bytes.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most.saturating_sub(ELLIPSIS.len()));
+    text.get(..end).unwrap_or_default().to_owned() + ELLIPSIS
 }
 
 /// A tool that a model called.
@@ -44,7 +72,8 @@ pub struct TurnCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments, as JSON text.
+    /// Its arguments, as JSON text; empty where a job holds what it asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arguments: String,
     /// How the call ends.
     pub end: CallEnd,
@@ -81,17 +110,10 @@ impl CallResult {
     /// A result of at most [`CALL_RESULT_MAX`] bytes.
     #[must_use]
     pub fn new(text: &str, failed: bool) -> Self {
-        let room = CALL_RESULT_MAX - ELLIPSIS.len();
-        let text = match text.len() > CALL_RESULT_MAX {
-            true => {
-                text.get(..text.floor_char_boundary(room))
-                    .unwrap_or_default()
-                    .to_owned()
-                    + ELLIPSIS
-            }
-            false => text.to_owned(),
-        };
-        Self { text, failed }
+        Self {
+            text: cut(text, CALL_RESULT_MAX),
+            failed,
+        }
     }
 }
 
@@ -127,6 +149,27 @@ mod tests {
             assert!(text.starts_with(cut.trim_end_matches('…')) && cut.ends_with('…'));
         }
         assert_eq!(CallResult::new("Oslo", true).text, "Oslo");
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_kept() {
+        let turn = ModelTurn {
+            number: 0,
+            model: "m".into(),
+            text: "é".repeat(9_000),
+            calls: Vec::new(),
+            refused: false,
+            usage: TokenUsage::default(),
+            opaque: Some("x".repeat(OPAQUE_MAX).into()),
+        };
+        let kept = turn.clone().bounded();
+        assert!(kept.text.len() <= TURN_TEXT_MAX && kept.opaque.is_none());
+        let small = ModelTurn {
+            text: "well".into(),
+            opaque: Some(7.into()),
+            ..turn
+        };
+        assert_eq!(small.clone().bounded(), small);
     }
 
     #[test]

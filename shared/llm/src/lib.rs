@@ -1,7 +1,7 @@
-//! Which model answers: the [`Model`] door, the tool loop behind it, and [`Rules`], the deterministic offline router
+//! Which model answers: the [`Model`] door, and [`Rules`], the deterministic offline router
 //! that answers where no model is configured. A [`ModelList`] names hosted models: a [`Chain`] of them is one model.
 //!
-//! The room knows nothing of tasks in a table, or of who calls: whoever runs the loop brings a [`Toolbox`].
+//! The room knows nothing of tasks in a table, or of who calls: whoever runs the loop of tools brings them.
 //! What agents say of themselves (their cards) is foreign text: an [`AgentBrief`] holds it capped and cleaned, and
 //! [`catalogue`] fences it before a language model may see it.
 //!
@@ -26,7 +26,6 @@ mod hosted;
 mod model;
 mod models;
 mod rules;
-mod tool_loop;
 
 pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, clean_lines, fence};
 pub use hosted::{
@@ -35,8 +34,7 @@ pub use hosted::{
 };
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, Prompt, Step, Today, Tool, ToolCall, ToolOutcome,
-    ToolResult, Turn, Usage,
+    ToolResult, Turn,
 };
 pub use models::offline;
 pub use rules::{Rules, best_fitting, offer};
-pub use tool_loop::{Called, Ended, LoopError, LoopLimits, Toolbox, run};

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate};
-use domain::{AgentType, TaskId, Timestamp};
+use domain::{AgentType, TaskId, Timestamp, TokenUsage};
 use serde_json::Value;
 
 use crate::AgentBrief;
@@ -102,9 +102,17 @@ pub struct Answer {
     /// Its text was cut off, because it grew too long.
     pub is_cut: bool,
     /// What it took.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// What its provider wants to see again.
     pub opaque: Option<Opaque>,
+}
+
+impl Answer {
+    /// True for what the rules decided, as they would again: no model was asked for it.
+    #[must_use]
+    pub fn is_by_rule(&self) -> bool {
+        self.model == RULES
+    }
 }
 
 impl From<Step> for Answer {
@@ -115,7 +123,7 @@ impl From<Step> for Answer {
             beside: String::new(),
             model: RULES.to_owned(),
             is_cut: false,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             opaque: None,
         }
     }
@@ -123,17 +131,6 @@ impl From<Step> for Answer {
 
 /// The name of the rules router among models.
 pub(crate) const RULES: &str = "rules";
-
-/// Tokens that an answer took, as its provider counts them; zero where it does not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Of the prompt, those from a cache included.
-    pub input: u64,
-    /// Of the answer, what it thought included.
-    pub output: u64,
-    /// Of the prompt, those that came from the provider's cache.
-    pub cached: u64,
-}
 
 /// What a provider wants to see again in the turns that follow, such as signed reasoning. It means something to its own
 /// model alone.

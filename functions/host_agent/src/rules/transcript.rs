@@ -1,7 +1,12 @@
 //! Tasks as a conversation that a model reads, and the small questions about a task that everybody asks.
 
-use domain::{AwaitedConsent, Job, Message, Part, PartContent, Role, Task, TaskState};
-use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
+use std::collections::BTreeSet;
+
+use domain::{
+    AwaitedConsent, CallEnd, CallResult, Job, Message, ModelTurn, Part, PartContent, Role, Task, TaskState,
+    TurnCall,
+};
+use llm::{Opaque, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
 use crate::rules::note::Note;
 
@@ -22,17 +27,85 @@ pub(crate) fn asked(task: &Task) -> String {
         .unwrap_or_default()
 }
 
-/// The task as far as it went: the question, what was delegated, what came of it.
-pub(crate) fn of_work(task: &Task) -> Vec<Turn> {
-    let mut turns = vec![Turn::User(asked(task))];
-    let mut jobs = task.jobs.as_slice();
-    while let Some(first) = jobs.first() {
-        let (step, rest) = jobs.split_at(jobs.iter().take_while(|job| job.step == first.step).count());
-        turns.push(Turn::Calls(step.iter().map(call).collect()));
-        turns.push(Turn::Results(step.iter().map(result).collect()));
-        jobs = rest;
+/// The work on the task as far as it went: what was called, and what came of it. `unstored` are turns of this execution
+/// that are not in the task.
+pub(crate) fn of_work(task: &Task, unstored: &[ModelTurn]) -> Vec<Turn> {
+    let mut work = Vec::new();
+    let turns = || task.turns.iter().chain(unstored);
+    let steps = task.jobs.iter().map(|job| job.step);
+    let steps: BTreeSet<u32> = steps.chain(turns().map(|turn| turn.number)).collect();
+    for step in steps {
+        let jobs: Vec<&Job> = task.jobs.iter().filter(|job| job.step == step).collect();
+        match turns().find(|turn| turn.number == step) {
+            Some(turn) => work.extend(of_turn(turn, &jobs)),
+            None => {
+                let (calls, results) = jobs.iter().map(|job| (call(job), result(job))).unzip();
+                work.extend([Turn::Calls(calls), Turn::Results(results)]);
+            }
+        }
     }
-    turns
+    work
+}
+
+/// The number of the next step of the work.
+pub(crate) fn next_step(task: &Task, unstored: &[ModelTurn]) -> u32 {
+    let turns = task.turns.iter().chain(unstored).map(|turn| turn.number);
+    let last = turns.chain(task.jobs.iter().map(|job| job.step)).max();
+    last.map_or(0, |last| last.saturating_add(1))
+}
+
+/// A turn as its model reads it again. What its jobs were asked, and what came of them, they hold themselves.
+fn of_turn(turn: &ModelTurn, jobs: &[&Job]) -> Vec<Turn> {
+    let mut told = Vec::new();
+    if !turn.text.is_empty() {
+        told.push(Turn::Said(turn.text.clone()));
+    }
+    if turn.calls.is_empty() {
+        return told;
+    }
+    told.extend(turn.opaque.clone().map(|value| {
+        Turn::Thought(Opaque {
+            model: turn.model.clone(),
+            value,
+        })
+    }));
+    let (calls, results) = turn.calls.iter().map(|stored| of_call(stored, jobs)).unzip();
+    told.extend([Turn::Calls(calls), Turn::Results(results)]);
+    told
+}
+
+fn of_call(stored: &TurnCall, jobs: &[&Job]) -> (ToolCall, ToolResult) {
+    let own = |outcome: ToolOutcome| {
+        let call = ToolCall {
+            id: stored.id.clone(),
+            tool: Tool::recalled(&stored.name, &stored.arguments),
+        };
+        let result = ToolResult {
+            call_id: stored.id.clone(),
+            agent: None,
+            outcome,
+        };
+        (call, result)
+    };
+    match &stored.end {
+        CallEnd::Job { number } => match jobs.iter().find(|job| job.number == *number) {
+            Some(job) => {
+                let call = ToolCall {
+                    id: stored.id.clone(),
+                    ..call(job)
+                };
+                let result = ToolResult {
+                    call_id: stored.id.clone(),
+                    ..result(job)
+                };
+                (call, result)
+            }
+            None => own(ToolOutcome::Failed("it was not asked.".to_owned())),
+        },
+        CallEnd::Result(CallResult { text, failed: false }) => own(ToolOutcome::Done(text.clone())),
+        CallEnd::Result(CallResult { text, failed: true }) => own(ToolOutcome::Failed(text.clone())),
+        CallEnd::Unknown => own(ToolOutcome::Failed("what came of it is not known.".to_owned())),
+    }
 }
 
 /// Earlier tasks of the same conversation, as the model reads them.
@@ -69,7 +142,7 @@ fn call_id(job: &Job) -> String {
 }
 
 /// What came of a job, as a tool's result.
-pub(crate) fn result(job: &Job) -> ToolResult {
+fn result(job: &Job) -> ToolResult {
     let outcome = match job.remote() {
         Some(remote) if remote.state == TaskState::Completed => ToolOutcome::Done(text_of(job)),
         Some(remote) => {

@@ -5,5 +5,6 @@ mod discovery;
 mod one_agent;
 mod own_tasks;
 pub(crate) mod thinker;
+mod thought;
 mod tools;
 mod turn;

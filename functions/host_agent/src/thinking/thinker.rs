@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
-use domain::UserContext;
-use llm::{Answer, Ended, LoopError, LoopLimits, Model, ModelError, NoDraft, Prompt, Today};
+use domain::{MessageId, Task, TaskState, UserContext};
+use llm::{Answer, Model, ModelError, NoDraft, Prompt, Step, Today, Turn};
+use tracing::Instrument as _;
 
 use crate::deps::Deps;
 use crate::rules::note::Note;
@@ -13,27 +14,29 @@ use crate::rules::transcript::{self, has_file};
 use crate::thinking::directory::{Directory, KnownAgents};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::one_agent::OneAgent;
-use crate::thinking::tools::Tools;
+use crate::thinking::thought::Thought;
+use crate::thinking::tools::{Called, Tools, note, turn};
 use crate::waiting::wait;
 
 /// Most characters of a model's refusal that a user is told.
 const REFUSAL_MAX: usize = 400;
+/// Most earlier tasks of the conversation that are looked at, and of those the most that a model sees.
+const BESIDE_MAX: usize = 12;
+const EARLIER_MAX: usize = 6;
+/// Most steps of a model in one task.
+const STEPS_MAX: usize = 8;
+/// Most of these whose calls could not be run.
+const REFUSED_MAX: usize = 2;
+/// How often an answer is written down again where the task changed under it, but not what it answers.
+const WRITES_MAX: u32 = 3;
+/// Appended to an answer that its model could not end.
+const CUT: &str = "\n\n(The answer is cut off here: it grew too long.)";
 
 pub(crate) struct Thinker {
     agents: Discovery,
     model: Arc<dyn Model>,
     /// False where nothing may be delegated for now.
     enabled: bool,
-}
-
-/// What a model is to think about.
-pub(crate) struct Thought {
-    pub(crate) prompt: Prompt,
-    /// Its first answer, where that is known already.
-    pub(crate) first: Option<Answer>,
-    /// Who there is; looked up when it is needed.
-    pub(crate) known: Option<Arc<KnownAgents>>,
-    pub(crate) note: Note,
 }
 
 impl Thinker {
@@ -68,27 +71,25 @@ impl Thinker {
         self.enabled
     }
 
-    /// Every job is over: the model phrases the answer, or goes on.
+    /// Every call of the last turn has its result: the model phrases the answer, or goes on.
     pub(crate) async fn resume(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        // Looked up only for a model that may want to send once more: an answer never waits for a registry.
-        let known = match self.model.goes_on() {
-            true => self.discover().await.ok(),
-            false => None,
-        };
-        let deps = self.deps();
-        let agents = known.as_ref().map(|known| known.briefs(&deps.tenant, &deps.url));
-        let prompt = Prompt {
-            agents: agents.unwrap_or_default(),
-            turns: transcript::of_work(run.task()),
-            today: Some(today(run)),
-        };
-        let thought = Thought {
-            prompt,
-            first: None,
-            known,
-            note: Note::of(run.task()).unwrap_or_default(),
-        };
+        let mut thought = Thought::of(
+            transcript::asked(run.task()),
+            Note::of(run.task()).unwrap_or_default(),
+        );
+        // The rest is only for a model that may want to send once more: an answer never waits for a registry.
+        if self.model.goes_on() {
+            thought.known = self.discover().await.ok();
+            let here = self.beside(run).await?;
+            thought.earlier = earlier(&here);
+        }
         self.think(run, thought).await
+    }
+
+    /// The newest tasks of the conversation, before this one.
+    pub(crate) async fn beside(&self, run: &Run) -> Result<Vec<Task>, ExecuteError> {
+        let tasks = self.deps().store.tasks();
+        Ok(tasks.beside(run.task(), BESIDE_MAX, run.now()).await?)
     }
 
     /// The model's first answer, or how the task ends because there is none.
@@ -99,49 +100,131 @@ impl Thinker {
     ) -> Result<Result<Answer, Outcome>, ExecuteError> {
         match self.model.step(prompt, &mut NoDraft).await {
             Ok(answer) => Ok(Ok(answer)),
-            Err(error) => failed(run, LoopError::Model(error)).map(Err),
+            Err(error) => failed(run, error).map(Err),
         }
     }
 
-    pub(crate) async fn think(&self, run: &mut Run, thought: Thought) -> Result<Outcome, ExecuteError> {
-        let Thought {
-            prompt,
-            first,
-            known,
-            note,
-        } = thought;
-        let mut tools = Tools {
-            agents: &self.agents,
-            run,
-            known,
-            note: note.clone(),
-        };
-        let ended = Box::pin(llm::run(
-            (self.model.as_ref(), &mut NoDraft),
-            prompt,
-            first,
-            &mut tools,
-            LoopLimits::default(),
-        ))
-        .await;
-        match ended {
-            Ok(Ended::Said(text)) if run.task().jobs.is_empty() => {
-                let text = match run.task().history.iter().any(has_file) {
-                    true => format!("Nobody I can reach takes the file that you sent. {text}"),
-                    false => text,
+    /// All that the model sees: the same for the same task, whenever it is asked.
+    pub(crate) fn prompt(&self, task: &Task, thought: &Thought) -> Prompt {
+        let deps = self.deps();
+        let known = thought.known.as_ref();
+        let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
+        let mut turns = thought.earlier.clone();
+        turns.push(Turn::User(thought.asked.clone()));
+        turns.extend(transcript::of_work(task, &thought.unstored));
+        Prompt {
+            agents: agents.unwrap_or_default(),
+            turns,
+            today: Some(today(task)),
+        }
+    }
+
+    /// Asks the model, does what it calls for, shows it the results, until it speaks or work is under way elsewhere.
+    pub(crate) async fn think(&self, run: &mut Run, mut thought: Thought) -> Result<Outcome, ExecuteError> {
+        for number in run.task().turns.len()..STEPS_MAX {
+            let prompt = self.prompt(run.task(), &thought);
+            let answer = match thought.first.take() {
+                Some(answer) => answer,
+                None => {
+                    let span = tracing::debug_span!("host.model.step", number);
+                    match self.model.step(&prompt, &mut NoDraft).instrument(span).await {
+                        Ok(answer) => answer,
+                        Err(error) => return failed(run, error),
+                    }
+                }
+            };
+            if let Step::Say(text) = &answer.step {
+                let text = match answer.is_cut {
+                    true => format!("{text}{CUT}"),
+                    false => text.clone(),
                 };
-                Ok(Outcome::Message(run.message(&note.around(text))))
+                let number = transcript::next_step(run.task(), &thought.unstored);
+                if !answer.is_by_rule() {
+                    run.record_with_outcome(note(turn(number, &answer, Vec::new())));
+                }
+                return Ok(said(run, &thought.note, text));
             }
-            Ok(Ended::Said(text)) => Ok(outcome(run.task(), &note, text)),
-            Ok(Ended::Parked) => wait(self.deps(), run).await,
-            Err(error) => failed(run, error),
+            let seen = Seen::of(run.task(), prompt);
+            match self.call(run, &mut thought, &answer, seen).await? {
+                Called::Parked => return wait(self.deps(), run).await,
+                Called::Answered(Some(turn)) => thought.unstored.push(turn),
+                Called::Answered(None) => {}
+            }
+            let turns = run.task().turns.iter().chain(&thought.unstored);
+            if turns.filter(|turn| turn.refused).count() > REFUSED_MAX {
+                tracing::warn!(task.id = %run.task().id, "the model calls what is no tool");
+                return Ok(no_answer());
+            }
+        }
+        tracing::warn!(task.id = %run.task().id, "the model did not come to an answer within its steps");
+        Ok(no_answer())
+    }
+
+    /// Does what the answer calls for. Where the task changed under it, and what it answers did not, it still stands.
+    async fn call(
+        &self,
+        run: &mut Run,
+        thought: &mut Thought,
+        answer: &Answer,
+        seen: Seen,
+    ) -> Result<Called, ExecuteError> {
+        for _ in 1..WRITES_MAX {
+            let mut tools = Tools {
+                agents: &self.agents,
+                run,
+                thought,
+            };
+            match Box::pin(tools.call(answer)).await {
+                Err(ExecuteError::Stale) => run.reload().await?,
+                called => return called,
+            }
+            if seen != Seen::of(run.task(), self.prompt(run.task(), thought)) {
+                return Err(ExecuteError::Stale);
+            }
+        }
+        Err(ExecuteError::Stale)
+    }
+}
+
+/// What a model's answer was made from.
+#[derive(PartialEq)]
+struct Seen {
+    prompt: Prompt,
+    state: TaskState,
+    unanswered: Option<MessageId>,
+}
+
+impl Seen {
+    fn of(task: &Task, prompt: Prompt) -> Self {
+        Self {
+            prompt,
+            state: task.status.state,
+            unanswered: task.unanswered.clone(),
         }
     }
 }
 
+/// Earlier tasks of the conversation, as a model reads them: those that delegated something.
+pub(crate) fn earlier(here: &[Task]) -> Vec<Turn> {
+    let worked: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
+    let skipped = worked.len().saturating_sub(EARLIER_MAX);
+    transcript::of_earlier(worked.into_iter().skip(skipped))
+}
+
+/// How a task ends whose model said this.
+fn said(run: &Run, note: &Note, text: String) -> Outcome {
+    if !run.task().jobs.is_empty() {
+        return outcome(run.task(), note, text);
+    }
+    let text = match run.task().history.iter().any(has_file) {
+        true => format!("Nobody I can reach takes the file that you sent. {text}"),
+        false => text,
+    };
+    Outcome::Message(run.message(&note.around(text)))
+}
+
 /// The day on which the task was asked for: what it calls tomorrow stays that day, however long it waits.
-pub(crate) fn today(run: &Run) -> Today {
-    let task = run.task();
+fn today(task: &Task) -> Today {
     Today::at(
         task.created_at,
         UserContext::newest(task.history.iter()).time_zone,
@@ -149,23 +232,22 @@ pub(crate) fn today(run: &Run) -> Today {
 }
 
 /// How a task ends that the model did not bring to an end.
-fn failed(run: &Run, error: LoopError<ExecuteError>) -> Result<Outcome, ExecuteError> {
+fn failed(run: &Run, error: ModelError) -> Result<Outcome, ExecuteError> {
     match error {
-        LoopError::Tool(error) => Err(error),
-        LoopError::Model(ModelError::Unavailable(reason)) => {
+        ModelError::Unavailable(reason) => {
             tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
             Err(ExecuteError::Retry(
                 "I cannot think at the moment; please try again later.".to_owned(),
             ))
         }
-        LoopError::Model(ModelError::Denied(reason)) => {
+        ModelError::Denied(reason) => {
             tracing::error!(task.id = %run.task().id, reason, "the model does not take our requests");
             Ok(Outcome::Failed(
                 "The language model here does not take requests as it is set up. Its operator has to see to that."
                     .to_owned(),
             ))
         }
-        LoopError::Model(ModelError::Refused(words)) => {
+        ModelError::Refused(words) => {
             tracing::info!(task.id = %run.task().id, "the model refuses to answer");
             let words = llm::clean(&words, REFUSAL_MAX);
             Ok(Outcome::Rejected(match words.is_empty() {
@@ -173,9 +255,13 @@ fn failed(run: &Run, error: LoopError<ExecuteError>) -> Result<Outcome, ExecuteE
                 false => format!("The language model refuses to answer that: {words}"),
             }))
         }
-        error @ (LoopError::Model(ModelError::Unusable(_)) | LoopError::TooMuch) => {
+        error @ ModelError::Unusable(_) => {
             tracing::warn!(task.id = %run.task().id, error = %error, "the model came to no answer");
-            Ok(Outcome::Failed("I came to no answer for this.".to_owned()))
+            Ok(no_answer())
         }
     }
+}
+
+fn no_answer() -> Outcome {
+    Outcome::Failed("I came to no answer for this.".to_owned())
 }

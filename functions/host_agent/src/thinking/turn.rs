@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
 use domain::{Message, MessageId, Task, TaskId, TaskState, Timestamp};
-use llm::{AgentBrief, Answer, Prompt, Step, Tool, ToolCall, Turn};
+use llm::{AgentBrief, Answer, Step, Tool, ToolCall};
 use store::PageRequest;
 
 use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, Talk};
@@ -14,11 +14,9 @@ use crate::rules::note::Note;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
 use crate::thinking::own_tasks;
-use crate::thinking::thinker::{Thinker, Thought, today};
+use crate::thinking::thinker::{Thinker, earlier};
+use crate::thinking::thought::Thought;
 
-/// Most earlier tasks of the conversation that are looked at, and of those the most that a model sees.
-const BESIDE_MAX: usize = 12;
-const EARLIER_MAX: usize = 6;
 /// How far back the user's other chats are looked through.
 const ELSEWHERE_MAX: u32 = 30;
 /// What waits is mentioned at most once in this time.
@@ -56,11 +54,7 @@ impl Thinker {
     /// Finds out what the message of a new task means, and does it.
     async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
         let deps = self.deps();
-        let here = deps
-            .store
-            .tasks()
-            .beside(run.task(), BESIDE_MAX, run.now())
-            .await?;
+        let here = self.beside(run).await?;
         if let Some(note) = Note::of(run.task()) {
             // An execution before this one got that far.
             let text = note.asked.clone().unwrap_or(text);
@@ -296,42 +290,27 @@ impl Thinker {
         wanted: Wanted<'f>,
     ) -> Pin<Box<dyn Future<Output = Result<Outcome, ExecuteError>> + Send + 'f>> {
         Box::pin(async move {
-            let deps = self.deps();
-            let known = self.discover().await?;
-            let agents = known.briefs(&deps.tenant, &deps.url);
-            let earlier: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
-            let skipped = earlier.len().saturating_sub(EARLIER_MAX);
-            let mut turns = transcript::of_earlier(earlier.into_iter().skip(skipped));
-            let brief = is_brief(&wanted.text)
-                && !wanted
-                    .free
-                    .is_some_and(|free| is_named(&agents, free.task, &wanted.text));
-            turns.push(Turn::User(wanted.text));
-            let prompt = Prompt {
-                agents,
-                turns,
-                today: Some(today(run)),
-            };
-            let first = match (wanted.first, wanted.free) {
+            let mut thought = Thought::of(wanted.text, wanted.note);
+            thought.known = Some(self.discover().await?);
+            thought.earlier = earlier(here);
+            thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
                 (None, None) => None,
-                (None, Some(Free { task, open })) => match self.first_step(run, &prompt).await? {
-                    // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
-                    Ok(answer)
-                        if matches!(answer.step, Step::Say(_))
-                            || open && brief && is_for(&answer.step, task) =>
-                    {
-                        return self.hand_on(run, here, task, false).await;
+                (None, Some(Free { task, open })) => {
+                    let prompt = self.prompt(run.task(), &thought);
+                    let brief = is_brief(&thought.asked) && !is_named(&prompt.agents, task, &thought.asked);
+                    match self.first_step(run, &prompt).await? {
+                        // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
+                        Ok(answer)
+                            if matches!(answer.step, Step::Say(_))
+                                || open && brief && is_for(&answer.step, task) =>
+                        {
+                            return self.hand_on(run, here, task, false).await;
+                        }
+                        Ok(answer) => Some(answer),
+                        Err(outcome) => return Ok(outcome),
                     }
-                    Ok(answer) => Some(answer),
-                    Err(outcome) => return Ok(outcome),
-                },
-            };
-            let thought = Thought {
-                prompt,
-                first,
-                known: Some(known),
-                note: wanted.note,
+                }
             };
             self.think(run, thought).await
         })

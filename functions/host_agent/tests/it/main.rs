@@ -12,5 +12,6 @@ mod delegation;
 mod discovery;
 mod own_tasks;
 mod robust;
+mod turns;
 mod waiting;
 mod world;

@@ -25,10 +25,12 @@ const SOON: Duration = Duration::from_secs(60);
 impl Work<'_> {
     /// Writes an outcome and lets the lease go, in one write.
     pub(super) async fn settle(&self, run: &mut Run, outcome: Outcome) -> Result<Executed, ExecuteError> {
-        let mut kinds = Vec::new();
+        let mut kinds = run.take_with_outcome();
         let (state, message) = match outcome {
             Outcome::Parked { until } => return self.park(run, until).await,
-            Outcome::AuthRequired { message, until } => return self.ask_consent(run, message, until).await,
+            Outcome::AuthRequired { message, until } => {
+                return self.ask_consent(run, (kinds, message), until).await;
+            }
             Outcome::Message(message) => {
                 kinds.push(EventKind::Work {
                     note: WorkNote::Direct,
@@ -75,12 +77,12 @@ impl Work<'_> {
     async fn ask_consent(
         &self,
         run: &mut Run,
-        message: Message,
+        (mut kinds, message): (Vec<EventKind>, Message),
         until: Timestamp,
     ) -> Result<Executed, ExecuteError> {
-        let asks = EventKind::status(TaskState::AuthRequired, Some(message));
+        kinds.push(EventKind::status(TaskState::AuthRequired, Some(message)));
         let release = LeaseAfter::Release { holder: &self.holder };
-        run.write(vec![asks], Due::At(until), release).await?;
+        run.write(kinds, Due::At(until), release).await?;
         Ok(self.parked(run, until).await)
     }
 

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::dialogue::Dialogue;
 use super::fault::Fault;
 use super::tools::{self, RawCall};
-use crate::{Answer, Opaque, Step, Usage};
+use crate::{Answer, Opaque, Step};
+use domain::TokenUsage;
 
 /// Most bytes of what a provider wants to see again; more of it is dropped.
 const OPAQUE_MAX: usize = 16 * 1024;
@@ -27,7 +28,7 @@ pub(crate) struct Gathered {
     pub(crate) text: String,
     pub(crate) calls: Vec<RawCall>,
     pub(crate) refusal: String,
-    pub(crate) usage: Usage,
+    pub(crate) usage: TokenUsage,
     pub(crate) opaque: Option<Value>,
     pub(crate) end: Option<End>,
 }

@@ -28,7 +28,8 @@ use super::answer::{End, Gathered};
 use super::dialogue::{Dialogue, Piece, Speaker, Spoken};
 use super::fault::{Fault, word};
 use super::tools::RawCall;
-use crate::{Answer, Draft, Usage};
+use crate::{Answer, Draft};
+use domain::TokenUsage;
 
 /// How long is waited for the count of tokens once the answer is whole.
 const EPILOGUE: Duration = Duration::from_secs(2);
@@ -279,7 +280,7 @@ impl Blocks {
                     let count = |count: i32| u64::try_from(count).unwrap_or_default();
                     let cached = count(usage.cache_read_input_tokens.unwrap_or_default());
                     let written = count(usage.cache_write_input_tokens.unwrap_or_default());
-                    gathered.usage = Usage {
+                    gathered.usage = TokenUsage {
                         // Bedrock counts what comes from the cache, or goes into it, apart.
                         input: count(usage.input_tokens) + cached + written,
                         output: count(usage.output_tokens),

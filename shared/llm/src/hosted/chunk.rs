@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use super::answer::{End, Gathered};
 use super::tools::RawCall;
-use crate::{Draft, Usage};
+use domain::TokenUsage;
+
+use crate::Draft;
 
 /// Where some servers keep what they want to see again with a call, such as Gemini's signatures.
 pub(crate) const EXTRA: &str = "extra_content";
@@ -14,7 +16,7 @@ pub(crate) const EXTRA: &str = "extra_content";
 pub(crate) fn take(gathered: &mut Gathered, calls: &mut Vec<Growing>, chunk: &Value, draft: &mut dyn Draft) {
     if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
         let count = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or_default();
-        gathered.usage = Usage {
+        gathered.usage = TokenUsage {
             input: count("/prompt_tokens"),
             output: count("/completion_tokens"),
             cached: count("/prompt_tokens_details/cached_tokens"),

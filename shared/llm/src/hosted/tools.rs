@@ -79,6 +79,31 @@ pub(crate) fn wire(tool: &Tool) -> (&str, Value) {
     }
 }
 
+impl Tool {
+    /// Name and arguments, as JSON text, of a call that is stored.
+    #[must_use]
+    pub fn written(&self) -> (String, String) {
+        let (name, arguments) = wire(self);
+        (name.to_owned(), arguments.to_string())
+    }
+
+    /// A call that was stored, to be shown again: nothing is done for it a second time.
+    #[must_use]
+    pub fn recalled(name: &str, arguments: &str) -> Self {
+        let read: Value = serde_json::from_str(arguments).unwrap_or_default();
+        let id = read.get("task_id").and_then(Value::as_str);
+        match (name, id.map(TaskId::parse)) {
+            (TASK_STATUS, None) => Self::TaskStatus { task_id: None },
+            (TASK_STATUS, Some(Ok(id))) => Self::TaskStatus { task_id: Some(id) },
+            _ => Self::Invalid {
+                name: name.to_owned(),
+                arguments: arguments.to_owned(),
+                reason: String::new(),
+            },
+        }
+    }
+}
+
 /// The calls of one step, in their order. `cut` says that the answer broke off, in its last call.
 pub(crate) fn read(raw: Vec<RawCall>, agents: &[AgentBrief], cut: bool) -> Vec<ToolCall> {
     let mut ids = BTreeSet::new();

@@ -135,6 +135,7 @@ fn turn() -> ModelTurn {
                 CallEnd::Result(CallResult::new("There is none.", true)),
             ),
         ],
+        refused: false,
         usage: TokenUsage {
             input: 900,
             output: 40,

@@ -1,0 +1,327 @@
+//! What a model answers is stored before it is acted on: a host that was killed goes on with it, and does not ask again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use domain::{
+    AgentType, CallEnd, CallResult, EventKind, Message, MessageId, Part, Revision, Task, TaskId, TaskState,
+    TokenUsage,
+};
+use llm::{Answer, Draft, Model, ModelError, Opaque, Prompt, Step, Tool, ToolCall, ToolOutcome, Turn};
+use serde_json::json;
+use store::{Due, LeaseAfter, Store, TaskKey};
+
+use crate::world::{Peer, Reply, World, remote, status, world_with};
+
+/// Answers by a list, and keeps what it was shown. Before an answer somebody else may change the task.
+#[derive(Clone, Default)]
+struct Scripted(Arc<Mutex<Script>>);
+
+#[derive(Default)]
+struct Script {
+    answers: VecDeque<Answer>,
+    shown: Vec<Prompt>,
+    meanwhile: VecDeque<Option<Vec<EventKind>>>,
+    at: Option<(Store, TaskKey)>,
+}
+
+impl Scripted {
+    fn answers(&self, answers: impl IntoIterator<Item = Answer>) {
+        self.0.lock().unwrap().answers.extend(answers);
+    }
+
+    fn shown(&self) -> Vec<Prompt> {
+        self.0.lock().unwrap().shown.clone()
+    }
+
+    fn asked(&self) -> usize {
+        self.shown().len()
+    }
+}
+
+#[async_trait]
+impl Model for Scripted {
+    async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
+        let (answer, change) = {
+            let mut script = self.0.lock().unwrap();
+            script.shown.push(prompt.clone());
+            let change = script.meanwhile.pop_front().flatten().zip(script.at.clone());
+            (script.answers.pop_front(), change)
+        };
+        if let Some((kinds, (store, key))) = change {
+            let now = domain::Timestamp::from_millis(1_767_225_601_000);
+            let task = store.tasks().find(&key, now).await.unwrap().unwrap().task;
+            let mut revision = Revision::of(task);
+            for kind in kinds {
+                revision.record(kind, now).unwrap();
+            }
+            let written = store.tasks().commit(&revision, Due::Keep, LeaseAfter::Keep).await;
+            assert_eq!(written.unwrap(), store::Committed::Yes);
+        }
+        Ok(answer.expect("it is not asked more often"))
+    }
+}
+
+fn answer(step: Step) -> Answer {
+    Answer {
+        model: "openai:scripted".to_owned(),
+        usage: TokenUsage {
+            input: 100,
+            output: 10,
+            cached: 90,
+        },
+        ..Answer::from(step)
+    }
+}
+
+fn say(text: &str) -> Answer {
+    answer(Step::Say(text.to_owned()))
+}
+
+fn calls(tools: impl IntoIterator<Item = Tool>) -> Answer {
+    let numbered = tools.into_iter().zip(0..);
+    let call = |(tool, number)| ToolCall {
+        id: format!("id-{number}"),
+        tool,
+    };
+    answer(Step::Call(numbered.map(call).collect()))
+}
+
+fn send(to: &str, message: &str) -> Tool {
+    Tool::SendMessage {
+        agent_type: AgentType::parse(to).unwrap(),
+        message: message.to_owned(),
+    }
+}
+
+const STATUS: Tool = Tool::TaskStatus { task_id: None };
+
+fn invalid() -> Tool {
+    Tool::Invalid {
+        name: "delete_everything".to_owned(),
+        arguments: r#"{"really": true}"#.to_owned(),
+        reason: "There is no such tool.".to_owned(),
+    }
+}
+
+/// A host with this model, that knows a weather agent and a flat finder.
+async fn scripted() -> (World, Scripted, [Peer; 2]) {
+    let model = Scripted::default();
+    let world = world_with(|parts, _| parts.model = Arc::new(model.clone())).await;
+    let peers = [world.peer("weather").await, world.peer("flats").await];
+    world.registered(
+        json!([world.weather(), world.flats()]),
+        json!({"weather": "global", "flats": "global"}),
+    );
+    (world, model, peers)
+}
+
+async fn restarted(world: &World, id: TaskId) -> Task {
+    let wake = agent::Wake::task(&world.key(id));
+    host_agent::handle(&world.restarted, &wake).await.unwrap();
+    world.task(id).await
+}
+
+#[tokio::test]
+async fn a_turn_is_stored_with_its_jobs_before_anything_leaves_and_nobody_asks_again() {
+    let (world, model, [weather, _]) = scripted().await;
+    let thought = Opaque {
+        model: "openai:scripted".to_owned(),
+        value: json!({"signature": "s"}),
+    };
+    model.answers([Answer {
+        beside: "Let me see.".to_owned(),
+        opaque: Some(thought.clone()),
+        ..calls([send("weather", "Oslo tomorrow"), STATUS])
+    }]);
+    // The process ends when the first message leaves: nothing that came of it is stored.
+    weather.then("SendMessage", Reply::Status(503));
+    let task = world.ask("What about Oslo?").await;
+
+    let [turn] = task.turns.as_slice() else {
+        panic!("{:?}", task.turns)
+    };
+    assert_eq!((turn.number, turn.model.as_str()), (0, "openai:scripted"));
+    assert_eq!(turn.text, "Let me see.");
+    assert_eq!(
+        (turn.usage.input, turn.opaque.clone()),
+        (100, Some(thought.value.clone()))
+    );
+    let [sent, asked] = turn.calls.as_slice() else {
+        panic!("{:?}", turn.calls)
+    };
+    assert_eq!(
+        (sent.id.as_str(), &sent.end),
+        ("id-0", &CallEnd::Job { number: 0 })
+    );
+    let none = CallResult::new("There is no such task of this user.", true);
+    assert_eq!((asked.id.as_str(), &asked.end), ("id-1", &CallEnd::Result(none)));
+    assert_eq!(task.jobs[0].instruction, "Oslo tomorrow");
+    // In one write: the log has no moment with the turn and without its job.
+    let log = world
+        .store
+        .tasks()
+        .events(&world.key(task.id), 0, 100)
+        .await
+        .unwrap();
+    let at = |is: fn(&EventKind) -> bool| log.iter().position(|event| is(&event.kind)).unwrap();
+    let turn_at = at(|kind| matches!(kind, EventKind::Work { .. }));
+    let job_at = at(|kind| matches!(kind, EventKind::Job { .. }));
+    assert_eq!(job_at, turn_at + 1);
+
+    // Another process goes on: it sends, and does not ask.
+    world.clock.advance(std::time::Duration::from_secs(60));
+    let task = restarted(&world, task.id).await;
+    assert_eq!(model.asked(), 1);
+    assert_eq!(task.turns.len(), 1);
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &["Light rain."]))
+        .await;
+    model.answers([say("Take a coat.")]);
+    let done = restarted(&world, task.id).await;
+    assert_eq!(status(&done), (TaskState::Completed, "Take a coat.".to_owned()));
+    assert_eq!(model.asked(), 2);
+    // What it is shown then is its own turn, letter for letter, and the agent's result under the same id.
+    let shown = &model.shown()[1];
+    let [
+        Turn::User(_),
+        Turn::Said(text),
+        Turn::Thought(again),
+        Turn::Calls(shown_calls),
+        Turn::Results(results),
+    ] = shown.turns.as_slice()
+    else {
+        panic!("{:?}", shown.turns)
+    };
+    assert_eq!((text.as_str(), again), ("Let me see.", &thought));
+    let first = calls([send("weather", "Oslo tomorrow"), STATUS]).step;
+    assert_eq!(Step::Call(shown_calls.clone()), first);
+    assert_eq!(results[0].call_id, "id-0");
+    assert_eq!(results[0].outcome, ToolOutcome::Done("Light rain.".to_owned()));
+    assert!(matches!(&results[1].outcome, ToolOutcome::Failed(_)));
+    assert_eq!(shown.agents.len(), 2, "it may go on");
+    // The last turn is there for what it took; its words are the task's.
+    let last = done.turns.last().unwrap();
+    assert_eq!((last.number, last.usage.output, last.text.as_str()), (1, 10, ""));
+    assert!(last.calls.is_empty());
+}
+
+#[tokio::test]
+async fn own_tools_are_answered_once_and_further_work_is_a_step_of_its_own() {
+    let (world, model, [weather, flats]) = scripted().await;
+    let forecast = remote("r-1", "COMPLETED", None, &["Sun."]);
+    weather.then("SendMessage", Reply::Result(json!({ "task": forecast })));
+    model.answers([
+        calls([STATUS]),
+        calls([send("weather", "Oslo")]),
+        calls([send("flats", "a flat in the sun")]),
+    ]);
+    let task = world.ask("A flat where it is sunny").await;
+    assert_eq!(task.turns.len(), 3);
+    let steps: Vec<u32> = task.jobs.iter().map(|job| job.step).collect();
+    assert_eq!(steps, [1, 2], "a job's step is its turn's number");
+    assert_eq!(flats.calls("SendMessage").len(), 1);
+    assert_eq!(model.asked(), 3);
+    let count = |turns: &[Turn]| turns.iter().filter(|turn| matches!(turn, Turn::Calls(_))).count();
+    let shown: Vec<usize> = model.shown().iter().map(|prompt| count(&prompt.turns)).collect();
+    assert_eq!(shown, [0, 1, 2]);
+    // A wake in between changes nothing.
+    restarted(&world, task.id).await;
+    assert_eq!(model.asked(), 3);
+}
+
+#[tokio::test]
+async fn calls_that_cannot_all_be_run_are_not_run_and_the_third_time_ends_the_task() {
+    let (world, model, [weather, _]) = scripted().await;
+    let many = calls((0..100).map(|number| send("weather", &number.to_string())));
+    model.answers([calls([send("weather", "Oslo"), invalid()]), many, say("Sorry.")]);
+    let task = world.ask("Do it all").await;
+    assert_eq!(weather.calls("SendMessage").len(), 0);
+    assert_eq!(status(&task), (TaskState::Completed, "Sorry.".to_owned()));
+    let kept: Vec<usize> = task.turns.iter().map(|turn| turn.calls.len()).collect();
+    assert_eq!(kept, [2, 8, 0], "a hundred calls are not kept");
+    let shown = model.shown();
+    let Some(Turn::Results(results)) = shown[1].turns.last() else {
+        panic!("{:?}", shown[1].turns)
+    };
+    let failed = |text: &str| ToolOutcome::Failed(text.to_owned());
+    assert_eq!(
+        results[0].outcome,
+        failed("Not done: another call beside this one cannot be run. Call this one again.")
+    );
+    assert_eq!(results[1].outcome, failed("There is no such tool."));
+
+    model.answers([calls([invalid()]), calls([invalid()]), calls([invalid()])]);
+    let task = world.ask("Plan a day in Bergen").await;
+    let told = "I came to no answer for this.".to_owned();
+    assert_eq!(status(&task), (TaskState::Failed, told));
+}
+
+#[tokio::test]
+async fn a_model_that_never_speaks_is_stopped_after_eight_steps() {
+    let (world, model, _) = scripted().await;
+    model.answers((0..8).map(|_| calls([STATUS])));
+    let task = world.ask("Something about Oslo and the sea").await;
+    assert_eq!((task.turns.len(), task.status.state), (8, TaskState::Failed));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_says_so() {
+    let (world, model, _) = scripted().await;
+    model.answers([Answer {
+        is_cut: true,
+        ..say("A long")
+    }]);
+    let task = world.ask("Tell me everything").await;
+    let told = "A long\n\n(The answer is cut off here: it grew too long.)".to_owned();
+    assert_eq!(status(&task), (TaskState::Completed, told));
+}
+
+#[tokio::test]
+async fn an_answer_stands_where_the_task_changed_but_not_what_it_answers() {
+    let (world, model, [weather, _]) = scripted().await;
+    let id = world.say("user-1", "m-1", "Oslo?", None).await;
+    let noted = EventKind::status(
+        TaskState::Working,
+        Some(Message::agent_text(MessageId::derived("x"), "Hm.")),
+    );
+    {
+        let mut script = model.0.lock().unwrap();
+        script.at = Some((world.store.clone(), world.key(id)));
+        script.meanwhile.push_back(None);
+        script.meanwhile.push_back(Some(vec![noted]));
+    }
+    model.answers([calls([STATUS]), calls([send("weather", "Oslo")])]);
+    let task = world.wake(id).await;
+    assert_eq!(
+        task.jobs.len(),
+        0,
+        "its state is another now, and so it is looked at anew"
+    );
+    assert_eq!(weather.calls("SendMessage").len(), 0);
+
+    // Something that no model is shown.
+    let (world, model, [weather, _]) = scripted().await;
+    let id = world.say("user-1", "m-1", "Oslo?", None).await;
+    let artifact = domain::Artifact::new("note", vec![Part::text("noted")]);
+    {
+        let mut script = model.0.lock().unwrap();
+        script.at = Some((world.store.clone(), world.key(id)));
+        script
+            .meanwhile
+            .push_back(Some(vec![EventKind::artifact(artifact)]));
+    }
+    model.answers([calls([send("weather", "Oslo")])]);
+    let task = world.wake(id).await;
+    assert_eq!(model.asked(), 1, "what it was shown did not change");
+    assert_eq!((task.jobs.len(), task.turns.len()), (1, 1));
+    assert_eq!(weather.calls("SendMessage").len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_rules_decide_is_stored_as_jobs_alone() {
+    let (world, _) = crate::world::world().await;
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    assert_eq!((task.jobs.len(), task.turns.len()), (1, 0));
+}

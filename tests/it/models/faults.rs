@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::sync::Mutex;
 
-use llm::{Tool, Usage};
+use domain::TokenUsage;
+use llm::Tool;
 use serde_json::json;
 use tests::models::{BOTH, Piece, Stop, Trouble};
 use tracing_subscriber::fmt::MakeWriter;
@@ -66,7 +67,7 @@ async fn a_whole_answer_is_taken_and_what_it_took_is_counted() {
         let (answer, shown) = asker.step().await;
         let answer = answer.unwrap();
         assert_eq!(answer.step, Step::Say("Det blir sol i Tromsø.".into()));
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 100,
             output: 20,
             cached: 60,

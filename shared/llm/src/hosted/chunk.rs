@@ -1,12 +1,11 @@
 //! The lenient reading of one chunk of a Chat Completions stream: a dozen fields, each of which may be missing or of another
 //! form than OpenAI gives it.
 
+use domain::TokenUsage;
 use serde_json::Value;
 
 use super::answer::{End, Gathered};
 use super::tools::RawCall;
-use domain::TokenUsage;
-
 use crate::Draft;
 
 /// Where some servers keep what they want to see again with a call, such as Gemini's signatures.

@@ -1,6 +1,7 @@
 //! A new message of the user: what it means is found out (`meaning`), and done.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
@@ -13,6 +14,7 @@ use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, 
 use crate::rules::note::Note;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
+use crate::thinking::directory::KnownAgents;
 use crate::thinking::own_tasks;
 use crate::thinking::thinker::{Thinker, earlier};
 use crate::thinking::thought::Thought;
@@ -60,13 +62,17 @@ impl Thinker {
             let text = note.asked.clone().unwrap_or(text);
             return self.request(run, &here, Wanted::of(text, note)).await;
         }
-        let known = self.discover().await;
+        let known = self.discover().await.ok();
         let briefs = known
             .as_ref()
             .map(|known| known.briefs(&deps.tenant, &deps.url))
             .unwrap_or_default();
         if self.has_one_agent() || run.task().history.iter().any(has_file) {
-            return self.request(run, &here, Wanted::of(text, Note::default())).await;
+            let wanted = Wanted {
+                known,
+                ..Wanted::of(text, Note::default())
+            };
+            return self.request(run, &here, wanted).await;
         }
         let names = names(&briefs, &here);
         let asked = here.last().and_then(question);
@@ -82,7 +88,7 @@ impl Thinker {
             let meant = chat.meaning(&text);
             tracing::debug!(task.id = %run.task().id, meaning = meant.word(), "a message is understood");
             if meant != Meaning::LookElsewhere {
-                return Box::pin(self.act(run, (&here, &briefs), meant)).await;
+                return Box::pin(self.act(run, (&here, &briefs, known), meant)).await;
             }
             elsewhere = Some(self.elsewhere(run.task()).await?);
         }
@@ -108,7 +114,7 @@ impl Thinker {
     async fn act(
         &self,
         run: &mut Run,
-        (here, briefs): (&[Task], &[AgentBrief]),
+        (here, briefs, known): (&[Task], &[AgentBrief], Option<Arc<KnownAgents>>),
         meant: Meaning<'_>,
     ) -> Result<Outcome, ExecuteError> {
         let (deps, now) = (self.deps(), run.now());
@@ -147,12 +153,15 @@ impl Thinker {
             Meaning::OpenElsewhere(_) => say(run, wording::open(&[])),
             Meaning::Retry(task) => Box::pin(self.retry(run, here, task)).await,
             Meaning::Talk(talk) => {
-                self.discover().await?;
+                if known.is_none() {
+                    self.discover().await?;
+                }
                 say(run, talked(talk, briefs))
             }
             Meaning::LookElsewhere => Err(ExecuteError::Stale),
             Meaning::Request { text, free } => {
                 let mut wanted = Wanted::of(text, Note::default());
+                wanted.known = known;
                 wanted.free = free;
                 wanted.note.reminder = reminder(here, now);
                 self.request(run, here, wanted).await
@@ -291,7 +300,10 @@ impl Thinker {
     ) -> Pin<Box<dyn Future<Output = Result<Outcome, ExecuteError>> + Send + 'f>> {
         Box::pin(async move {
             let mut thought = Thought::of(wanted.text, wanted.note);
-            thought.known = Some(self.discover().await?);
+            thought.known = Some(match wanted.known {
+                Some(known) => known,
+                None => self.discover().await?,
+            });
             thought.earlier = earlier(here);
             thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
@@ -321,6 +333,8 @@ impl Thinker {
 struct Wanted<'a> {
     text: String,
     note: Note,
+    /// Who there is, where that was looked up already.
+    known: Option<Arc<KnownAgents>>,
     /// The question that the text may answer.
     free: Option<Free<'a>>,
     /// What is done first, where no model needs to say so.
@@ -332,6 +346,7 @@ impl Wanted<'_> {
         Self {
             text,
             note,
+            known: None,
             free: None,
             first: None,
         }

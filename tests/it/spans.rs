@@ -224,7 +224,7 @@ async fn the_weather_walk_is_one_tree_from_the_chat_to_the_webhook() {
         "agent.wake.send",
         "local.wake.handle",
         "agent.worker.round",
-        "llm.model.step",
+        "host.model.step",
         "agent.push.deliver",
     ] {
         assert!(names.contains(name), "no {name} among {names:?}");

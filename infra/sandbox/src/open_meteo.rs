@@ -1,4 +1,4 @@
-//! Open-Meteo's geocoding and forecast APIs over all cities of 15,000 and more people: the real wire formats, errors
+//! Open-Meteo's geocoding and forecast APIs over a few hundred well-known places: the real wire formats, errors
 //! included, with forecasts that are made up from coordinates and date and stay the same for both.
 //!
 //! Not here: hourly and current weather, models, several coordinates at once, languages other than English.

@@ -58,13 +58,14 @@ fn what_an_ended_consent_of_the_first_release_still_held_is_dropped() {
 
 #[test]
 fn fields_and_stages_of_a_newer_release_are_kept_and_nothing_moves_such_a_stage() {
-    let more = json!({"v": 3, "purpose": {"text": "orders"}});
+    let newer = domain::RECORDS + 1;
+    let more = json!({"v": newer, "purpose": {"text": "orders"}});
     let consent: Consent = serde_json::from_value(first_release("open", &more)).unwrap();
     let consent = consent.start(leaving("s"), at(1)).unwrap();
     let written = serde_json::to_value(&consent).unwrap();
     assert_eq!(
         (&written["v"], &written["purpose"]["text"]),
-        (&json!(3), &json!("orders"))
+        (&json!(newer), &json!("orders"))
     );
 
     let newer = first_release(

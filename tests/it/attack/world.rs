@@ -1,5 +1,6 @@
 //! The system under attack: a victim of tenant `acme` with something of theirs at every function.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex as Lock;
 use std::time::Duration;
 
@@ -127,24 +128,23 @@ impl World {
         }
     }
 
-    /// What the victim has, as the victim sees it.
-    pub(super) async fn victims(&self) -> Vec<Value> {
-        let mut found = vec![
-            self.user.task(&self.chat_task).await,
-            self.user
-                .get(&format!("/api/chats/{}/messages", self.chat))
-                .await
-                .json(),
-        ];
-        for (number, at) in agents::NAMES.into_iter().enumerate() {
-            found.push(agents::look(self, at, &self.tasks[number]).await);
-        }
+    /// What the victim has, as the victim sees it, by where it is.
+    pub(super) async fn victims(&self) -> BTreeMap<&'static str, Value> {
+        let messages = format!("/api/chats/{}/messages", self.chat);
         let registered = self
             .http
             .get(format!("{}/agents", self.at("/registry")))
             .bearer_auth(self.local.endpoint("/registry_token"))
             .send();
-        found.push(registered.await.expect("an answer").json().await.expect("JSON"));
+        let registered = registered.await.expect("an answer").json().await.expect("JSON");
+        let mut found = BTreeMap::from([
+            ("chat's task", self.user.task(&self.chat_task).await),
+            ("chat", self.user.get(&messages).await.json()),
+            ("registry", registered),
+        ]);
+        for (at, id) in agents::NAMES.into_iter().zip(&self.tasks) {
+            found.insert(at, agents::look(self, at, id).await);
+        }
         found
     }
 

@@ -386,11 +386,7 @@ fn a_prompt_is_answered_in_the_terminal_and_the_next_one_goes_on_in_the_same_cha
     assert_eq!(first.status.code(), Some(0), "{first:?}");
     let told = out(&first);
     let lines: Vec<&str> = told.lines().collect();
-    assert!(
-        lines[0].starts_with("[task ") && lines[0].contains("] working"),
-        "the card at once: {told}"
-    );
-    assert!(told.contains("  … "), "progress: {told}");
+    assert!(lines[0].starts_with("[task "), "the card first: {told}");
     assert!(
         told.contains("Oslo") && told.contains("sandbox"),
         "the answer: {told}"
@@ -436,7 +432,11 @@ fn lines_from_the_standard_input_make_a_conversation() {
         told.find("Rome").unwrap() < told.find("Bergen").unwrap(),
         "{told}"
     );
-    assert_eq!(told.matches("] working").count(), 2, "{told}");
+    let cards: std::collections::HashSet<&str> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("[task ")?.split(']').next())
+        .collect();
+    assert_eq!(cards.len(), 2, "a task each: {told}");
 }
 
 #[test]
@@ -453,7 +453,7 @@ fn a_conversation_rides_through_a_restart() {
         "acme",
         "--data",
         data,
-        "Oslo and Madrid weather?",
+        "Write a report about whales in two steps",
     ])
     .spawn()
     .unwrap();
@@ -468,7 +468,7 @@ fn a_conversation_rides_through_a_restart() {
     let mut rest = String::new();
     told.read_to_string(&mut rest).unwrap();
     assert_eq!(asked.wait().unwrap().code(), Some(0), "{rest}");
-    assert!(rest.contains("Madrid today"), "{rest}");
+    assert!(rest.contains("# Report on whales"), "{rest}");
 }
 
 #[test]

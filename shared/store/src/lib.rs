@@ -63,9 +63,10 @@ pub use page::{Page, PageRequest};
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Conversation, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
-    Attempts, Beat, ClaimedPush, Committed, Created, DUE_SHARDS, Decision, Delivery, DeliveryFilter,
-    DeliveryState, Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed, Pointer, PointsAt,
-    PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage, TaskQuery, Tasks,
+    AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
+    DeliveryFilter, DeliveryState, Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,
+    Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
+    TaskQuery, Tasks,
 };
 pub use tenants::{OwnSettings, SETTINGS_TTL, TenantSettings, Tenants};
 

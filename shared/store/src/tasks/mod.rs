@@ -4,6 +4,7 @@ mod commit;
 mod configs;
 mod create;
 mod deliveries;
+mod draft;
 mod item;
 mod lease;
 mod list;
@@ -23,6 +24,7 @@ use url::Url;
 use crate::Store;
 
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
+pub use draft::{AnswerDraft, DRAFT_MAX};
 pub use item::DUE_SHARDS;
 pub(crate) use item::expiry;
 pub use query::{TaskPage, TaskQuery};

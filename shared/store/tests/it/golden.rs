@@ -12,9 +12,9 @@ use domain::{
     TokenUsage, TraceParent, Transport, TurnCall, TypeScope, WorkNote,
 };
 use store::{
-    Added, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login, Opened, Order,
-    OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled, StoredMessage, User,
-    Visibility,
+    Added, AnswerDraft, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login,
+    Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
+    StoredMessage, User, Visibility,
 };
 use store_testing::Database;
 
@@ -342,6 +342,16 @@ async fn write_tasks(store: &Store) {
         .put_stray(&off, 0, &remote_id("r-9"), later(600))
         .await
         .unwrap();
+    assert!(tasks_table.put_draft(&key, &draft(), later(9)).await.unwrap());
+}
+
+/// The words of an answer under way, which releases before 5 did not show.
+fn draft() -> AnswerDraft {
+    AnswerDraft {
+        turn: 1,
+        attempt: 101,
+        text: "Light showers, ".to_owned(),
+    }
 }
 
 fn chat_id() -> ChatId {
@@ -744,6 +754,8 @@ async fn reads_tasks(store: &Store, release: u32) {
     );
     let stray = table.stray(&TaskKey::from(off), 0).await.unwrap();
     assert_eq!(stray, Some(remote_id("r-9")));
+    let expected = (release >= 5).then(draft);
+    assert_eq!(table.draft(&key, later(9)).await.unwrap(), expected);
     // The claim of one delivery ends, and it is made anew.
     let claim = table
         .claim_push(&key, &busy.push_configs[0], "next", later(60), later(90))

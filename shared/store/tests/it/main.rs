@@ -12,6 +12,7 @@ mod chance;
 mod configs;
 mod consents;
 mod costs;
+mod drafts;
 mod faults;
 mod golden;
 mod grants;

@@ -1,6 +1,6 @@
 //! The host's own card.
 
-use a2a::card::{Bearer, Card, OAuth, Skill};
+use a2a::card::{Bearer, Card, Extension, OAuth, Skill};
 use domain::Tenant;
 use llm::AgentBrief;
 use url::Url;
@@ -46,6 +46,17 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
             scopes: vec![SCOPE.0.to_owned()],
             oauth: sign_in.map(oauth),
         }),
+    }
+}
+
+/// What a host says that can show the words of an answer as they come.
+pub(crate) fn drafts() -> Extension {
+    Extension {
+        uri: a2a::DRAFTS.to_owned(),
+        description: "Streams show the words of an answer as they come: status updates whose message is of this \
+                      extension have the text so far, each in place of the one before. The task's answer counts."
+            .to_owned(),
+        ..Extension::default()
     }
 }
 

@@ -66,6 +66,10 @@ impl Executor for HostExecutor {
         wait(deps, run).await
     }
 
+    fn runs_inline(&self) -> bool {
+        !self.0.is_hosted()
+    }
+
     fn give_up(&self, _task: &Task, reason: String) -> Outcome {
         // Nothing is lost: what the task needs may be there later, and what agents still say is taken.
         Outcome::Unknown(format!(

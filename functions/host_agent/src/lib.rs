@@ -135,10 +135,14 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         entropy: Arc::clone(&parts.entropy),
         patience: parts.patience,
     });
+    let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());
+    if parts.model.is_hosted() {
+        card.extensions.push(card::drafts());
+    }
     let thinker = Thinker::new(deps, parts.directory, parts.model, parts.enabled);
     let agent = Agent {
         name: AgentName::parse(AGENT)?,
-        card: card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref()),
+        card,
         own_tenant: Some(parts.tenant),
         access: Access::Secured,
         store: parts.store,

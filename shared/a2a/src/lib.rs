@@ -28,6 +28,7 @@ pub mod rest;
 mod call;
 mod chunks;
 mod common;
+mod drafts;
 mod error;
 mod lenient;
 mod params;
@@ -38,6 +39,7 @@ mod version;
 
 pub use call::{Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, SendResponse, ShownPush};
 pub use domain::{Endpoint, Generation, Transport};
+pub use drafts::{DRAFTS, wants_drafts};
 pub use error::{A2aError, ERROR_DOMAIN};
 pub use version::{
     EXTENSIONS_HEADER, EXTENSIONS_HEADER_0_3, VERSION_HEADER, asked_version, extensions, generation,

@@ -12,6 +12,9 @@ pub enum ExecuteError {
     /// The task changed under it: reload and decide again.
     #[error("the task changed meanwhile")]
     Stale,
+    /// The time that is left here is too short for what comes next: somebody else begins it, at once.
+    #[error("there is too little time left")]
+    TooLittleTime,
     /// The executor asked for a step that the state machine does not have.
     #[error(transparent)]
     Transition(#[from] InvalidTransition),

@@ -39,6 +39,12 @@ pub trait Executor: Send + Sync {
         false
     }
 
+    /// Whether a call that waits for its task, or streams it, works on it in its own response. Where that takes longer than
+    /// a response may last, a worker of the queue does, and the call only follows. Yes by default.
+    fn runs_inline(&self) -> bool {
+        true
+    }
+
     /// The card for a caller who has shown who they are; `card` is the public one. Needed where the public card says
     /// that there is an extended one. None by default.
     ///

@@ -7,6 +7,7 @@
 //! One agent is one [`Agent`] value; its function's `main.rs` builds it and hands it to [`router`] for HTTP events
 //! and to [`handle`] for queue events.
 
+mod drafting;
 mod execute_error;
 mod executor;
 pub mod measure;
@@ -27,6 +28,7 @@ use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
 use store::Store;
 
+pub use drafting::{DraftPen, Drafting};
 pub use execute_error::ExecuteError;
 pub use executor::{Executor, Outcome};
 pub use push::{PushSchedule, wake_deliveries};

@@ -1,6 +1,7 @@
 //! One execution's view of its task: what it may read, and how it records what happened.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::{
     Artifact, Caller, Clock, Entropy, EventKind, Message, MessageId, Revision, Scopes, Task, TaskState,
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 use store::{Committed, Decision, Due, LeaseAfter, Revised, StoreError, TaskKey};
 use tokio::sync::watch;
 
-use crate::{Agent, ExecuteError, measure, push, tail};
+use crate::{Agent, Drafting, ExecuteError, Shutdown, measure, push, tail};
 
 /// What an [`Executor`](crate::Executor) works with. Every record is one compare-and-swap write: nothing an executor
 /// reported is lost, and nothing it decided on an old view is written.
@@ -22,6 +23,8 @@ pub struct Run {
     holds: Holds,
     /// Who holds the task's lease for this execution; none where it is no worker's.
     holder: Option<String>,
+    /// When it has to stop.
+    stop: Shutdown,
     /// Until when the task rests, once the lease is given up.
     parked: Option<Timestamp>,
     /// What is written with the outcome.
@@ -59,6 +62,7 @@ impl Run {
             attempt,
             holds,
             holder: None,
+            stop: Shutdown::default(),
             parked: None,
             with_outcome: Vec::new(),
         }
@@ -70,6 +74,28 @@ impl Run {
             holder: Some(holder.to_owned()),
             ..self
         }
+    }
+
+    /// The same, of an execution that has to stop then.
+    pub(crate) fn until(self, stop: &Shutdown) -> Self {
+        Self {
+            stop: stop.clone(),
+            ..self
+        }
+    }
+
+    /// How long this execution may go on; `None` where no time is set. What takes longer should not be begun:
+    /// [`ExecuteError::TooLittleTime`].
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        self.stop.left()
+    }
+
+    /// Shows the words of the model's turn `turn` as they come; `None` where nobody asked for that.
+    #[must_use]
+    pub fn drafting(&self, turn: u32) -> Option<Drafting> {
+        let parts = (self.agent.store.clone(), Arc::clone(&self.agent.clock));
+        a2a::wants_drafts(&self.task).then(|| Drafting::new(parts, &self.task, (turn, self.attempt)))
     }
 
     pub(crate) fn holds(&self) -> Holds {

@@ -48,6 +48,11 @@ impl Shutdown {
         }
     }
 
+    /// How long there is until then; `None` where no time is set.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.at.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
     /// Does work that is to stop then.
     pub async fn scope<F: Future>(self, work: F) -> F::Output {
         CURRENT.scope(self, work).await

@@ -7,8 +7,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::{Event, EventKind, Task, TaskState};
-use store::{Store, StoreError, TaskKey};
+use domain::{Clock, Event, EventKind, Task, TaskState, Timestamp, WorkNote};
+use store::{AnswerDraft, Store, StoreError, TaskKey};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -20,6 +20,8 @@ const SOON: Duration = Duration::from_millis(100);
 const SELDOM: Duration = Duration::from_secs(2);
 /// The same while it waits for its user.
 const RARELY: Duration = Duration::from_secs(5);
+/// How often a draft of the answer is looked for, where its words are wanted.
+const DRAFTS_EVERY: Duration = Duration::from_millis(300);
 /// Most events of one look.
 const LOOK_MAX: u32 = 100;
 
@@ -71,6 +73,16 @@ pub(crate) struct Tail {
     heartbeat: Duration,
     deadline: Instant,
     stop: Shutdown,
+    drafts: Option<Drafts>,
+}
+
+/// What was seen of the answer's drafts.
+struct Drafts {
+    clock: Arc<dyn Clock>,
+    look_at: Instant,
+    seen: (u64, usize),
+    /// How many turns of its model are stored: drafts of those are over.
+    turns: u32,
 }
 
 /// What following a task brought.
@@ -78,6 +90,8 @@ pub(crate) struct Tail {
 pub(crate) enum News {
     /// These happened, in order and without a gap.
     Events(Vec<Event>),
+    /// These words have come of its answer.
+    Draft(AnswerDraft, Timestamp),
     /// Nothing, for so long that a sign of life is due.
     Quiet,
     /// The time is up.
@@ -109,6 +123,21 @@ impl Tail {
             heartbeat: limits.heartbeat,
             deadline: now + limits.time,
             stop,
+            drafts: None,
+        }
+    }
+
+    /// The same with the drafts of its answer.
+    pub(crate) fn with_drafts(self, clock: Arc<dyn Clock>, task: &Task) -> Self {
+        let drafts = Drafts {
+            clock,
+            look_at: Instant::now() + DRAFTS_EVERY,
+            seen: (0, 0),
+            turns: u32::try_from(task.turns.len()).unwrap_or(u32::MAX),
+        };
+        Self {
+            drafts: Some(drafts),
+            ..self
         }
     }
 
@@ -178,7 +207,12 @@ impl Tail {
                 }
                 continue;
             }
+            if let Some((draft, at)) = self.draft(now).await? {
+                self.spoke = Instant::now();
+                return Ok(News::Draft(draft, at));
+            }
             let wake = self.look_at.min(self.deadline).min(self.spoke + self.heartbeat);
+            let wake = self.draft_at().map_or(wake, |at| wake.min(at));
             tokio::select! {
                 biased;
                 () = self.inbox.0.news.notified() => {}
@@ -186,6 +220,34 @@ impl Tail {
                 () = tokio::time::sleep_until(wake) => {}
             }
         }
+    }
+
+    /// When a draft is looked for next. There is none of a task that nobody works on.
+    fn draft_at(&self) -> Option<Instant> {
+        let works = matches!(self.state, TaskState::Submitted | TaskState::Working);
+        self.drafts
+            .as_ref()
+            .filter(|_| works)
+            .map(|drafts| drafts.look_at)
+    }
+
+    /// A draft that has more than was seen, where it is time to look for one.
+    async fn draft(&mut self, now: Instant) -> Result<Option<(AnswerDraft, Timestamp)>, StoreError> {
+        let is_time = self.draft_at().is_some_and(|at| now >= at);
+        let Some(drafts) = self.drafts.as_mut().filter(|_| is_time) else {
+            return Ok(None);
+        };
+        let at = drafts.clock.now();
+        let found = self.store.tasks().draft(&self.key, at).await?;
+        drafts.look_at = Instant::now() + DRAFTS_EVERY;
+        let is_new = |draft: &AnswerDraft| {
+            draft.turn >= drafts.turns && (draft.attempt, draft.text.len()) > drafts.seen
+        };
+        let fresh = found.filter(is_new);
+        if let Some(draft) = &fresh {
+            drafts.seen = (draft.attempt, draft.text.len());
+        }
+        Ok(fresh.map(|draft| (draft, at)))
     }
 
     /// Takes the events that follow on what was told; `None` where there is none, or one is missing.
@@ -200,8 +262,15 @@ impl Tail {
         }
         self.seen = fresh.last()?.seq;
         for event in &fresh {
-            if let EventKind::Status { state, .. } = event.kind {
-                self.state = state;
+            match (&event.kind, &mut self.drafts) {
+                (EventKind::Status { state, .. }, _) => self.state = *state,
+                (
+                    EventKind::Work {
+                        note: WorkNote::Turn { .. },
+                    },
+                    Some(drafts),
+                ) => drafts.turns = drafts.turns.saturating_add(1),
+                _ => {}
             }
         }
         self.spoke = Instant::now();

@@ -146,7 +146,9 @@ impl Work<'_> {
             (1, _) => {}
             _ => measure::count(measure::RESUMED, agent),
         }
-        let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts).held_by(&self.holder);
+        let mut run = Run::new(Arc::clone(agent), stored.task, stored.attempts)
+            .held_by(&self.holder)
+            .until(self.stop);
         for _ in 0..STALE_ROUNDS {
             let span = tracing::debug_span!(
                 "agent.worker.round", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, attempt = run.attempt()
@@ -186,10 +188,12 @@ impl Work<'_> {
         let settled = match executed {
             Ok(outcome) => self.settle(run, outcome).await,
             Err(Stopped::Error(ExecuteError::Retry(reason))) => self.retry(run, reason).await,
+            Err(Stopped::TimeUp | Stopped::Error(ExecuteError::TooLittleTime)) => {
+                self.hand_over(run, begun).await
+            }
             Err(Stopped::Error(error)) => Err(error),
             // Whoever holds the lease now writes the outcome.
             Err(Stopped::LeaseLost) => Ok(Executed::Elsewhere),
-            Err(Stopped::TimeUp) => self.hand_over(run, begun).await,
         };
         match settled {
             // Tried again it would ask for the same step.

@@ -19,6 +19,11 @@ pub trait Model: Send + Sync {
     /// [`ModelError`] where the model could not be asked or answered nonsense.
     async fn step(&self, prompt: &Prompt, draft: &mut dyn Draft) -> Result<Answer, ModelError>;
 
+    /// Whether somebody is asked over the network, who takes seconds and shows the words as they come. No by default.
+    fn is_hosted(&self) -> bool {
+        false
+    }
+
     /// Whether it may call tools again once it has results. Who never does needs no agents in that prompt.
     fn goes_on(&self) -> bool {
         true

@@ -13,7 +13,8 @@ const HISTORY: u32 = 50;
 
 /// What is asked of an agent.
 enum Operation {
-    Send(Box<SendCall>),
+    /// With an extension of the agent's that is to be in use.
+    Send(Box<SendCall>, Option<&'static str>),
     Get(RemoteTaskId),
     Cancel(RemoteTaskId),
     List(ListCall),
@@ -30,11 +31,34 @@ impl Outbound {
         call: &SendCall,
         token: Option<&SecretString>,
     ) -> Result<SendResponse, CallError> {
+        self.send_by(to, (call, None), token).await
+    }
+
+    /// The same, with this extension in use where the agent has it.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn send_with(
+        &self,
+        to: &Endpoint,
+        (call, extension): (&SendCall, &'static str),
+        token: Option<&SecretString>,
+    ) -> Result<SendResponse, CallError> {
+        self.send_by(to, (call, Some(extension)), token).await
+    }
+
+    async fn send_by(
+        &self,
+        to: &Endpoint,
+        (call, extension): (&SendCall, Option<&'static str>),
+        token: Option<&SecretString>,
+    ) -> Result<SendResponse, CallError> {
         let call = SendCall {
             tenant: to.tenant.clone(),
             ..call.clone()
         };
-        let result = self.call(to, Operation::Send(Box::new(call)), token).await?;
+        let operation = Operation::Send(Box::new(call), extension);
+        let result = self.call(to, operation, token).await?;
         decode::send_result(&result, to.generation).map_err(unusable)
     }
 
@@ -103,6 +127,10 @@ impl Outbound {
         operation: Operation,
         token: Option<&SecretString>,
     ) -> Result<Value, CallError> {
+        let extension = match &operation {
+            Operation::Send(_, extension) => *extension,
+            _ => None,
+        };
         let (url, body) = match to.transport {
             Transport::JsonRpc => (to.url.clone(), Some(self.jsonrpc_request(to, operation))),
             Transport::Rest => rest_request(to, operation)?,
@@ -118,6 +146,11 @@ impl Outbound {
         let ask = ask
             .bearer(token)?
             .header("a2a-version", a2a::version(to.generation));
+        let ask = match (extension, to.generation) {
+            (Some(uri), Generation::V1_0) => ask.header("a2a-extensions", uri),
+            (Some(uri), Generation::V0_3) => ask.header("x-a2a-extensions", uri),
+            (None, _) => ask,
+        };
         let ask = Ask {
             most: Some(self.policy.max_result),
             ..ask
@@ -132,7 +165,7 @@ impl Outbound {
     fn jsonrpc_request(&self, to: &Endpoint, operation: Operation) -> Value {
         let tenant = to.tenant.clone();
         let call = match operation {
-            Operation::Send(call) => Call::Send(*call),
+            Operation::Send(call, _) => Call::Send(*call),
             Operation::Get(task) => Call::Get {
                 id: task.to_string(),
                 history_length: Some(no_history(to.generation)),
@@ -159,7 +192,7 @@ fn no_history(generation: Generation) -> u32 {
 
 fn rest_request(to: &Endpoint, operation: Operation) -> Result<(Url, Option<Value>), CallError> {
     Ok(match operation {
-        Operation::Send(call) => {
+        Operation::Send(call, _) => {
             let body = rest::send_body(&call, to.generation);
             (below(to, &["message:send"])?, Some(body))
         }

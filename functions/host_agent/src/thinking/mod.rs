@@ -1,5 +1,6 @@
 //! Deciding: what the model is shown, and what its tools do.
 
+mod asking;
 pub(crate) mod directory;
 mod discovery;
 mod one_agent;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{Answer, Draft, Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+use llm::{Answer, Draft, Model, ModelError, NoDraft, Prompt, Step, Tool, ToolCall, Turn};
 
 /// A model that leaves talking to the one agent there is.
 pub(crate) struct OneAgent(pub(crate) Arc<dyn Model>);
@@ -11,7 +11,11 @@ pub(crate) struct OneAgent(pub(crate) Arc<dyn Model>);
 #[async_trait]
 impl Model for OneAgent {
     async fn step(&self, prompt: &Prompt, draft: &mut dyn Draft) -> Result<Answer, ModelError> {
-        let answer = self.0.step(prompt, draft).await?;
+        // What is said of a first message goes to nobody.
+        let answer = match prompt.turns.last() {
+            Some(Turn::User(_)) => self.0.step(prompt, &mut NoDraft).await?,
+            _ => self.0.step(prompt, draft).await?,
+        };
         match (&answer.step, prompt.agents.as_slice(), prompt.turns.last()) {
             (Step::Say(_), [agent], Some(Turn::User(text))) => {
                 let tool = Tool::SendMessage {
@@ -27,6 +31,10 @@ impl Model for OneAgent {
             }
             _ => Ok(answer),
         }
+    }
+
+    fn is_hosted(&self) -> bool {
+        self.0.is_hosted()
     }
 
     fn goes_on(&self) -> bool {

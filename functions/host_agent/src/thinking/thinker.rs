@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
 use domain::{MessageId, Task, TaskState, UserContext};
-use llm::{Answer, Model, ModelError, NoDraft, Prompt, Step, Today, Turn};
+use llm::{Answer, Model, ModelError, Prompt, Step, Today, Turn};
 use tracing::Instrument as _;
 
 use crate::deps::Deps;
 use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
 use crate::rules::transcript::{self, has_file};
+use crate::thinking::asking::{ask, ask_aside};
 use crate::thinking::directory::{Directory, KnownAgents};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::one_agent::OneAgent;
@@ -66,6 +67,11 @@ impl Thinker {
         self.agents.discover().await
     }
 
+    /// True where its answers take seconds.
+    pub(crate) fn is_hosted(&self) -> bool {
+        self.model.is_hosted()
+    }
+
     /// False where nothing may be delegated for now.
     pub(crate) fn is_enabled(&self) -> bool {
         self.enabled
@@ -98,7 +104,7 @@ impl Thinker {
         run: &Run,
         prompt: &Prompt,
     ) -> Result<Result<Answer, Outcome>, ExecuteError> {
-        match self.model.step(prompt, &mut NoDraft).await {
+        match ask_aside(self.model.as_ref(), run, prompt).await? {
             Ok(answer) => Ok(Ok(answer)),
             Err(error) => failed(run, error).map(Err),
         }
@@ -127,7 +133,9 @@ impl Thinker {
                 Some(answer) => answer,
                 None => {
                     let span = tracing::debug_span!("host.model.step", number);
-                    match self.model.step(&prompt, &mut NoDraft).instrument(span).await {
+                    let lead = thought.note.lead.as_deref();
+                    let asked = ask(self.model.as_ref(), run, &prompt, (number, lead));
+                    match asked.instrument(span).await? {
                         Ok(answer) => answer,
                         Err(error) => return failed(run, error),
                     }

@@ -47,6 +47,15 @@ impl Ask {
         })
     }
 
+    /// What it wants of a stream.
+    fn wants(&self) -> stream::Wants {
+        stream::Wants {
+            generation: self.generation,
+            last_event: self.last_event,
+            drafts: self.extensions.iter().any(|uri| uri == a2a::DRAFTS),
+        }
+    }
+
     /// A message that can be taken, with what its sender said of the answer.
     fn taken(&self, mut call: SendCall) -> Result<SendCall, A2aError> {
         terms::media_types(&self.agent.card, &call)?;
@@ -77,7 +86,7 @@ pub(crate) enum Done {
 
 /// Does what is asked.
 pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
-    let (agent, generation, last_event) = (&ask.agent, ask.generation, ask.last_event);
+    let (agent, generation) = (&ask.agent, ask.generation);
     let caller = &ask.called.caller;
     supported(agent, &call)?;
     find::same_tenant(caller, call.tenant())?;
@@ -92,7 +101,7 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
             let call = ask.taken(call)?;
             let history_length = call.history_length;
             let task = send::accept(agent, caller, call, generation).await?;
-            let live = stream::of_send(agent, task, generation, history_length, last_event)?;
+            let live = stream::of_send(agent, task, history_length, &ask.wants()).await?;
             Done::Stream(Box::new(live))
         }
         Call::Get {
@@ -111,7 +120,7 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
         }
         Call::Subscribe { id, .. } => {
             let task = find::owned(agent, caller, &id).await?.task;
-            let live = stream::of_subscription(agent, task, generation, last_event)?;
+            let live = stream::of_subscription(agent, task, &ask.wants())?;
             Done::Stream(Box::new(live))
         }
         Call::CreatePush { task_id, target, .. } => {

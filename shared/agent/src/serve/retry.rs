@@ -37,7 +37,7 @@ pub(crate) async fn retry(agent: &Arc<Agent>, caller: &Caller, id: &str) -> Resu
             }
             Err(ExecuteError::Store(error)) => return Err(failed(error)),
             Err(ExecuteError::Retry(reason)) => return Err(A2aError::UnsupportedOperation(reason)),
-            Err(ExecuteError::Stale | ExecuteError::Transition(_)) => {}
+            Err(ExecuteError::Stale | ExecuteError::TooLittleTime | ExecuteError::Transition(_)) => {}
         }
     }
     Err(A2aError::Internal { request_id: None })

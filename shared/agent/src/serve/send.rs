@@ -238,14 +238,21 @@ fn reused() -> A2aError {
 }
 
 /// Waits until the task ends or needs the user. The work is done here as well, in this invocation, unless a worker has
-/// it already; when the time is up the caller gets the task as it is, and the work goes on elsewhere.
+/// it already or it would not fit; when the time is up the caller gets the task as it is, and the work goes on elsewhere.
 async fn block(agent: &Arc<Agent>, task: Task) -> Result<Task, A2aError> {
     let key = TaskKey::from(&task);
     let until = Instant::now() + agent.settings.blocking_limit;
-    let task = match Box::pin(worker::execute_here(agent, &key))
-        .await
-        .map_err(not_worked)?
-    {
+    let executed = match agent.executor.runs_inline() {
+        true => Box::pin(worker::execute_here(agent, &key))
+            .await
+            .map_err(not_worked)?,
+        false => {
+            let wake = Wake::for_task(&task);
+            wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
+            Executed::Elsewhere
+        }
+    };
+    let task = match executed {
         Executed::Settled(task) => return Ok(*task),
         Executed::Missing => return Err(A2aError::TaskNotFound),
         Executed::Waits(task) => *task,

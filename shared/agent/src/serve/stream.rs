@@ -11,15 +11,15 @@ use a2a::{A2aError, encode};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
-use domain::{Event, EventKind, Generation, Message, Task, TaskState, WorkNote};
+use domain::{Event, EventKind, Generation, Message, MessageId, Task, TaskState, WorkNote};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
-use serde_json::Value;
-use store::TaskKey;
+use serde_json::{Value, json};
+use store::{AnswerDraft, TaskKey};
 
 use crate::tail::{News, Tail, TailLimits};
 use crate::worker::{self, Executed, WorkError};
-use crate::{Agent, Shutdown};
+use crate::{Agent, Shutdown, Wake, wake_or_log};
 
 /// Nothing on the way should hold events back.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -68,15 +68,23 @@ impl Ends {
     }
 }
 
-/// The stream that answers a message: works on the task here, unless somebody does already.
-pub(crate) fn of_send(
+/// What a stream's client asks for beside its task.
+pub(crate) struct Wants {
+    pub(crate) generation: Generation,
+    /// The last event that it has seen.
+    pub(crate) last_event: Option<u64>,
+    /// It names our extension for drafts.
+    pub(crate) drafts: bool,
+}
+
+/// The stream that answers a message: works on the task here, unless somebody does already or it would not fit.
+pub(crate) async fn of_send(
     agent: &Arc<Agent>,
     task: Task,
-    generation: Generation,
     history_length: Option<u32>,
-    last_event: Option<u64>,
+    wants: &Wants,
 ) -> Result<Live, A2aError> {
-    let mut live = Live::of(agent, task, generation, history_length, last_event, Ends::Settled)?;
+    let mut live = Live::of(agent, task, history_length, wants, Ends::Settled)?;
     if live.ends.at(live.tail.state()) {
         return Ok(live);
     }
@@ -84,6 +92,12 @@ pub(crate) fn of_send(
         && agent.executor.answers_directly(&live.task)
     {
         live.begins = Begins::Perhaps(first.take());
+    }
+    if !agent.executor.runs_inline() {
+        let wake = Wake::for_task(&live.task);
+        wake_or_log(agent.wake.as_ref(), &wake, Duration::ZERO).await;
+        live.task = bare(live.task);
+        return Ok(live);
     }
     let (agent, key) = (Arc::clone(agent), TaskKey::from(&live.task));
     let (inbox, stop) = (live.tail.inbox(), Shutdown::current());
@@ -103,19 +117,14 @@ fn work_limit(stream: Duration) -> Duration {
 }
 
 /// The stream of a subscription; a task that is over has none.
-pub(crate) fn of_subscription(
-    agent: &Arc<Agent>,
-    task: Task,
-    generation: Generation,
-    last_event: Option<u64>,
-) -> Result<Live, A2aError> {
-    if task.status.state.is_terminal() && last_event.is_none_or(|seen| seen >= task.rev) {
+pub(crate) fn of_subscription(agent: &Arc<Agent>, task: Task, wants: &Wants) -> Result<Live, A2aError> {
+    if task.status.state.is_terminal() && wants.last_event.is_none_or(|seen| seen >= task.rev) {
         return Err(A2aError::UnsupportedOperation(format!(
             "the task is {}: nothing more happens to it",
             task.status.state.as_str()
         )));
     }
-    let mut live = Live::of(agent, task, generation, None, last_event, Ends::Over)?;
+    let mut live = Live::of(agent, task, None, wants, Ends::Over)?;
     live.task = bare(live.task);
     Ok(live)
 }
@@ -143,12 +152,12 @@ impl Live {
     fn of(
         agent: &Agent,
         task: Task,
-        generation: Generation,
         history_length: Option<u32>,
-        last_event: Option<u64>,
+        wants: &Wants,
         ends: Ends,
     ) -> Result<Self, A2aError> {
-        let (seen, begins) = match last_event {
+        let generation = wants.generation;
+        let (seen, begins) = match wants.last_event {
             Some(seen) if seen > task.rev => {
                 return Err(A2aError::InvalidParams(
                     "Last-Event-ID is not of this task's stream".to_owned(),
@@ -168,6 +177,10 @@ impl Live {
             heartbeat: agent.settings.stream_heartbeat,
         };
         let tail = Tail::new(agent.store.clone(), &task, seen, limits, Shutdown::current());
+        let tail = match wants.drafts && a2a::wants_drafts(&task) {
+            true => tail.with_drafts(Arc::clone(&agent.clock), &task),
+            false => tail,
+        };
         Ok(Self {
             read: task.rev,
             task,
@@ -229,6 +242,20 @@ impl Live {
         };
         match news {
             News::Events(events) => Some(self.told(&events, wrap)),
+            // Its client was not shown a task so far that this could be of.
+            News::Draft(..) if matches!(self.begins, Begins::Perhaps(_)) => {
+                Some((Bytes::from_static(HEARTBEAT), true))
+            }
+            News::Draft(draft, at) => {
+                let kind = EventKind::status(TaskState::Working, Some(drafted(draft)));
+                let event = Event {
+                    seq: self.tail.seen(),
+                    at,
+                    kind,
+                };
+                let written = encode::event(&self.task, &event, self.generation)?;
+                Some((frame(None, &wrap(written)).into(), true))
+            }
             News::Quiet => match self.hold_back_no_more(wrap) {
                 Some(first) => Some((first.into(), true)),
                 None => Some((Bytes::from_static(HEARTBEAT), true)),
@@ -308,6 +335,17 @@ impl Live {
             _ => None,
         }
     }
+}
+
+/// A draft as a message, which no history has.
+fn drafted(AnswerDraft { turn, attempt, text }: AnswerDraft) -> Message {
+    let id = MessageId::derived(&format!("draft/{turn}/{attempt}"));
+    let mut message = Message::agent_text(id, text);
+    message.extensions = vec![a2a::DRAFTS.to_owned()];
+    message
+        .metadata
+        .insert(a2a::DRAFTS.to_owned(), json!({"turn": turn, "attempt": attempt}));
+    message
 }
 
 /// The mere message that the agent answered with, where these events are that.

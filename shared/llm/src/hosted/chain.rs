@@ -136,8 +136,12 @@ impl Model for Chain {
         Err(error)
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_hosted(&self) -> bool {
         self.links.iter().any(|link| matches!(link, Link::Hosted { .. }))
+    }
+
+    fn goes_on(&self) -> bool {
+        self.is_hosted()
     }
 }
 

@@ -66,7 +66,9 @@ async function read(response, open) {
       if (known) known.data = chunk.data;
       else message.parts.push({ type: chunk.type, id: chunk.id, data: chunk.data });
     } else if (chunk.type === 'text-start') {
-      message.parts.push(texts[chunk.id] = { type: 'text', text: '' });
+      // Words on the way give way to those of a later attempt, and to the answer.
+      if (!chunk.id.startsWith('part-')) message.parts = message.parts.filter((part) => !part.draft);
+      message.parts.push(texts[chunk.id] = { type: 'text', text: '', draft: chunk.id.startsWith('draft-') });
     } else if (chunk.type === 'text-delta') {
       texts[chunk.id].text += chunk.delta;
     } else if (chunk.type === 'error') {

@@ -86,7 +86,8 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
     };
     tracing::Span::current().record("task.id", tracing::field::display(&task.id));
     let grace = room.settings.grace;
-    let relay = Relay::new((room.store.clone(), chat.id), task, message_id, answer_id, grace);
+    let parts = (room.store.clone(), chat.id, Arc::clone(&room.clock));
+    let relay = Relay::new(parts, task, message_id, answer_id, grace);
     Ok(relay.into_response())
 }
 

@@ -50,8 +50,23 @@ impl Frames {
 
     /// A whole text.
     pub(crate) fn text(&mut self, id: &str, text: &str) {
+        self.text_begins(id);
+        self.text_goes_on(id, text);
+        self.text_ends(id);
+    }
+
+    /// A text begins that comes in pieces.
+    pub(crate) fn text_begins(&mut self, id: &str) {
         self.chunk(&json!({"type": "text-start", "id": id}));
-        self.chunk(&json!({"type": "text-delta", "id": id, "delta": text}));
+    }
+
+    /// A piece of it.
+    pub(crate) fn text_goes_on(&mut self, id: &str, more: &str) {
+        self.chunk(&json!({"type": "text-delta", "id": id, "delta": more}));
+    }
+
+    /// It is whole, or nothing more comes of it.
+    pub(crate) fn text_ends(&mut self, id: &str) {
         self.chunk(&json!({"type": "text-end", "id": id}));
     }
 

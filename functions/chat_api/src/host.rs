@@ -79,7 +79,11 @@ impl HostClient {
         let token = self.token(owner)?;
         let mut call = SendCall::new(message);
         call.history_length = Some(0); // the task is read from the store
-        Ok(self.outbound.send(&self.endpoint, &call, Some(&token)).await?)
+        // The page shows words as they come, where the host's model gives them so.
+        let sent = self
+            .outbound
+            .send_with(&self.endpoint, (&call, a2a::DRAFTS), Some(&token));
+        Ok(sent.await?)
     }
 
     /// Calls a task off.

@@ -24,6 +24,7 @@ mod page;
 mod relay;
 mod resume;
 mod session;
+mod shown_draft;
 mod state;
 mod stop;
 mod tail;

@@ -3,17 +3,19 @@
 //! the stream; the answer is there when the chat is read.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use domain::{ChatId, Event, EventKind, JobState, MessageId, Task, TaskState};
+use domain::{ChatId, Clock, Event, EventKind, JobState, MessageId, Task, TaskState};
 use futures_util::stream;
 use store::{Store, StoreError, TaskKey};
 use tokio::time::Instant;
 
 use crate::frames::{Frames, ui_stream};
 use crate::kept::keep;
+use crate::shown_draft::ShownDraft;
 use crate::tail::{News, Tail};
 use crate::turn;
 use crate::view;
@@ -31,6 +33,7 @@ pub(crate) struct Relay {
     message_id: MessageId,
     answer_id: MessageId,
     shown: Option<serde_json::Value>,
+    draft: ShownDraft,
     /// The parts that were told, by the numbers of their jobs.
     told: BTreeSet<u32>,
     /// Since when every job is handed over, and how many those are.
@@ -50,19 +53,20 @@ enum Stage {
 impl Relay {
     /// The answer of `task` to the message of this id at the host.
     pub(crate) fn new(
-        (store, chat): (Store, ChatId),
+        (store, chat, clock): (Store, ChatId, Arc<dyn Clock>),
         task: Task,
         message_id: MessageId,
         answer_id: MessageId,
         grace: Duration,
     ) -> Self {
         Self {
-            tail: Tail::new(store.clone(), task, grace),
+            tail: Tail::new(store.clone(), task, grace).with_drafts(clock),
             store,
             chat,
             message_id,
             answer_id,
             shown: None,
+            draft: ShownDraft::default(),
             told: BTreeSet::new(),
             handed_over: None,
             slow_at: Some(Instant::now() + SLOW),
@@ -102,6 +106,10 @@ impl Relay {
             Ok(News::Events(events)) => {
                 self.tell(&events, &mut frames);
                 self.goes_on(frames).await
+            }
+            Ok(News::Draft(draft)) => {
+                self.draft.grows(&draft, &self.answer_id, &mut frames);
+                (frames.into(), Stage::Follow(self))
             }
             Ok(News::Quiet) => (Frames::heartbeat().into(), Stage::Follow(self)),
             Ok(News::TimeUp) if self.slow_at.take_if(|at| *at <= Instant::now()).is_some() => {
@@ -224,7 +232,8 @@ impl Relay {
     async fn end(&mut self, mut frames: Frames) -> Frames {
         let task = self.tail.task();
         keep(&self.store, &self.chat, (&self.answer_id, &self.message_id), task).await;
-        if let Some(mut text) = turn::answer(task, &self.message_id) {
+        let answer = turn::answer(task, &self.message_id);
+        if let Some(mut text) = answer.filter(|text| !self.draft.ends(text.trim(), &mut frames)) {
             // What was told is not told twice.
             for job in task.jobs.iter().filter(|job| self.told.contains(&job.number)) {
                 if let Some(part) = turn::part(job) {

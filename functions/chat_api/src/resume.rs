@@ -41,7 +41,7 @@ pub(crate) async fn resume(
     let (message_id, answer_id) = (turn.message_id.clone(), turn.answer_id());
     let grace = room.settings.grace;
     let relay = Relay::new(
-        (room.store.clone(), chat.id),
+        (room.store.clone(), chat.id, Arc::clone(&room.clock)),
         running.clone(),
         message_id,
         answer_id,

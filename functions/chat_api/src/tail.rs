@@ -5,14 +5,20 @@
 
 use std::time::Duration;
 
-use domain::{Event, Task};
-use store::{Store, StoreError, TaskKey};
+use std::sync::Arc;
+
+use domain::{Clock, Event, Task};
+use store::{AnswerDraft, Store, StoreError, TaskKey};
 use tokio::time::Instant;
+
+use crate::turn;
 
 /// The first look after news.
 const SOON: Duration = Duration::from_millis(60);
 /// The longest wait between two looks. News are on the page within a second, however long it was quiet before.
 const SELDOM: Duration = Duration::from_millis(500);
+/// How often words of an answer under way are looked for, where its host shows them.
+const DRAFTS_EVERY: Duration = Duration::from_millis(300);
 /// Something is sent at least this often, or a proxy takes the connection for dead.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Most events of one look.
@@ -24,8 +30,17 @@ pub(crate) struct Tail {
     key: TaskKey,
     task: Task,
     pause: Duration,
+    look_at: Instant,
     deadline: Instant,
     spoke: Instant,
+    drafts: Option<Drafts>,
+}
+
+/// What was seen of the answer's drafts.
+struct Drafts {
+    clock: Arc<dyn Clock>,
+    look_at: Instant,
+    seen: (u64, usize),
 }
 
 /// What following a task brought.
@@ -33,6 +48,8 @@ pub(crate) struct Tail {
 pub(crate) enum News {
     /// These happened; the task is as it is after them.
     Events(Vec<Event>),
+    /// These words have come of its answer.
+    Draft(AnswerDraft),
     /// Nothing, for so long that a sign of life is due.
     Quiet,
     /// The time is up.
@@ -49,8 +66,23 @@ impl Tail {
             key,
             task,
             pause: SOON,
+            look_at: now + SOON,
             deadline: now + limit,
             spoke: now,
+            drafts: None,
+        }
+    }
+
+    /// The same with the drafts of its answer.
+    pub(crate) fn with_drafts(self, clock: Arc<dyn Clock>) -> Self {
+        let drafts = Drafts {
+            clock,
+            look_at: Instant::now() + DRAFTS_EVERY,
+            seen: (0, 0),
+        };
+        Self {
+            drafts: Some(drafts),
+            ..self
         }
     }
 
@@ -59,6 +91,10 @@ impl Tail {
         self.key = TaskKey::from(&task);
         self.task = task;
         self.pause = SOON;
+        self.look_at = Instant::now() + SOON;
+        if let Some(drafts) = &mut self.drafts {
+            drafts.seen = (0, 0);
+        }
     }
 
     /// The task, after all events that were told.
@@ -83,9 +119,15 @@ impl Tail {
                 self.spoke = now;
                 return Ok(News::Quiet);
             }
-            // The task was read, or its last news, just now: to look again at once would find nothing.
-            let wake = (now + self.pause).min(until).min(self.spoke + HEARTBEAT);
-            tokio::time::sleep_until(wake).await;
+            let look_at = self.look_at.min(until).min(self.spoke + HEARTBEAT);
+            if let Some(draft_at) = self.draft_at().filter(|at| *at < look_at) {
+                tokio::time::sleep_until(draft_at).await;
+                match self.draft().await? {
+                    Some(draft) => return Ok(News::Draft(draft)),
+                    None => continue,
+                }
+            }
+            tokio::time::sleep_until(look_at).await;
             let events = self
                 .store
                 .tasks()
@@ -94,10 +136,37 @@ impl Tail {
             if !events.is_empty() {
                 self.apply(&events)?;
                 (self.pause, self.spoke) = (SOON, Instant::now());
+                // Its last news were read just now: to look again at once would find nothing.
+                self.look_at = self.spoke + SOON;
                 return Ok(News::Events(events));
             }
             self.pause = (self.pause * 3 / 2).min(SELDOM);
+            self.look_at = Instant::now() + self.pause;
         }
+    }
+
+    /// When a draft is looked for next: only where the host shows any, and while it may be thinking.
+    fn draft_at(&self) -> Option<Instant> {
+        let drafts = self.drafts.as_ref()?;
+        turn::may_draft(&self.task).then_some(drafts.look_at)
+    }
+
+    /// A draft that has more than was seen.
+    async fn draft(&mut self) -> Result<Option<AnswerDraft>, StoreError> {
+        let Some(drafts) = &mut self.drafts else {
+            return Ok(None);
+        };
+        let found = self.store.tasks().draft(&self.key, drafts.clock.now()).await?;
+        drafts.look_at = Instant::now() + DRAFTS_EVERY;
+        // Of a turn that is stored the words are known to be its or not.
+        let stored = u32::try_from(self.task.turns.len()).unwrap_or(u32::MAX);
+        let fresh =
+            found.filter(|draft| draft.turn >= stored && (draft.attempt, draft.text.len()) > drafts.seen);
+        if let Some(draft) = &fresh {
+            drafts.seen = (draft.attempt, draft.text.len());
+            self.spoke = Instant::now();
+        }
+        Ok(fresh)
     }
 
     fn apply(&mut self, events: &[Event]) -> Result<(), StoreError> {

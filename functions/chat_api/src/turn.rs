@@ -191,6 +191,11 @@ pub(crate) fn is_handed_over(task: &Task) -> bool {
     task.jobs.iter().all(away) && task.jobs.iter().any(|job| !job.is_settled())
 }
 
+/// True where the host may be saying the answer word by word right now, to those who asked for that.
+pub(crate) fn may_draft(task: &Task) -> bool {
+    a2a::wants_drafts(task) && !rests(task.status.state) && !is_handed_over(task)
+}
+
 /// True where more of a task may be there in a moment, though it waits for its user: agents are at work on other parts.
 pub(crate) fn works_beside(task: &Task) -> bool {
     let at_work = |job: &Job| match &job.state {

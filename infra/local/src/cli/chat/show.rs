@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::text;
+use crate::cli::out;
 
 /// What was shown so far.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub(super) struct Show {
     answer_id: Option<String>,
     link: Option<String>,
     said: Option<String>,
+    /// The words of an answer under way that were shown of an open part.
+    draft: Option<String>,
     /// What the stream told of how it goes; the task's log tells it once more.
     told: Vec<String>,
 }
@@ -24,22 +27,42 @@ impl Show {
     /// Shows a chunk of the UI message stream.
     pub(super) fn chunk(&mut self, chunk: &Value) {
         match text(chunk, "type").unwrap_or_default() {
-            "start" => self.answer_id = text(chunk, "messageId").map(str::to_owned),
+            "start" => {
+                // The stream before broke off.
+                self.end_draft();
+                self.answer_id = text(chunk, "messageId").map(str::to_owned);
+            }
             "data-task" => self.card(chunk.get("data").unwrap_or(&Value::Null)),
             "data-progress" => {
                 let said = chunk.get("data").and_then(|data| text(data, "text"));
                 self.told.extend(said.map(str::to_owned));
                 self.progress(said);
             }
-            "text-delta" => {
-                self.answered = true;
-                out!("{}", plain(text(chunk, "delta").unwrap_or_default()));
+            "text-start" => {
+                self.end_draft();
+                let is_draft = text(chunk, "id").is_some_and(|id| id.starts_with("draft-"));
+                self.draft = is_draft.then(String::new);
+                // What a draft says counts once it is whole.
+                self.answered &= !is_draft;
             }
-            "text-end" => outln!(),
-            "error" => outln!(
-                "! {}",
-                plain(text(chunk, "errorText").unwrap_or("the answer broke off"))
-            ),
+            "text-delta" => {
+                let more = text(chunk, "delta").unwrap_or_default();
+                match &mut self.draft {
+                    Some(draft) => draft.push_str(more),
+                    None => self.answered = true,
+                }
+                out!("{}", plain(more));
+                out::flush();
+            }
+            "text-end" => {
+                self.answered |= self.draft.take().is_some();
+                outln!();
+            }
+            "error" => {
+                self.end_draft();
+                let said = text(chunk, "errorText").unwrap_or("the answer broke off");
+                outln!("! {}", plain(said));
+            }
             _ => {}
         }
     }
@@ -87,7 +110,13 @@ impl Show {
             .flatten()
             .filter(|part| text(part, "type") == Some("text"))
         {
-            outln!("{}", plain(text(part, "text").unwrap_or_default()));
+            let said = text(part, "text").unwrap_or_default();
+            let shown = self.draft.take().unwrap_or_default();
+            let rest = said.strip_prefix(shown.as_str()).unwrap_or_else(|| {
+                outln!();
+                said
+            });
+            outln!("{}", plain(rest));
             self.answered = true;
         }
     }
@@ -95,6 +124,13 @@ impl Show {
     /// Nothing more happens to the task without somebody's doing.
     pub(super) fn rests(&self) -> bool {
         !matches!(&self.task, Some((_, state)) if matches!(state.as_str(), "submitted" | "working"))
+    }
+
+    /// What comes next is no part of the words on the way.
+    fn end_draft(&mut self) {
+        if self.draft.take().is_some_and(|shown| !shown.is_empty()) {
+            outln!();
+        }
     }
 
     fn card(&mut self, card: &Value) {
@@ -106,10 +142,12 @@ impl Show {
             .is_some_and(|(known, old)| known == id && old == state);
         let link = text(card, "authUrl").filter(|link| self.link.as_deref() != Some(*link));
         if let Some(link) = link {
+            self.end_draft();
             outln!("  open {}", plain(link));
             self.link = Some(link.to_owned());
         }
         if !known {
+            self.end_draft();
             let agent = text(card, "agentName")
                 .map(|name| format!(" ({})", plain(name)))
                 .unwrap_or_default();
@@ -120,6 +158,7 @@ impl Show {
 
     fn progress(&mut self, said: Option<&str>) {
         if let Some(said) = said.filter(|said| self.said.as_deref() != Some(*said)) {
+            self.end_draft();
             outln!("  … {}", plain(said));
             self.said = Some(said.to_owned());
         }
@@ -164,6 +203,33 @@ mod tests {
             json!({"id": "a1", "parts": [{"type": "data-task"}, {"type": "text", "text": "rain"}]}),
         ]);
         assert!(show.answered);
+    }
+
+    #[test]
+    fn words_on_the_way_are_an_answer_once_they_are_whole() {
+        let mut show = Show::default();
+        let delta = |more: &str| json!({"type": "text-delta", "delta": more});
+        let begins = |id: &str| json!({"type": "text-start", "id": id});
+        show.chunk(&begins("draft-1-a"));
+        show.chunk(&delta("It "));
+        assert!(!show.answered, "it broke off here");
+        assert_eq!(show.draft.as_deref(), Some("It "));
+        for chunk in [
+            json!({"type": "start", "messageId": "a"}),
+            begins("draft-2-a"),
+            delta("Sun"),
+        ] {
+            show.chunk(&chunk);
+        }
+        assert_eq!((show.answered, show.draft.as_deref()), (false, Some("Sun")));
+        show.chunk(&json!({"type": "text-end", "id": "draft-2-a"}));
+        assert!(show.answered);
+        // A later attempt takes that back.
+        show.chunk(&begins("draft-3-a"));
+        show.chunk(&delta("Sun"));
+        assert!(!show.answered);
+        show.answer(&[json!({"id": "a", "parts": [{"type": "text", "text": "Sunny"}]})]);
+        assert_eq!((show.answered, show.draft.as_deref()), (true, None));
     }
 
     #[test]

@@ -362,6 +362,47 @@ async fn the_end_of_the_process_stops_an_execution_in_good_order() {
     assert_eq!(bench.woken(), [Duration::ZERO]);
 }
 
+/// Begins nothing that may take longer than is left.
+struct Careful;
+
+#[async_trait]
+impl Executor for Careful {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        match run.time_left() {
+            Some(left) if left < Duration::from_secs(80) => Err(ExecuteError::TooLittleTime),
+            _ => Ok(Outcome::Completed {
+                artifacts: Vec::new(),
+                say: None,
+            }),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_done_in_time_is_left_to_somebody_else_at_once() {
+    let bench = bench(Careful).await;
+    let wake = Wake::task(&bench.key);
+    let late = Shutdown::after(Duration::from_secs(79));
+    late.scope(handle(&bench.agent, &wake)).await.unwrap();
+    let stored = bench.stored().await;
+    assert_eq!(
+        (stored.lease, stored.attempts),
+        (None, 1),
+        "it brought nothing, which counts"
+    );
+    assert_eq!(
+        stored.due_at,
+        Some(bench.clock.now()),
+        "also where the wake is lost"
+    );
+    assert_eq!(stored.task.status.state, TaskState::Submitted);
+    assert_eq!(bench.woken(), [Duration::ZERO]);
+    let soon = Shutdown::after(Duration::from_secs(114));
+    soon.scope(handle(&bench.agent, &wake)).await.unwrap();
+    assert_eq!(bench.status().await.0, TaskState::Completed);
+    assert!(bench.woken().is_empty());
+}
+
 #[derive(Default)]
 struct Forever {
     told: Arc<AtomicU32>,

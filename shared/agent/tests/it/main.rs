@@ -9,6 +9,7 @@
 
 mod calls;
 mod cards;
+mod drafts;
 mod operations;
 mod pushes;
 mod streams;

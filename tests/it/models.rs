@@ -1,5 +1,6 @@
 //! Language models that answer, and that fail in every way: scripted servers of both dialects, asked as the host asks.
 
+mod drafts;
 mod faults;
 mod foreign;
 mod walk;

@@ -1,7 +1,7 @@
 //! A user: a session cookie, a chat, and patience.
 
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -89,6 +89,30 @@ pub fn http() -> reqwest::Client {
         .tls_certs_only([])
         .build()
         .expect("a client")
+}
+
+/// The chunks of a stream with the times at which they come, to its end or to the first that fits.
+async fn as_they_come(
+    mut response: reqwest::Response,
+    until: impl Fn(&Value) -> bool,
+) -> Vec<(Instant, Value)> {
+    let (mut chunks, mut rest) = (Vec::new(), String::new());
+    while let Ok(Some(bytes)) = response.chunk().await {
+        rest.push_str(&String::from_utf8_lossy(&bytes));
+        while let Some((frame, more)) = rest.split_once("\n\n") {
+            let chunk = frame
+                .strip_prefix("data: ")
+                .and_then(|data| serde_json::from_str(data).ok());
+            if let Some(chunk) = chunk {
+                chunks.push((Instant::now(), chunk));
+            }
+            rest = more.to_owned();
+        }
+        if chunks.iter().any(|(_, chunk)| until(chunk)) {
+            break;
+        }
+    }
+    chunks
 }
 
 impl User {
@@ -185,6 +209,29 @@ impl User {
         let body =
             json!({ "id": chat, "messages": [message], "trigger": "submit-message", "messageId": null });
         self.call(Method::POST, "/api/chat", Some(body)).await
+    }
+
+    /// A prompt in a chat; the chunks of the stream, each with the time at which it came. `until` ends it early.
+    pub async fn chat_as_it_comes(
+        &self,
+        (chat, message_id, prompt): (&str, &str, &str),
+        until: impl Fn(&Value) -> bool,
+    ) -> Vec<(Instant, Value)> {
+        let message =
+            json!({ "id": message_id, "role": "user", "parts": [{ "type": "text", "text": prompt }] });
+        let body =
+            json!({ "id": chat, "messages": [message], "trigger": "submit-message", "messageId": null });
+        let request = self.http.post(format!("{}/api/chat", self.base));
+        let response = self.send(request, "/api/chat", Some(body)).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        as_they_come(response, until).await
+    }
+
+    /// The same of a chat's running answer, from its beginning; nothing where none runs.
+    pub async fn resume(&self, chat: &str, until: impl Fn(&Value) -> bool) -> Vec<(Instant, Value)> {
+        let path = format!("/api/chat/{chat}/stream");
+        let request = self.http.get(format!("{}{path}", self.base));
+        as_they_come(self.send(request, &path, None).await, until).await
     }
 
     /// A prompt in a chat of its own.

@@ -141,7 +141,8 @@ impl Default for Settings {
         Self {
             lease: seconds(30),
             heartbeat: seconds(10),
-            cancel_check: seconds(1),
+            // Whoever calls a task off sees it stop within a second.
+            cancel_check: Duration::from_millis(800),
             born_due: seconds(10),
             blocking_limit: seconds(27),
             stream_limit: seconds(60),

@@ -10,7 +10,7 @@ use tests::{Answer as Answered, Local, User};
 use super::*;
 
 /// A system whose hosts ask this model, and after it the rules where `rules` says so.
-async fn system(dialect: Dialect, server: &ModelServer, rules: bool) -> Local {
+pub(super) async fn system(dialect: Dialect, server: &ModelServer, rules: bool) -> Local {
     let base = outbound::below(server.url(), "v1");
     let mut list = match dialect {
         Dialect::OpenAi => {

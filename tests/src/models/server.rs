@@ -1,8 +1,9 @@
 //! An HTTP server that answers by a script, to the byte.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -49,7 +50,7 @@ pub enum Piece {
     Bytes(Vec<u8>),
     /// A pause, for other work to go on.
     Pause(Duration),
-    /// Nothing more, and no end.
+    /// Nothing more, and no end, until the client leaves.
     Hang,
     /// The end of the body. Without it the connection breaks.
     End,
@@ -62,12 +63,15 @@ pub struct Asked {
     pub head: String,
     /// The body.
     pub body: Value,
+    /// When it had come.
+    pub at: Instant,
 }
 
 /// A scripted model. It answers with the next reply of its script, and with the last one for ever.
 pub struct ModelServer {
     url: Url,
     asked: Arc<Mutex<Vec<Asked>>>,
+    left: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
@@ -85,18 +89,21 @@ impl ModelServer {
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let script: Arc<Mutex<VecDeque<Reply>>> = Arc::new(Mutex::new(script.into_iter().collect()));
         let kept = Arc::clone(&asked);
+        let left: Arc<AtomicUsize> = Arc::default();
+        let counted = Arc::clone(&left);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (script, asked) = (Arc::clone(&script), Arc::clone(&kept));
+                let (script, asked, left) = (Arc::clone(&script), Arc::clone(&kept), Arc::clone(&counted));
                 tokio::spawn(async move {
                     // A client that leaves is no fault of ours.
-                    let _left = answer(stream, &script, &asked).await;
+                    let _left = answer(stream, &script, (&asked, &left)).await;
                 });
             }
         });
         Self {
             url: Url::parse(&format!("http://{address}")).expect("no URL"),
             asked,
+            left,
             task,
         }
     }
@@ -105,6 +112,12 @@ impl ModelServer {
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
+    }
+
+    /// How many clients have left while it hung.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.left.load(Ordering::SeqCst)
     }
 
     /// What it was asked so far.
@@ -117,7 +130,7 @@ impl ModelServer {
 async fn answer(
     mut stream: TcpStream,
     script: &Mutex<VecDeque<Reply>>,
-    asked: &Mutex<Vec<Asked>>,
+    (asked, left): (&Mutex<Vec<Asked>>, &AtomicUsize),
 ) -> std::io::Result<()> {
     let request = read(&mut stream).await?;
     asked.lock().unwrap_or_else(PoisonError::into_inner).push(request);
@@ -160,7 +173,12 @@ async fn answer(
                         stream.write_all(b"\r\n").await?;
                     }
                     Piece::Pause(pause) => tokio::time::sleep(pause).await,
-                    Piece::Hang => std::future::pending().await,
+                    Piece::Hang => {
+                        // What a client still says is of no interest; that it says nothing any more is.
+                        while stream.read(&mut [0; 1024]).await.is_ok_and(|count| count > 0) {}
+                        left.fetch_add(1, Ordering::SeqCst);
+                        return Ok(());
+                    }
                     Piece::End => stream.write_all(b"0\r\n\r\n").await?,
                 }
             }
@@ -183,7 +201,11 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<Asked> {
             let body = &bytes[end + 4..];
             if body.len() >= length.unwrap_or_default() {
                 let body = serde_json::from_slice(body).unwrap_or_default();
-                return Ok(Asked { head, body });
+                return Ok(Asked {
+                    head,
+                    body,
+                    at: Instant::now(),
+                });
             }
         }
         let mut more = [0; 16 * 1024];

@@ -10,6 +10,7 @@
 mod consent;
 mod delegation;
 mod discovery;
+mod drafts;
 mod own_tasks;
 mod robust;
 mod turns;

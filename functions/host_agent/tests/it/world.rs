@@ -315,7 +315,11 @@ impl World {
 
     /// A call of the host, in somebody's name.
     pub(crate) async fn post(&self, owner: &str, at: &str, body: &Value) -> (StatusCode, Value) {
-        let request = Request::post(at)
+        self.call(owner, Request::post(at), body).await
+    }
+
+    async fn call(&self, owner: &str, request: http::request::Builder, body: &Value) -> (StatusCode, Value) {
+        let request = request
             .header("authorization", format!("Bearer {}", self.token(owner)))
             .header("content-type", "application/json")
             .header("a2a-version", "1.0")
@@ -346,6 +350,17 @@ impl World {
             .as_str()
             .unwrap_or_else(|| panic!("{answer}"));
         TaskId::parse(id).unwrap()
+    }
+
+    /// Sends a message of user-1 with this extension in use, without working on it.
+    pub(crate) async fn say_naming(&self, extension: &str, id: &str, text: &str) -> TaskId {
+        let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]});
+        let params = json!({"message": message, "configuration": {"returnImmediately": true}});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        let request = Request::post("/jsonrpc").header("a2a-extensions", extension);
+        let (_, answer) = self.call("user-1", request, &body).await;
+        let id = answer["result"]["task"]["id"].as_str();
+        TaskId::parse(id.unwrap_or_else(|| panic!("{answer}"))).unwrap()
     }
 
     /// Asks something new and works on it until it waits.

@@ -30,9 +30,8 @@ impl Executor for Speaks {
         let speaking = async {
             for word in WORDS {
                 if let Some(pen) = &pen {
-                    match word {
-                        "It " => pen.begins(1),
-                        _ => {}
+                    if word == "It " {
+                        pen.begins(1);
                     }
                     pen.grows(word);
                 }
@@ -120,7 +119,10 @@ async fn whoever_names_the_extension_sees_the_words_as_they_come_and_nobody_else
             let body = json!({ "message": message("m1", "hi") });
             streamed(&bench, "ann", request("/message:stream", Some(a2a::DRAFTS)), body).await
         };
-        let (told, calls) = store::counted(async { tokio::join!(told, worked(&bench, inline)).0 }).await;
+        let (told, calls) = Box::pin(store::counted(async {
+            tokio::join!(told, worked(&bench, inline)).0
+        }))
+        .await;
         let shown = drafts(&told);
         assert!((2..=4).contains(&shown.len()), "{shown:?}");
         let whole = WORDS.concat();

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
 use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, TypeScope};
@@ -25,7 +26,7 @@ pub enum Directory {
         /// Its URL, the audience of tokens for it.
         url: Url,
         /// What it said last, which is asked for again only where it has changed.
-        last: LastAnswer,
+        last: Box<LastAnswer>,
     },
     /// Nowhere: one agent gets everything.
     Fixed {
@@ -36,17 +37,47 @@ pub enum Directory {
     },
 }
 
-/// The last answer of a registry, with its entity tag.
+/// What a registry said last.
 #[derive(Default)]
-pub struct LastAnswer(Mutex<Option<(EntityTag, Arc<KnownAgents>)>>);
+pub struct LastAnswer {
+    known: Mutex<Option<(EntityTag, Arc<KnownAgents>)>>,
+    /// Held while the registry is asked.
+    asked: tokio::sync::Mutex<Option<Asked>>,
+}
+
+/// One question to a registry.
+struct Asked {
+    begun: Instant,
+    answer: Result<Arc<KnownAgents>, Arc<CallError>>,
+}
 
 impl LastAnswer {
     fn known(&self) -> Option<(EntityTag, Arc<KnownAgents>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn keep(&self, etag: EntityTag, known: &Arc<KnownAgents>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((etag, Arc::clone(known)));
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((etag, Arc::clone(known)));
+    }
+
+    /// The answer to a question that began after this call did. Many calls at once so make two questions and not many,
+    /// under which a registry that is slow would not answer any; and what was registered before a call is in its answer.
+    async fn shared<F>(&self, ask: impl FnOnce() -> F) -> Result<Arc<KnownAgents>, Arc<CallError>>
+    where
+        F: Future<Output = Result<Arc<KnownAgents>, CallError>>,
+    {
+        let came = Instant::now();
+        let mut asked = self.asked.lock().await;
+        if let Some(asked) = asked.as_ref().filter(|asked| asked.begun > came) {
+            return asked.answer.clone();
+        }
+        let begun = Instant::now();
+        let answer = ask().await.map_err(Arc::new);
+        *asked = Some(Asked {
+            begun,
+            answer: answer.clone(),
+        });
+        answer
     }
 }
 
@@ -93,7 +124,7 @@ impl Directory {
         Self::Registry {
             client: Registry::new(outbound, url.clone()),
             url,
-            last: LastAnswer::default(),
+            last: Box::default(),
         }
     }
 
@@ -107,29 +138,39 @@ impl Directory {
     pub(crate) async fn discover<E>(
         &self,
         token: impl FnOnce(&Url) -> Result<SecretString, E>,
-    ) -> Result<Result<Arc<KnownAgents>, CallError>, E> {
+    ) -> Result<Result<Arc<KnownAgents>, Arc<CallError>>, E> {
         Ok(match self {
             Self::Registry { client, url, last } => {
-                let (token, known) = (token(url)?, last.known());
-                let etag = known.as_ref().map(|(etag, _)| etag);
-                let found = client.agents(&[], etag, &token).await;
-                found.and_then(|found| match found {
-                    Some(mut found) => {
-                        let etag = found.etag.take();
-                        let found = Arc::new(KnownAgents::of(found));
-                        if let Some(etag) = etag {
-                            last.keep(etag, &found);
-                        }
-                        Ok(found)
-                    }
-                    None => known.map(|(_, known)| known).ok_or(CallError::Status(304)),
-                })
+                let token = token(url)?;
+                last.shared(|| ask(client, last, token)).await
             }
             Self::Fixed { outbound, card } => outbound
                 .card(card)
                 .await
-                .map(|document| Arc::new(KnownAgents::fixed(card, document))),
+                .map(|document| Arc::new(KnownAgents::fixed(card, document)))
+                .map_err(Arc::new),
         })
+    }
+}
+
+/// Asks a registry for all agents, or whether they are still those of its last answer.
+async fn ask(
+    client: &Registry,
+    last: &LastAnswer,
+    token: SecretString,
+) -> Result<Arc<KnownAgents>, CallError> {
+    let known = last.known();
+    let etag = known.as_ref().map(|(etag, _)| etag);
+    match client.agents(&[], etag, &token).await? {
+        Some(mut found) => {
+            let etag = found.etag.take();
+            let found = Arc::new(KnownAgents::of(found));
+            if let Some(etag) = etag {
+                last.keep(etag, &found);
+            }
+            Ok(found)
+        }
+        None => known.map(|(_, known)| known).ok_or(CallError::Status(304)),
     }
 }
 

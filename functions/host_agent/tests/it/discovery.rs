@@ -1,10 +1,14 @@
 //! Which agent is chosen, and that another tenant's never is.
 
+use std::time::Duration;
+
 use domain::TaskState;
 use host_agent::Directory;
 use serde_json::json;
+use wiremock::matchers::path;
+use wiremock::{Mock, ResponseTemplate};
 
-use crate::world::{Reply, remote, status, world, world_with};
+use crate::world::{Reply, World, remote, status, world, world_with};
 
 const ORDER: &str = "Where is my order 4711?";
 
@@ -213,4 +217,42 @@ async fn a_fixed_agent_gets_everything() {
     );
     let task = world.ask("Write a poem about love").await;
     assert_eq!(status(&task), (TaskState::Completed, "Roses.".into()));
+}
+
+#[tokio::test]
+async fn many_messages_at_once_ask_a_slow_registry_twice() {
+    let (world, weather) = world().await;
+    let listing = json!({"agents": [world.weather()], "types": {"weather": "global"}});
+    Mock::given(path("/registry/agents"))
+        .respond_with(
+            ResponseTemplate::new(200)
+                .set_body_json(listing)
+                .set_delay(Duration::from_millis(300)),
+        )
+        .with_priority(1)
+        .mount(&world.server)
+        .await;
+    let mut tasks = Vec::new();
+    for number in 0..20 {
+        let owner = format!("user-{number}");
+        tasks.push(
+            world
+                .say(&owner, &format!("m-{number}"), "Will it rain in Oslo?", None)
+                .await,
+        );
+    }
+    let before = asked_of_the_registry(&world).await;
+    let woken = futures_util::future::join_all(tasks.into_iter().map(|id| world.wake(id))).await;
+    assert!(woken.iter().all(|task| task.jobs.len() == 1));
+    assert_eq!(weather.calls("SendMessage").len(), 20);
+    let asked = asked_of_the_registry(&world).await - before;
+    // One for who comes first, one for those that came while that was under way.
+    assert!((1..=3).contains(&asked), "{asked} questions for 20 messages");
+}
+
+async fn asked_of_the_registry(world: &World) -> usize {
+    let all = world.server.received_requests().await.unwrap();
+    all.iter()
+        .filter(|request| request.url.path() == "/registry/agents")
+        .count()
 }

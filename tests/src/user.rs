@@ -100,9 +100,8 @@ async fn as_they_come(
     while let Ok(Some(bytes)) = response.chunk().await {
         rest.push_str(&String::from_utf8_lossy(&bytes));
         while let Some((frame, more)) = rest.split_once("\n\n") {
-            let chunk = frame
-                .strip_prefix("data: ")
-                .and_then(|data| serde_json::from_str(data).ok());
+            let data = frame.lines().find_map(|line| line.strip_prefix("data: "));
+            let chunk = data.and_then(|data| serde_json::from_str(data).ok());
             if let Some(chunk) = chunk {
                 chunks.push((Instant::now(), chunk));
             }
@@ -227,11 +226,10 @@ impl User {
         as_they_come(response, until).await
     }
 
-    /// The same of a chat's running answer, from its beginning; nothing where none runs.
-    pub async fn resume(&self, chat: &str, until: impl Fn(&Value) -> bool) -> Vec<(Instant, Value)> {
-        let path = format!("/api/chat/{chat}/stream");
+    /// The same of a stream that is only followed; nothing where there is none.
+    pub async fn follow(&self, path: &str, until: impl Fn(&Value) -> bool) -> Vec<(Instant, Value)> {
         let request = self.http.get(format!("{}{path}", self.base));
-        as_they_come(self.send(request, &path, None).await, until).await
+        as_they_come(self.send(request, path, None).await, until).await
     }
 
     /// A prompt in a chat of its own.

@@ -114,11 +114,22 @@ function follow(task) {
   const events = new EventSource(api(`tasks/${task.taskId}/events`));
   followed.set(task.taskId, events);
   let newest = 0;
-  events.onmessage = async ({ lastEventId }) => {
+  events.onmessage = async ({ data, lastEventId }) => {
+    const event = JSON.parse(data);
+    if (event.type === 'draft') { speak(chat, task.taskId, event.text); return; }
     newest = Number(lastEventId);
     await new Promise((resolve) => setTimeout(resolve, 50));
     if (newest === Number(lastEventId)) await reload(chat).catch(say); // the last of a burst
   };
+}
+
+// Words of an answer under way stand in its message until the stored answer takes their place.
+function speak(open, taskId, text) {
+  const isCard = (part) => part.type === 'data-task' && part.id === taskId;
+  const message = open.messages.findLast(({ parts }) => parts.some(isCard));
+  if (!message || open.answering) return;
+  message.parts = [...message.parts.filter((part) => !part.draft), { type: 'text', text, draft: true }];
+  draw();
 }
 
 function leave(id) {

@@ -1,4 +1,5 @@
-//! `GET /api/tasks/{id}/events`: the task's log as server-sent events, from the beginning or behind `Last-Event-ID`.
+//! `GET /api/tasks/{id}/events`: the task's log as server-sent events, from the beginning or behind `Last-Event-ID`; between
+//! them the words of an answer under way, where its message asked for those, without a number.
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ pub(crate) async fn events(
     }
     let key = TaskKey::from(&task);
     let tail = Tail::new(room.store.clone(), task, room.settings.events_limit);
+    let tail = tail.with_drafts(Arc::clone(&room.clock));
     let frames = stream::unfold(
         Some(Log {
             room,
@@ -92,8 +94,8 @@ impl Log {
         }
         Ok(match self.tail.next().await? {
             News::Events(events) => Some(self.written(events)),
-            // Words on the way are for the answer's own stream.
-            News::Quiet | News::Draft(_) => Some(Bytes::from_static(HEARTBEAT.as_bytes())),
+            News::Draft(draft) => Some(format!("data: {}\n\n", view::draft(&draft)).into()),
+            News::Quiet => Some(Bytes::from_static(HEARTBEAT.as_bytes())),
             News::TimeUp => None,
         })
     }

@@ -4,6 +4,7 @@ use domain::{
     Artifact, Event, EventKind, Job, Message, Part, PartContent, Role, Task, TaskState, Timestamp, WorkNote,
 };
 use serde_json::{Map, Value, json};
+use store::AnswerDraft;
 use url::Url;
 
 use crate::turn;
@@ -136,6 +137,11 @@ pub(crate) fn event(event: &Event) -> Value {
         fields.insert("type".into(), json!(kind));
     }
     fields
+}
+
+/// Words of an answer under way: no entry of the log, and each in place of the one before.
+pub(crate) fn draft(draft: &AnswerDraft) -> Value {
+    json!({"type": "draft", "turn": draft.turn, "attempt": draft.attempt, "text": draft.text})
 }
 
 /// What the agent noted of its work: that an attempt failed, and which. Reasons and checkpoints are its own.

@@ -9,8 +9,11 @@ use tests::models::{BOTH, Piece, Stop};
 
 use super::walk::system;
 use super::*;
+use crate::scripted::Scripted;
 
 const PROMPT: &str = "Brauche ich einen Schirm?";
+/// The running answer of the chat that is called `c`.
+const RUNNING: &str = "/api/chat/c/stream";
 
 /// An answer with a pause between its halves, and one before its end.
 fn slowly(dialect: Dialect, text: &str, pause: Duration) -> Reply {
@@ -134,6 +137,72 @@ async fn another_attempt_is_another_part_and_the_stored_answer_is_there_once() {
     }
 }
 
+/// The agent takes longer than the page's own stream lasts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_answer_shows_between_the_entries_of_its_tasks_log() {
+    let dialect = Dialect::OpenAi;
+    let text = "Auf Lager sind noch neun St\u{fc}ck.";
+    let server = ModelServer::start([
+        dialect.sends(&[("stocktake", "How many are left?")]),
+        slowly(dialect, text, Duration::from_millis(800)),
+    ])
+    .await;
+    let local = system(dialect, &server, false).await;
+    let agent = Scripted::start(&local, "stocktake", "Count the stock of the warehouse").await;
+    let user = local.user("acme");
+    let answer = user.chat("c", "m", "Wie viele sind noch da?").await;
+    assert!(answer.said().contains("has started"), "{}", answer.said());
+    let events = format!("/api/tasks/{}/events", answer.task_id());
+    let (told, ()) = tokio::join!(user.follow(&events, |_| false), async {
+        let sent = agent.nth(1).await;
+        agent
+            .reports(&sent, "TASK_STATE_COMPLETED", None, Some("nine"))
+            .await;
+    });
+    let place = |fits: &dyn Fn(&Value) -> bool| told.iter().position(|(_, event)| fits(event)).unwrap();
+    let draft = place(&|event| event["type"] == "draft");
+    let done = place(&|event| event["state"] == "completed");
+    assert!(
+        draft < done && told[done].0 - told[draft].0 > Duration::from_millis(500),
+        "{told:#?}"
+    );
+    assert!(
+        text.starts_with(told[draft].1["text"].as_str().unwrap()),
+        "{told:#?}"
+    );
+    assert!(told[draft].1["seq"].is_null());
+    assert_eq!(read_again(&user, "c").await, [text]);
+    local.system.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ai_packages_own_parser_reads_words_as_they_come() {
+    let dialect = Dialect::OpenAi;
+    let text = "Morgen bleibt es in Oslo trocken.";
+    let server = ModelServer::start([
+        dialect.sends(&[("weather", "Will it rain in Oslo tomorrow?")]),
+        slowly(dialect, text, Duration::from_millis(600)),
+    ])
+    .await;
+    let local = system(dialect, &server, false).await;
+    let ran = tokio::process::Command::new("node")
+        .arg(tests::folder().join("js/check-chat.mjs"))
+        .args([local.endpoint("/tenants/acme/base"), PROMPT])
+        .output()
+        .await
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let message: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let parts = message["parts"].as_array().unwrap().iter();
+    let texts: Vec<&Value> = parts.filter(|part| part["type"] == "text").collect();
+    assert_eq!(texts.len(), 1, "{message:#}");
+    assert_eq!(
+        (&texts[0]["text"], &texts[0]["state"]),
+        (&json!(text), &json!("done"))
+    );
+    local.system.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_hangs_up_on_the_model_and_ends_the_task_within_a_second() {
     for dialect in BOTH {
@@ -148,7 +217,9 @@ async fn a_cancel_hangs_up_on_the_model_and_ends_the_task_within_a_second() {
             .to_owned();
         // Nobody else sees the words: for them there is no such chat, and no running answer.
         for stranger in [local.user("acme"), local.user("globex")] {
-            assert!(stranger.resume("c", |_| true).await.is_empty());
+            assert!(stranger.follow(RUNNING, |_| true).await.is_empty());
+            let events = format!("/api/tasks/{task}/events");
+            assert!(stranger.follow(&events, |_| true).await.is_empty());
             assert_eq!(stranger.get(&format!("/api/tasks/{task}")).await.status, 404);
         }
         assert_eq!((server.asked().len(), server.left()), (1, 0));
@@ -189,7 +260,7 @@ async fn a_host_that_is_killed_as_it_speaks_speaks_anew_and_the_answer_is_there_
     assert_eq!(texts(&begun), ["Es wird re"], "{begun:#?}");
     up.kill();
     up = Up::start_more(data.path(), port, &["--model", &model]);
-    let chunks = user.resume("c", |_| false).await;
+    let chunks = user.follow(RUNNING, |_| false).await;
     let (first, second) = match parts(&chunks).as_slice() {
         [first, second] => (first.clone(), second.clone()),
         others => panic!("{others:?}"),

@@ -67,8 +67,12 @@ impl Show {
         }
     }
 
-    /// Shows an entry of the task's log.
+    /// Shows an entry of the task's log, or words on the way that stand between them.
     pub(super) fn event(&mut self, event: &Value) {
+        if text(event, "type") == Some("draft") {
+            self.speak(text(event, "text").unwrap_or_default());
+            return;
+        }
         let Some(seq) = event
             .get("seq")
             .and_then(Value::as_u64)
@@ -124,6 +128,21 @@ impl Show {
     /// Nothing more happens to the task without somebody's doing.
     pub(super) fn rests(&self) -> bool {
         !matches!(&self.task, Some((_, state)) if matches!(state.as_str(), "submitted" | "working"))
+    }
+
+    /// Shows what has grown; words that do not go on from what was shown are another attempt's.
+    fn speak(&mut self, said: &str) {
+        let shown = self.draft.as_deref().unwrap_or_default();
+        let rest = match said.strip_prefix(shown) {
+            Some(rest) => rest,
+            None => {
+                self.end_draft();
+                said
+            }
+        };
+        out!("{}", plain(rest));
+        out::flush();
+        self.draft = Some(said.to_owned());
     }
 
     /// What comes next is no part of the words on the way.
@@ -230,6 +249,15 @@ mod tests {
         assert!(!show.answered);
         show.answer(&[json!({"id": "a", "parts": [{"type": "text", "text": "Sunny"}]})]);
         assert_eq!((show.answered, show.draft.as_deref()), (true, None));
+        show.chunk(&json!({"type": "data-task", "data": {"taskId": "t1", "state": "working"}}));
+        // Those of a late answer stand between the entries of the log.
+        let draft = |said: &str| json!({"type": "draft", "turn": 1, "attempt": 3, "text": said});
+        for said in ["It", "It snows"] {
+            show.event(&draft(said));
+            assert_eq!(show.draft.as_deref(), Some(said));
+        }
+        show.event(&json!({"seq": 9, "type": "status", "state": "working", "message": "asking again"}));
+        assert_eq!((show.draft.as_deref(), show.seen), (None, 9));
     }
 
     #[test]

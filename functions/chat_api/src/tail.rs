@@ -19,6 +19,8 @@ const SOON: Duration = Duration::from_millis(60);
 const SELDOM: Duration = Duration::from_millis(500);
 /// How often words of an answer under way are looked for, where its host shows them.
 const DRAFTS_EVERY: Duration = Duration::from_millis(300);
+/// The same while the host waits for its next attempt, for half an hour perhaps.
+const DRAFTS_SELDOM: Duration = Duration::from_secs(2);
 /// Something is sent at least this often, or a proxy takes the connection for dead.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Most events of one look.
@@ -157,7 +159,11 @@ impl Tail {
             return Ok(None);
         };
         let found = self.store.tasks().draft(&self.key, drafts.clock.now()).await?;
-        drafts.look_at = Instant::now() + DRAFTS_EVERY;
+        drafts.look_at = Instant::now()
+            + match turn::is_held_up(&self.task) {
+                true => DRAFTS_SELDOM,
+                false => DRAFTS_EVERY,
+            };
         // Of a turn that is stored the words are known to be its or not.
         let stored = u32::try_from(self.task.turns.len()).unwrap_or(u32::MAX);
         let fresh =

@@ -142,7 +142,7 @@ impl Default for Settings {
             lease: seconds(30),
             heartbeat: seconds(10),
             // Whoever calls a task off sees it stop within a second.
-            cancel_check: Duration::from_millis(800),
+            cancel_check: Duration::from_millis(700),
             born_due: seconds(10),
             blocking_limit: seconds(27),
             stream_limit: seconds(60),

@@ -2,6 +2,7 @@
 
 mod chatting;
 mod connections;
+mod drafts;
 mod rubbish;
 mod sessions;
 mod tasks;

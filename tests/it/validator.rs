@@ -143,6 +143,7 @@ impl World {
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
             patience: Patience::default(),
+            approval: host_agent::PlanApproval::Never,
             enabled: true,
             providers: outbound::oauth::Providers::new(),
             settings: Settings::default(),

@@ -1,7 +1,8 @@
 //! What of a task its owner sees: everything but the addresses and secrets it is worked with.
 
 use domain::{
-    Artifact, Event, EventKind, Job, Message, Part, PartContent, Role, Task, TaskState, Timestamp, WorkNote,
+    Artifact, Event, EventKind, Job, Message, Part, PartContent, PlanStep, Role, StepState, Task, TaskPlan,
+    TaskState, Timestamp, WorkNote,
 };
 use serde_json::{Map, Value, json};
 use store::AnswerDraft;
@@ -54,6 +55,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "agentName": job.map(|job| &job.agent_name),
         "remoteTaskId": job.and_then(Job::remote_task_id),
         "jobs": task.jobs.iter().map(|job| job_of(task, job)).collect::<Vec<_>>(),
+        "plan": task.plan.as_ref().map(plan),
         "prompt": prompt(task),
         "createdAt": task.created_at,
         "updatedAt": task.updated_at,
@@ -95,6 +97,7 @@ pub(crate) fn card(task: &Task) -> Value {
                 .map(Value::String),
         ),
         ("outcome", outcome(task).map(Value::String)),
+        ("plan", task.plan.as_ref().map(plan)),
         ("authUrl", auth_url(task).map(Value::String)),
         (
             "jobs",
@@ -148,10 +151,39 @@ pub(crate) fn draft(draft: &AnswerDraft) -> Value {
 fn work(note: &WorkNote) -> Value {
     match note {
         WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
+        WorkNote::Plan { plan } => json!({"plan": self::plan(plan)}),
         WorkNote::Checkpoint { .. } | WorkNote::Turn { .. } | WorkNote::Direct | WorkNote::Unknown => {
             json!({})
         }
     }
+}
+
+/// A plan. How far a step is that has begun, the job of its number says.
+fn plan(plan: &TaskPlan) -> Value {
+    let step = |step: &PlanStep| {
+        let (state, why) = match &step.state {
+            StepState::Planned => ("planned", None),
+            StepState::Skipped { why } => ("skipped", Some(why)),
+            StepState::Dropped => ("dropped", None),
+            StepState::Unknown => ("unknown", None),
+        };
+        json!({
+            "number": step.number,
+            "agentType": step.agent_type,
+            "agentName": step.agent_name,
+            "instruction": step.instruction,
+            "after": step.after,
+            "uses": step.uses,
+            "optional": step.optional,
+            "state": state,
+            "reason": why,
+        })
+    };
+    json!({
+        "goal": plan.goal,
+        "isApproved": plan.is_approved(),
+        "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }
 
 /// A job of a task: what of its results stands in the task's answer is named, and not said twice.

@@ -14,7 +14,7 @@ use llm::ModelList;
 use url::Url;
 
 use crate::model::{self, BedrockPlace};
-use crate::{Directory, NAME, Parts, Patience, host};
+use crate::{Directory, NAME, Parts, Patience, PlanApproval, host};
 
 /// The command line.
 #[derive(Debug, Clone, Default, clap::Parser)]
@@ -42,6 +42,8 @@ pub struct Config {
     pub patience: Patience,
     /// `A2A_ENABLED` (default `true`): `false` keeps the host from delegating anything new.
     pub enabled: bool,
+    /// `PLAN_APPROVAL` (`always`, `over:N` or `never`, the default): which plans wait until their user says go.
+    pub approval: PlanApproval,
     /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say: the tenant's own
     /// sessions, and its authorization server.
     pub issuers: Vec<Issuer>,
@@ -119,6 +121,7 @@ impl Config {
         let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", usual.token_ttl);
         let limit = env.seconds_or("A2A_TASK_TIMEOUT", usual.limit);
         let enabled = env.or("A2A_ENABLED", true);
+        let approval = env.or("PLAN_APPROVAL", PlanApproval::default());
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let idp = env.optional("IDP_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
@@ -140,6 +143,7 @@ impl Config {
                 ..usual
             },
             enabled: enabled?,
+            approval: approval?,
             issuers: issuers?,
             idp: idp?,
             session_key: session_key?,
@@ -205,6 +209,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         entropy: ground.entropy,
         patience,
         enabled: config.enabled,
+        approval: config.approval,
         settings: ground.settings.with(config.push_schedule, config.retry_schedule),
     })?;
     Ok(agent_parts::function(host.agent, NAME))

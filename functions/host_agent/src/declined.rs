@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use crate::delegation::cancel::cancel_asking;
 use crate::deps::{Deps, OnTask};
-use crate::rules::wording;
+use crate::rules::{plans, wording};
 
 /// Ends the jobs that wait for the user; the agents of those that asked something are told.
 pub(crate) async fn decline(deps: &Deps, run: &mut Run) -> Result<(), ExecuteError> {
@@ -33,6 +33,16 @@ pub(crate) async fn decline(deps: &Deps, run: &mut Run) -> Result<(), ExecuteErr
             EventKind::Job { job: Box::new(job) }
         })
         .collect();
+    let given_up = || {
+        task.jobs
+            .iter()
+            .filter(|job| job.awaited_consent().is_some() || asks(job))
+    };
+    if let Some(mut plan) = task.plan.clone() {
+        // It was said already that the task goes on without them.
+        given_up().for_each(|job| plan.make_optional(job.number));
+        kinds.extend((Some(&plan) != task.plan.as_ref()).then(|| plans::noted(plan)));
+    }
     kinds.push(wording::working(deps.entropy.as_ref(), "Going on without it …"));
     run.record(kinds).await
 }

@@ -11,6 +11,7 @@ use outbound::{Outbound, PushKeys};
 use store::Store;
 use url::Url;
 
+use crate::approval::PlanApproval;
 use crate::rules::patience::Patience;
 use crate::session_tokens::SessionTokens;
 
@@ -33,6 +34,8 @@ pub(crate) struct Deps {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Patience,
+    /// Which plans wait for their user's word.
+    pub(crate) approval: PlanApproval,
 }
 
 impl Deps {

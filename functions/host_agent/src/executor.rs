@@ -17,13 +17,23 @@ use crate::deps::OnTask;
 use crate::meaning;
 use crate::rules::patience::is_over;
 use crate::rules::transcript::DECLINES;
-use crate::rules::{transcript, wording};
+use crate::rules::{plans, transcript, wording};
 use crate::thinking::thinker::Thinker;
 use crate::waiting::wait;
 
 pub(crate) struct HostExecutor(pub(crate) Thinker);
 
 impl HostExecutor {
+    /// Ends the look at a task whose jobs were all moved as far as they go.
+    async fn go_on(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let task = run.task();
+        let over = run.parked().is_none() && task.jobs.iter().all(is_over);
+        if over && plans::asks(task).is_none() {
+            return self.0.resume(run).await;
+        }
+        wait(self.0.deps(), run).await
+    }
+
     fn on<'a>(&'a self, run: &'a Run) -> OnTask<'a> {
         OnTask {
             deps: self.0.deps(),
@@ -37,7 +47,8 @@ impl HostExecutor {
 impl Executor for HostExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let deps = self.0.deps();
-        if run.task().jobs.is_empty() && run.task().turns.is_empty() {
+        let task = run.task();
+        if task.jobs.is_empty() && task.turns.is_empty() && task.plan.is_none() {
             return Box::pin(self.0.begin(run)).await;
         }
         let task = run.task();
@@ -48,6 +59,12 @@ impl Executor for HostExecutor {
         let declined =
             |said: &Message| said.metadata.contains_key(DECLINES) || meaning::declines(task, &said.text());
         let declined = said.as_ref().is_some_and(declined);
+        if plans::asks(task).is_some() {
+            match Box::pin(self.0.answered(run, said, declined)).await? {
+                Some(outcome) => return Ok(outcome),
+                None => return Box::pin(self.go_on(run)).await,
+            }
+        }
         if declined {
             decline(deps, run).await?;
         }
@@ -60,10 +77,8 @@ impl Executor for HostExecutor {
             .filter(|number| !still.contains(number))
             .collect();
         advance(deps, run, &fresh).await?;
-        if run.task().jobs.iter().all(is_over) {
-            return self.0.resume(run).await;
-        }
-        wait(deps, run).await
+        Box::pin(self.0.walk(run, None)).await?;
+        Box::pin(self.go_on(run)).await
     }
 
     fn runs_inline(&self) -> bool {

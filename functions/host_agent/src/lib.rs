@@ -12,6 +12,7 @@
 //! function decides what happens next to a task; the webhook receiver writes news down and wakes it.
 
 mod advance;
+mod approval;
 mod card;
 mod config;
 mod consents;
@@ -44,6 +45,7 @@ use executor::HostExecutor;
 use session_tokens::SessionTokens;
 use thinking::thinker::Thinker;
 
+pub use approval::{InvalidPlanApproval, PlanApproval};
 pub use config::{Args, Config, HostConfigError, build};
 pub use rules::patience::Patience;
 pub use thinking::directory::Directory;
@@ -87,6 +89,8 @@ pub struct Parts {
     pub entropy: Arc<dyn Entropy>,
     /// How long it waits for agents, and how often it asks.
     pub patience: Patience,
+    /// Which plans wait for their user's word.
+    pub approval: PlanApproval,
     /// False where nothing may be delegated for now.
     pub enabled: bool,
     /// The authorization servers that know it as a client. An agent that wants a token of another one is not asked.
@@ -134,6 +138,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         clock: Arc::clone(&parts.clock),
         entropy: Arc::clone(&parts.entropy),
         patience: parts.patience,
+        approval: parts.approval,
     });
     let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());
     if parts.model.is_hosted() {

@@ -6,8 +6,8 @@ use agent::{ExecuteError, Outcome, Run};
 use domain::{EventKind, TaskState};
 
 use crate::deps::Deps;
-use crate::rules::transcript;
 use crate::rules::wording::{AUTH_URL, address, asks_for, consent_asked, waiting_for};
+use crate::rules::{plans, transcript};
 
 /// A status that is no older was written by this very look at the task.
 const JUST_NOW: Duration = Duration::from_secs(1);
@@ -21,6 +21,17 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
     }
     let (task, now) = (run.task(), run.now());
     let until = deps.patience.wake_at(task, now);
+    if let Some(asks) = plans::asks(task) {
+        let question = plans::asked(task, |text| run.message(text), "");
+        if let Some(question) = question {
+            run.record_and_park(vec![question], |_| Some(until)).await?;
+            return Ok(Outcome::Parked { until });
+        }
+        let until = until.min(plans::waits_until(task, &asks));
+        return Ok(Outcome::Parked {
+            until: until.max(now.after(JUST_NOW)),
+        });
+    }
     if let Some((job, awaited)) = transcript::unconsented(task) {
         let link = deps.consent_link(awaited);
         if !asks_for(task, &link) {

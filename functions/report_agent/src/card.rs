@@ -31,7 +31,7 @@ pub(crate) fn card(url: Url) -> Card {
             input_modes: Vec::new(),
             output_modes: Vec::new(),
         }],
-        default_input_modes: vec!["text/plain".into()],
+        default_input_modes: vec!["text/plain".into(), "application/json".into()],
         default_output_modes: vec!["text/markdown".into(), "application/json".into()],
         streaming: true,
         push_notifications: true,

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, EventKind, Message, Part, Role, TaskState, Timestamp};
+use domain::{Artifact, EventKind, Message, Part, PartContent, Role, TaskState, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::plan::Plan;
+
+/// Most results of other agents that a report is made of.
+const BROUGHT_MAX: usize = 20;
 
 /// Writes reports, slowly.
 pub struct ReportExecutor {
@@ -37,6 +40,7 @@ impl Executor for ReportExecutor {
                 "What should the report be about?".to_owned(),
             ));
         };
+        let plan = plan.with(run.task().history.first().map(brought).unwrap_or_default());
         let now = run.now();
         let step = match run.checkpoint::<Reached>() {
             None => 0,
@@ -62,6 +66,19 @@ impl Executor for ReportExecutor {
             Outcome::Parked { until }
         })
     }
+}
+
+/// What other agents brought for the report, as a host hands it over: JSON with `results`, each of an `agent` and its `text`.
+fn brought(message: &Message) -> Vec<(String, String)> {
+    let results = message.parts.iter().filter_map(|part| match &part.content {
+        PartContent::Data(value) => value.get("results")?.as_array(),
+        _ => None,
+    });
+    let one = |result: &Value| {
+        let field = |name: &str| Some(result.get(name)?.as_str()?.trim().to_owned());
+        Some((field("agent")?, field("text")?)).filter(|(_, text)| !text.is_empty())
+    };
+    results.flatten().filter_map(one).take(BROUGHT_MAX).collect()
 }
 
 fn done(plan: &Plan) -> Outcome {

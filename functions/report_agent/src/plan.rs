@@ -33,6 +33,21 @@ const ASKING: [&str; 33] = [
     "draft", "get", "give", "need", "want", "would", "could", "can", "like", "to", "have", "do", "for",
     "short", "long", "detailed", "hi", "on", "about",
 ];
+/// Words for what others brought.
+const THAT: [&str; 12] = [
+    "it",
+    "that",
+    "this",
+    "them",
+    "these",
+    "those",
+    "both",
+    "everything",
+    "the results",
+    "the result",
+    "it all",
+    "all of it",
+];
 const POLITE: [&str; 3] = ["please", "pls", "thanks"];
 const NUMBERS: [&str; 12] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -53,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) topic: String,
     /// How many steps it takes, at least one.
     pub(crate) steps: usize,
+    /// What others brought for it, by who brought it.
+    pub(crate) brought: Vec<(String, String)>,
 }
 
 impl Plan {
@@ -70,7 +87,20 @@ impl Plan {
         };
         let topic: String = topic.chars().take(TOPIC_MAX).collect();
         let named = topic.chars().any(char::is_alphanumeric);
-        named.then_some(Self { topic, steps })
+        named.then_some(Self {
+            topic,
+            steps,
+            brought: Vec::new(),
+        })
+    }
+
+    /// The same with what others brought for it. "It" is that, then.
+    pub(crate) fn with(mut self, brought: Vec<(String, String)>) -> Self {
+        let names: Vec<&str> = brought.iter().map(|(name, _)| name.as_str()).collect();
+        if !names.is_empty() && THAT.contains(&self.topic.to_lowercase().as_str()) {
+            self.topic = format!("what {} brought", names.join(", "));
+        }
+        Self { brought, ..self }
     }
 
     /// The whole report, as programs read it.
@@ -81,7 +111,9 @@ impl Plan {
 
     /// What stands above the first section.
     pub(crate) fn heading(&self) -> String {
-        format!("# Report on {}\n\n", self.topic)
+        let brought = self.brought.iter();
+        let brought = brought.map(|(name, text)| format!("From {name}:\n\n{text}\n\n"));
+        format!("# Report on {}\n\n{}", self.topic, brought.collect::<String>())
     }
 
     /// What is being done in a step.
@@ -242,10 +274,30 @@ mod tests {
     }
 
     #[test]
+    fn what_others_brought_stands_in_it_and_is_what_it_is_about() {
+        let brought = || vec![("Weather".to_owned(), "Light rain.".to_owned())];
+        for (text, topic) in [
+            ("write a report on it", "what Weather brought"),
+            ("a report about that, please", "what Weather brought"),
+            ("a report on whales", "whales"),
+        ] {
+            let plan = Plan::read(text, false).unwrap().with(brought());
+            assert_eq!(plan.topic, topic);
+            assert!(plan.result().contains("From Weather:\n\nLight rain.\n"));
+        }
+        let alone = Plan::read("a report on it", false).unwrap().with(Vec::new());
+        assert_eq!(
+            (alone.topic.as_str(), alone.result().contains("From")),
+            ("it", false)
+        );
+    }
+
+    #[test]
     fn every_step_has_words() {
         let plan = Plan {
             topic: "tea".into(),
             steps: MOST,
+            brought: Vec::new(),
         };
         for step in 0..MOST {
             assert!(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use domain::{Clock, Entropy, SystemClock, SystemEntropy, Tenant};
+use host_agent::PlanApproval;
 use store::Store;
 use url::Url;
 
@@ -31,6 +32,8 @@ pub struct Options {
     pub live: BTreeSet<Live>,
     /// Language models that the hosts ask; without any, the rules decide.
     pub models: Option<Models>,
+    /// Which plans wait for their user's word.
+    pub plan_approval: PlanApproval,
     /// The time, for everything but the database's own.
     pub clock: Arc<dyn Clock>,
     /// The RNG.
@@ -115,6 +118,8 @@ pub(crate) struct Outside {
     pub(crate) live: BTreeSet<Live>,
     /// Language models instead of the rules.
     pub(crate) models: Option<Models>,
+    /// Which plans wait for their user's word.
+    pub(crate) plan_approval: PlanApproval,
 }
 
 impl Options {
@@ -134,6 +139,7 @@ impl Default for Options {
             endpoints: None,
             live: BTreeSet::new(),
             models: None,
+            plan_approval: PlanApproval::Never,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             sweep_every: Some(Duration::from_secs(1)),

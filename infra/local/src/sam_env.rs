@@ -166,6 +166,7 @@ fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'stat
         let bedrock = models.bedrock.as_ref().map(Url::to_string);
         known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));
     }
+    known.insert("PLAN_APPROVAL", outside.plan_approval.to_string());
     known
 }
 

@@ -100,6 +100,7 @@ impl System {
             entropy,
             live,
             models,
+            plan_approval,
             sweep_every,
             tempo,
             joined,
@@ -113,7 +114,11 @@ impl System {
             door: door.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            outside: Outside { live, models },
+            outside: Outside {
+                live,
+                models,
+                plan_approval,
+            },
             lists,
             tempo,
         };

@@ -129,6 +129,8 @@ pub struct ForeignCard {
     pub push_notifications: bool,
     /// It says that it streams.
     pub streaming: bool,
+    /// It says that it takes JSON beside words.
+    pub takes_data: bool,
     /// It asks for credentials of some kind.
     pub secured: bool,
     /// How it says that a user's token is to be had, where that is one of the ways it offers.

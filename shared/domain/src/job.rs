@@ -145,6 +145,9 @@ pub struct Job {
     /// True where its agent would not take what the user attached, and got the words alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub words_alone: bool,
+    /// True where it works on results of other jobs and its agent takes them as JSON; otherwise it gets them as text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_data: bool,
     /// The step of the model that it was decided in, from 0; several jobs of one step were decided at once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u32,
@@ -435,6 +438,7 @@ impl Job {
             updated_at: now,
             attempts: 0,
             words_alone: false,
+            takes_data: false,
             protection: None,
             sender_keys: Vec::new(),
             heard: Heard::default(),

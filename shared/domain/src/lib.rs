@@ -35,6 +35,7 @@ mod ids;
 mod job;
 mod job_log;
 mod message;
+mod plan;
 mod rest;
 mod setting;
 mod shared;
@@ -64,6 +65,7 @@ pub use job::{
 };
 pub use job_log::JobLog;
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use plan::{Approval, InvalidPlan, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepState, TaskPlan};
 pub use rest::RECORDS;
 pub use setting::{InvalidSetting, SettingChange, default_context};
 pub use state::{InvalidTransition, TaskState};

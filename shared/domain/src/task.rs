@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::job::is_zero;
+use crate::plan::{PLAN_RECORDS, next_number};
 use crate::rest::{RECORDS, Rest};
 use crate::unkept::{self, RESULTS_MAX};
 use crate::{
     AgentName, Artifact, ContextId, InvalidTransition, Job, JobChange, Message, MessageId, ModelTurn, Owner,
-    PushConfigId, TaskId, TaskState, Tenant, Timestamp, TraceParent,
+    PushConfigId, StepState, TaskId, TaskPlan, TaskState, Tenant, Timestamp, TraceParent,
 };
 
 /// The state of a task with the message that explains it.
@@ -83,6 +84,9 @@ pub struct Task {
     /// What a language model answered while it worked on it, oldest first. Empty where the rules decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<ModelTurn>,
+    /// What is to be done step by step, where its pieces of work wait for one another or for their user's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<TaskPlan>,
     /// Who wants to be told of changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub push_configs: Vec<PushConfigId>,
@@ -168,6 +172,11 @@ pub enum WorkNote {
     Turn {
         /// What.
         turn: Box<ModelTurn>,
+    },
+    /// What is to be done, step by step; replaces what was planned before.
+    Plan {
+        /// What.
+        plan: Box<TaskPlan>,
     },
     /// The answer that follows is a direct message, not the result of a task.
     Direct,
@@ -295,6 +304,7 @@ impl Task {
             artifacts: Vec::new(),
             jobs: Vec::new(),
             turns: Vec::new(),
+            plan: None,
             push_configs: Vec::new(),
             created_at: now,
             updated_at: now,
@@ -383,6 +393,10 @@ impl Task {
                         None => self.turns.push((**turn).clone()),
                     }
                 }
+                WorkNote::Plan { plan } => {
+                    self.needs = self.needs.max(PLAN_RECORDS);
+                    self.plan = Some((**plan).clone());
+                }
                 WorkNote::Direct => self.direct = true,
                 WorkNote::Unknown => {}
             },
@@ -422,6 +436,25 @@ impl Task {
             Some(change) => EventKind::JobChanged { change },
             None => EventKind::Job { job },
         })
+    }
+
+    /// The number of its next piece of work.
+    #[must_use]
+    pub fn next_number(&self) -> u32 {
+        next_number(&self.jobs, self.plan.as_ref())
+    }
+
+    /// Whether a job was tried again as another one, which then counts in its place.
+    #[must_use]
+    pub fn is_replaced(&self, job: &Job) -> bool {
+        let step = self.plan.as_ref().and_then(|plan| plan.step(job.number));
+        step.is_some_and(|step| step.state == StepState::Dropped)
+    }
+
+    /// Whether a job waits for others before it may be sent.
+    #[must_use]
+    pub fn holds(&self, job: &Job) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.holds(job, &self.jobs))
     }
 
     /// The newest message of the user.
@@ -569,6 +602,7 @@ mod tests {
             (0..3_u32).prop_map(|number| WorkNote::Turn {
                 turn: Box::new(crate::ModelTurn {
                     number,
+                    said: None,
                     model: "m".into(),
                     text: "well".into(),
                     calls: Vec::new(),

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::MessageId;
+
 /// Most bytes of [`ModelTurn::opaque`]; what is larger is left out.
 pub const OPAQUE_MAX: usize = 16_384;
 
@@ -24,6 +26,9 @@ pub struct ModelTurn {
     pub number: u32,
     /// Which model it was, such as `bedrock:MODEL_ID`.
     pub model: String,
+    /// The user's message that it answers, where that is not the one the task was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<MessageId>,
     /// What it said beside its calls. The answer itself is the message of the status that ends the task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -156,6 +161,7 @@ mod tests {
         let turn = ModelTurn {
             number: 0,
             model: "m".into(),
+            said: None,
             text: "é".repeat(9_000),
             calls: Vec::new(),
             refused: false,

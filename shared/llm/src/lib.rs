@@ -33,8 +33,8 @@ pub use hosted::{
     OpenAi, Provider,
 };
 pub use model::{
-    Answer, Draft, Model, ModelError, NoDraft, Opaque, Prompt, Step, Today, Tool, ToolCall, ToolOutcome,
-    ToolResult, Turn,
+    Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
+    ToolOutcome, ToolResult, Turn,
 };
 pub use models::offline;
 pub use rules::{Rules, best_fitting, offer};

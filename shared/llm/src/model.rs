@@ -175,6 +175,25 @@ pub enum Tool {
         /// What the agent is asked to do.
         message: String,
     },
+    /// Plans pieces of work that wait for one another, all at once.
+    PlanTasks {
+        /// The pieces; they name one another by their places in this list, from 0.
+        tasks: Vec<PlannedTask>,
+    },
+    /// Adds a piece of work to the plan.
+    CreateTask {
+        /// The piece; it names others by their numbers.
+        task: PlannedTask,
+    },
+    /// Changes a piece of work that has not begun.
+    UpdateTask {
+        /// Its number.
+        number: u32,
+        /// What it is to be now; as it was where absent.
+        message: Option<String>,
+        /// It is not wanted any more.
+        is_dropped: bool,
+    },
     /// Asks how a task is doing.
     TaskStatus {
         /// Which; the newest where absent.
@@ -189,6 +208,21 @@ pub enum Tool {
         /// What is wrong, for the model.
         reason: String,
     },
+}
+
+/// A piece of work as a model plans it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedTask {
+    /// The type of the agent that is to do it.
+    pub agent_type: AgentType,
+    /// What the agent is asked to do.
+    pub message: String,
+    /// It begins once these are done.
+    pub after: Vec<u32>,
+    /// It gets the results of these, and so begins once they are done.
+    pub uses: Vec<u32>,
+    /// What needs it goes on without it where it is not done.
+    pub is_optional: bool,
 }
 
 /// What a tool answered.

@@ -6,6 +6,7 @@
 //! | `calls` | the calls themselves, with the token that the agent takes |
 //! | `send` | a job's first message, and the user's later answers |
 //! | `resend` | a message that may have left before |
+//! | `results` | what a job works on, where that is what others brought |
 //! | `look` | how an agent's task is doing, and its results |
 //! | `cancel` | telling agents that nobody waits any more |
 //! | `webhook_token` | what agents prove their notifications with |
@@ -15,5 +16,6 @@ pub(crate) mod cancel;
 pub(crate) mod done;
 pub(crate) mod look;
 pub(crate) mod resend;
+pub(crate) mod results;
 pub(crate) mod send;
 pub(crate) mod webhook_token;

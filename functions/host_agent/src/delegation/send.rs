@@ -9,7 +9,7 @@ use domain::{
 use outbound::{CallError, SendResponse};
 
 use crate::delegation::done::Done;
-use crate::delegation::{calls, webhook_token};
+use crate::delegation::{calls, results, webhook_token};
 use crate::deps::OnTask;
 use crate::rules::wording;
 
@@ -26,7 +26,8 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
         return Done::of(job);
     };
     let mut call = call_of(on, &job, Some(token));
-    let mut answered = deliver(on, &job, &call).await;
+    let words = results::handed_over(on.task, &job, true).filter(|_| job.takes_data);
+    let mut answered = deliver(on, &job, &call, words.as_ref()).await;
     if matches!(
         answered,
         Err(Obstacle::Call(CallError::Refused(
@@ -35,7 +36,7 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
     ) {
         // It does not push: it is asked from time to time instead.
         call.push = None;
-        answered = deliver(on, &job, &call).await;
+        answered = deliver(on, &job, &call, words.as_ref()).await;
     }
     match answered {
         Ok(Delivered { answer, words_alone }) => {
@@ -85,7 +86,7 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
         ..Message::user(id, said.parts.clone())
     };
     call.task_id = Some(remote_task_id.as_str().to_owned());
-    match deliver(on, &job, &call).await {
+    match deliver(on, &job, &call, None).await {
         Ok(Delivered { answer, words_alone }) => {
             job.words_alone |= words_alone;
             let news = answer.into_notification();
@@ -128,7 +129,13 @@ struct Delivered {
     words_alone: bool,
 }
 
-async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Delivered, Obstacle> {
+/// `words` are what it works on, for an agent that takes no more than words.
+async fn deliver(
+    on: OnTask<'_>,
+    job: &Job,
+    call: &SendCall,
+    words: Option<&Part>,
+) -> Result<Delivered, Obstacle> {
     let answered = calls::send(on, job, call).await;
     let refused = matches!(
         answered,
@@ -137,7 +144,10 @@ async fn deliver(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<Delivered
         )))
     );
     let (answered, words_alone) = match words_alone(call).filter(|_| refused) {
-        Some(call) => (calls::send(on, job, &call).await, true),
+        Some(mut call) => {
+            call.message.parts.extend(words.cloned());
+            (calls::send(on, job, &call).await, true)
+        }
         None => (answered, false),
     };
     answered.map(|answer| Delivered { answer, words_alone })
@@ -155,6 +165,7 @@ fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {
         .filter(|part| !matches!(part.content, PartContent::Text(_)))
         .cloned();
     let parts = std::iter::once(Part::text(job.instruction.clone()))
+        .chain(results::handed_over(on.task, job, !job.takes_data))
         .chain(attached)
         .collect();
     let mut message = Message {

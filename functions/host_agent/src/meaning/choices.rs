@@ -56,6 +56,29 @@ pub(super) fn picked(choices: &[&str], text: &str) -> Option<usize> {
         .position(|words| said.iter().all(|word| words.contains(word)))
 }
 
+/// The one of these that has a word of the text which no other has.
+pub(super) fn picked_alone(choices: &[&str], text: &str) -> Option<usize> {
+    let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();
+    let said = lower(text).into_iter().map(|word| singular(&word));
+    let said = said.filter(|word| !filler::is_any(word));
+    let mut meant: Vec<usize> = Vec::new();
+    for word in said {
+        let has = known
+            .iter()
+            .enumerate()
+            .filter(|(_, words)| words.contains(&word));
+        match has.map(|(at, _)| at).collect::<Vec<_>>().as_slice() {
+            [only] => meant.push(*only),
+            _ => return None,
+        }
+    }
+    meant.dedup();
+    match meant.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
 /// Whether a text names one of these among other words: a part of it picks one, or it has a word that only one of them has.
 pub(super) fn named(choices: &[&str], text: &str) -> bool {
     let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();

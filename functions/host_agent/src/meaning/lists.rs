@@ -12,6 +12,36 @@ pub(super) const YES: &[&str] = &[
     "お願いします",
 ];
 
+/// "Begin", said to a plan that waits for it.
+#[rustfmt::skip]
+pub(super) const START: &[&str] = &[
+    "start", "start it", "start the plan", "begin", "go for it", "run it", "starten", "starte", "empezar", "empieza", "commence",
+    "commencez", "démarre", "démarrez", "start den", "sett i gang", "開始", "始めて",
+];
+
+/// "Without …", said to a plan that waits; what is left out stands behind.
+#[rustfmt::skip]
+pub(super) const WITHOUT: &[&str] = &[
+    "without", "go without", "but without", "leave out", "drop", "skip", "ohne", "los ohne", "sin", "sans", "uten",
+];
+
+/// "Go on", said where a part of a plan was not done.
+#[rustfmt::skip]
+pub(super) const GO_ON: &[&str] = &[
+    "go on", "go on anyway", "continue", "continue anyway", "carry on", "proceed", "weiter", "mach weiter", "continúa", "sigue",
+    "continue sans", "fortsett", "続けて",
+];
+
+/// The same with what is left out behind it.
+#[rustfmt::skip]
+pub(super) const GO_ON_WITHOUT: &[&str] = &[
+    "go on without", "continue without", "carry on without", "proceed without", "without", "weiter ohne", "ohne", "continúa sin", "sin",
+    "continue sans", "sans", "fortsett uten", "uten",
+];
+
+/// Words that join what is named.
+pub(super) const JOINING: &[&str] = &["and", "or", "und", "y", "et", "og"];
+
 /// "No, or not now."
 #[rustfmt::skip]
 pub(super) const NO: &[&str] = &[

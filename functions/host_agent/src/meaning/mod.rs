@@ -2,6 +2,7 @@
 //!
 //! | a message is | where |
 //! |---|---|
+//! | an answer to a plan that waits | `plan_words` |
 //! | read by its words alone | `wish` |
 //! | an answer to what an agent asked | `choices` |
 //! | by closed lists a yes, a no | `lists` |
@@ -14,6 +15,7 @@
 mod choices;
 mod filler;
 mod lists;
+pub(crate) mod plan_words;
 #[cfg(test)]
 mod tests;
 mod which;
@@ -152,6 +154,9 @@ impl<'a> Chat<'a> {
         if let Some(answered) = self.answered(&wish, text) {
             return answered;
         }
+        if let Some(task) = self.plan_answered(&wish, text) {
+            return Meaning::Answer(task);
+        }
         match wish {
             Wish::Code => Meaning::Code(self.consents().collect()),
             Wish::Yes => self.yes(),
@@ -185,6 +190,18 @@ impl<'a> Chat<'a> {
         self.here
             .iter()
             .filter(|task| is_open(task) && transcript::unconsented(task).is_some())
+    }
+
+    /// The newest task whose plan waits, where the text answers that and nothing that was asked since.
+    fn plan_answered(&self, wish: &Wish, text: &str) -> Option<&'a Task> {
+        let waits = |task: &&Task| {
+            task.status.state == TaskState::InputRequired && crate::rules::plans::asks(task).is_some()
+        };
+        let task = self.here.iter().rfind(waits)?;
+        let says = matches!(wish, Wish::Words(_) | Wish::Retry(_) | Wish::Yes | Wish::Talk(_));
+        let others = self.waiting().len() > 1;
+        let answers = says && plan_words::answer(task, text).is_some();
+        (answers && !(others && *wish == Wish::Yes)).then_some(task)
     }
 
     /// Tasks whose agent asked something.

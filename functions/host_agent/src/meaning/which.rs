@@ -11,7 +11,7 @@ const NAME_MAX: usize = 60;
 
 /// Whether something of a task is still to come, or waits.
 pub(crate) fn is_open(task: &Task) -> bool {
-    !task.status.state.is_terminal() && !task.jobs.is_empty()
+    !task.status.state.is_terminal() && (!task.jobs.is_empty() || task.plan.is_some())
 }
 
 /// Whether a task's work can be done once more: it went wrong, or some of it did.

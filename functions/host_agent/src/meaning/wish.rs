@@ -130,7 +130,7 @@ impl Wish {
 }
 
 /// Whether a message is nothing but entries of a closed list, with words of politeness around them: "no, not now, thanks".
-fn is_made_of(words: &[String], list: &[&str]) -> bool {
+pub(super) fn is_made_of(words: &[String], list: &[&str]) -> bool {
     #[rustfmt::skip]
     const POLITE: &[&str] = &[
         "please", "pls", "thanks", "sorry", "ok", "okay", "oh", "well", "bitte", "danke", "gracias", "merci", "takk", "for", "now", "then",

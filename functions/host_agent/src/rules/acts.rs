@@ -46,6 +46,7 @@ impl Plan {
                     // Taken: one answer must not go to two agents.
                     said.take().map(Act::Forward)
                 }
+                _ if task.holds(job) => None,
                 _ => act(patience, job, asked_again, now),
             };
             let act = match act {
@@ -70,9 +71,15 @@ impl Plan {
 /// Until when the task can rest, where another look at it now would do nothing and say nothing.
 pub(crate) fn rests(patience: &Patience, task: &Task, now: Timestamp) -> Option<Timestamp> {
     let idle = |job: &Job| {
-        !matches!(job.state, JobState::AwaitingConsent { .. }) && act(patience, job, false, now).is_none()
+        !matches!(job.state, JobState::AwaitingConsent { .. })
+            && (task.holds(job) || act(patience, job, false, now).is_none())
     };
-    let waits = transcript::pending_answer(task).is_none()
+    let plan_rests = task
+        .plan
+        .as_ref()
+        .is_none_or(|plan| plan.moves(&task.jobs).is_empty());
+    let waits = plan_rests
+        && transcript::pending_answer(task).is_none()
         && task.jobs.iter().all(idle)
         && !task.jobs.iter().all(is_over)
         && wording::waiting_for(patience, task, now).is_none();

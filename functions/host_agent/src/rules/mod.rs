@@ -15,5 +15,6 @@ pub(crate) mod acts;
 pub(crate) mod note;
 pub(crate) mod outcome;
 pub(crate) mod patience;
+pub(crate) mod plans;
 pub(crate) mod transcript;
 pub(crate) mod wording;

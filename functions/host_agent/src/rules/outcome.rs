@@ -4,6 +4,7 @@ use agent::Outcome;
 use domain::{Artifact, Job, Task, TaskState};
 
 use crate::rules::note::Note;
+use crate::rules::plans;
 use crate::rules::transcript::attached;
 
 /// Most bytes of a finished task with the answer that is written into its log; the store takes a little more.
@@ -11,12 +12,11 @@ const TASK_MAX: usize = 3_600_000;
 
 /// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
 pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
-    let states: Vec<TaskState> = task
-        .jobs
-        .iter()
-        .filter_map(Job::remote)
-        .map(|remote| remote.state)
-        .collect();
+    // What was tried again counts once; what was skipped was not done.
+    let jobs = task.jobs.iter().filter(|job| !task.is_replaced(job));
+    let told = jobs.filter_map(Job::remote).map(|remote| remote.state);
+    let skipped = plans::skipped(task).map(|_| TaskState::Failed);
+    let states: Vec<TaskState> = told.chain(skipped).collect();
     let done = states
         .iter()
         .filter(|state| **state == TaskState::Completed)

@@ -88,6 +88,7 @@ impl Patience {
     /// When a job of which nothing is heard makes the task `unknown`; `None` where it waits for the user.
     pub(crate) fn deadline(&self, task: &Task, job: &Job) -> Option<Timestamp> {
         let waits = is_over(job)
+            || task.holds(job)
             || job.awaited_consent().is_some()
             || job.remote().is_some_and(|remote| remote.state.is_interrupted());
         if self.is_used_up(job) {
@@ -104,7 +105,9 @@ impl Patience {
         let given_up = task.status.state == TaskState::Unknown;
         let times = task.jobs.iter().flat_map(|job| {
             let deadline = self.deadline(task, job).filter(|_| !given_up);
-            [self.next(job), deadline].into_iter().flatten()
+            // What waits for other jobs is moved by them; its consent, where it waits for that, has its time.
+            let held = task.holds(job) && job.awaited_consent().is_none();
+            [self.next(job).filter(|_| !held), deadline].into_iter().flatten()
         });
         let next = times.min().unwrap_or_else(|| now.after(LONGEST));
         // Never in the past: the worker would find the task due again at once.

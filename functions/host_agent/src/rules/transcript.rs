@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    AwaitedConsent, CallEnd, CallResult, Job, Message, ModelTurn, Part, PartContent, Role, Task, TaskState,
-    TurnCall,
+    AwaitedConsent, CallEnd, CallResult, Job, Message, MessageId, ModelTurn, Part, PartContent, Role, Task,
+    TaskState, TurnCall,
 };
 use llm::{Opaque, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
 use crate::rules::note::Note;
+use crate::rules::plans;
 
 /// The key in a message's metadata that says: it declines what its task waits for, whatever its words.
 pub(crate) const DECLINES: &str = "declines";
@@ -33,15 +34,23 @@ pub(crate) fn of_work(task: &Task, unstored: &[ModelTurn]) -> Vec<Turn> {
     let mut work = Vec::new();
     let turns = || task.turns.iter().chain(unstored);
     let steps = task.jobs.iter().map(|job| job.step);
-    let steps: BTreeSet<u32> = steps.chain(turns().map(|turn| turn.number)).collect();
+    let skipped = plans::skipped(task).map(|step| step.turn);
+    let steps: BTreeSet<u32> = steps
+        .chain(skipped)
+        .chain(turns().map(|turn| turn.number))
+        .collect();
     for step in steps {
         let jobs: Vec<&Job> = task.jobs.iter().filter(|job| job.step == step).collect();
-        match turns().find(|turn| turn.number == step) {
-            Some(turn) => work.extend(of_turn(turn, &jobs)),
-            None => {
-                let (calls, results) = jobs.iter().map(|job| (call(job), result(job))).unzip();
-                work.extend([Turn::Calls(calls), Turn::Results(results)]);
-            }
+        let turn = turns().find(|turn| turn.number == step);
+        let called = |job: &&&Job| turn.is_some_and(|turn| is_called(turn, job.number));
+        // What a plan made of a turn is told behind its calls, as if it had been called for one by one.
+        let more = jobs.iter().filter(|job| !called(job) && !task.is_replaced(job));
+        let more = more.map(|job| (call(job), result(job)));
+        let skipped = plans::skipped(task).filter(|skipped| skipped.turn == step);
+        let more: Vec<_> = more.chain(skipped.map(plans::told_skipped)).collect();
+        match turn {
+            Some(turn) => work.extend(of_turn(task, turn, more)),
+            None => work.extend(told_turn(more)),
         }
     }
     work
@@ -50,13 +59,33 @@ pub(crate) fn of_work(task: &Task, unstored: &[ModelTurn]) -> Vec<Turn> {
 /// The number of the next step of the work.
 pub(crate) fn next_step(task: &Task, unstored: &[ModelTurn]) -> u32 {
     let turns = task.turns.iter().chain(unstored).map(|turn| turn.number);
-    let last = turns.chain(task.jobs.iter().map(|job| job.step)).max();
+    let steps = task
+        .plan
+        .iter()
+        .flat_map(|plan| &plan.steps)
+        .map(|step| step.turn);
+    let last = turns
+        .chain(task.jobs.iter().map(|job| job.step))
+        .chain(steps)
+        .max();
     last.map_or(0, |last| last.saturating_add(1))
 }
 
-/// A turn as its model reads it again. What its jobs were asked, and what came of them, they hold themselves.
-fn of_turn(turn: &ModelTurn, jobs: &[&Job]) -> Vec<Turn> {
+fn is_called(turn: &ModelTurn, number: u32) -> bool {
+    turn.calls.iter().any(|call| call.end == CallEnd::Job { number })
+}
+
+fn told_turn(calls: Vec<(ToolCall, ToolResult)>) -> [Turn; 2] {
+    let (calls, results) = calls.into_iter().unzip();
+    [Turn::Calls(calls), Turn::Results(results)]
+}
+
+/// A turn as its model reads it again, with what else was done for it. What its jobs were asked, and what came of them, they
+/// hold themselves.
+fn of_turn(task: &Task, turn: &ModelTurn, more: Vec<(ToolCall, ToolResult)>) -> Vec<Turn> {
     let mut told = Vec::new();
+    let said = turn.said.as_ref().and_then(|id| said_as(task, id));
+    told.extend(said.map(|said| Turn::User(said.text())));
     if !turn.text.is_empty() {
         told.push(Turn::Said(turn.text.clone()));
     }
@@ -69,12 +98,12 @@ fn of_turn(turn: &ModelTurn, jobs: &[&Job]) -> Vec<Turn> {
             value,
         })
     }));
-    let (calls, results) = turn.calls.iter().map(|stored| of_call(stored, jobs)).unzip();
-    told.extend([Turn::Calls(calls), Turn::Results(results)]);
+    let calls = turn.calls.iter().map(|stored| of_call(stored, task));
+    told.extend(told_turn(calls.chain(more).collect()));
     told
 }
 
-fn of_call(stored: &TurnCall, jobs: &[&Job]) -> (ToolCall, ToolResult) {
+fn of_call(stored: &TurnCall, task: &Task) -> (ToolCall, ToolResult) {
     let own = |outcome: ToolOutcome| {
         let call = ToolCall {
             id: stored.id.clone(),
@@ -88,7 +117,7 @@ fn of_call(stored: &TurnCall, jobs: &[&Job]) -> (ToolCall, ToolResult) {
         (call, result)
     };
     match &stored.end {
-        CallEnd::Job { number } => match jobs.iter().find(|job| job.number == *number) {
+        CallEnd::Job { number } => match task.jobs.iter().find(|job| job.number == *number) {
             Some(job) => {
                 let call = ToolCall {
                     id: stored.id.clone(),
@@ -100,7 +129,14 @@ fn of_call(stored: &TurnCall, jobs: &[&Job]) -> (ToolCall, ToolResult) {
                 };
                 (call, result)
             }
-            None => own(ToolOutcome::Failed("it was not asked.".to_owned())),
+            None => match task.plan.as_ref().and_then(|plan| plan.step(*number)) {
+                Some(step) => {
+                    let (call, result) = plans::told_skipped(step);
+                    let (id, call_id) = (stored.id.clone(), stored.id.clone());
+                    (ToolCall { id, ..call }, ToolResult { call_id, ..result })
+                }
+                None => own(ToolOutcome::Failed("it was not asked.".to_owned())),
+            },
         },
         CallEnd::Result(CallResult { text, failed: false }) => own(ToolOutcome::Done(text.clone())),
         CallEnd::Result(CallResult { text, failed: true }) => own(ToolOutcome::Failed(text.clone())),
@@ -158,7 +194,8 @@ fn result(job: &Job) -> ToolResult {
     }
 }
 
-fn text_of(job: &Job) -> String {
+/// What a job brought, in words.
+pub(crate) fn text_of(job: &Job) -> String {
     if let Some(text) = job.brought() {
         return text;
     }
@@ -193,10 +230,11 @@ const NO_REASON: &str = "it gave no reason. Say “try again” to have it tried
 
 /// The user's newest message, where nothing was done about it yet: it is the last thing said, and not the first.
 pub(crate) fn pending_answer(task: &Task) -> Option<&Message> {
-    let unanswered = task.unanswered.as_ref()?;
-    task.history
-        .iter()
-        .find(|message| message.message_id == *unanswered)
+    said_as(task, task.unanswered.as_ref()?)
+}
+
+fn said_as<'t>(task: &'t Task, id: &MessageId) -> Option<&'t Message> {
+    task.history.iter().find(|message| message.message_id == *id)
 }
 
 /// The job whose agent waits for the user, the first of them.
@@ -217,6 +255,10 @@ pub(crate) fn wants_a_look(task: &Task) -> bool {
     !task.status.state.is_terminal()
         && !task.jobs.is_empty()
         && (task.jobs.iter().all(Job::is_settled)
+            || task
+                .plan
+                .as_ref()
+                .is_some_and(|plan| !plan.moves(&task.jobs).is_empty())
             || unconsented(task).is_some()
             || (asking(task).is_some() && !task.status.state.is_interrupted()))
 }

@@ -102,6 +102,8 @@ pub(crate) struct ChosenAgent {
     pub(crate) endpoint: Endpoint,
     /// How its user's token is to be had, where it wants one.
     pub(crate) oauth: Option<ForeignOAuth>,
+    /// It takes JSON beside words.
+    pub(crate) takes_data: bool,
     /// What it says of itself.
     pub(crate) brief: AgentBrief,
 }
@@ -268,6 +270,7 @@ impl KnownAgents {
                     name: llm::clean(&agent.card.name, 80),
                     endpoint: endpoint.clone(),
                     oauth: agent.card.oauth.clone(),
+                    takes_data: agent.card.takes_data,
                     brief: brief(agent_type, &agent.card, &skills),
                 };
                 found.push((agent.healthy, chosen));

@@ -1,11 +1,14 @@
 //! Deciding: what the model is shown, and what its tools do.
 
+mod asked;
 mod asking;
 pub(crate) mod directory;
 mod discovery;
 mod one_agent;
 mod own_tasks;
+mod planning;
 pub(crate) mod thinker;
 mod thought;
 mod tools;
 mod turn;
+mod walk;

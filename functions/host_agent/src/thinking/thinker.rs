@@ -10,6 +10,7 @@ use tracing::Instrument as _;
 use crate::deps::Deps;
 use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
+use crate::rules::plans;
 use crate::rules::transcript::{self, has_file};
 use crate::thinking::asking::{ask, ask_aside};
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -25,7 +26,7 @@ const REFUSAL_MAX: usize = 400;
 const BESIDE_MAX: usize = 12;
 const EARLIER_MAX: usize = 6;
 /// Most steps of a model in one task.
-const STEPS_MAX: usize = 8;
+pub(crate) const STEPS_MAX: usize = 8;
 /// Most of these whose calls could not be run.
 const REFUSED_MAX: usize = 2;
 /// How often an answer is written down again where the task changed under it, but not what it answers.
@@ -51,6 +52,15 @@ impl Thinker {
             model,
             enabled,
         }
+    }
+
+    pub(crate) fn agents(&self) -> &Discovery {
+        &self.agents
+    }
+
+    /// Whether the model may call tools again once it has results.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.model.goes_on()
     }
 
     pub(crate) fn deps(&self) -> &Deps {
@@ -79,10 +89,7 @@ impl Thinker {
 
     /// Every call of the last turn has its result: the model phrases the answer, or goes on.
     pub(crate) async fn resume(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let mut thought = Thought::of(
-            transcript::asked(run.task()),
-            Note::of(run.task()).unwrap_or_default(),
-        );
+        let mut thought = self.thought_of(run);
         // The rest is only for a model that may want to send once more: an answer never waits for a registry.
         if self.model.goes_on() {
             thought.known = self.discover().await.ok();
@@ -118,6 +125,7 @@ impl Thinker {
         let mut turns = thought.earlier.clone();
         turns.push(Turn::User(thought.asked.clone()));
         turns.extend(transcript::of_work(task, &thought.unstored));
+        turns.extend(plans::said(task).map(|said| Turn::User(said.text())));
         Prompt {
             agents: agents.unwrap_or_default(),
             turns,
@@ -221,7 +229,7 @@ pub(crate) fn earlier(here: &[Task]) -> Vec<Turn> {
 
 /// How a task ends whose model said this.
 fn said(run: &Run, note: &Note, text: String) -> Outcome {
-    if !run.task().jobs.is_empty() {
+    if !run.task().jobs.is_empty() || run.task().plan.is_some() {
         return outcome(run.task(), note, text);
     }
     let text = match run.task().history.iter().any(has_file) {

@@ -2,24 +2,23 @@
 
 use agent::{ExecuteError, Run};
 use domain::{
-    AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, TurnCall,
-    WorkNote,
+    AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, TaskPlan,
+    TurnCall, WorkNote,
 };
-use llm::{AgentBrief, Answer, Step, Tool, ToolCall, ToolOutcome};
+use llm::{AgentBrief, Answer, PlannedTask, Step, Tool, ToolCall, ToolOutcome};
 
 use crate::advance::advance;
 use crate::consents::{consent_status, protection, require_consent};
 use crate::delegation::webhook_token;
 use crate::deps::OnTask;
 use crate::rules::patience::is_over;
-use crate::rules::{ability, transcript, wording};
+use crate::rules::{ability, plans, transcript, wording};
 use crate::thinking::directory::{ChosenAgent, Wanted};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::own_tasks;
+use crate::thinking::planning::{Changed, Planning};
 use crate::thinking::thought::Thought;
 
-/// Most jobs of one task.
-const JOBS_MAX: usize = 20;
 /// Most calls of one step.
 const CALLS_MAX: usize = 8;
 const TOO_MANY: &str = "Not done: at most 8 calls at once.";
@@ -38,18 +37,32 @@ pub(crate) enum Called {
     Parked,
 }
 
-/// One `send_message` of the model, with the agent it goes to.
-struct Send {
-    agent_type: AgentType,
-    message: String,
-    to: ChosenAgent,
-    protection: Option<Protection>,
+/// A piece of work, with the agent that it goes to.
+pub(crate) struct Send {
+    pub(crate) number: u32,
+    pub(crate) agent_type: AgentType,
+    pub(crate) message: String,
+    /// The turn that it was decided in.
+    pub(crate) turn: u32,
+    /// It works on results of others.
+    pub(crate) uses: bool,
+    pub(crate) to: ChosenAgent,
+    pub(crate) protection: Option<Protection>,
 }
 
 /// A call, with what is to be done about it.
 enum Planned {
     Send(Box<Send>),
     Done(CallResult),
+    /// The plan was changed, and tells of it.
+    Noted(CallResult),
+}
+
+/// What is to be done about the calls of a turn.
+struct Decided {
+    calls: Vec<Planned>,
+    /// The task's plan, where they changed it: then all that is handed out stands there.
+    plan: Option<TaskPlan>,
 }
 
 /// An answer as it is stored.
@@ -57,6 +70,7 @@ pub(crate) fn turn(number: u32, answer: &Answer, calls: Vec<TurnCall>) -> ModelT
     let opaque = answer.opaque.as_ref().filter(|_| !calls.is_empty());
     let turn = ModelTurn {
         number,
+        said: None,
         model: answer.model.clone(),
         text: answer.beside.clone(),
         opaque: opaque.map(|opaque| opaque.value.clone()),
@@ -84,45 +98,101 @@ impl Tools<'_> {
         let number = transcript::next_step(self.run.task(), &self.thought.unstored);
         let refused = refused(calls);
         let is_refused = refused.is_some();
-        let planned = match refused {
-            Some(planned) => planned,
-            None => self.plan(calls).await?,
+        let Decided { calls: planned, plan } = match refused {
+            Some(calls) => Decided { calls, plan: None },
+            None => self.plan(calls, number).await?,
         };
-        let first = self.run.task().jobs.len();
         let turn = ModelTurn {
             refused: is_refused,
-            ..turn(number, answer, ends(calls, &planned, first))
+            said: plans::said(self.run.task()).map(|said| said.message_id.clone()),
+            ..turn(number, answer, ends(calls, &planned))
         };
-        let (mut kinds, unstored) = match answer.is_by_rule() {
-            true => (Vec::new(), Some(turn)),
+        let failed = planned.iter().any(Planned::is_failed);
+        let (kinds, unstored) = match answer.is_by_rule() {
+            // What the rules plan, they need not read again.
+            true => (Vec::new(), Some(turn).filter(|_| plan.is_none() || failed)),
             false => (vec![note(turn)], None),
         };
-        if !planned.iter().any(|planned| matches!(planned, Planned::Send(_))) {
-            self.run.record(kinds).await?;
-            return Ok(Called::Answered(unstored));
+        if answer.is_by_rule() && !answer.beside.is_empty() {
+            self.thought
+                .note
+                .lead
+                .get_or_insert_with(|| answer.beside.clone());
         }
-        kinds.extend(self.prepare(&planned, number).await?);
-        self.run.record(kinds).await?;
-        let prepared = self.run.task().jobs.iter().skip(first);
-        let fresh: Vec<u32> = prepared.map(|job| job.number).collect();
-        Box::pin(advance(&self.agents.deps, self.run, &fresh)).await?;
+        let missed = missed(&planned);
+        let sends: Vec<Send> = planned.into_iter().filter_map(Planned::send).collect();
+        match plan {
+            Some(plan) => self.walk(Some(Changed { plan, kinds, missed })).await?,
+            None if sends.is_empty() => {
+                self.run.record(kinds).await?;
+                return Ok(Called::Answered(unstored));
+            }
+            None => self.hand_out(&sends, kinds, &missed).await?,
+        }
         // They may all have finished in their answers: then no webhook will come.
-        Ok(match self.run.task().jobs.iter().skip(first).all(is_over) {
+        let task = self.run.task();
+        let is_over = self.run.parked().is_none() && task.jobs.iter().all(is_over);
+        Ok(match is_over && plans::asks(task).is_none() {
             true => Called::Answered(unstored),
             false => Called::Parked,
         })
     }
 
+    /// Hands pieces of work out at once.
+    async fn hand_out(
+        &mut self,
+        sends: &[Send],
+        mut kinds: Vec<EventKind>,
+        missed: &str,
+    ) -> Result<(), ExecuteError> {
+        kinds.extend(self.prepare(sends, &[], missed).await?);
+        self.run.record(kinds).await?;
+        let fresh: Vec<u32> = sends.iter().map(|send| send.number).collect();
+        Box::pin(advance(&self.agents.deps, self.run, &fresh)).await
+    }
+
     /// Finds out what is to be done about each call, and does what is done at once.
-    async fn plan(&mut self, calls: &[ToolCall]) -> Result<Vec<Planned>, ExecuteError> {
+    async fn plan(&mut self, calls: &[ToolCall], turn: u32) -> Result<Decided, ExecuteError> {
         let failed = |reason: &str| Planned::Done(CallResult::new(reason, true));
+        let told = |told: Result<String, String>| match told {
+            Ok(text) => Planned::Noted(CallResult::new(&text, false)),
+            Err(reason) => failed(&reason),
+        };
+        let task = self.run.task().clone();
+        let mut planning = Planning::of(&task, turn);
         let mut planned = Vec::new();
         for call in calls {
             planned.push(match &call.tool {
-                Tool::SendMessage { .. } if self.run.task().jobs.len() + planned.len() >= JOBS_MAX => {
-                    failed("That is more than one task can hand out.")
-                }
-                Tool::SendMessage { agent_type, message } => self.plan_send(agent_type, message).await?,
+                Tool::SendMessage { agent_type, message } => match self.choice(agent_type, message).await? {
+                    Err(reason) => failed(&reason),
+                    Ok((to, protection)) => match planning.hand_out((agent_type, &to.name), message) {
+                        None => failed("That is more than one task can hand out."),
+                        Some(number) => Planned::Send(Box::new(Send {
+                            number,
+                            agent_type: agent_type.clone(),
+                            message: message.clone(),
+                            turn,
+                            uses: false,
+                            to,
+                            protection,
+                        })),
+                    },
+                },
+                Tool::PlanTasks { tasks } => told(match self.named(tasks).await? {
+                    Ok(tasks) => planning.plan(&tasks),
+                    Err(reason) => Err(reason),
+                }),
+                Tool::CreateTask { task } => told(match self.named(std::slice::from_ref(task)).await? {
+                    Ok(tasks) => tasks
+                        .first()
+                        .map_or(Err(String::new()), |task| planning.create(task)),
+                    Err(reason) => Err(reason),
+                }),
+                Tool::UpdateTask {
+                    number,
+                    message,
+                    is_dropped,
+                } => told(planning.update(*number, message.as_deref(), *is_dropped)),
                 Tool::TaskStatus { task_id } => {
                     let deps = &self.agents.deps;
                     match own_tasks::told_to_model(deps, self.run.task(), *task_id).await? {
@@ -133,29 +203,51 @@ impl Tools<'_> {
                 Tool::Invalid { reason, .. } => failed(reason),
             });
         }
-        Ok(planned)
+        let sends = planned
+            .iter()
+            .filter(|planned| matches!(planned, Planned::Send(_)));
+        let (sends, approval) = (sends.count(), self.agents.deps.approval);
+        if sends > 1 && approval.is_needed_for(sends) {
+            planning.make_plan();
+        }
+        let mut plan = planning.changed();
+        if let Some(plan) = &mut plan {
+            approval.apply(plan);
+        }
+        Ok(Decided { calls: planned, plan })
     }
 
-    async fn plan_send(&mut self, agent_type: &AgentType, message: &str) -> Result<Planned, ExecuteError> {
-        let failed = |reason: String| Planned::Done(CallResult::new(&reason, true));
+    /// Planned pieces of work with the names of the agents that they go to; why one of them cannot be done.
+    async fn named(
+        &mut self,
+        tasks: &[PlannedTask],
+    ) -> Result<Result<Vec<(PlannedTask, String)>, String>, ExecuteError> {
+        let mut named = Vec::new();
+        for task in tasks {
+            match self.choice(&task.agent_type, &task.message).await? {
+                Ok((to, _)) => named.push((task.clone(), to.name)),
+                Err(reason) => return Ok(Err(format!("Not planned: {reason}"))),
+            }
+        }
+        Ok(Ok(named))
+    }
+
+    /// The agent that a piece of work goes to, with the consent that it needs; why nobody can do it.
+    pub(crate) async fn choice(
+        &mut self,
+        agent_type: &AgentType,
+        message: &str,
+    ) -> Result<Result<(ChosenAgent, Option<Protection>), String>, ExecuteError> {
         let Some(to) = self.choose(agent_type, message).await? else {
-            return Ok(failed(format!(
+            return Ok(Err(format!(
                 "No agent of type {agent_type} is there for this tenant."
             )));
         };
         if let Some(reason) = lacking(&to.brief, message) {
-            return Ok(failed(reason));
+            return Ok(Err(reason));
         }
-        let consents = &self.agents.deps.consents;
-        Ok(match protection(consents, &to.name, to.oauth.as_ref()) {
-            Ok(protection) => Planned::Send(Box::new(Send {
-                agent_type: agent_type.clone(),
-                message: message.to_owned(),
-                to,
-                protection,
-            })),
-            Err(reason) => failed(reason),
-        })
+        let protection = protection(&self.agents.deps.consents, &to.name, to.oauth.as_ref());
+        Ok(protection.map(|protection| (to, protection)))
     }
 
     async fn choose(
@@ -178,14 +270,20 @@ impl Tools<'_> {
         Ok(chosen)
     }
 
-    /// The jobs of a step, with what their users are told: to be written before anything leaves.
-    async fn prepare(&mut self, planned: &[Planned], step: u32) -> Result<Vec<EventKind>, ExecuteError> {
+    /// The jobs of pieces of work, with what their users are told: to be written before anything leaves. The `early` ones are
+    /// there for their consent alone, and left for later where they need none.
+    pub(crate) async fn prepare(
+        &mut self,
+        sends: &[Send],
+        early: &[u32],
+        missed: &str,
+    ) -> Result<Vec<EventKind>, ExecuteError> {
         let (deps, task, now) = (self.agents.deps.as_ref(), self.run.task(), self.run.now());
         let on = OnTask { deps, task, now };
         let first = task.jobs.len();
         let mut jobs = task.jobs.clone();
-        let sends: Vec<&Send> = planned.iter().filter_map(Planned::send).collect();
-        for (number, send) in (0_u32..).skip(first).zip(&sends) {
+        for send in sends {
+            let number = send.number;
             let mut job = Job::prepare(
                 NewJob {
                     number,
@@ -196,26 +294,26 @@ impl Tools<'_> {
                     instruction: send.message.clone(),
                     message_id: MessageId::derived(&format!("{}/{number}", task.id)),
                     webhook: webhook_token::new(deps, task, number),
-                    step,
+                    step: send.turn,
                 },
                 now,
             );
             job.protection.clone_from(&send.protection);
-            job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint.url).await;
+            job.takes_data = send.uses && send.to.takes_data;
             require_consent(on, &mut job, &jobs).await?;
-            jobs.push(job);
-        }
-        let names: Vec<&str> = sends.iter().map(|send| send.to.name.as_str()).collect();
-        let mut missed = String::new();
-        for planned in planned {
-            if let Planned::Done(CallResult { text, .. }) = planned {
-                missed = format!("{missed} {text}");
+            if job.awaited_consent().is_some() || !early.contains(&number) {
+                job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint.url).await;
+                jobs.push(job);
             }
         }
+        let begin = sends.iter().filter(|send| !early.contains(&send.number));
+        let names: Vec<&str> = begin.map(|send| send.to.name.as_str()).collect();
         let new = jobs.get(first..).unwrap_or_default();
         let waiting = new.iter().find_map(|job| Some((job, job.awaited_consent()?)));
         let status = match waiting {
-            Some((job, awaited)) => consent_status(deps, job, awaited, missed.trim_start()),
+            Some((job, awaited)) if missed.is_empty() => consent_status(deps, job, awaited, ""),
+            Some((job, awaited)) => consent_status(deps, job, awaited, &format!("{}\n", missed.trim_start())),
+            None if names.is_empty() => wording::working(deps.entropy.as_ref(), missed.trim_start()),
             None => {
                 let text = format!("Asking {} …{missed}", words::listed(&names, "and"));
                 wording::working(deps.entropy.as_ref(), &text)
@@ -235,25 +333,36 @@ impl Tools<'_> {
 }
 
 impl Planned {
-    fn send(&self) -> Option<&Send> {
+    fn send(self) -> Option<Send> {
         match self {
-            Self::Send(send) => Some(send),
-            Self::Done(_) => None,
+            Self::Send(send) => Some(*send),
+            Self::Done(_) | Self::Noted(_) => None,
         }
+    }
+
+    fn is_failed(&self) -> bool {
+        matches!(self, Self::Done(CallResult { failed: true, .. }))
     }
 }
 
-/// The calls as they are stored; the jobs among them get the numbers from `first` on.
-fn ends(calls: &[ToolCall], planned: &[Planned], first: usize) -> Vec<TurnCall> {
-    let mut jobs = (0_u32..).skip(first);
+/// What is said beside the work that is handed out.
+fn missed(planned: &[Planned]) -> String {
+    let mut missed = String::new();
+    for planned in planned {
+        if let Planned::Done(CallResult { text, .. }) = planned {
+            missed = format!("{missed} {text}");
+        }
+    }
+    missed
+}
+
+/// The calls as they are stored.
+fn ends(calls: &[ToolCall], planned: &[Planned]) -> Vec<TurnCall> {
     let stored = calls.iter().zip(planned).map(|(call, planned)| {
         let (name, arguments) = call.tool.written();
         let (arguments, end) = match planned {
-            Planned::Send(_) => {
-                let number = jobs.next().unwrap_or(u32::MAX);
-                (String::new(), CallEnd::Job { number })
-            }
-            Planned::Done(result) => (arguments, CallEnd::Result(result.clone())),
+            Planned::Send(send) => (String::new(), CallEnd::Job { number: send.number }),
+            Planned::Done(result) | Planned::Noted(result) => (arguments, CallEnd::Result(result.clone())),
         };
         TurnCall {
             id: call.id.clone(),

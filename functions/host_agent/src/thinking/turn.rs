@@ -385,7 +385,11 @@ fn is_for(step: &Step, waiting: &Task) -> bool {
     };
     calls.iter().all(|call| match &call.tool {
         Tool::SendMessage { agent_type, .. } => Some(agent_type) == asking,
-        Tool::TaskStatus { .. } | Tool::Invalid { .. } => false,
+        Tool::PlanTasks { tasks } => tasks.iter().all(|task| Some(&task.agent_type) == asking),
+        Tool::CreateTask { .. }
+        | Tool::UpdateTask { .. }
+        | Tool::TaskStatus { .. }
+        | Tool::Invalid { .. } => false,
     })
 }
 

@@ -1,99 +1,13 @@
 //! What a model answers is stored before it is acted on: a host that was killed goes on with it, and does not ask again.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use domain::{
-    AgentType, CallEnd, CallResult, EventKind, Message, MessageId, Part, Revision, Task, TaskId, TaskState,
-    TokenUsage,
-};
-use llm::{Answer, Draft, Model, ModelError, Opaque, Prompt, Step, Tool, ToolCall, ToolOutcome, Turn};
+use domain::{CallEnd, CallResult, EventKind, Message, MessageId, Part, Task, TaskId, TaskState};
+use llm::{Answer, Opaque, Step, Tool, ToolOutcome, Turn};
 use serde_json::json;
-use store::{Due, LeaseAfter, Store, TaskKey};
 
+use crate::scripted::{Scripted, calls, say, send};
 use crate::world::{Peer, Reply, World, remote, status, world_with};
-
-/// Answers by a list, and keeps what it was shown. Before an answer somebody else may change the task.
-#[derive(Clone, Default)]
-struct Scripted(Arc<Mutex<Script>>);
-
-#[derive(Default)]
-struct Script {
-    answers: VecDeque<Answer>,
-    shown: Vec<Prompt>,
-    meanwhile: VecDeque<Option<Vec<EventKind>>>,
-    at: Option<(Store, TaskKey)>,
-}
-
-impl Scripted {
-    fn answers(&self, answers: impl IntoIterator<Item = Answer>) {
-        self.0.lock().unwrap().answers.extend(answers);
-    }
-
-    fn shown(&self) -> Vec<Prompt> {
-        self.0.lock().unwrap().shown.clone()
-    }
-
-    fn asked(&self) -> usize {
-        self.shown().len()
-    }
-}
-
-#[async_trait]
-impl Model for Scripted {
-    async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
-        let (answer, change) = {
-            let mut script = self.0.lock().unwrap();
-            script.shown.push(prompt.clone());
-            let change = script.meanwhile.pop_front().flatten().zip(script.at.clone());
-            (script.answers.pop_front(), change)
-        };
-        if let Some((kinds, (store, key))) = change {
-            let now = domain::Timestamp::from_millis(1_767_225_601_000);
-            let task = store.tasks().find(&key, now).await.unwrap().unwrap().task;
-            let mut revision = Revision::of(task);
-            for kind in kinds {
-                revision.record(kind, now).unwrap();
-            }
-            let written = store.tasks().commit(&revision, Due::Keep, LeaseAfter::Keep).await;
-            assert_eq!(written.unwrap(), store::Committed::Yes);
-        }
-        answer.ok_or_else(|| ModelError::Unusable("it is not asked more often".to_owned()))
-    }
-}
-
-fn answer(step: Step) -> Answer {
-    Answer {
-        model: "openai:scripted".to_owned(),
-        usage: TokenUsage {
-            input: 100,
-            output: 10,
-            cached: 90,
-        },
-        ..Answer::from(step)
-    }
-}
-
-fn say(text: &str) -> Answer {
-    answer(Step::Say(text.to_owned()))
-}
-
-fn calls(tools: impl IntoIterator<Item = Tool>) -> Answer {
-    let numbered = tools.into_iter().zip(0..);
-    let call = |(tool, number)| ToolCall {
-        id: format!("id-{number}"),
-        tool,
-    };
-    answer(Step::Call(numbered.map(call).collect()))
-}
-
-fn send(to: &str, message: &str) -> Tool {
-    Tool::SendMessage {
-        agent_type: AgentType::parse(to).unwrap(),
-        message: message.to_owned(),
-    }
-}
 
 const STATUS: Tool = Tool::TaskStatus { task_id: None };
 

@@ -217,6 +217,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             clock: clock.clone(),
             entropy: entropy.clone(),
             patience: Patience::default(),
+            approval: host_agent::PlanApproval::Never,
             enabled: true,
             providers: Providers::new(),
             settings: agent::Settings::default(),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use edge::config::Env;
 use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
+use host_agent::PlanApproval;
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
@@ -50,6 +51,9 @@ pub(super) struct Up {
     /// decide where none is named, may be the last
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
+    /// Plans wait until their user says go: `always`, `over:N` for those of more than N steps, or `never`
+    #[arg(long, value_name = "always|over:N|never", default_value_t)]
+    plan_approval: PlanApproval,
     /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
     /// `json`: log lines for programs, and no others
     #[arg(
@@ -134,6 +138,7 @@ impl Up {
             endpoints: self.endpoints,
             live: self.live.into_iter().collect(),
             models,
+            plan_approval: self.plan_approval,
             ..Options::default()
         };
         let starting = System::start(options);

@@ -60,6 +60,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         endpoints,
         push_notifications: can("pushNotifications").unwrap_or(false),
         streaming: can("streaming").unwrap_or(false),
+        takes_data: takes_data(&card),
         secured: asks("securityRequirements") || asks("security"),
         oauth: super::oauth::demanded(&card),
         documentation_url: card
@@ -67,6 +68,12 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
             .and_then(Value::as_str)
             .and_then(|url| Url::parse(url).ok()),
     })
+}
+
+fn takes_data(card: &Value) -> bool {
+    let modes = card.get("defaultInputModes").and_then(Value::as_array);
+    let mut modes = modes.into_iter().flatten().filter_map(Value::as_str);
+    modes.any(|mode| matches!(mode.trim(), "application/json" | "application/*" | "*/*"))
 }
 
 #[derive(Clone, Copy)]

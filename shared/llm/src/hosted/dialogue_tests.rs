@@ -162,14 +162,15 @@ fn the_stable_part_does_not_depend_on_what_is_said_nor_on_the_order_of_agents() 
         today: None,
     };
     assert_eq!(Dialogue::of(&turned, 32_000).system, one.system);
-    let [send, status] = one.tools.as_slice() else {
+    let [send, plan, create, update, status] = one.tools.as_slice() else {
         panic!()
     };
     assert_eq!(
         send.schema["properties"]["agent_type"]["enum"],
         serde_json::json!(["report", "weather"])
     );
-    assert_eq!(status.name, "task_status");
+    let named = [plan, create, update, status].map(|tool| tool.name);
+    assert_eq!(named, ["plan_tasks", "create_task", "update_task", "task_status"]);
     // With nobody to send to there is no such tool.
     let nobody = Dialogue::of(&Prompt::default(), 32_000);
     assert_eq!(nobody.tools.len(), 1);

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use domain::{AgentType, TaskId};
+use domain::{AgentType, PLAN_STEPS_MAX, TaskId};
 use serde_json::{Value, json};
 
-use crate::{AgentBrief, Tool, ToolCall};
+use crate::{AgentBrief, PlannedTask, Tool, ToolCall};
 
 const SEND_MESSAGE: &str = "send_message";
+const PLAN_TASKS: &str = "plan_tasks";
+const CREATE_TASK: &str = "create_task";
+const UPDATE_TASK: &str = "update_task";
 const TASK_STATUS: &str = "task_status";
+/// Most characters of a planned piece of work: the whole plan is stored with each of its changes.
+const PLANNED_MAX: usize = 4_000;
 /// Most characters of a message to an agent.
 const MESSAGE_MAX: usize = 32_000;
 /// Most bytes of arguments that are shown again to the model that got them wrong.
@@ -60,7 +65,72 @@ pub(crate) fn specs(agents: &[AgentBrief]) -> Vec<ToolSpec> {
             "required": ["agent_type", "message"],
         }),
     };
-    vec![send, status]
+    let piece = |order: &str| {
+        let numbers = json!({"type": "array", "items": {"type": "integer", "minimum": 0}});
+        let described = |what: &str| {
+            let mut numbers = numbers.clone();
+            if let Some(fields) = numbers.as_object_mut() {
+                fields.insert("description".to_owned(), format!("{what} {order}").into());
+            }
+            numbers
+        };
+        json!({
+            "type": "object",
+            "properties": {
+                "agent_type": {"type": "string", "enum": types, "description": "Which agent, by its agent_type."},
+                "message": {"type": "string", "description": "What the agent is to do. It sees this, and the results of uses."},
+                "after": described("Begins once these are done."),
+                "uses": described("Gets the results of these, and begins once they are done."),
+                "optional": {"type": "boolean", "description": "What needs it goes on without it where it fails."},
+            },
+            "required": ["agent_type", "message"],
+        })
+    };
+    let plan = ToolSpec {
+        name: PLAN_TASKS,
+        description: "Plans pieces of work of which some need others to be done first. Each begins by itself when its turn \
+                      comes; you are asked again when all of it is over.",
+        schema: json!({
+            "type": "object",
+            "properties": {"tasks": {"type": "array", "items": piece("Places in this list, from 0.")}},
+            "required": ["tasks"],
+        }),
+    };
+    let create = ToolSpec {
+        name: CREATE_TASK,
+        description: "Adds one piece of work that needs others: those handed out so far have the numbers 0, 1, … in their \
+                      order.",
+        schema: piece("Numbers of pieces of work."),
+    };
+    let update = ToolSpec {
+        name: UPDATE_TASK,
+        description: "Changes a planned piece of work that has not begun.",
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "number": {"type": "integer", "minimum": 0, "description": "Its number."},
+                "message": {"type": "string", "description": "What the agent is to do now."},
+                "drop": {"type": "boolean", "description": "It is not wanted any more."},
+            },
+            "required": ["number"],
+        }),
+    };
+    vec![send, plan, create, update, status]
+}
+
+fn written_piece(task: &PlannedTask) -> Value {
+    let mut piece = json!({"agent_type": task.agent_type, "message": task.message});
+    if let Some(fields) = piece.as_object_mut() {
+        let lists = [("after", &task.after), ("uses", &task.uses)];
+        fields.extend(
+            lists
+                .into_iter()
+                .filter(|(_, list)| !list.is_empty())
+                .map(|(name, list)| (name.to_owned(), json!(list))),
+        );
+        fields.extend(task.is_optional.then(|| ("optional".to_owned(), true.into())));
+    }
+    piece
 }
 
 /// Name and arguments of a call, as its model is shown it again.
@@ -70,6 +140,23 @@ pub(crate) fn wire(tool: &Tool) -> (&str, Value) {
             SEND_MESSAGE,
             json!({"agent_type": agent_type, "message": message}),
         ),
+        Tool::PlanTasks { tasks } => {
+            let tasks: Vec<Value> = tasks.iter().map(written_piece).collect();
+            (PLAN_TASKS, json!({ "tasks": tasks }))
+        }
+        Tool::CreateTask { task } => (CREATE_TASK, written_piece(task)),
+        Tool::UpdateTask {
+            number,
+            message,
+            is_dropped,
+        } => {
+            let mut fields = json!({ "number": number });
+            if let Some(fields) = fields.as_object_mut() {
+                fields.extend(message.clone().map(|text| ("message".to_owned(), text.into())));
+                fields.extend(is_dropped.then(|| ("drop".to_owned(), true.into())));
+            }
+            (UPDATE_TASK, fields)
+        }
         Tool::TaskStatus { task_id: None } => (TASK_STATUS, json!({})),
         Tool::TaskStatus { task_id: Some(id) } => (TASK_STATUS, json!({"task_id": id})),
         Tool::Invalid { name, arguments, .. } => {
@@ -146,6 +233,60 @@ fn named(name: &str) -> String {
     }
 }
 
+/// The agent and what it is asked.
+fn work(arguments: &Value, agents: &[AgentBrief], most: usize) -> Result<(AgentType, String), String> {
+    let agent_type = arguments.get("agent_type").and_then(Value::as_str);
+    let agent_type = agent_type.ok_or("It lacks agent_type.")?;
+    let is_it = |agent: &&AgentBrief| agent.agent_type().as_str() == agent_type;
+    let agent_type: AgentType = agents
+        .iter()
+        .find(is_it)
+        .ok_or("There is no agent of this type. Use one of the catalogue.")?
+        .agent_type()
+        .clone();
+    Ok((agent_type, message(arguments, most)?))
+}
+
+fn message(arguments: &Value, most: usize) -> Result<String, String> {
+    let message = arguments.get("message").and_then(Value::as_str);
+    let message = message.map(str::trim).unwrap_or_default().to_owned();
+    match message.chars().count() {
+        0 => Err("It lacks a message.".to_owned()),
+        count if count <= most => Ok(message),
+        _ => Err(format!("The message is longer than {most} characters.")),
+    }
+}
+
+fn planned(arguments: &Value, agents: &[AgentBrief]) -> Result<PlannedTask, String> {
+    let (agent_type, message) = work(arguments, agents, PLANNED_MAX)?;
+    let numbers = |name: &str| -> Result<Vec<u32>, String> {
+        let wrong = || format!("Its {name} is no list of whole numbers.");
+        match arguments.get(name) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(list)) => list
+                .iter()
+                .map(|number| {
+                    number
+                        .as_u64()
+                        .and_then(|number| u32::try_from(number).ok())
+                        .ok_or_else(wrong)
+                })
+                .collect(),
+            Some(_) => Err(wrong()),
+        }
+    };
+    Ok(PlannedTask {
+        agent_type,
+        message,
+        after: numbers("after")?,
+        uses: numbers("uses")?,
+        is_optional: arguments
+            .get("optional")
+            .and_then(Value::as_bool)
+            .unwrap_or(false),
+    })
+}
+
 fn parsed(raw: &RawCall, agents: &[AgentBrief]) -> Result<Tool, String> {
     let text = match raw.arguments.trim() {
         "" => "{}",
@@ -158,19 +299,36 @@ fn parsed(raw: &RawCall, agents: &[AgentBrief]) -> Result<Tool, String> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     match raw.name.as_str() {
         SEND_MESSAGE => {
-            let agent_type = text("agent_type").ok_or("It lacks agent_type.")?;
-            let is_it = |agent: &&AgentBrief| agent.agent_type().as_str() == agent_type;
-            let agent = agents.iter().find(is_it);
-            let agent_type: AgentType = agent
-                .ok_or("There is no agent of this type. Use one of the catalogue.")?
-                .agent_type()
-                .clone();
-            let message = text("message").map(str::trim).unwrap_or_default().to_owned();
-            match message.chars().count() {
-                0 => Err("It lacks a message.".to_owned()),
-                1..=MESSAGE_MAX => Ok(Tool::SendMessage { agent_type, message }),
-                _ => Err(format!("The message is longer than {MESSAGE_MAX} characters.")),
+            let (agent_type, message) = work(&arguments, agents, MESSAGE_MAX)?;
+            Ok(Tool::SendMessage { agent_type, message })
+        }
+        PLAN_TASKS => {
+            let tasks = arguments.get("tasks").and_then(Value::as_array);
+            let tasks = tasks.filter(|tasks| !tasks.is_empty()).ok_or("It lacks tasks.")?;
+            if tasks.len() > PLAN_STEPS_MAX {
+                return Err(format!("A plan has {PLAN_STEPS_MAX} tasks at most."));
             }
+            let piece = |(at, task): (usize, &Value)| {
+                planned(task, agents).map_err(|reason| format!("Task {at}: {reason}"))
+            };
+            let tasks: Result<_, String> = tasks.iter().enumerate().map(piece).collect();
+            Ok(Tool::PlanTasks { tasks: tasks? })
+        }
+        CREATE_TASK => Ok(Tool::CreateTask {
+            task: planned(&arguments, agents)?,
+        }),
+        UPDATE_TASK => {
+            let number = arguments.get("number").and_then(Value::as_u64);
+            let number = number.and_then(|number| u32::try_from(number).ok());
+            let message = match arguments.get("message") {
+                None => None,
+                Some(_) => Some(message(&arguments, PLANNED_MAX)?),
+            };
+            Ok(Tool::UpdateTask {
+                number: number.ok_or("It lacks the number of a task.")?,
+                message,
+                is_dropped: arguments.get("drop").and_then(Value::as_bool).unwrap_or(false),
+            })
         }
         TASK_STATUS => match text("task_id").map(str::trim).filter(|id| !id.is_empty()) {
             None => Ok(Tool::TaskStatus { task_id: None }),

@@ -5,6 +5,7 @@
 mod among;
 mod follow_up;
 mod guess;
+mod order;
 mod phrase;
 mod score;
 mod split;
@@ -13,10 +14,11 @@ mod words;
 use async_trait::async_trait;
 use domain::AgentType;
 
-use crate::{Answer, Draft, Model, ModelError, Prompt, Step, Tool, ToolCall, Turn};
+use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
 pub use among::best_fitting;
 pub use phrase::offer;
 use score::Index;
+use split::Part;
 
 /// The rules router.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +27,17 @@ pub struct Rules;
 #[async_trait]
 impl Model for Rules {
     async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
-        Ok(self.decide(prompt).into())
+        let step = self.decide(prompt);
+        let text = prompt.turns.iter().rev().find_map(|turn| match turn {
+            Turn::User(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let conditional = pieces(&step) > 1 && text.is_some_and(order::has_condition);
+        let beside = if conditional { phrase::NO_IFS } else { "" };
+        Ok(Answer {
+            beside: beside.to_owned(),
+            ..step.into()
+        })
     }
 
     fn goes_on(&self) -> bool {
@@ -79,7 +91,10 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
         .of_a_place_and_a_day(text)
         .or_else(|| guess::by_number(&prompt.agents, text));
     if let Some(agent_type) = alone {
-        return send(vec![(agent_type.clone(), text.to_owned())]);
+        return call(vec![Tool::SendMessage {
+            agent_type: agent_type.clone(),
+            message: text.to_owned(),
+        }]);
     }
     Step::Say(phrase::nothing_fits(&prompt.agents, text, index.nearest(text)))
 }
@@ -100,9 +115,43 @@ fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Option<(&'a AgentType, 
         .then_some(calls)
 }
 
-fn send(parts: Vec<(AgentType, String)>) -> Step {
-    let part = |(agent_type, message)| Tool::SendMessage { agent_type, message };
+/// Parts that wait for none run at once; where one does, all of them are a plan.
+fn send(parts: Vec<Part>) -> Step {
+    if parts.iter().any(|part| part.is_later || part.refers) {
+        let mut tasks: Vec<PlannedTask> = Vec::new();
+        for part in parts {
+            let before = || (0_u32..).take(tasks.len()).collect::<Vec<_>>();
+            let (after, uses) = match (part.is_later, part.refers) {
+                (_, true) => (Vec::new(), before()),
+                (true, false) => (before(), Vec::new()),
+                (false, false) => (Vec::new(), Vec::new()),
+            };
+            tasks.push(PlannedTask {
+                agent_type: part.agent_type,
+                message: part.message,
+                after,
+                uses,
+                is_optional: false,
+            });
+        }
+        return call(vec![Tool::PlanTasks { tasks }]);
+    }
+    let part = |part: Part| Tool::SendMessage {
+        agent_type: part.agent_type,
+        message: part.message,
+    };
     call(parts.into_iter().map(part).collect())
+}
+
+/// How many pieces of work a step hands out.
+fn pieces(step: &Step) -> usize {
+    let Step::Call(calls) = step else { return 0 };
+    let of_call = |call: &ToolCall| match &call.tool {
+        Tool::SendMessage { .. } => 1,
+        Tool::PlanTasks { tasks } => tasks.len(),
+        _ => 0,
+    };
+    calls.iter().map(of_call).sum()
 }
 
 fn call(tools: Vec<Tool>) -> Step {

@@ -10,6 +10,9 @@ const LISTED: usize = 20;
 /// Most characters of a request that are repeated.
 const ASKED: usize = 60;
 
+/// What is said where a part of a prompt depends on how another ends.
+pub(super) const NO_IFS: &str = "I make no ifs: each part is done, whatever another brings.";
+
 /// The answer from the results since the user spoke; `None` where there are none.
 pub(super) fn answer(since: &[Turn]) -> Option<String> {
     let results: Vec<&ToolResult> = since

@@ -5,6 +5,7 @@ use domain::AgentType;
 
 use words::phrases::{places, times, words};
 
+use super::order::{self, Piece};
 use super::score::Index;
 
 /// Most parts looked at; a longer text is one piece of work.
@@ -12,12 +13,35 @@ const PIECES_MAX: usize = 40;
 /// How much better another agent must fit a piece before the piece leaves the one that fits the whole.
 const BETTER: f64 = 1.25;
 
+/// One agent's part of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    pub(super) agent_type: AgentType,
+    pub(super) message: String,
+    /// It is to come after the parts before it: "then …".
+    pub(super) is_later: bool,
+    /// It is about what those before it bring: "… on it".
+    pub(super) refers: bool,
+}
+
+impl Part {
+    fn only(agent_type: &AgentType, text: &str) -> Vec<Self> {
+        let alone = Self {
+            agent_type: agent_type.clone(),
+            message: text.to_owned(),
+            is_later: false,
+            refers: false,
+        };
+        vec![alone]
+    }
+}
+
 /// The parts of a prompt with the agent for each, in the order they are named; one part where one agent does it all, none
 /// where nobody fits.
-pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<(AgentType, String)> {
+pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<Part> {
     let text = text.trim();
     let whole = index.best(text);
-    let pieces = pieces(text);
+    let pieces = order::without_links(text, pieces(text));
     let agents: Vec<Option<&AgentType>> = pieces
         .iter()
         .map(|piece| agent(index, piece.of(text), whole))
@@ -30,11 +54,22 @@ pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<(AgentType, String)> {
     }
     match (distinct.as_slice(), whole) {
         ([], None) => Vec::new(),
-        ([], Some(only)) => vec![(only.clone(), text.to_owned())],
-        ([only], _) => vec![((*only).clone(), text.to_owned())],
+        ([], Some(only)) => Part::only(only, text),
+        ([only], _) => Part::only(only, text),
         (several, _) => several
             .iter()
-            .map(|agent| ((*agent).clone(), message(index, text, &pieces, &agents, agent)))
+            .map(|agent| {
+                let own: Vec<usize> = (0..pieces.len())
+                    .filter(|at| agents.get(*at) == Some(&Some(*agent)))
+                    .collect();
+                let own = order::Own::of(text, &pieces, &own);
+                Part {
+                    agent_type: (*agent).clone(),
+                    message: message(index, text, &pieces, (&agents, agent), own.refers),
+                    is_later: own.is_later,
+                    refers: own.refers,
+                }
+            })
             .collect(),
     }
 }
@@ -50,8 +85,8 @@ fn message(
     index: &Index<'_>,
     text: &str,
     pieces: &[Piece],
-    agents: &[Option<&AgentType>],
-    wanted: &AgentType,
+    (agents, wanted): (&[Option<&AgentType>], &AgentType),
+    refers: bool,
 ) -> String {
     let mut runs: Vec<Piece> = Vec::new();
     let mut owner: Option<&AgentType> = None;
@@ -89,7 +124,8 @@ fn message(
     // nor what the agent's own examples never speak of.
     let sentences = pieces.iter().filter(|piece| piece.closed).count();
     let mut own = own;
-    if sentences < 2 {
+    // Nor what it is handed anyway.
+    if sentences < 2 && !refers {
         for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
             let mut all = find(text);
             all.dedup();
@@ -100,22 +136,6 @@ fn message(
         }
     }
     own
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    start: usize,
-    end: usize,
-    /// A colon stands behind it.
-    colon: bool,
-    /// Its sentence ends behind it.
-    closed: bool,
-}
-
-impl Piece {
-    fn of<'t>(&self, text: &'t str) -> &'t str {
-        text.get(self.start..self.end).unwrap_or_default()
-    }
 }
 
 fn pieces(text: &str) -> Vec<Piece> {

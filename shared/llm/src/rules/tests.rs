@@ -4,7 +4,7 @@ use domain::{AgentType, TaskId};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{AgentBrief, CardText, SkillText, ToolOutcome, ToolResult};
+use crate::{AgentBrief, CardText, PlannedTask, SkillText, ToolOutcome, ToolResult};
 
 const ID: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
@@ -101,6 +101,16 @@ fn shown(step: &Step) -> String {
     let one = |call: &ToolCall| match &call.tool {
         Tool::SendMessage { agent_type, message } => format!("{agent_type}: {message}"),
         Tool::TaskStatus { task_id } => format!("status{}", id(task_id)),
+        Tool::PlanTasks { tasks } => {
+            let one = |task: &PlannedTask| {
+                format!(
+                    "{}: {} {:?}{:?}",
+                    task.agent_type, task.message, task.after, task.uses
+                )
+            };
+            format!("plan {}", tasks.iter().map(one).collect::<Vec<_>>().join(" | "))
+        }
+        other @ (Tool::CreateTask { .. } | Tool::UpdateTask { .. }) => format!("{other:?}"),
         Tool::Invalid { reason, .. } => format!("invalid: {reason}"),
     };
     calls.iter().map(one).collect::<Vec<_>>().join(" | ")
@@ -573,4 +583,67 @@ fn check_parts(agents: &[AgentBrief], prompt: &str, expected: &str) {
         ..Prompt::default()
     });
     assert_eq!(shown(&step), expected);
+}
+
+fn report() -> AgentBrief {
+    agent(
+        "report",
+        "Reports",
+        "Writes reports on any topic in several steps.",
+        "Report",
+        &[
+            "Write a report about electric cars",
+            "Prepare a report on tea in Norway",
+        ],
+    )
+}
+
+#[test]
+fn a_part_that_is_said_to_come_later_or_to_be_about_the_others_waits_for_them() {
+    let agents = vec![weather(), airbnb(), calendar(), report()];
+    let plan = |text: &str| {
+        let prompt = Prompt {
+            agents: agents.clone(),
+            turns: vec![Turn::User(text.into())],
+            ..Prompt::default()
+        };
+        shown(&Rules.decide(&prompt))
+    };
+    let on_it = "plan weather: Weather in Oslo tomorrow [][] | report: write a report on it [][0]";
+    for text in [
+        "Weather in Oslo tomorrow, then write a report on it",
+        "Weather in Oslo tomorrow and then write a report on it",
+        "Weather in Oslo tomorrow. After that, write a report on it",
+        "Weather in Oslo tomorrow and write a report on it",
+    ] {
+        assert_eq!(plan(text), on_it, "{text}");
+    }
+    assert_eq!(
+        plan("Weather in Oslo tomorrow, then am I free on Friday"),
+        "plan weather: Weather in Oslo tomorrow [][] | calendar: am I free on Friday [0][]",
+        "what it does not speak of is not handed over"
+    );
+    assert_eq!(
+        plan("Weather in Oslo next week, am I free on Friday, then write a report on both"),
+        "plan weather: Weather in Oslo next week [][] | calendar: am I free on Friday [][] | report: write a report on both [][0, 1]"
+    );
+    let once = plan("Weather in Oslo tomorrow and write a report on whales");
+    assert!(!once.starts_with("plan"), "{once}");
+}
+
+#[tokio::test]
+async fn the_rules_make_no_ifs_and_say_so() {
+    let asked = async |text: &str| {
+        let prompt = Prompt {
+            agents: vec![weather(), airbnb()],
+            turns: vec![Turn::User(text.into())],
+            ..Prompt::default()
+        };
+        let answer = Rules.step(&prompt, &mut crate::NoDraft).await.unwrap();
+        (shown(&answer.step), answer.beside)
+    };
+    let (step, beside) = asked("Weather in Oslo tomorrow, and if it is dry find a flat for two").await;
+    assert!(step.contains("weather: ") && step.contains("airbnb: "), "{step}");
+    assert_eq!(beside, phrase::NO_IFS);
+    assert_eq!(asked("Tell me if it rains in Oslo tomorrow").await.1, "");
 }

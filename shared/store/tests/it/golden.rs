@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use domain::{
-    AgentId, AgentType, Artifact, AwaitedConsent, CallEnd, CallResult, ChatId, Endpoint, GrantKey, Job,
-    JobState, ModelTurn, NewJob, Protection, RemoteTaskId, RemoteUpdate, SealedToken, Stumble, Tag,
-    TokenUsage, TraceParent, Transport, TurnCall, TypeScope, WorkNote,
+    AgentId, AgentType, Approval, Artifact, AwaitedConsent, CallEnd, CallResult, ChatId, Endpoint, GrantKey,
+    Job, JobState, ModelTurn, NewJob, PlanStep, Protection, RemoteTaskId, RemoteUpdate, SealedToken,
+    StepState, Stumble, Tag, TaskPlan, TokenUsage, TraceParent, Transport, TurnCall, TypeScope, WorkNote,
 };
 use store::{
     Added, AnswerDraft, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login,
@@ -126,6 +126,7 @@ fn turn() -> ModelTurn {
     ModelTurn {
         number: 0,
         model: "openai:gpt".to_owned(),
+        said: None,
         text: "Let me see.".to_owned(),
         calls: vec![
             call("call-0", "send_message", CallEnd::Job { number: 0 }),
@@ -143,6 +144,33 @@ fn turn() -> ModelTurn {
         },
         opaque: Some(json!({"signature": "s"})),
     }
+}
+
+/// A plan, which releases before 5 did not make, with all that a step can be.
+fn plan() -> TaskPlan {
+    let step = |number: u32, uses: Vec<u32>, state: StepState| PlanStep {
+        number,
+        agent_type: AgentType::parse("weather").unwrap(),
+        agent_name: "Weather".to_owned(),
+        instruction: "Oslo".to_owned(),
+        after: uses.iter().take(1).copied().collect(),
+        optional: number == 1,
+        uses,
+        state,
+        turn: number,
+    };
+    let why = "nobody is there".to_owned();
+    let mut plan = TaskPlan {
+        goal: "a trip".to_owned(),
+        approval: Approval::Awaited,
+        steps: vec![
+            step(0, Vec::new(), StepState::Planned),
+            step(1, vec![0], StepState::Skipped { why }),
+            step(2, vec![0, 1], StepState::Dropped),
+        ],
+    };
+    plan.approve();
+    plan
 }
 
 /// The writes that a busy task consists of, in each of its sub-states: two steps, four jobs, a user's unheard answer.
@@ -266,6 +294,15 @@ fn tasks() -> Vec<(Task, Vec<Vec<EventKind>>)> {
                     turn: Box::new(turn()),
                 }),
                 job_event(&job(0, 1)),
+            ]],
+        ),
+        (
+            born(7, "planned"),
+            vec![vec![
+                job_event(&job(0, 1)),
+                note(WorkNote::Plan {
+                    plan: Box::new(plan()),
+                }),
             ]],
         ),
     ]
@@ -650,9 +687,11 @@ async fn loaded(name: &str) -> (Store, Database) {
 }
 
 /// The keys of records that are not among the oldest.
-const ADDED: [(&str, &str); 2] = [
+const ADDED: [(&str, &str); 4] = [
     ("tasks", "acme#host#message#user-1#m-6"),
+    ("tasks", "acme#host#message#user-1#m-7"),
     ("tasks", "acme#host#task#06060606-0606-0606-0606-060606060606"),
+    ("tasks", "acme#host#task#07070707-0707-0707-0707-070707070707"),
 ];
 
 /// What lies under the keys of the oldest records, and of those that were added since.
@@ -705,7 +744,11 @@ async fn reads_all(store: &Store, release: u32) {
 
 async fn reads_tasks(store: &Store, release: u32) {
     let table = store.tasks();
-    let written = if release < 4 { 5 } else { 6 };
+    let written = match release {
+        0..4 => 5,
+        4 => 6,
+        _ => 7,
+    };
     for (expected, (born, writes)) in tasks_now().into_iter().zip(tasks()).take(written) {
         let key = TaskKey::from(&expected);
         let stored = table.find(&key, later(9)).await.unwrap().unwrap();

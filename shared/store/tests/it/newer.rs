@@ -57,7 +57,7 @@ async fn say(store: &Store, key: &TaskKey, state: TaskState) -> Result<Committed
 #[tokio::test]
 async fn what_a_newer_release_said_stays_on_every_level_when_an_older_one_writes() {
     let (store, database, key) = newer(|body| {
-        body["plan"] = json!({ "steps": [1, 2] });
+        body["itinerary"] = json!({ "steps": [1, 2] });
         body["history"][0]["tone"] = json!("kind");
         body["history"][0]["parts"][0]["lang"] = json!("en");
         body["jobs"][0]["budget"] = json!(7);
@@ -89,7 +89,7 @@ async fn what_a_newer_release_said_stays_on_every_level_when_an_older_one_writes
     );
     let body = body_of(&item(&database, &key));
     assert_eq!(body["v"], json!(RECORDS + 7));
-    assert_eq!(body["plan"], json!({ "steps": [1, 2] }));
+    assert_eq!(body["itinerary"], json!({ "steps": [1, 2] }));
     assert_eq!(body["history"][0]["tone"], json!("kind"));
     assert_eq!(body["history"][0]["parts"][0]["lang"], json!("en"));
     assert_eq!(

@@ -1,0 +1,214 @@
+//! A task's plan, as people read it and answer to it.
+
+use std::time::Duration;
+
+use domain::{EventKind, Message, PlanStep, StepState, Task, TaskPlan, TaskState, Timestamp, WorkNote};
+use llm::{Tool, ToolCall, ToolOutcome, ToolResult};
+
+use crate::rules::patience::is_over;
+
+/// After so long without an answer the task goes on without what was not done.
+const GOES_ON: Duration = Duration::from_secs(24 * 3600);
+/// A plan that nobody starts is given up after so long.
+const STARTED_WITHIN: Duration = Duration::from_secs(28 * 24 * 3600);
+/// The key in a status message's metadata under which the hash of the plan stands that it shows.
+const PLAN: &str = "plan";
+/// Most characters of a step's instruction that are shown.
+const SHOWN_MAX: usize = 160;
+
+/// What a plan waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Asks<'a> {
+    /// Its user's word to begin.
+    ToStart,
+    /// What is to become of it, as these steps were not done.
+    AfterFailure(Vec<&'a PlanStep>),
+}
+
+/// What a task's plan waits for, where it waits for its user.
+pub(crate) fn asks(task: &Task) -> Option<Asks<'_>> {
+    let plan = task.plan.as_ref()?;
+    if task.status.state.is_terminal() || !task.jobs.iter().all(is_over) {
+        return None;
+    }
+    if !plan.is_approved() {
+        return Some(Asks::ToStart);
+    }
+    let failed = plan.failed(&task.jobs);
+    (!failed.is_empty()).then_some(Asks::AfterFailure(failed))
+}
+
+/// What the user said to a plan that waits, where nothing was done about it yet.
+pub(crate) fn said(task: &Task) -> Option<&Message> {
+    let unanswered = task.unanswered.as_ref()?;
+    let mut history = task.history.iter();
+    asks(task)?;
+    history.find(|message| message.message_id == *unanswered)
+}
+
+/// The steps that were not done because others were not.
+pub(crate) fn skipped(task: &Task) -> impl Iterator<Item = &PlanStep> {
+    let steps = task.plan.iter().flat_map(|plan| &plan.steps);
+    steps.filter(|step| {
+        matches!(step.state, StepState::Skipped { .. })
+            && task.jobs.iter().all(|job| job.number != step.number)
+    })
+}
+
+/// A step without a job, as a call and its result.
+pub(crate) fn told_skipped(step: &PlanStep) -> (ToolCall, ToolResult) {
+    let id = format!("job-{}", step.number);
+    let why = match &step.state {
+        StepState::Skipped { why } => why.clone(),
+        StepState::Dropped => "its user left it out.".to_owned(),
+        StepState::Planned | StepState::Unknown => "it was not begun yet.".to_owned(),
+    };
+    let call = ToolCall {
+        id: id.clone(),
+        tool: Tool::SendMessage {
+            agent_type: step.agent_type.clone(),
+            message: step.instruction.clone(),
+        },
+    };
+    let result = ToolResult {
+        call_id: id,
+        agent: Some(step.agent_name.clone()),
+        outcome: ToolOutcome::Failed(why),
+    };
+    (call, result)
+}
+
+/// The event that notes a plan.
+pub(crate) fn noted(plan: TaskPlan) -> EventKind {
+    EventKind::Work {
+        note: WorkNote::Plan { plan: Box::new(plan) },
+    }
+}
+
+/// The steps as a numbered list.
+pub(crate) fn listed(plan: &TaskPlan) -> String {
+    let lines: Vec<String> = plan.wanted().map(line).collect();
+    lines.join("\n")
+}
+
+/// One step: "2. Reports: write a report on it (after 1, with its result)".
+pub(crate) fn line(step: &PlanStep) -> String {
+    let instruction = llm::clean(&step.instruction, SHOWN_MAX);
+    let listed = |numbers: &[u32]| {
+        let numbers: Vec<String> = numbers.iter().map(|number| (number + 1).to_string()).collect();
+        words::listed(&numbers.iter().map(String::as_str).collect::<Vec<_>>(), "and")
+    };
+    let needs: Vec<u32> = step.needs().collect();
+    let order = match (needs.is_empty(), step.uses.as_slice()) {
+        (true, _) => String::new(),
+        (false, []) => format!(" (after {})", listed(&needs)),
+        (false, [only]) if needs == [*only] => format!(" (after {}, with its result)", only + 1),
+        (false, uses) if uses.len() == needs.len() => {
+            format!(" (after {}, with their results)", listed(&needs))
+        }
+        (false, uses) => format!(" (after {}, with what {} brings)", listed(&needs), listed(uses)),
+    };
+    format!("{}. {}: {instruction}{order}", step.number + 1, step.agent_name)
+}
+
+/// What the user is asked.
+pub(crate) fn question(task: &Task) -> Option<String> {
+    let plan = task.plan.as_ref()?;
+    Some(match asks(task)? {
+        Asks::ToStart => format!(
+            "This is the plan:\n{}\nSay “go” to start it, “without” and a number to leave a part out, or “cancel”.",
+            listed(plan)
+        ),
+        Asks::AfterFailure(failed) => {
+            let told = failed
+                .iter()
+                .map(|step| format!("{}. {}: {}", step.number + 1, step.agent_name, reason(task, step)));
+            let told: Vec<String> = told.collect();
+            let numbers: Vec<String> = failed
+                .iter()
+                .map(|step| format!("“retry {}”", step.number + 1))
+                .collect();
+            let skipped = plan
+                .wanted()
+                .filter(|step| is_skipped(step) && !failed.contains(step));
+            let names: Vec<&str> = skipped.map(|step| step.agent_name.as_str()).collect();
+            let waits = match names.as_slice() {
+                [] => String::new(),
+                names => format!("\n{} needs that.", words::listed(names, "and")),
+            };
+            let it = if failed.len() == 1 { "it" } else { "them" };
+            format!(
+                "This was not done:\n{}{waits}\nSay {}, “go on without {it}”, or “cancel”. After a day I go on without {it}.",
+                told.join("\n"),
+                words::listed(&numbers.iter().map(String::as_str).collect::<Vec<_>>(), "or"),
+            )
+        }
+    })
+}
+
+fn is_skipped(step: &PlanStep) -> bool {
+    matches!(step.state, StepState::Skipped { .. })
+}
+
+/// Why a step was not done.
+fn reason(task: &Task, step: &PlanStep) -> String {
+    let job = task.jobs.iter().find(|job| job.number == step.number);
+    let said = job.and_then(|job| job.remote()?.text.clone());
+    let why = match (&step.state, said) {
+        (StepState::Skipped { why }, None) => why.clone(),
+        (_, Some(said)) => said,
+        (_, None) => "it gave no reason.".to_owned(),
+    };
+    llm::clean(&why, SHOWN_MAX * 2)
+}
+
+/// The status that asks it, where the task does not show it yet.
+pub(crate) fn asked(task: &Task, mut message: impl FnMut(&str) -> Message, lead: &str) -> Option<EventKind> {
+    let (text, plan) = (question(task)?, task.plan.as_ref()?);
+    let text = match lead.is_empty() {
+        true => text,
+        false => format!("{lead}\n\n{text}"),
+    };
+    let known = task.status.message.as_ref().is_some_and(|shown| {
+        task.status.state == TaskState::InputRequired && shows(shown, plan) && shown.text().ends_with(&text)
+    });
+    let mut message = message(&text);
+    message.metadata.insert(PLAN.to_owned(), plan.hash().into());
+    (!known).then(|| EventKind::status(TaskState::InputRequired, Some(message)))
+}
+
+fn shows(message: &Message, plan: &TaskPlan) -> bool {
+    message.metadata.get(PLAN).and_then(serde_json::Value::as_str) == Some(plan.hash().as_str())
+}
+
+/// Whether the plan as it is now is the one that its user was shown last.
+pub(crate) fn is_shown(task: &Task, plan: &TaskPlan) -> bool {
+    let said = task.history.iter().chain(&task.status.message).rev();
+    let mut shown = said.filter(|message| message.metadata.contains_key(PLAN));
+    shown.next().is_some_and(|message| shows(message, plan))
+}
+
+/// Whether its user was asked what its plan waits for.
+pub(crate) fn is_asked(task: &Task) -> bool {
+    let shown = task.status.message.as_ref();
+    let asked = shown.is_some_and(|message| message.metadata.contains_key(PLAN));
+    asked && task.status.state == TaskState::InputRequired
+}
+
+/// Until when a question waits; then the task goes on without what was not done, or is given up.
+pub(crate) fn waits_until(task: &Task, asks: &Asks<'_>) -> Timestamp {
+    match asks {
+        Asks::ToStart => task.created_at.after(STARTED_WITHIN),
+        Asks::AfterFailure(_) => task.status.at.after(GOES_ON),
+    }
+}
+
+/// A step as its model is told of it, which counts from 0.
+pub(crate) fn told_to_model(step: &PlanStep) -> String {
+    let needs: Vec<u32> = step.needs().collect();
+    let behind = match needs.is_empty() {
+        true => String::new(),
+        false => format!(" after {needs:?}"),
+    };
+    format!("{}: {}{behind}", step.number, step.agent_name)
+}

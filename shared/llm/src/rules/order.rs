@@ -1,0 +1,196 @@
+//! The order of the parts of a prompt: "the weather in Oslo, then write a report on it" is two parts, of which the second waits
+//! for the first and works on what it brings. No part depends on how another ends: that is no matter of order.
+
+use words::phrases::words;
+
+/// Words that put what follows behind what was said before.
+const LATER: &[&str] = &[
+    "then",
+    "afterwards",
+    "afterward",
+    "finally",
+    "dann",
+    "danach",
+    "después",
+    "luego",
+    "ensuite",
+    "puis",
+    "deretter",
+    "etterpå",
+];
+/// The same, of more than one word, at the beginning of a part.
+const LATER_TOO: &[[&str; 2]] = &[
+    ["after", "that"],
+    ["after", "this"],
+    ["once", "done"],
+    ["when", "done"],
+    ["después", "de"],
+    ["après", "cela"],
+];
+/// Words that stand for what was brought.
+const THAT: &[&str] = &[
+    "it",
+    "that",
+    "this",
+    "them",
+    "these",
+    "those",
+    "both",
+    "everything",
+    "results",
+    "result",
+    "findings",
+];
+/// Words that such a one stands behind where it is what is worked on.
+const BEHIND: &[&str] = &[
+    "on",
+    "about",
+    "of",
+    "from",
+    "with",
+    "using",
+    "into",
+    "summarize",
+    "summarise",
+    "translate",
+];
+/// Words that make what follows depend on something.
+const CONDITIONS: &[&str] = &["if", "unless", "wenn", "falls", "si", "hvis"];
+
+/// A piece of a prompt: what stands between punctuation or joining words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// A colon stands behind it.
+    pub(super) colon: bool,
+    /// Its sentence ends behind it.
+    pub(super) closed: bool,
+}
+
+impl Piece {
+    pub(super) fn of<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// The pieces without those that only say when the next one is to come: "After that, …".
+pub(super) fn without_links(text: &str, mut pieces: Vec<Piece>) -> Vec<Piece> {
+    let last = pieces.last().map(|piece| piece.start);
+    pieces.retain(|piece| {
+        let lower: Vec<String> = words(piece.of(text))
+            .iter()
+            .map(words::phrases::Word::lower)
+            .collect();
+        !leads(&lower) || lower.len() > 2 || Some(piece.start) == last
+    });
+    pieces
+}
+
+/// Whether something begins with a word that puts it behind what was said before.
+fn leads(words: &[String]) -> bool {
+    match words {
+        [one, other, ..] if LATER_TOO.contains(&[one.as_str(), other.as_str()]) => true,
+        [one, ..] => LATER.contains(&one.as_str()),
+        [] => false,
+    }
+}
+
+/// What the pieces of one agent say of their order.
+pub(super) struct Own {
+    pub(super) is_later: bool,
+    pub(super) refers: bool,
+}
+
+impl Own {
+    /// Of the pieces at these places.
+    pub(super) fn of(text: &str, pieces: &[Piece], own: &[usize]) -> Self {
+        let first = own.first().copied().unwrap_or_default();
+        let lower = |at: usize| -> Vec<String> {
+            let piece = pieces.get(at).map_or("", |piece| piece.of(text));
+            words(piece).iter().map(words::phrases::Word::lower).collect()
+        };
+        let begin = lower(first);
+        // What parts the pieces is no part of them: "…, then …".
+        let end = first
+            .checked_sub(1)
+            .and_then(|before| pieces.get(before))
+            .map(|piece| piece.end);
+        let start = pieces.get(first).map_or(0, |piece| piece.start);
+        let gap = end.and_then(|end| text.get(end..start)).unwrap_or_default();
+        let gap: Vec<String> = words(gap).iter().map(words::phrases::Word::lower).collect();
+        Self {
+            is_later: first > 0
+                && (leads(&begin) || (0..gap.len()).any(|at| leads(gap.get(at..).unwrap_or_default()))),
+            refers: first > 0 && own.iter().any(|at| refers(&lower(*at))),
+        }
+    }
+}
+
+/// Whether a later part of a text depends on something: "…, and if it rains, …".
+pub(super) fn has_condition(text: &str) -> bool {
+    let clauses = text.split(['.', ',', ';', '!', '?', '\n']).skip(1);
+    let lower = |clause: &str| {
+        words(clause)
+            .iter()
+            .map(words::phrases::Word::lower)
+            .collect::<Vec<_>>()
+    };
+    let joins = |word: &&String| matches!(word.as_str(), "and" | "but" | "or" | "then");
+    let begins = |clause: &str| lower(clause).iter().find(|word| !joins(word)).cloned();
+    let within = lower(text)
+        .windows(2)
+        .any(|pair| matches!(pair, [one, other] if joins(&one) && is_condition(other)));
+    within || clauses.filter_map(begins).any(|word| is_condition(&word))
+}
+
+fn is_condition(word: &str) -> bool {
+    CONDITIONS.contains(&word)
+}
+
+/// Whether a part ends with a word for what was brought before it.
+fn refers(words: &[String]) -> bool {
+    let polite =
+        |word: &&String| matches!(word.as_str(), "please" | "too" | "then" | "all" | "thanks" | "me");
+    let mut rest = words.iter().rev().skip_while(polite);
+    let that = rest.next().is_some_and(|word| THAT.contains(&word.as_str()));
+    let behind = rest.find(|word| word.as_str() != "the");
+    that && behind.is_some_and(|word| BEHIND.contains(&word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_brought_is_meant_at_the_end_behind_a_word_that_works_on_it() {
+        for (text, expected) in [
+            ("write a report on it", true),
+            ("a report about that, please", true),
+            ("make a report of the results", true),
+            ("summarise them", true),
+            ("write a report on it all", true),
+            ("write a report on whales", false),
+            ("what is the status of that order", false),
+            ("a flat for both", false),
+            ("find it", false),
+            ("", false),
+        ] {
+            let words: Vec<String> = words(text).iter().map(words::phrases::Word::lower).collect();
+            assert_eq!(refers(&words), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_condition_is_one_only_before_a_later_part() {
+        for (text, expected) in [
+            ("Weather in Oslo, and if it rains, find me a flat", true),
+            ("Weather in Oslo and if it is dry a flat", true),
+            ("Weather in Oslo. Unless it snows, find a flat", true),
+            ("let me know if it rains in Oslo and find a flat", false),
+            ("if it rains in Oslo tell me", false),
+        ] {
+            assert_eq!(has_condition(text), expected, "{text}");
+        }
+    }
+}

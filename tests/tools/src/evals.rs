@@ -54,9 +54,10 @@ pub fn verdict(row: &Row, step: &Step) -> Verdict {
     };
     let sent: Vec<&AgentType> = calls
         .iter()
-        .filter_map(|call| match &call.tool {
-            Tool::SendMessage { agent_type, .. } => Some(agent_type),
-            _ => None,
+        .flat_map(|call| match &call.tool {
+            Tool::SendMessage { agent_type, .. } => vec![agent_type],
+            Tool::PlanTasks { tasks } => tasks.iter().map(|task| &task.agent_type).collect(),
+            _ => Vec::new(),
         })
         .collect();
     let amiss = |sent: &&&AgentType| !row.right.contains(sent) && !row.also_fine.contains(sent);

@@ -203,6 +203,60 @@ async fn the_ai_packages_own_parser_reads_words_as_they_come() {
     local.system.stop().await;
 }
 
+/// Any A2A client may name the extension; its stream follows a worker of the host's queue.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_of_the_host_sees_words_in_its_stream_where_it_names_the_extension() {
+    let dialect = Dialect::Bedrock;
+    let text = "Morgen bleibt es in Oslo trocken.";
+    let server = ModelServer::start([slowly(dialect, text, Duration::from_millis(600))]).await;
+    let local = system(dialect, &server, false).await;
+    let host = local.endpoint("/tenants/acme/host_agent").to_owned();
+    let token = local.system.token("acme", "ada", &host).unwrap();
+    let http = tests::user::http();
+    let card = http.get(format!(
+        "{}/.well-known/agent-card.json",
+        host.trim_end_matches('/')
+    ));
+    let card: Value = card
+        .header("a2a-version", "1.0")
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(
+        card["capabilities"]["extensions"][0]["uri"],
+        a2a::DRAFTS,
+        "{card:#}"
+    );
+    let call = |method: &str, id: &str, extension: &str| {
+        let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": PROMPT}]});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}});
+        let call = http.post(&host).bearer_auth(&token).header("a2a-version", "1.0");
+        let sent = call.header("a2a-extensions", extension).json(&body).send();
+        async move { sent.await.unwrap().text().await.unwrap() }
+    };
+    for (id, extension, named) in [("m-1", a2a::DRAFTS, true), ("m-2", "urn:x:other", false)] {
+        let told = call("SendStreamingMessage", id, extension).await;
+        let frames: Vec<&str> = told
+            .split("\n\n")
+            .filter(|frame| frame.contains("data: "))
+            .collect();
+        let drafts = frames.iter().filter(|frame| frame.contains(a2a::DRAFTS)).count();
+        assert_eq!(drafts > 0, named, "{told}");
+        let last = frames.last().unwrap();
+        assert!(
+            last.contains("TASK_STATE_COMPLETED") && last.contains(text),
+            "{told}"
+        );
+    }
+    let waited = call("SendMessage", "m-3", a2a::DRAFTS).await;
+    assert!(waited.contains(text) && !waited.contains(a2a::DRAFTS), "{waited}");
+    assert_eq!(server.asked().len(), 3);
+    local.system.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_hangs_up_on_the_model_and_ends_the_task_within_a_second() {
     for dialect in BOTH {

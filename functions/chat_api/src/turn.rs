@@ -186,7 +186,7 @@ pub(crate) fn is_held_up(task: &Task) -> bool {
 pub(crate) fn is_handed_over(task: &Task) -> bool {
     let away = |job: &Job| match job.state {
         JobState::Linked { .. } | JobState::Settled { .. } => true,
-        _ => job.attempts > 0 || job.awaited_consent().is_some(),
+        _ => job.attempts > 0 || job.awaited_consent().is_some() || task.holds(job),
     };
     task.jobs.iter().all(away) && task.jobs.iter().any(|job| !job.is_settled())
 }
@@ -200,7 +200,7 @@ pub(crate) fn may_draft(task: &Task) -> bool {
 pub(crate) fn works_beside(task: &Task) -> bool {
     let at_work = |job: &Job| match &job.state {
         JobState::Linked { remote, .. } => !remote.state.is_interrupted(),
-        JobState::Prepared => job.awaited_consent().is_none(),
+        JobState::Prepared => job.awaited_consent().is_none() && !task.holds(job),
         _ => false,
     };
     task.jobs.len() > 1 && task.jobs.iter().any(at_work)

@@ -106,7 +106,13 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
             .filter(|job| !job.is_settled())
             .map(|job| job.agent_name.as_str())
             .collect();
+        let held = |job: &Job| {
+            let plan = task.plan.as_ref();
+            job.is_settled() || plan.is_some_and(|plan| plan.holds(job, &jobs))
+        };
         let text = match names.as_slice() {
+            // Its turn has not come.
+            [_, ..] if changed.iter().all(held) => "Thank you. Going on …".to_owned(),
             [] => "Going on without it …".to_owned(),
             names => format!("Thank you. Asking {} …", words::listed(names, "and")),
         };

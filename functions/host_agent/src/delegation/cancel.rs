@@ -35,7 +35,7 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
         return cancel_one(on, job, id).await;
     }
     // Its message never left.
-    if job.awaited_consent().is_some() {
+    if job.awaited_consent().is_some() || on.task.holds(job) {
         return true;
     }
     // Its message may have left before the process that sent it ended; then the agent works for nobody.

@@ -35,7 +35,13 @@ fn started(consent: Consent) -> Result<Consent, InvalidMove> {
 
 /// A host that knows an agent behind the tenant's IdP.
 async fn horizon() -> (World, Peer) {
+    horizon_with(|_| {}).await
+}
+
+/// The same with a change to what the host is built of.
+pub(crate) async fn horizon_with(change: impl Fn(&mut host_agent::Parts)) -> (World, Peer) {
     let world = world_with(|parts, server| {
+        change(parts);
         parts.providers = Providers::from([(
             "idp".to_owned(),
             Provider {
@@ -56,7 +62,7 @@ async fn horizon() -> (World, Peer) {
     (world, peer)
 }
 
-fn card(world: &World, issuer: &str) -> Value {
+pub(crate) fn card(world: &World, issuer: &str) -> Value {
     let mut card = world.card(
         7,
         "horizon",
@@ -80,13 +86,13 @@ fn acme() -> Tenant {
     Tenant::parse("acme").unwrap()
 }
 
-struct Tokens {
+pub(crate) struct Tokens {
     access: &'static str,
     refresh: Option<&'static str>,
     scopes: &'static [&'static str],
 }
 
-const GOOD: Tokens = Tokens {
+pub(crate) const GOOD: Tokens = Tokens {
     access: "at-1",
     refresh: Some("rt-1"),
     scopes: &["tasks", "orders:read"],
@@ -115,7 +121,7 @@ impl World {
     }
 
     /// What the callback does with a consent that was given.
-    async fn grant(&self, whose: &str, tokens: &Tokens) {
+    pub(crate) async fn grant(&self, whose: &str, tokens: &Tokens) {
         let whose = owner(whose);
         let scopes: Vec<String> = tokens.scopes.iter().map(|scope| (*scope).to_owned()).collect();
         let (tenant, resource) = (acme(), self.resource());
@@ -211,7 +217,7 @@ fn renewed() -> ResponseTemplate {
     }))
 }
 
-fn link(task: &Task) -> String {
+pub(crate) fn link(task: &Task) -> String {
     assert_eq!(task.status.state, TaskState::AuthRequired, "{:?}", task.status);
     let message = task.status.message.as_ref().unwrap();
     let link = message.metadata["authUrl"].as_str().unwrap();

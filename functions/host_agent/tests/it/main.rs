@@ -12,6 +12,7 @@ mod delegation;
 mod discovery;
 mod drafts;
 mod own_tasks;
+mod plan_consents;
 mod plans;
 mod robust;
 mod scripted;

@@ -13,7 +13,7 @@ use crate::world::{Peer, Reply, World, remote, status, world_with};
 const TRIP: &str = "Will it rain in Oslo tomorrow? Then write a report on it";
 
 /// A report agent that takes JSON.
-fn reports(world: &World) -> Value {
+pub(crate) fn reports(world: &World) -> Value {
     let mut card = world.card(
         3,
         "reports",
@@ -48,14 +48,14 @@ async fn host(approval: PlanApproval, model: Option<&Scripted>) -> (World, [Peer
 }
 
 /// Another process looks at the task.
-async fn restarted(world: &World, id: TaskId) -> Task {
+pub(crate) async fn restarted(world: &World, id: TaskId) -> Task {
     let wake = agent::Wake::task(&world.key(id));
     host_agent::handle(&world.restarted, &wake).await.unwrap();
     world.task(id).await
 }
 
 /// The user says something to the task itself.
-async fn said(world: &World, id: TaskId, text: &str) -> Task {
+pub(crate) async fn said(world: &World, id: TaskId, text: &str) -> Task {
     let message = format!("said-{text}-{}", world.task(id).await.rev);
     world
         .say(
@@ -68,7 +68,7 @@ async fn said(world: &World, id: TaskId, text: &str) -> Task {
     restarted(world, id).await
 }
 
-async fn done(world: &World, id: TaskId, number: u32, text: &str) -> Task {
+pub(crate) async fn done(world: &World, id: TaskId, number: u32, text: &str) -> Task {
     world
         .notified(
             id,
@@ -79,19 +79,19 @@ async fn done(world: &World, id: TaskId, number: u32, text: &str) -> Task {
     restarted(world, id).await
 }
 
-async fn failed(world: &World, id: TaskId, number: u32) -> Task {
+pub(crate) async fn failed(world: &World, id: TaskId, number: u32) -> Task {
     let gone = remote(&format!("r-{number}"), "FAILED", Some("no data"), &[]);
     world.notified(id, number, gone).await;
     restarted(world, id).await
 }
 
-fn linked(peer: &Peer, number: u32) {
+pub(crate) fn linked(peer: &Peer, number: u32) {
     let task = remote(&format!("r-{number}"), "SUBMITTED", None, &[]);
     peer.then("SendMessage", Reply::Result(json!({ "task": task })));
 }
 
 /// What an agent was sent, without what a JSON-RPC call has for itself.
-fn messages(peer: &Peer) -> Vec<Value> {
+pub(crate) fn messages(peer: &Peer) -> Vec<Value> {
     peer.calls("SendMessage")
         .into_iter()
         .map(|call| call["params"].clone())
@@ -242,7 +242,7 @@ async fn the_user_goes_on_without_it_or_time_does_or_it_is_canceled() {
     assert_eq!(task.status.state, TaskState::Canceled);
 }
 
-fn planned(agent_type: &str, message: &str, after: &[u32], uses: &[u32]) -> PlannedTask {
+pub(crate) fn planned(agent_type: &str, message: &str, after: &[u32], uses: &[u32]) -> PlannedTask {
     PlannedTask {
         agent_type: domain::AgentType::parse(agent_type).unwrap(),
         message: message.to_owned(),

@@ -13,6 +13,7 @@
 //! assert_eq!(places, ["Oslo", "Bergen"]);
 //! ```
 
+mod abroad;
 mod alone;
 mod clock;
 mod corrected;
@@ -25,6 +26,7 @@ pub mod places;
 pub mod text;
 mod when;
 
+pub use abroad::{Glossary, Language, in_english, is_day_name};
 pub use alone::is_place_and_day;
 pub use corrected::corrected;
 pub use days::Days;

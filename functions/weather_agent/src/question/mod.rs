@@ -12,6 +12,7 @@
 //! assert_eq!(question.wants, [Want::Rain]);
 //! ```
 
+mod abroad;
 mod limits;
 mod units;
 mod wants;
@@ -62,7 +63,10 @@ impl Question {
     /// Reads a message; `order` is how its writer writes dates in numbers.
     #[must_use]
     pub fn read(said: &str, order: Option<DateOrder>) -> Self {
-        let mut words = text::split(said, MAX_TEXT);
+        let said: String = said.chars().take(MAX_TEXT).collect();
+        let english = |word: &str| places::is_common(word) || wants::is_weather(word);
+        let said = words::in_english(&said, abroad::topic, english).unwrap_or(said);
+        let mut words = text::split(&said, MAX_TEXT);
         text::mark_topic(&mut words, wants::is_weather);
         let units = units::take(&mut words);
         let mut time = days::take(&mut words, order);

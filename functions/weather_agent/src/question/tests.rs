@@ -392,3 +392,59 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn questions_in_other_languages_are_read() {
+    for (text, place, day, wants) in [
+        (
+            "Wie wird das Wetter morgen in Hamburg?",
+            "Hamburg",
+            When::In(1),
+            &[][..],
+        ),
+        (
+            "Est-ce qu'il va pleuvoir à Besançon demain ?",
+            "Besançon",
+            When::In(1),
+            &[Want::Rain],
+        ),
+        (
+            "¿Lloverá mañana en Sevilla?",
+            "Sevilla",
+            When::In(1),
+            &[Want::Rain],
+        ),
+        ("¿Qué tiempo hará mañana en Gijón?", "Gijón", When::In(1), &[]),
+        (
+            "Blir det regn i Bergen i morgen?",
+            "Bergen",
+            When::In(1),
+            &[Want::Rain],
+        ),
+        (
+            "Blir det snø på Lillehammer på lørdag?",
+            "Lillehammer",
+            When::Weekday {
+                day: Weekday::Sat,
+                next: false,
+            },
+            &[Want::Snow],
+        ),
+        ("明日の東京の天気は？", "東京", When::In(1), &[]),
+        ("では、明日の札幌の天気を教えてください", "札幌", When::In(1), &[]),
+        (
+            "Brauche ich heute in Bremen einen Regenschirm für die Wanderung?",
+            "Bremen",
+            When::In(0),
+            &[Want::Umbrella],
+        ),
+    ] {
+        let question = Question::read(text, None);
+        let places: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
+        assert_eq!(places, [place], "{text}");
+        assert_eq!(question.days, [day], "{text}");
+        assert_eq!(question.wants, wants, "{text}");
+    }
+    // Nothing of it is a place: the agent asks for one.
+    assert_eq!(Question::read("Regnet es morgen?", None).places, []);
+}

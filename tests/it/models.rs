@@ -92,7 +92,7 @@ fn prompt() -> Prompt {
         description: "Forecasts.",
     };
     Prompt {
-        agents: vec![AgentBrief::new(AgentType::parse("weather").unwrap(), card, [])],
+        agents: vec![AgentBrief::new(AgentType::parse("weather").unwrap(), card, [])].into(),
         turns: vec![Turn::User("Rain in Oslo?".into())],
         ..Prompt::default()
     }

@@ -8,8 +8,9 @@ const NAME_MAX: usize = 80;
 const DESCRIPTION_MAX: usize = 400;
 const SKILLS_MAX: usize = 12;
 const TAGS_MAX: usize = 16;
-const EXAMPLES_MAX: usize = 8;
-const EXAMPLE_MAX: usize = 160;
+/// Of a card, whatever its skills.
+const EXAMPLES_MAX: usize = 32;
+const EXAMPLE_MAX: usize = 240;
 
 /// Most characters of a skill's description where room is short.
 const SKILL_SHORT: usize = 120;
@@ -59,7 +60,7 @@ pub struct SkillText<'a> {
     pub name: &'a str,
     /// The skill's description.
     pub description: &'a str,
-    /// Its tags; of `key:value` the value counts, and `tenant_id:` tags are left out.
+    /// Its tags; of `key:value` the value counts, but for `not:`, and `tenant_id:` tags are left out.
     pub tags: &'a [String],
     /// Prompts it names as examples.
     pub examples: &'a [String],
@@ -72,7 +73,9 @@ impl AgentBrief {
         card: CardText<'_>,
         skills: impl IntoIterator<Item = SkillText<'a>>,
     ) -> Self {
-        let skills = skills.into_iter().take(SKILLS_MAX).map(SkillBrief::new).collect();
+        let mut left = EXAMPLES_MAX;
+        let skills = skills.into_iter().take(SKILLS_MAX);
+        let skills = skills.map(|skill| SkillBrief::new(skill, &mut left)).collect();
         let name = clean(card.name, NAME_MAX);
         let name = if name.is_empty() {
             agent_type.to_string()
@@ -129,20 +132,28 @@ impl AgentBrief {
     }
 }
 
+/// What of a tag is told: its value; of `not:` all, as it says the opposite.
+fn shown(tag: &str) -> &str {
+    match tag.split_once(':') {
+        Some((key, value)) if key != "not" => value,
+        _ => tag,
+    }
+}
+
 impl SkillBrief {
-    fn new(skill: SkillText<'_>) -> Self {
+    /// `left` is how many examples may still be taken.
+    fn new(skill: SkillText<'_>, left: &mut usize) -> Self {
         let tags = skill
             .tags
             .iter()
             .filter(|tag| !tag.starts_with("tenant_id:"))
             .take(TAGS_MAX);
-        let examples = skill.examples.iter().take(EXAMPLES_MAX);
+        let examples = skill.examples.iter().take(*left);
+        *left -= examples.len();
         Self {
             name: clean(skill.name, NAME_MAX),
             description: clean(skill.description, DESCRIPTION_MAX),
-            tags: tags
-                .map(|tag| clean(tag.split_once(':').map_or(tag, |(_, value)| value), NAME_MAX))
-                .collect(),
+            tags: tags.map(|tag| clean(shown(tag), NAME_MAX)).collect(),
             examples: examples.map(|example| clean(example, EXAMPLE_MAX)).collect(),
         }
     }
@@ -159,7 +170,7 @@ impl SkillBrief {
         &self.description
     }
 
-    /// The values of its tags.
+    /// The values of its tags, and what it does not do: `not:cancel`.
     #[must_use]
     pub fn tags(&self) -> &[String] {
         &self.tags

@@ -15,18 +15,20 @@
 //!     [SkillText { name: "Forecast", examples: &["Will it rain in Oslo?".into()], ..SkillText::default() }],
 //! );
 //! let turns = vec![Turn::User("Will it rain in Bergen?".into())];
-//! let prompt = Prompt { agents: vec![weather], turns, ..Prompt::default() };
+//! let prompt = Prompt { agents: vec![weather].into(), turns, ..Prompt::default() };
 //! let Step::Call(calls) = Rules.decide(&prompt) else { unreachable!() };
 //! assert!(matches!(&calls[0].tool, Tool::SendMessage { agent_type, .. } if agent_type.as_str() == "weather"));
 //! # Ok(()) }
 //! ```
 
+mod agents;
 mod brief;
 mod hosted;
 mod model;
 mod models;
 mod rules;
 
+pub use agents::Agents;
 pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, clean_lines, fence};
 pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
@@ -37,4 +39,4 @@ pub use model::{
     ToolOutcome, ToolResult, Turn,
 };
 pub use models::offline;
-pub use rules::{Rules, best_fitting, offer};
+pub use rules::{Rules, best_fitting, lacking, nearest, offer};

@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate};
 use domain::{AgentType, TaskId, Timestamp, TokenUsage};
 use serde_json::Value;
 
-use crate::AgentBrief;
+use crate::Agents;
 
 /// Something that reads a conversation and decides the next step.
 #[async_trait]
@@ -51,7 +51,7 @@ impl Draft for NoDraft {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
     /// Whom work can be given to.
-    pub agents: Vec<AgentBrief>,
+    pub agents: Agents,
     /// The conversation, oldest first. The last [`Turn::User`] is what is to be answered; what stands before it
     /// is what was said and done earlier.
     pub turns: Vec<Turn>,

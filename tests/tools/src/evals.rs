@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use domain::AgentType;
-use llm::{AgentBrief, CardText, Prompt, Rules, SkillText, Step, Tool, Turn};
+use llm::{AgentBrief, Agents, CardText, Prompt, Rules, SkillText, Step, Tool, Turn};
 use serde::Deserialize;
 
 /// A prompt and who should get it. What the fields mean stands in `tests/data/README.md`.
@@ -30,6 +30,8 @@ pub struct Row {
 pub enum Verdict {
     /// Each part went where it should.
     Right,
+    /// Nobody got it, and who should was named as near.
+    Asked,
     /// Some of its parts went where they should, the rest nowhere.
     InPart,
     /// Nobody got it, though somebody should.
@@ -42,9 +44,9 @@ pub enum Verdict {
     Pushed,
 }
 
-/// The verdict on a model's first step.
+/// The verdict on a model's first step. What an agent's card says that it does not do never reaches it.
 #[must_use]
-pub fn verdict(row: &Row, step: &Step) -> Verdict {
+pub fn verdict(agents: &Agents, row: &Row, step: &Step) -> Verdict {
     let Step::Call(calls) = step else {
         return if row.nobody {
             Verdict::Left
@@ -52,13 +54,21 @@ pub fn verdict(row: &Row, step: &Step) -> Verdict {
             Verdict::Missed
         };
     };
-    let sent: Vec<&AgentType> = calls
-        .iter()
-        .flat_map(|call| match &call.tool {
-            Tool::SendMessage { agent_type, .. } => vec![agent_type],
-            Tool::PlanTasks { tasks } => tasks.iter().map(|task| &task.agent_type).collect(),
-            _ => Vec::new(),
-        })
+    let sends = calls.iter().flat_map(|call| match &call.tool {
+        Tool::SendMessage { agent_type, message } => vec![(agent_type, message)],
+        Tool::PlanTasks { tasks } => tasks
+            .iter()
+            .map(|task| (&task.agent_type, &task.message))
+            .collect(),
+        _ => Vec::new(),
+    });
+    let refused = |(agent_type, message): &(&AgentType, &String)| {
+        let asked = agents.iter().find(|agent| agent.agent_type() == *agent_type);
+        asked.is_some_and(|agent| llm::lacking(agent, message).is_some())
+    };
+    let sent: Vec<&AgentType> = sends
+        .filter(|send| !refused(send))
+        .map(|(agent_type, _)| agent_type)
         .collect();
     let amiss = |sent: &&&AgentType| !row.right.contains(sent) && !row.also_fine.contains(sent);
     match (row.nobody, sent.iter().any(|sent| amiss(&sent))) {
@@ -80,15 +90,23 @@ pub fn verdict(row: &Row, step: &Step) -> Verdict {
 
 /// What becomes of prompts with the rules router, for these agents.
 #[must_use]
-pub fn by_rules(agents: &[AgentBrief], rows: &[Row]) -> Figures {
+pub fn by_rules(agents: &Agents, rows: &[Row]) -> Figures {
     let mut figures = Figures::default();
     for row in rows {
         let prompt = Prompt {
-            agents: agents.to_vec(),
+            agents: agents.clone(),
             turns: vec![Turn::User(row.prompt.clone())],
             ..Prompt::default()
         };
-        figures.add(verdict(row, &Rules.decide(&prompt)));
+        let verdict = match verdict(agents, row, &Rules.decide(&prompt)) {
+            Verdict::Missed => {
+                let near = llm::nearest(agents, &row.prompt);
+                let named = row.right.iter().all(|right| near.contains(right));
+                if named { Verdict::Asked } else { Verdict::Missed }
+            }
+            verdict => verdict,
+        };
+        figures.add(verdict);
     }
     figures
 }
@@ -110,7 +128,13 @@ impl Figures {
     /// The share of the prompts for somebody that ended so, in percent.
     #[must_use]
     pub fn share(&self, verdict: Verdict) -> f64 {
-        let all = [Verdict::Right, Verdict::InPart, Verdict::Missed, Verdict::Wrong];
+        let all = [
+            Verdict::Right,
+            Verdict::Asked,
+            Verdict::InPart,
+            Verdict::Missed,
+            Verdict::Wrong,
+        ];
         100.0 * self.sum(&[verdict]) / self.sum(&all).max(1.0)
     }
 
@@ -126,8 +150,9 @@ impl std::fmt::Display for Figures {
         let all: u32 = self.0.values().sum();
         write!(
             f,
-            "{all:4} prompts: right {:5.1} %, in part {:4.1} %, missed {:4.1} %, wrong {:4.1} %",
+            "{all:4} prompts: right {:5.1} %, asked {:4.1} %, in part {:4.1} %, missed {:4.1} %, wrong {:4.1} %",
             self.share(Verdict::Right),
+            self.share(Verdict::Asked),
             self.share(Verdict::InPart),
             self.share(Verdict::Missed),
             self.share(Verdict::Wrong),
@@ -198,13 +223,13 @@ struct Skill {
 /// # Panics
 /// If one cannot be read.
 #[must_use]
-pub fn agents(files: &[&str]) -> Vec<AgentBrief> {
+pub fn agents(files: &[&str]) -> Agents {
     let cards = files.iter().flat_map(|file| {
         let cards: Vec<Card> = serde_json::from_str(&read(&data().join(format!("{file}.json"))))
             .unwrap_or_else(|error| panic!("{file}: {error}"));
         cards
     });
-    cards.map(|card| brief(&card)).collect()
+    cards.map(|card| brief(&card)).collect::<Vec<_>>().into()
 }
 
 fn brief(card: &Card) -> AgentBrief {
@@ -262,7 +287,7 @@ mod gate {
             (&row(&[], &["one"]), &step(&["one"]), Verdict::Left),
             (&row(&[], &["one"]), &step(&["two"]), Verdict::Pushed),
         ] {
-            assert_eq!(verdict(row, step), expected, "{step:?}");
+            assert_eq!(verdict(&Agents::default(), row, step), expected, "{step:?}");
         }
     }
 
@@ -296,9 +321,10 @@ mod gate {
         assert_eq!(rows.iter().filter(shared).count(), 0);
     }
 
-    /// What the rules router does of the half that judges is at least this. Where it is to get to: 75 % right of our own
-    /// cards' prompts, 5 % wrong at most, 70 % of what nobody does left to nobody; with other people's agents nothing wrong
-    /// beyond 5 % in other languages than English.
+    /// What the rules router does of the half that judges is at least this. With our own cards that is where it is to get to:
+    /// 75 % right, 88 % right or with who should get it named, 5 % wrong at most, 70 % of what nobody does left to nobody; and
+    /// with other people's agents nothing wrong beyond 5 % in other languages than English. Of English prompts for these, 70 %
+    /// are to be right or named: two thirds of that are reached, as their cards have few words and the rules know no others.
     #[test]
     fn the_rules_route_no_worse_than_they_did() {
         let own = agents(&["own_cards"]);
@@ -311,18 +337,21 @@ mod gate {
             judging("foreign").into_iter().partition(|row| row.lang == "en");
         let (english, other) = (by_rules(&all, &english), by_rules(&all, &other));
         println!("others', en   {english}\nothers', else {other}");
+        let named = |figures: &Figures| figures.share(Verdict::Right) + figures.share(Verdict::Asked);
         assert!(figures.share(Verdict::Right) >= OWN_RIGHT, "{figures}");
+        assert!(named(&figures) >= OWN_NAMED, "{figures}");
         assert!(figures.share(Verdict::Wrong) <= OWN_WRONG, "{figures}");
         assert!(figures.left() >= OWN_LEFT, "{figures}");
-        assert!(english.share(Verdict::Right) >= ENGLISH_RIGHT, "{english}");
+        assert!(named(&english) >= ENGLISH_NAMED, "{english}");
         assert!(english.share(Verdict::Wrong) <= ENGLISH_WRONG, "{english}");
         assert!(other.share(Verdict::Wrong) <= OTHER_WRONG, "{other}");
     }
 
-    const OWN_RIGHT: f64 = 24.0;
+    const OWN_RIGHT: f64 = 75.0;
+    const OWN_NAMED: f64 = 88.0;
     const OWN_WRONG: f64 = 2.2;
-    const OWN_LEFT: f64 = 87.0;
-    const ENGLISH_RIGHT: f64 = 28.0;
+    const OWN_LEFT: f64 = 70.0;
+    const ENGLISH_NAMED: f64 = 45.0;
     const ENGLISH_WRONG: f64 = 24.0;
-    const OTHER_WRONG: f64 = 7.8;
+    const OTHER_WRONG: f64 = 5.0;
 }

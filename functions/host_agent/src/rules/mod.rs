@@ -7,10 +7,8 @@
 //! | What does the user read of it? | `wording` |
 //! | What does the model read of it? | `transcript` |
 //! | How was its message meant, where the text does not say so? | `note` |
-//! | Does an agent say that it can do what is asked? | `ability` |
 //! | How does the task end? | `outcome` |
 
-pub(crate) mod ability;
 pub(crate) mod acts;
 pub(crate) mod note;
 pub(crate) mod outcome;

@@ -7,12 +7,12 @@
 //! chats: one chat stays with one of them, as an agent may remember what was said to it in a context.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
 use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, TypeScope};
-use llm::{AgentBrief, CardText, SkillText};
+use llm::{AgentBrief, Agents, CardText, SkillText};
 use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
 use url::Url;
@@ -85,6 +85,8 @@ impl LastAnswer {
 pub(crate) struct KnownAgents {
     agents: Vec<Candidate>,
     types: BTreeMap<AgentType, TypeScope>,
+    /// What was made of them for one host: it is the same for every message until the registry changes.
+    briefs: OnceLock<(Tenant, Url, Agents)>,
 }
 
 struct Candidate {
@@ -182,6 +184,7 @@ impl KnownAgents {
         Self {
             agents: agents.into_iter().filter_map(candidate).collect(),
             types,
+            briefs: OnceLock::new(),
         }
     }
 
@@ -192,6 +195,7 @@ impl KnownAgents {
             return Self {
                 agents: Vec::new(),
                 types: BTreeMap::new(),
+                briefs: OnceLock::new(),
             };
         };
         let typed = card
@@ -203,6 +207,7 @@ impl KnownAgents {
             return Self {
                 agents: Vec::new(),
                 types: BTreeMap::new(),
+                briefs: OnceLock::new(),
             };
         };
         for skill in &mut card.skills {
@@ -221,6 +226,7 @@ impl KnownAgents {
                 card,
             }],
             types,
+            briefs: OnceLock::new(),
         }
     }
 
@@ -239,7 +245,17 @@ impl KnownAgents {
     }
 
     /// What a model may know of the agents that it can send to; once of those that say the same of themselves.
-    pub(crate) fn briefs(&self, own: &Tenant, host: &Url) -> Vec<AgentBrief> {
+    pub(crate) fn briefs(&self, own: &Tenant, host: &Url) -> Agents {
+        let known = self
+            .briefs
+            .get_or_init(|| (own.clone(), host.clone(), self.told(own, host).into()));
+        match known {
+            (tenant, url, agents) if tenant == own && url == host => agents.clone(),
+            _ => self.told(own, host).into(),
+        }
+    }
+
+    fn told(&self, own: &Tenant, host: &Url) -> Vec<AgentBrief> {
         let mut briefs: Vec<AgentBrief> = Vec::new();
         let all = self
             .types

@@ -16,7 +16,7 @@ impl Model for OneAgent {
             Some(Turn::User(_)) => self.0.step(prompt, &mut NoDraft).await?,
             _ => self.0.step(prompt, draft).await?,
         };
-        match (&answer.step, prompt.agents.as_slice(), prompt.turns.last()) {
+        match (&answer.step, &*prompt.agents, prompt.turns.last()) {
             (Step::Say(_), [agent], Some(Turn::User(text))) => {
                 let tool = Tool::SendMessage {
                     agent_type: agent.agent_type().clone(),

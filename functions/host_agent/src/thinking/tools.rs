@@ -12,7 +12,7 @@ use crate::consents::{consent_status, protection, require_consent};
 use crate::delegation::webhook_token;
 use crate::deps::OnTask;
 use crate::rules::patience::is_over;
-use crate::rules::{ability, plans, transcript, wording};
+use crate::rules::{plans, transcript, wording};
 use crate::thinking::directory::{ChosenAgent, Wanted};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::own_tasks;
@@ -395,7 +395,7 @@ fn refused(calls: &[ToolCall]) -> Option<Vec<Planned>> {
 
 /// Why an agent is not even asked: what is wanted changes something, and its card does not say that it does that.
 fn lacking(agent: &AgentBrief, message: &str) -> Option<String> {
-    let deed = ability::lacking(agent, message)?;
+    let deed = llm::lacking(agent, message)?;
     let can = agent
         .description()
         .split(". ")

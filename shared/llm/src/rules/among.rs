@@ -1,32 +1,13 @@
 //! Which of several agents of one type a text is for.
 
-use std::collections::BTreeMap;
-
-use super::score::{asked, weights};
-use super::words::is_time_term;
+use super::index::most_spoken_of;
 use crate::AgentBrief;
-
-/// How much more a card must speak of what is asked. Less than one word of a description is chance.
-const CLEARLY: f64 = 0.5;
 
 /// The agents, by their places, whose cards fit a text best; all of them where nothing tells them apart. They are taken to
 /// be of one type, so that the words which all of them use say nothing.
 #[must_use]
 pub fn best_fitting(agents: &[AgentBrief], text: &str) -> Vec<usize> {
-    let asked = asked(text);
-    let cards: Vec<BTreeMap<String, f64>> = agents.iter().map(weights).collect();
-    let telling =
-        |term: &&String| !is_time_term(term) && !cards.iter().all(|weights| weights.contains_key(*term));
-    let terms: Vec<&String> = asked.terms.iter().chain(&asked.ideas).filter(telling).collect();
-    let score =
-        |weights: &BTreeMap<String, f64>| -> f64 { terms.iter().filter_map(|term| weights.get(*term)).sum() };
-    let scores: Vec<f64> = cards.iter().map(score).collect();
-    let best = scores.iter().copied().fold(0.0, f64::max);
-    let fits = scores
-        .iter()
-        .enumerate()
-        .filter(|(_, score)| best - **score < CLEARLY);
-    fits.map(|(place, _)| place).collect()
+    most_spoken_of(agents, text)
 }
 
 #[cfg(test)]

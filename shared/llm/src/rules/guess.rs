@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use domain::AgentType;
-use words::phrases::words;
+use words::phrases::{Word, is_time, words};
 
+use super::terms::is_mute;
 use crate::AgentBrief;
 
 /// Shortest word that is taken for another, in letters: shorter ones are too often words of their own.
@@ -33,6 +34,26 @@ pub(super) fn mended(agents: &[AgentBrief], text: &str) -> Option<String> {
     found.then_some(out)
 }
 
+/// The prompts that a type's agents name as examples.
+pub(super) fn examples<'a>(agents: &'a [AgentBrief], of: &AgentType) -> impl Iterator<Item = &'a str> {
+    let agents = agents.iter().filter(move |agent| agent.agent_type() == of);
+    let skills = agents.flat_map(AgentBrief::skills);
+    skills.flat_map(|skill| skill.examples()).map(String::as_str)
+}
+
+/// The one kind of agent that takes a place and a day without a question, where the text is no more than that: its card has
+/// such an example.
+pub(super) fn by_place_and_day<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a AgentType> {
+    if !::words::is_place_and_day(text) {
+        return None;
+    }
+    let types: BTreeSet<&AgentType> = agents.iter().map(AgentBrief::agent_type).collect();
+    let mut takes = types
+        .into_iter()
+        .filter(|name| examples(agents, name).any(::words::is_place_and_day));
+    takes.next().filter(|_| takes.next().is_none())
+}
+
 /// The one agent whose examples ask in the same words about a number of the same length: "where's 1005 got to".
 pub(super) fn by_number<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a AgentType> {
     let asked = Numbered::of(text);
@@ -49,6 +70,35 @@ pub(super) fn by_number<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a 
     let types: BTreeSet<&AgentType> = agents.iter().filter(fits).map(AgentBrief::agent_type).collect();
     let mut types = types.into_iter();
     types.next().filter(|_| types.next().is_none())
+}
+
+/// The one kind of agent whose examples end as the text does in form: with so much of one thing in another, as in "20 dollars
+/// to pounds".
+pub(super) fn by_form<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a AgentType> {
+    if !is_so_much_in_another(text) {
+        return None;
+    }
+    let types: BTreeSet<&AgentType> = agents.iter().map(AgentBrief::agent_type).collect();
+    let mut takes = types
+        .into_iter()
+        .filter(|name| examples(agents, name).any(is_so_much_in_another));
+    takes.next().filter(|_| takes.next().is_none())
+}
+
+/// Whether a text ends with a number, a thing, a small word and another thing.
+fn is_so_much_in_another(text: &str) -> bool {
+    let words = words(text);
+    let [.., number, thing, small, other] = words.as_slice() else {
+        return false;
+    };
+    let is_thing = |word: &Word<'_>| {
+        let lower = word.lower();
+        !word.is_name() && lower.chars().all(char::is_alphabetic) && !is_mute(&lower) && !is_time(&lower)
+    };
+    number.text.bytes().all(|c| c.is_ascii_digit())
+        && is_thing(thing)
+        && is_mute(&small.lower())
+        && is_thing(other)
 }
 
 /// A text as the lengths of its numbers and its words that ask.

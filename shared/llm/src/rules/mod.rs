@@ -2,22 +2,25 @@
 //! of themselves, splits prompts that concern several agents, and says plainly when nothing fits. What a message means for
 //! tasks that there are already (answers, cancel, status, retry) is the host's to say, before any model is asked.
 
+mod ability;
 mod among;
 mod follow_up;
+mod grams;
 mod guess;
+mod index;
 mod order;
 mod phrase;
-mod score;
 mod split;
-mod words;
+mod terms;
 
 use async_trait::async_trait;
 use domain::AgentType;
 
-use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+pub use ability::lacking;
 pub use among::best_fitting;
+pub(crate) use index::Index;
 pub use phrase::offer;
-use score::Index;
 use split::Part;
 
 /// The rules router.
@@ -68,35 +71,39 @@ impl Rules {
 }
 
 fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
-    let index = Index::of(&prompt.agents);
-    let parts = split::parts(&index, text);
+    let (agents, index) = (&prompt.agents, prompt.agents.index());
+    let parts = split::parts(index, agents, text);
     if !parts.is_empty() {
         return send(parts);
     }
     if let Some((agent_type, earlier)) = last_used(prompt, before)
         && let Some(message) = follow_up::message(text, earlier)
     {
-        return call(vec![Tool::SendMessage {
-            agent_type: agent_type.clone(),
-            message,
-        }]);
+        return send(Part::only(agent_type, &message));
     }
-    let mended = guess::mended(&prompt.agents, text);
-    let parts = mended.as_deref().map(|text| split::parts(&index, text));
+    let mended = guess::mended(agents, text);
+    let parts = mended.as_deref().map(|text| split::parts(index, agents, text));
     if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
         return send(parts);
     }
-    let text = mended.as_deref().unwrap_or(text);
-    let alone = index
-        .of_a_place_and_a_day(text)
-        .or_else(|| guess::by_number(&prompt.agents, text));
-    if let Some(agent_type) = alone {
-        return call(vec![Tool::SendMessage {
-            agent_type: agent_type.clone(),
-            message: text.to_owned(),
-        }]);
+    let meant = mended.as_deref().unwrap_or(text);
+    let alone = guess::by_place_and_day(agents, meant)
+        .filter(|takes| index.near(meant).first().is_none_or(|near| near == takes));
+    let formed = || guess::by_number(agents, meant).or_else(|| guess::by_form(agents, meant));
+    if let Some(agent_type) = alone.or_else(formed) {
+        return send(Part::only(agent_type, meant));
     }
-    Step::Say(phrase::nothing_fits(&prompt.agents, text, index.nearest(text)))
+    let briefs = index
+        .near(meant)
+        .into_iter()
+        .filter_map(|near| agents.iter().find(|agent| agent.agent_type() == near));
+    Step::Say(phrase::nothing_fits(agents, text, &briefs.collect::<Vec<_>>()))
+}
+
+/// The types that a text may be meant for where none clearly is, the likeliest first; three at most.
+#[must_use]
+pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
+    agents.index().near(text).into_iter().cloned().collect()
 }
 
 /// The agent that was used last, where it is still there, with what it was asked.

@@ -17,6 +17,12 @@ const LATER: &[&str] = &[
     "puis",
     "deretter",
     "etterpå",
+    "poi",
+    "daarna",
+    "sedan",
+    "depois",
+    "potem",
+    "потом",
 ];
 /// The same, of more than one word, at the beginning of a part.
 const LATER_TOO: &[[&str; 2]] = &[
@@ -85,6 +91,11 @@ pub(super) fn without_links(text: &str, mut pieces: Vec<Piece>) -> Vec<Piece> {
         !leads(&lower) || lower.len() > 2 || Some(piece.start) == last
     });
     pieces
+}
+
+/// Whether a word, in small letters, puts what follows behind what was said before.
+pub(super) fn is_later(lower: &str) -> bool {
+    LATER.contains(&lower)
 }
 
 /// Whether something begins with a word that puts it behind what was said before.

@@ -5,13 +5,37 @@ use domain::AgentType;
 
 use words::phrases::{places, times, words};
 
+use super::guess::examples;
+use super::index::Index;
 use super::order::{self, Piece};
-use super::score::Index;
+use super::terms::{language, speaks};
+use crate::AgentBrief;
 
 /// Most parts looked at; a longer text is one piece of work.
 const PIECES_MAX: usize = 40;
 /// How much better another agent must fit a piece before the piece leaves the one that fits the whole.
 const BETTER: f64 = 1.25;
+/// What must speak for somebody in a piece of a text.
+const PART: f64 = 0.62;
+
+/// Words that join parts of a request, each with its language: "en" joins in Dutch alone.
+const AND: [(&str, &str); 15] = [
+    ("en", "and"),
+    ("en", "also"),
+    ("en", "plus"),
+    ("de", "und"),
+    ("es", "y"),
+    ("fr", "et"),
+    ("it", "e"),
+    ("it", "ed"),
+    ("nl", "en"),
+    ("no", "og"),
+    ("sv", "och"),
+    ("pt", "e"),
+    ("pl", "i"),
+    ("pl", "oraz"),
+    ("ru", "и"),
+];
 
 /// One agent's part of a prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +49,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn only(agent_type: &AgentType, text: &str) -> Vec<Self> {
+    pub(super) fn only(agent_type: &AgentType, text: &str) -> Vec<Self> {
         let alone = Self {
             agent_type: agent_type.clone(),
             message: text.to_owned(),
@@ -38,9 +62,10 @@ impl Part {
 
 /// The parts of a prompt with the agent for each, in the order they are named; one part where one agent does it all, none
 /// where nobody fits.
-pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<Part> {
+pub(super) fn parts(index: &Index, cards: &[AgentBrief], text: &str) -> Vec<Part> {
     let text = text.trim();
-    let whole = index.best(text);
+    let bar = index.bar(text);
+    let whole = index.best(text, bar);
     let pieces = order::without_links(text, pieces(text));
     let agents: Vec<Option<&AgentType>> = pieces
         .iter()
@@ -55,7 +80,17 @@ pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<Part> {
     match (distinct.as_slice(), whole) {
         ([], None) => Vec::new(),
         ([], Some(only)) => Part::only(only, text),
-        ([only], _) => Part::only(only, text),
+        ([only], whole) => {
+            // Without the rest of the text, a piece may be clear that was not: "Hello, I am Ann. Where is my order?"
+            let clear = |piece: &Piece| {
+                let piece = piece.of(text);
+                index.best(piece, bar).or_else(|| index.nothing_but(piece)) == Some(*only)
+            };
+            match whole.is_some() || pieces.iter().any(clear) {
+                true => Part::only(only, text),
+                false => Vec::new(),
+            }
+        }
         (several, _) => several
             .iter()
             .map(|agent| {
@@ -65,7 +100,7 @@ pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<Part> {
                 let own = order::Own::of(text, &pieces, &own);
                 Part {
                     agent_type: (*agent).clone(),
-                    message: message(index, text, &pieces, (&agents, agent), own.refers),
+                    message: message(cards, text, &pieces, (&agents, agent), own.refers),
                     is_later: own.is_later,
                     refers: own.refers,
                 }
@@ -74,15 +109,16 @@ pub(super) fn parts(index: &Index<'_>, text: &str) -> Vec<Part> {
     }
 }
 
-fn agent<'a>(index: &Index<'a>, piece: &str, whole: Option<&'a AgentType>) -> Option<&'a AgentType> {
-    let best = index.best(piece)?;
-    let kept = whole.filter(|whole| index.fit(piece, whole) * BETTER >= index.fit(piece, best));
+fn agent<'a>(index: &'a Index, piece: &str, whole: Option<&'a AgentType>) -> Option<&'a AgentType> {
+    let part = index.best_of_part(piece, PART).map(|(_, best)| best);
+    let best = part.or_else(|| index.all_of_part(piece))?;
+    let kept = whole.filter(|whole| index.score(piece, whole) * BETTER >= index.score(piece, best));
     kept.or(Some(best))
 }
 
 /// What one agent is asked: its pieces, each with those behind it that belong to nobody, then what the others share.
 fn message(
-    index: &Index<'_>,
+    cards: &[AgentBrief],
     text: &str,
     pieces: &[Piece],
     (agents, wanted): (&[Option<&AgentType>], &AgentType),
@@ -123,13 +159,21 @@ fn message(
     // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is not shared,
     // nor what the agent's own examples never speak of.
     let sentences = pieces.iter().filter(|piece| piece.closed).count();
+    // "a report on whales and then the weather in Oslo": what comes later says nothing of what was before it.
+    let done = runs.last().map_or(0, |run| run.end);
+    let is_later = |at: &usize| order::Own::of(text, pieces, &[*at]).is_later;
+    let behind = (0..pieces.len()).filter(|at| pieces.get(*at).is_some_and(|piece| piece.start >= done));
+    let later = behind.filter(is_later).find_map(|at| pieces.get(at));
+    let said = text
+        .get(..later.map_or(text.len(), |later| later.start))
+        .unwrap_or(text);
     let mut own = own;
     // Nor what it is handed anyway.
     if sentences < 2 && !refers {
         for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
-            let mut all = find(text);
+            let mut all = find(said);
             all.dedup();
-            let wants = index.examples(wanted).any(|example| !find(example).is_empty());
+            let wants = examples(cards, wanted).any(|example| !find(example).is_empty());
             if let ([only], true, true) = (all.as_slice(), wants, find(&own).is_empty()) {
                 own = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
             }
@@ -139,6 +183,7 @@ fn message(
 }
 
 fn pieces(text: &str) -> Vec<Piece> {
+    let spoken = language(text);
     let mut out: Vec<Piece> = Vec::new();
     let mut start: Option<usize> = None;
     let mut end = 0;
@@ -166,7 +211,9 @@ fn pieces(text: &str) -> Vec<Piece> {
             let mark = gap.find(['?', '!']).map_or(0, |at| at + 1);
             close(&mut start, end + mark, colon, closed);
         }
-        if matches!(word.lower().as_str(), "and" | "then" | "also" | "plus") {
+        let lower = word.lower();
+        let joins = |(code, joint): &(&str, &str)| *joint == lower && speaks(spoken, code);
+        if AND.iter().any(joins) || order::is_later(&lower) {
             close(&mut start, end, false, false);
         } else if start.is_none() {
             start = Some(word.start);

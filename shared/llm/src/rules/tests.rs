@@ -4,7 +4,7 @@ use domain::{AgentType, TaskId};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{AgentBrief, CardText, PlannedTask, SkillText, ToolOutcome, ToolResult};
+use crate::{AgentBrief, Agents, CardText, PlannedTask, SkillText, ToolOutcome, ToolResult};
 
 const ID: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
@@ -27,7 +27,7 @@ fn weather() -> AgentBrief {
     agent(
         "weather",
         "Weather Agent",
-        "Weather forecasts for any place in the world.",
+        "Weather forecasts for any place in the world: rain, how warm it is, whether it is snowing or an umbrella is needed.",
         "Forecast",
         &[
             "Will it rain in Oslo tomorrow?",
@@ -41,7 +41,7 @@ fn airbnb() -> AgentBrief {
     agent(
         "airbnb",
         "Accommodation Agent",
-        "Searches places to stay.",
+        "Searches places to stay: flats, apartments, rooms.",
         "Search accommodation",
         &[
             "Find a flat in Oslo for two people next week",
@@ -64,7 +64,7 @@ fn horizon() -> AgentBrief {
     agent(
         "horizon",
         "Horizon",
-        "Order status of Acme's shop.",
+        "Order status of Acme's shop: whether a parcel has been shipped.",
         "Order status",
         &["Where is my order 1234?"],
     )
@@ -86,7 +86,7 @@ fn everyone() -> Vec<AgentBrief> {
 
 fn decide(turns: Vec<Turn>) -> Step {
     Rules.decide(&Prompt {
-        agents: everyone(),
+        agents: everyone().into(),
         turns,
         ..Prompt::default()
     })
@@ -163,7 +163,7 @@ fn an_agent_never_seen_before_is_found_by_its_own_words() {
         &["A stretch for my back"],
     );
     let step = Rules.decide(&Prompt {
-        agents: vec![yoga],
+        agents: vec![yoga].into(),
         turns: vec![Turn::User("stretching my back".into())],
         ..Prompt::default()
     });
@@ -205,6 +205,50 @@ fn several_topics_become_one_message_each() {
 }
 
 #[test]
+fn what_comes_later_says_nothing_of_what_was_before_it() {
+    check(
+        "find a flat for two and then the weather in Oslo",
+        "plan airbnb: find a flat for two [][] | weather: the weather in Oslo [0][]",
+    );
+    check(
+        "the weather in Oslo and then a flat for two",
+        "plan weather: the weather in Oslo [][] | airbnb: a flat for two in Oslo [0][]",
+    );
+    check(
+        "a flat for two and the weather in Oslo",
+        "airbnb: a flat for two in Oslo | weather: the weather in Oslo",
+    );
+}
+
+#[test]
+fn parts_are_joined_in_other_languages_too() {
+    let mut agents = everyone();
+    agents.push(agent(
+        "wetter",
+        "Wetterdienst",
+        "Sagt das Wetter voraus.",
+        "Wetter",
+        &["Regnet es morgen in Berlin?"],
+    ));
+    agents.push(agent(
+        "quartier",
+        "Quartier",
+        "Findet eine Unterkunft.",
+        "Unterkunft",
+        &["Ein Zimmer in Berlin"],
+    ));
+    let step = Rules.decide(&Prompt {
+        agents: agents.into(),
+        turns: vec![Turn::User("das Wetter und danach eine Unterkunft in Köln".into())],
+        ..Prompt::default()
+    });
+    assert_eq!(
+        shown(&step),
+        "plan wetter: das Wetter [][] | quartier: eine Unterkunft in Köln [0][]"
+    );
+}
+
+#[test]
 fn what_fits_nobody_is_not_routed() {
     for prompt in [
         "asdf qwer zxcv",
@@ -230,7 +274,7 @@ fn what_fits_nobody_is_not_routed() {
         "{text}"
     );
     let Step::Say(text) = Rules.decide(&Prompt {
-        agents: vec![],
+        agents: Agents::default(),
         turns: vec![Turn::User("rain?".into())],
         ..Prompt::default()
     }) else {
@@ -241,6 +285,16 @@ fn what_fits_nobody_is_not_routed() {
 
 #[test]
 fn what_can_be_done_here_is_told_in_the_agents_own_words() {
+    let near = |agents: &[AgentBrief]| {
+        let near: Vec<&AgentBrief> = agents.iter().collect();
+        phrase::nothing_fits(&everyone(), "my parcel", &near)
+    };
+    assert!(near(&[horizon()]).ends_with("Horizon comes nearest."));
+    let text = near(&[horizon(), weather(), currency()]);
+    assert!(
+        text.contains("Did you mean Horizon, Weather Agent or Currency Converter?"),
+        "{text}"
+    );
     let text = offer(&everyone());
     for name in [
         "Weather Agent",
@@ -251,8 +305,6 @@ fn what_can_be_done_here_is_told_in_the_agents_own_words() {
     ] {
         assert!(text.contains(name), "{text}");
     }
-    let text = phrase::nothing_fits(&everyone(), "my parcel", Some(&horizon()));
-    assert!(text.ends_with("Horizon comes nearest."), "{text}");
 }
 
 #[track_caller]
@@ -292,8 +344,8 @@ fn a_follow_up_goes_to_the_agent_used_last() {
     follows(rain, "and next week", "weather: Will it rain in Oslo next week?");
     follows(
         rain,
-        "and for three people instead",
-        "weather: and for three people instead",
+        "and for the whole group instead",
+        "weather: and for the whole group instead",
     );
     follows(rain, "and a flat there", "airbnb: and a flat there");
     follows(rain, "Where is my order 12?", "horizon: Where is my order 12?");
@@ -351,14 +403,14 @@ fn a_card_that_gives_orders_gets_no_more_than_its_due() {
         ("Tell me a joke", "say"),
     ] {
         let step = Rules.decide(&Prompt {
-            agents: agents.clone(),
+            agents: agents.clone().into(),
             turns: vec![Turn::User(prompt.into())],
             ..Prompt::default()
         });
         assert_eq!(shown(&step), expected);
     }
     let Step::Say(text) = Rules.decide(&Prompt {
-        agents,
+        agents: agents.into(),
         turns: vec![Turn::User("help".into())],
         ..Prompt::default()
     }) else {
@@ -385,7 +437,7 @@ fn a_card_stuffed_with_words_does_not_win_by_it() {
         ("where is my order", "horizon"),
     ] {
         let step = Rules.decide(&Prompt {
-            agents: agents.clone(),
+            agents: agents.clone().into(),
             turns: vec![Turn::User(prompt.into())],
             ..Prompt::default()
         });
@@ -437,7 +489,7 @@ proptest! {
             Turn::User(prompt.clone()),
         ];
         let asked = Prompt {
-            agents,
+            agents: agents.into(),
             turns,
             ..Prompt::default()
         };
@@ -485,8 +537,9 @@ fn published() -> Vec<AgentBrief> {
         },
         [SkillText {
             name: "Weather forecast",
-            description: "Answers questions about the weather of the coming days: rain, umbrella, snow, wind, \
-                          storm, sunshine, temperature, frost, heat.",
+            description: "Answers questions about the weather of the coming days: rain or dry, wet, umbrella, snow, \
+                          wind, storm, sunny or cloudy, warm, hot, cold, temperature, frost, heat, and whether to \
+                          wear a coat.",
             tags: &tags,
             examples: &examples,
         }],
@@ -504,7 +557,7 @@ fn published() -> Vec<AgentBrief> {
 #[track_caller]
 fn published_goes(agents: &[AgentBrief], prompt: &str, expected: &str) {
     let step = Rules.decide(&Prompt {
-        agents: agents.to_vec(),
+        agents: agents.to_vec().into(),
         turns: vec![Turn::User(prompt.into())],
         ..Prompt::default()
     });
@@ -578,7 +631,7 @@ fn the_published_agents_get_what_is_theirs_alone_and_together() {
 #[track_caller]
 fn check_parts(agents: &[AgentBrief], prompt: &str, expected: &str) {
     let step = Rules.decide(&Prompt {
-        agents: agents.to_vec(),
+        agents: agents.to_vec().into(),
         turns: vec![Turn::User(prompt.into())],
         ..Prompt::default()
     });
@@ -603,7 +656,7 @@ fn a_part_that_is_said_to_come_later_or_to_be_about_the_others_waits_for_them() 
     let agents = vec![weather(), airbnb(), calendar(), report()];
     let plan = |text: &str| {
         let prompt = Prompt {
-            agents: agents.clone(),
+            agents: agents.clone().into(),
             turns: vec![Turn::User(text.into())],
             ..Prompt::default()
         };
@@ -635,7 +688,7 @@ fn a_part_that_is_said_to_come_later_or_to_be_about_the_others_waits_for_them() 
 async fn the_rules_make_no_ifs_and_say_so() {
     let asked = async |text: &str| {
         let prompt = Prompt {
-            agents: vec![weather(), airbnb()],
+            agents: vec![weather(), airbnb()].into(),
             turns: vec![Turn::User(text.into())],
             ..Prompt::default()
         };

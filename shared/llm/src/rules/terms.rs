@@ -1,0 +1,275 @@
+//! Terms: the words of a text that say what it is about, in whatever language it is written.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use words::is_day_name;
+use words::phrases::is_time;
+
+/// What is read of a text, in characters.
+const READ_MAX: usize = 4_000;
+/// Function words up to this length, in characters, say nothing at all: "the", "und", "por".
+const MUTE_MAX: usize = 3;
+/// What longer ones count for: the lists also have "order" and "room", which a request may turn on.
+const FAINT: f64 = 0.45;
+/// What a word counts for that says when, or names somebody or some place: it is the same whatever is asked.
+const PASSING: f64 = 0.05;
+
+/// A word that says what a text is about.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Term {
+    /// In small letters.
+    pub(super) text: String,
+    /// How much it says, up to 1.
+    pub(super) weight: f64,
+    /// It stands right behind another term, with a blank between them.
+    pub(super) behind: bool,
+}
+
+impl Term {
+    fn of(run: Run) -> Option<Self> {
+        let Run {
+            text,
+            is_name,
+            behind,
+        } = run;
+        let long = text.chars().count();
+        let says = long > 1 || text.chars().all(is_ideograph);
+        let number = text.chars().all(char::is_numeric);
+        let function = FUNCTION_WORDS.contains_key(&text);
+        if !says || number || function && long <= MUTE_MAX {
+            return None;
+        }
+        let weight = match () {
+            () if is_name || is_time(&text) || is_day_name(&text) => PASSING,
+            () if function => FAINT,
+            () => 1.0,
+        };
+        Some(Self { text, weight, behind })
+    }
+
+    /// Whether it says more than when, where or who.
+    pub(super) fn is_matter(&self) -> bool {
+        self.weight > PASSING
+    }
+
+    /// Whether it mostly holds sentences together.
+    pub(super) fn is_faint(&self) -> bool {
+        self.weight > PASSING && self.weight < 1.0
+    }
+
+    /// Whether it is written without letters, in signs that mean something one by one.
+    pub(super) fn is_ideographic(&self) -> bool {
+        self.text.chars().all(is_ideograph)
+    }
+}
+
+/// The terms of a text, each once, in the order of the text.
+pub(super) fn terms(text: &str) -> Vec<Term> {
+    let mut seen: HashSet<String> = HashSet::new();
+    let spoken = language(text);
+    let capitals_name = spoken & GERMAN == 0 || spoken & ENGLISH != 0;
+    let mut before = false;
+    let mut terms = Vec::new();
+    for run in runs(text) {
+        let fresh = seen.insert(run.text.clone());
+        let is_name = run.is_name && capitals_name;
+        let behind = run.behind && before;
+        let term = Term::of(Run {
+            is_name,
+            behind,
+            ..run
+        });
+        before = term.is_some();
+        terms.extend(term.filter(|_| fresh));
+    }
+    terms
+}
+
+/// The words of a text in small letters, whatever they say.
+pub(super) fn spelled(text: &str) -> Vec<String> {
+    runs(text).into_iter().map(|run| run.text).collect()
+}
+
+/// Whether a word is one of those that only hold a sentence together.
+pub(super) fn is_mute(word: &str) -> bool {
+    word.chars().count() <= MUTE_MAX && FUNCTION_WORDS.contains_key(word)
+}
+
+/// How a sign is written, which tells where words end in a script without blanks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Letters,
+    Ideographs,
+    Katakana,
+    /// Endings and particles.
+    Hiragana,
+}
+
+fn script(c: char) -> Script {
+    match c {
+        '\u{3041}'..='\u{309f}' => Script::Hiragana,
+        '\u{30a0}'..='\u{30ff}' => Script::Katakana,
+        c if is_ideograph(c) => Script::Ideographs,
+        _ => Script::Letters,
+    }
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '々' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3134f}')
+}
+
+/// A word as it stands in a text.
+struct Run {
+    /// In small letters.
+    text: String,
+    /// Whether it has a capital that no sentence's beginning explains.
+    is_name: bool,
+    /// Whether a blank alone parts it from the one before it.
+    behind: bool,
+}
+
+/// The words of a text, cut where the script changes.
+fn runs(text: &str) -> Vec<Run> {
+    let mut out: Vec<Run> = Vec::new();
+    let mut open: Option<Script> = None;
+    let mut begins = true;
+    let mut gap = String::new();
+    for c in text.chars().take(READ_MAX) {
+        let now = Some(script(c)).filter(|_| c.is_alphanumeric() || c == '々');
+        if let Some(script) = now.filter(|script| *script != Script::Hiragana) {
+            match out.last_mut().filter(|_| open == Some(script)) {
+                Some(run) => {
+                    // "USD" is no name.
+                    run.is_name &= !c.is_uppercase();
+                    run.text.extend(c.to_lowercase());
+                }
+                None => out.push(Run {
+                    text: c.to_lowercase().collect(),
+                    is_name: c.is_uppercase() && !begins,
+                    behind: gap == " ",
+                }),
+            }
+            begins = false;
+            gap.clear();
+        }
+        if now.is_none() {
+            gap.push(c);
+        }
+        begins |= matches!(c, '.' | '?' | '!' | ':' | '\n' | '¿' | '¡' | '"' | '“');
+        open = now;
+    }
+    out
+}
+
+/// Languages, one bit each.
+pub(super) type Languages = u16;
+
+/// The language of a text, by its function words; none where it has none.
+pub(super) fn language(text: &str) -> Languages {
+    if text
+        .chars()
+        .any(|c| matches!(script(c), Script::Hiragana | Script::Katakana))
+    {
+        return bit(LANGUAGES.len());
+    }
+    let mut counts = [0_u16; LANGUAGES.len()];
+    for known in runs(text).iter().filter_map(|run| FUNCTION_WORDS.get(&run.text)) {
+        for (number, count) in counts.iter_mut().enumerate() {
+            *count += u16::from(known & bit(number) != 0);
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let spoken = counts
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count == most && most > 0);
+    spoken.fold(0, |all, (number, _)| all | bit(number))
+}
+
+/// Whether a text of these languages may be of one, by its code; one of none may be of any.
+pub(super) fn speaks(spoken: Languages, code: &str) -> bool {
+    let number = LANGUAGES.iter().position(|known| *known == code);
+    spoken == 0 || number.is_some_and(|number| spoken & bit(number) != 0)
+}
+
+fn bit(number: usize) -> Languages {
+    1 << number
+}
+
+/// The languages whose function words are known, by their codes. Japanese has none that stand alone.
+const LANGUAGES: [&str; 12] = [
+    "en", "de", "es", "fr", "it", "nl", "no", "sv", "da", "pt", "pl", "ru",
+];
+
+const ENGLISH: Languages = 1;
+/// The language that writes a capital where others write a name.
+const GERMAN: Languages = 1 << 1;
+
+/// Function words, each with the languages that it is one of.
+static FUNCTION_WORDS: LazyLock<HashMap<String, Languages>> = LazyLock::new(|| {
+    let mut known: HashMap<String, Languages> = HashMap::new();
+    for (number, code) in LANGUAGES.iter().enumerate() {
+        for word in stop_words::lookup(code)
+            .into_iter()
+            .flatten()
+            .flat_map(|entry| runs(entry))
+        {
+            *known.entry(word.text).or_insert(0) |= bit(number);
+        }
+    }
+    known
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let all = terms(text).into_iter().map(|term| term.text);
+        all.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_text_is_about_the_words_that_hold_no_sentence_together() {
+        assert_eq!(shown("Will it rain in Oslo on the 12th?"), "will rain oslo 12th");
+        assert_eq!(shown("Regnet es in Köln, und in Bonn?"), "regnet köln bonn");
+        assert_eq!(shown("1003 rain RAIN Rain"), "rain");
+        assert_eq!(shown("週末の大阪、傘いる？"), "週末 大阪 傘");
+        assert_eq!(shown("レポートを書いて"), "レポート 書");
+        assert_eq!(shown("🦀 ?!"), "");
+    }
+
+    #[test]
+    fn names_and_times_say_little() {
+        let weight = |text: &str| terms(text).pop().map(|term| term.weight);
+        assert_eq!(weight("the weather"), Some(1.0));
+        for passing in ["weather in Oslo", "weather tomorrow"] {
+            assert!(weight(passing).is_some_and(|weight| weight < 0.5), "{passing}");
+        }
+        assert_eq!(weight("Wie wird das Wetter"), Some(1.0));
+        assert_eq!(weight("100 USD"), Some(1.0));
+        assert_eq!(weight("the"), None);
+    }
+
+    #[test]
+    fn a_texts_language_is_that_of_its_function_words() {
+        let english = language("Where is my order?");
+        assert_ne!(english, 0);
+        assert_eq!(language("how do I get there"), english);
+        for other in [
+            "Wo ist meine Bestellung?",
+            "¿Dónde está mi pedido?",
+            "Где мой заказ?",
+            "傘いる？",
+        ] {
+            assert_eq!(language(other) & english, 0, "{other}");
+        }
+        assert_eq!(language("Oslo"), 0);
+    }
+
+    #[test]
+    fn a_long_text_is_read_in_part() {
+        assert_eq!(shown(&format!("{} rain", "a ".repeat(READ_MAX))), "");
+    }
+}

@@ -386,6 +386,13 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
                 visible >= limit,
                 "{id}: {visible} s of invisibility for {limit} s of work"
             );
+            // Less than that, and no worker would ever begin to ask a model: six seconds of it are for an end in good order,
+            // some for the start.
+            let model = llm::ChainLimits::default().whole.as_secs();
+            assert!(
+                id != "HostAgentFunction" || limit >= model + 25,
+                "{limit} s for a model's {model} s"
+            );
             let dead = queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
                 .as_str()
                 .unwrap();

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use agent::{DraftPen, ExecuteError, Run};
-use llm::{Answer, Draft, Model, ModelError, NoDraft, Prompt};
+use llm::{Answer, ChainLimits, Draft, Model, ModelError, NoDraft, Prompt};
 
-/// What an asking may take: the chain of models gives up after 75 seconds, and what it said is then to be stored.
-const LONGEST: Duration = Duration::from_secs(80);
+/// What is wanted beside the time that a chain of models may take: to make the prompt, and to store what they said.
+const BESIDE: Duration = Duration::from_secs(5);
 
 /// Asks for the answer of this number, which stands behind `lead`. Whoever follows the task may see its words before it is
 /// whole.
@@ -45,8 +45,9 @@ pub(crate) async fn ask_aside(
 }
 
 fn in_time(model: &dyn Model, run: &Run) -> Result<(), ExecuteError> {
+    let longest = ChainLimits::default().whole + BESIDE;
     match run.time_left() {
-        Some(left) if left < LONGEST && model.is_hosted() => Err(ExecuteError::TooLittleTime),
+        Some(left) if left < longest && model.is_hosted() => Err(ExecuteError::TooLittleTime),
         _ => Ok(()),
     }
 }

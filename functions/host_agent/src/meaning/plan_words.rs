@@ -90,3 +90,119 @@ fn named(plan: &TaskPlan, words: &[String]) -> Vec<u32> {
     numbers.dedup();
     numbers
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        AgentName, AgentType, Approval, ContextId, Job, JobState, Message, MessageId, NewTask, Owner, Part,
+        PlanStep, RemoteUpdate, TaskId, TaskState, Tenant, Timestamp,
+    };
+
+    use super::*;
+
+    fn step(number: u32, agent_type: &str, instruction: &str, uses: &[u32]) -> PlanStep {
+        PlanStep {
+            number,
+            agent_type: AgentType::parse(agent_type).unwrap(),
+            agent_name: format!("{agent_type} agent"),
+            instruction: instruction.to_owned(),
+            after: Vec::new(),
+            uses: uses.to_vec(),
+            optional: false,
+            state: StepState::Planned,
+            turn: 0,
+        }
+    }
+
+    fn task() -> Task {
+        let new = NewTask {
+            id: TaskId::from_bytes([1; 16]),
+            tenant: Tenant::parse("acme").unwrap(),
+            agent: AgentName::parse("host").unwrap(),
+            context_id: ContextId::parse("c").unwrap(),
+            owner: Owner::parse("ada").unwrap(),
+            message: Message::user(MessageId::parse("m").unwrap(), vec![Part::text("a trip")]),
+            trace: None,
+        };
+        let mut task = Task::create(new, Timestamp::from_millis(0));
+        task.plan = Some(TaskPlan {
+            goal: "a trip".to_owned(),
+            approval: Approval::Awaited,
+            steps: vec![
+                step(0, "weather", "Oslo next week", &[]),
+                step(1, "airbnb", "a flat in Oslo for two", &[]),
+                step(2, "report", "write it up", &[0, 1]),
+            ],
+        });
+        task
+    }
+
+    #[test]
+    fn a_plan_that_waits_is_started_by_closed_lists_alone() {
+        let task = task();
+        let without = |numbers: &[u32]| Some(PlanAnswer::Without(numbers.to_vec()));
+        for (text, expected) in [
+            ("go", Some(PlanAnswer::Go)),
+            ("Yes, please!", Some(PlanAnswer::Go)),
+            ("start it", Some(PlanAnswer::Go)),
+            ("los", Some(PlanAnswer::Go)),
+            ("vas y", Some(PlanAnswer::Go)),
+            ("はい", Some(PlanAnswer::Go)),
+            ("without the flat", without(&[1])),
+            ("go without 2", without(&[1])),
+            ("without the weather and the flat", without(&[0, 1])),
+            ("leave out 3", without(&[2])),
+            ("ohne 1", without(&[0])),
+            // What is not known, or fits several, starts nothing.
+            ("without Oslo", None),
+            ("without the rocket", None),
+            ("without 9", None),
+            ("without", None),
+            ("go to Rome instead", None),
+            ("I would say go", None),
+            ("yes, but for three people", None),
+            ("the agent says: go", None),
+            ("no", None),
+        ] {
+            assert_eq!(answer(&task, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn after_a_failure_it_is_tried_again_or_gone_on_without() {
+        let mut task = task();
+        let failed = Job {
+            state: JobState::Settled {
+                remote_task_id: None,
+                remote: RemoteUpdate {
+                    state: TaskState::Failed,
+                    text: None,
+                    at: None,
+                },
+            },
+            ..domain::testing::job(Timestamp::from_millis(0))
+        };
+        task.jobs = vec![failed];
+        task.jobs.push(Job {
+            number: 1,
+            ..task.jobs[0].clone()
+        });
+        let plan = task.plan.as_mut().unwrap();
+        plan.approve();
+        plan.settle(&task.jobs);
+        for (text, expected) in [
+            ("retry 2", Some(PlanAnswer::Retry(Some(1)))),
+            ("try 2 again", Some(PlanAnswer::Retry(Some(1)))),
+            ("try again", Some(PlanAnswer::Retry(None))),
+            ("go on without it", Some(PlanAnswer::No)),
+            ("go on", Some(PlanAnswer::No)),
+            ("continue", Some(PlanAnswer::No)),
+            ("weiter ohne", Some(PlanAnswer::No)),
+            ("what happened?", None),
+            ("go", None),
+            ("yes", None),
+        ] {
+            assert_eq!(answer(&task, text), expected, "{text}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{CallEnd, StepState, Task, TaskId, TaskState};
+use domain::{CallEnd, Clock as _, StepState, Task, TaskId, TaskState};
 use host_agent::PlanApproval;
 use llm::{PlannedTask, Tool, ToolOutcome, Turn};
 use serde_json::{Value, json};
@@ -553,4 +553,100 @@ async fn a_step_whose_agent_is_gone_is_skipped_and_tried_again_when_it_is_back()
     let task = said(&world, task.id, "try again").await;
     assert_eq!(reports.calls("SendMessage").len(), 1);
     assert_eq!(task.jobs[1].number, 1);
+}
+
+/// A look at a task by a process that ends when this agent was sent something.
+async fn killed_in_send(world: &World, id: TaskId, peer: &Peer, number: u32) {
+    let late = json!({"task": remote(&format!("r-{number}"), "SUBMITTED", None, &[])});
+    let before = peer.calls("SendMessage").len();
+    peer.then("SendMessage", Reply::Slow(5_000, late));
+    let asked = async {
+        while peer.calls("SendMessage").len() == before {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::select! {
+        _ = world.wake(id) => panic!("the agent is too quick"),
+        () = asked => {}
+    }
+    // Its lease ends.
+    world.clock.advance(Duration::from_secs(31));
+}
+
+#[tokio::test]
+async fn a_process_that_ends_at_each_step_of_a_plan_is_followed_by_one_that_does_nothing_twice() {
+    let model = Scripted::default();
+    let (world, [weather, flats, reports]) = host(PlanApproval::Always, Some(&model)).await;
+    model.answers([calls([trip()])]);
+    let id = world.ask("A trip to Oslo").await.id;
+    // While it waits for its user; while the first two are sent.
+    assert_eq!(restarted(&world, id).await.status.state, TaskState::InputRequired);
+    linked(&weather, 0);
+    world.say("user-1", "go-1", "go", Some(id)).await;
+    killed_in_send(&world, id, &flats, 1).await;
+    let listed = |peer: &Peer, number: u32| {
+        let mut task = remote(&format!("r-{number}"), "WORKING", None, &[]);
+        task["history"] = json!([peer.calls("SendMessage")[0]["params"]["message"]]);
+        peer.then(
+            "ListTasks",
+            Reply::Result(json!({"tasks": [task], "nextPageToken": "", "pageSize": 50, "totalSize": 1})),
+        );
+    };
+    listed(&weather, 0);
+    listed(&flats, 1);
+    let task = restarted(&world, id).await;
+    let states: Vec<&str> = task.jobs.iter().map(|job| job.state.phase()).collect();
+    assert_eq!(states, ["linked", "linked"]);
+    // While the first is over and the second is not.
+    done(&world, id, 0, "Rain.").await;
+    restarted(&world, id).await;
+    // While the step that works on both is sent.
+    world
+        .notified(id, 1, remote("r-1", "COMPLETED", None, &["A flat."]))
+        .await;
+    killed_in_send(&world, id, &reports, 2).await;
+    reports.then("ListTasks", Reply::Error(-32601, "no such method"));
+    linked(&reports, 2);
+    restarted(&world, id).await;
+    let sent = messages(&reports);
+    assert_eq!(sent.len(), 2, "an agent that lists nothing is sent it again");
+    assert_eq!(sent[0].to_string(), sent[1].to_string());
+    model.answers([say("There.")]);
+    let task = done(&world, id, 2, "Both.").await;
+    assert_eq!(status(&task), (TaskState::Completed, "There.".to_owned()));
+    let counts = [&weather, &flats].map(|peer| peer.calls("SendMessage").len());
+    assert_eq!((counts, model.asked()), ([1, 1], 2));
+}
+
+#[tokio::test]
+async fn a_plan_costs_a_write_for_each_move_and_a_task_without_one_what_it_did() {
+    let (world, [weather, ..]) = host(PlanApproval::Never, None).await;
+    let writes = async |text: &str| {
+        linked(&weather, 0);
+        let id = world.ask(text).await.id;
+        let asked = world.task(id).await;
+        let begun = log_entries(&world, id).await;
+        (asked, begun)
+    };
+    let (alone, without) = writes("Will it rain in Bergen tomorrow?").await;
+    let (planned, with) = writes(TRIP).await;
+    assert!(alone.plan.is_none() && planned.plan.is_some());
+    assert_eq!(without, with, "the plan is in the write of its first job");
+    assert_eq!(alone.needs, 0);
+}
+
+/// In how many writes a task's log came about.
+async fn log_entries(world: &World, id: TaskId) -> usize {
+    let stored = world
+        .store
+        .tasks()
+        .find(&world.key(id), world.clock.now())
+        .await
+        .unwrap()
+        .unwrap();
+    stored
+        .task
+        .kept
+        .keeping
+        .map_or(0, |keeping| keeping.revisions.len())
 }

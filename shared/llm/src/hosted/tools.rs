@@ -340,3 +340,107 @@ fn parsed(raw: &RawCall, agents: &[AgentBrief]) -> Result<Tool, String> {
         _ => Err("There is no such tool.".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CardText;
+
+    fn agents() -> Vec<AgentBrief> {
+        ["weather", "report"]
+            .map(|name| {
+                let card = CardText {
+                    name,
+                    description: "",
+                };
+                AgentBrief::new(AgentType::parse(name).unwrap(), card, [])
+            })
+            .to_vec()
+    }
+
+    fn one(name: &str, arguments: &Value) -> Tool {
+        let raw = RawCall {
+            id: "a".to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_string(),
+        };
+        read(vec![raw], &agents(), false).remove(0).tool
+    }
+
+    #[test]
+    fn a_plan_is_read_as_it_is_written() {
+        let weather = json!({"agent_type": "weather", "message": "Oslo"});
+        let report = json!({"agent_type": "report", "message": "write it up", "after": [0], "uses": [0], "optional": true});
+        let drop = json!({"number": 1, "drop": true});
+        for (name, arguments) in [
+            (PLAN_TASKS, json!({"tasks": [weather, report]})),
+            (CREATE_TASK, report.clone()),
+            (UPDATE_TASK, json!({"number": 1, "message": "in short"})),
+            (UPDATE_TASK, drop),
+        ] {
+            let tool = one(name, &arguments);
+            assert_eq!(wire(&tool), (name, arguments));
+            let (name, arguments) = tool.written();
+            let recalled = Tool::recalled(&name, &arguments);
+            assert_eq!(wire(&recalled), wire(&tool), "it is shown again as it was");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plan_is_told() {
+        let task = |more: Value| {
+            let mut task = json!({"agent_type": "weather", "message": "Oslo"});
+            task.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            json!({ "tasks": [task] })
+        };
+        let long = "x".repeat(PLANNED_MAX + 1);
+        let many = vec![json!({"agent_type": "weather", "message": "Oslo"}); PLAN_STEPS_MAX + 1];
+        for (name, arguments, reason) in [
+            (PLAN_TASKS, json!({}), "It lacks tasks."),
+            (PLAN_TASKS, json!({"tasks": []}), "It lacks tasks."),
+            (PLAN_TASKS, json!({"tasks": many}), "A plan has 20 tasks at most."),
+            (
+                PLAN_TASKS,
+                task(json!({"agent_type": "astrology"})),
+                "Task 0: There is no agent of this type. Use one of the catalogue.",
+            ),
+            (
+                PLAN_TASKS,
+                task(json!({"message": " "})),
+                "Task 0: It lacks a message.",
+            ),
+            (
+                PLAN_TASKS,
+                task(json!({"message": long})),
+                "Task 0: The message is longer than 4000 characters.",
+            ),
+            (
+                PLAN_TASKS,
+                task(json!({"after": [-1]})),
+                "Task 0: Its after is no list of whole numbers.",
+            ),
+            (
+                PLAN_TASKS,
+                task(json!({"uses": "0"})),
+                "Task 0: Its uses is no list of whole numbers.",
+            ),
+            (
+                UPDATE_TASK,
+                json!({"number": "1"}),
+                "It lacks the number of a task.",
+            ),
+            (
+                UPDATE_TASK,
+                json!({"number": 1, "message": ""}),
+                "It lacks a message.",
+            ),
+        ] {
+            let Tool::Invalid { reason: told, .. } = one(name, &arguments) else {
+                panic!("{arguments}")
+            };
+            assert_eq!(told, reason);
+        }
+    }
+}

@@ -99,6 +99,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::meaning::{Chat, Meaning};
 
     fn step(number: u32, agent_type: &str, instruction: &str, uses: &[u32]) -> PlanStep {
         PlanStep {
@@ -204,5 +205,30 @@ mod tests {
         ] {
             assert_eq!(answer(&task, text), expected, "{text}");
         }
+    }
+
+    /// The same said in the chat, where the task waits beside others.
+    #[test]
+    fn in_the_chat_an_answer_goes_to_the_plan_that_waits_and_a_request_does_not() {
+        let mut waiting = task();
+        waiting.status.state = TaskState::InputRequired;
+        let question = plans::question(&waiting).unwrap();
+        waiting.status.message = Some(Message::agent_text(MessageId::derived("q"), question));
+        let here = [waiting];
+        let names = Names::default();
+        let chat = Chat {
+            here: &here,
+            asked: None,
+            elsewhere: Some(&[]),
+            names: &names,
+            since: Timestamp::from_millis(9),
+        };
+        for text in ["go", "yes", "start it", "without the flat", "ohne 1"] {
+            assert_eq!(chat.meaning(text), Meaning::Answer(&here[0]), "{text}");
+        }
+        assert_eq!(chat.meaning("no"), Meaning::Decline(&here[0]));
+        assert_eq!(chat.meaning("cancel"), Meaning::Cancel(vec![&here[0]], None));
+        let other = chat.meaning("What about my order 1001?");
+        assert!(matches!(other, Meaning::Request { .. }), "{other:?}");
     }
 }

@@ -121,7 +121,8 @@ pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
 
 /// What the parts of a task brought that are over already, while others are not.
 pub(crate) fn parts(task: &Task) -> impl Iterator<Item = String> {
-    task.jobs.iter().filter_map(part)
+    let jobs = task.jobs.iter().filter(|job| !task.is_replaced(job));
+    jobs.filter_map(part)
 }
 
 /// What one job brought, where it is over.

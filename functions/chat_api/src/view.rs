@@ -266,15 +266,17 @@ fn status_text(task: &Task) -> Option<String> {
     turn::said(task).filter(|text| !text.is_empty())
 }
 
-/// "1 of 2 done", where only some parts of a task were.
+/// "1 of 2 done", where only some parts of a task were. What was tried again counts once, and what was skipped counts too.
 fn outcome(task: &Task) -> Option<String> {
-    let done = task
-        .jobs
-        .iter()
+    let jobs = || task.jobs.iter().filter(|job| !task.is_replaced(job));
+    let has_job = |step: &PlanStep| task.jobs.iter().any(|job| job.number == step.number);
+    let steps = task.plan.iter().flat_map(TaskPlan::wanted);
+    let all = jobs().count() + steps.filter(|step| !has_job(step)).count();
+    let done = jobs()
         .filter(|job| job_state(job) == TaskState::Completed)
         .count();
-    let partly = task.status.state.is_terminal() && (1..task.jobs.len()).contains(&done);
-    partly.then(|| format!("{done} of {} done", task.jobs.len()))
+    let partly = task.status.state.is_terminal() && (1..all).contains(&done);
+    partly.then(|| format!("{done} of {all} done"))
 }
 
 /// Where the user consents, while the task waits for that.
@@ -436,6 +438,57 @@ mod tests {
         assert_eq!(view["history"][1]["at"], "1970-01-01T00:00:00.000Z");
         assert_eq!(view["result"]["data"][0]["rain"], true);
         assert_eq!(view["agentType"], "weather");
+    }
+
+    #[test]
+    fn a_plan_is_shown_with_what_is_to_come_and_a_retried_part_counts_once() {
+        let (mut task, _) = worked_on();
+        let step = |number: u32, uses: Vec<u32>, state: StepState| PlanStep {
+            number,
+            agent_type: domain::AgentType::parse("weather").unwrap(),
+            agent_name: "Weather".to_owned(),
+            instruction: "Oslo".to_owned(),
+            after: Vec::new(),
+            uses,
+            optional: false,
+            state,
+            turn: 0,
+        };
+        let why = "nobody is there".to_owned();
+        task.plan = Some(TaskPlan {
+            goal: "a trip".to_owned(),
+            approval: domain::Approval::Awaited,
+            steps: vec![
+                step(0, Vec::new(), StepState::Planned),
+                step(1, vec![0], StepState::Skipped { why }),
+                step(2, vec![0], StepState::Dropped),
+            ],
+        });
+        let view = super::task(&task, None);
+        assert_eq!(card(&task)["plan"], view["plan"]);
+        assert_eq!(
+            (&view["plan"]["goal"], &view["plan"]["isApproved"]),
+            (&json!("a trip"), &json!(false))
+        );
+        let states = ["planned", "skipped", "dropped"];
+        for (step, state) in view["plan"]["steps"].as_array().unwrap().iter().zip(states) {
+            assert_eq!(step["state"], state);
+        }
+        assert_eq!(view["plan"]["steps"][1]["reason"], "nobody is there");
+        assert_eq!(view["plan"]["steps"][1]["uses"], json!([0]));
+        task.status.state = TaskState::Completed;
+        task.jobs[0].give_up(TaskState::Completed, "rain", Timestamp::from_millis(1));
+        assert_eq!(job_state(&task.jobs[0]), TaskState::Completed);
+        // One is done, one was skipped, and what was dropped was not wanted.
+        assert_eq!(super::task(&task, None)["outcome"], "1 of 2 done");
+        let mut again = task.jobs[0].clone();
+        again.number = 2;
+        again.give_up(TaskState::Failed, "no", Timestamp::from_millis(1));
+        task.jobs.push(again);
+        assert_eq!(super::task(&task, None)["outcome"], "1 of 2 done");
+        task.plan = None;
+        assert_eq!(card(&task).get("plan"), None);
+        assert_eq!(super::task(&task, None)["plan"], Value::Null);
     }
 
     #[test]

@@ -17,14 +17,18 @@ const DIGITS: usize = 3;
 const WORDS_MAX: usize = 8;
 
 /// The text with its typing errors mended, as far as agents' own words tell what was meant; `None` where there are none.
-pub(super) fn mended(agents: &[AgentBrief], text: &str) -> Option<String> {
-    let known: BTreeSet<String> = agents.iter().flat_map(vocabulary).collect();
+pub(super) fn mended(known: &BTreeSet<String>, text: &str) -> Option<String> {
     let (mut out, mut end, mut found) = (String::new(), 0, false);
     for word in words(text) {
         let lower = word.lower();
         // A name is written as its owner does.
         let may_err = word.text == lower && lower.chars().count() >= SHORTEST && !known.contains(&lower);
-        let mut near = known.iter().filter(|known| may_err && is_near(&lower, known));
+        // Nobody errs with the first letter: "leather" is not "weather".
+        let first = lower.chars().next().map(String::from).unwrap_or_default();
+        let alike = known
+            .range(first.clone()..)
+            .take_while(|known| may_err && known.starts_with(&first));
+        let mut near = alike.filter(|known| is_near(&lower, known));
         let meant = near.next().filter(|_| near.next().is_none());
         out.push_str(text.get(end..word.start).unwrap_or_default());
         out.push_str(meant.map_or(word.text, String::as_str));
@@ -121,7 +125,12 @@ impl Numbered {
     }
 }
 
-fn vocabulary(agent: &AgentBrief) -> Vec<String> {
+/// The words of agents' cards, in small letters.
+pub(super) fn vocabulary(agents: &[AgentBrief]) -> BTreeSet<String> {
+    agents.iter().flat_map(words_of).collect()
+}
+
+fn words_of(agent: &AgentBrief) -> Vec<String> {
     let mut texts = vec![agent.name(), agent.description(), agent.agent_type().as_str()];
     for skill in agent.skills() {
         texts.extend([skill.name(), skill.description()]);
@@ -136,8 +145,7 @@ fn is_near(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let same = |one: &[char], other: &[char]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let ahead = same(&one, &other);
-    if ahead == 0 {
-        // Nobody errs with the first letter: "leather" is not "weather".
+    if ahead == 0 || one.len().abs_diff(other.len()) > 1 {
         return false;
     }
     let (one, other) = (
@@ -183,7 +191,7 @@ mod tests {
             ("leather in rome", None),
             ("rian in oslo", None),
         ] {
-            assert_eq!(mended(&agents, text).as_deref(), meant, "{text}");
+            assert_eq!(mended(&vocabulary(&agents), text).as_deref(), meant, "{text}");
         }
     }
 

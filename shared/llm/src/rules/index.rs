@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use domain::AgentType;
 
 use super::grams::{ByHash, Grams, Runs, grams, likeness};
+use super::guess::vocabulary;
 use super::terms::{Languages, Term, language, spelled, terms};
 use crate::AgentBrief;
 
@@ -60,6 +61,8 @@ pub(crate) struct Index {
     /// The languages that all types' cards are written in.
     spoken: Languages,
     words: Vec<Word>,
+    /// All words of the cards, as they are spelled.
+    spelled: BTreeSet<String>,
     /// Words of names and tags, with the types whose they are.
     named: HashMap<String, Vec<usize>>,
     of_gram: HashMap<u64, Vec<u32>, ByHash>,
@@ -96,6 +99,7 @@ impl Index {
             .map(spoken)
             .fold(Languages::MAX, |all, own| all & own);
         index.types = types;
+        index.spelled = vocabulary(agents);
         index
     }
 
@@ -133,6 +137,11 @@ impl Index {
             }
         }
         index
+    }
+
+    /// All words of the cards.
+    pub(super) fn spelled(&self) -> &BTreeSet<String> {
+        &self.spelled
     }
 
     /// How much speaks for each type, in their order.

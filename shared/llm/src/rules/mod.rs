@@ -81,7 +81,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     {
         return send(Part::only(agent_type, &message));
     }
-    let mended = guess::mended(agents, text);
+    let mended = guess::mended(index.spelled(), text);
     let parts = mended.as_deref().map(|text| split::parts(index, agents, text));
     if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
         return send(parts);

@@ -39,6 +39,8 @@ const CALLED: f64 = 0.7;
 const SPECIFIED: f64 = 0.2;
 /// What likeness to a word of another language counts for, where the two are not the same.
 const ABROAD: f64 = 0.5;
+/// What a word of a name or a tag counts for at least, however long the card is.
+const NAMED_LEAST: f64 = 0.7;
 /// From here on somebody may be meant.
 const NEAR: f64 = 0.02;
 /// Of what the best has, the least that makes another one worth naming.
@@ -378,6 +380,11 @@ impl Work {
                 if *known <= 0.0 {
                     self.best.push((*owner, 0.0));
                 }
+                let even = if *weight >= NAMING {
+                    even.max(NAMED_LEAST)
+                } else {
+                    *even
+                };
                 *known = known.max(like * weight * even);
             }
         }

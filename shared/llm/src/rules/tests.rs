@@ -221,6 +221,45 @@ fn what_comes_later_says_nothing_of_what_was_before_it() {
 }
 
 #[test]
+fn a_long_card_beside_many_short_ones_is_found_by_its_name_in_each_part() {
+    let tale = |number: usize| format!("word{number}a word{number}b word{number}c word{number}d");
+    let tales: Vec<String> = (0..30).map(tale).collect();
+    let tales: Vec<&str> = tales.iter().map(String::as_str).collect();
+    let mut agents = vec![
+        agent("weather", "Weather", "Forecasts.", "Weather forecast", &tales),
+        agent(
+            "archive",
+            "Archive",
+            "Fetches a file of the company's archive.",
+            "Archive",
+            &["Fetch the minutes of May"],
+        ),
+    ];
+    let small = (0..10).map(|n| {
+        agent(
+            &format!("small{n}"),
+            &format!("Small{n}"),
+            "Does one thing.",
+            "Thing",
+            &[],
+        )
+    });
+    agents.extend(small);
+    let step = Rules.decide(&Prompt {
+        agents: agents.into(),
+        turns: vec![Turn::User(
+            "fetch the minutes of May and the weather in Bonn".into(),
+        )],
+        ..Prompt::default()
+    });
+    assert!(
+        shown(&step).contains("weather: the weather in Bonn"),
+        "{}",
+        shown(&step)
+    );
+}
+
+#[test]
 fn parts_are_joined_in_other_languages_too() {
     let mut agents = everyone();
     agents.push(agent(

@@ -1,5 +1,6 @@
 //! Language models that answer, and that fail in every way: scripted servers of both dialects, asked as the host asks.
 
+mod budget;
 mod drafts;
 mod faults;
 mod foreign;
@@ -119,6 +120,7 @@ fn line(outcome: &Result<Answer, ModelError>) -> String {
         Err(ModelError::Unavailable(_)) => "unavailable".to_owned(),
         Err(ModelError::Denied(_)) => "denied".to_owned(),
         Err(ModelError::Refused(words)) => format!("refused {words}"),
+        Err(ModelError::Spent { .. }) => "spent".to_owned(),
         Err(ModelError::Unusable(_)) => "unusable".to_owned(),
     }
 }

@@ -116,6 +116,14 @@ fn only_listed_models_may_be_asked_and_only_by_the_host() {
             "{id}"
         );
     }
+    // Nobody spends money without a limit.
+    let rule = &stack.template.document["Rules"]["Limited"]["Assertions"][0]["Assert"]["Fn::Or"];
+    let no_limit = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "TokensPerDay"}, ""]}]});
+    assert!(rule.as_array().unwrap().contains(&no_limit), "{rule}");
+    assert_eq!(
+        stack.template.document["Parameters"]["TokensPerDay"]["Default"],
+        ""
+    );
     for (stack, function) in functions() {
         assert!(
             !may(&stack, &function, "bedrock:InvokeModelWithResponseStream"),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use agent::{PushSchedule, RetrySchedule};
@@ -58,8 +59,10 @@ pub struct Config {
     /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the authorization servers that know the host,
     /// as JSON `{"idp": {"issuer", "client_id", "client_secret"}}`; without it agents behind a sign-in are not asked.
     pub providers: Option<String>,
-    /// `MODELS`: the language models that it asks, in their order; without it the rules decide.
-    pub models: Option<ModelList>,
+    /// `MODELS`: the language models that it asks, in their order; without it the rules decide. Beside it
+    /// `TOKENS_PER_DAY`: how many tokens of them the tenant may use in a day (UTC), where its own settings do not say;
+    /// without default, unless `MODELS` has the rules alone.
+    pub models: Option<(ModelList, u64)>,
     /// Where those of Bedrock are.
     pub bedrock: BedrockPlace,
     /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
@@ -127,7 +130,7 @@ impl Config {
         let session_key = env.required("SESSION_KEY_SECRET");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
-        let models = env.optional("MODELS");
+        let models = models(env);
         let bedrock = BedrockPlace::read(env);
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let retry_schedule: Result<Option<RetrySchedule>, ConfigError> = env.optional("A2A_RETRY_SCHEDULE");
@@ -157,6 +160,32 @@ impl Config {
     }
 }
 
+/// The models with the budget of a day: nobody spends money on them without a limit.
+fn models(env: &mut Env) -> Result<Option<(ModelList, u64)>, ConfigError> {
+    let models: Result<Option<ModelList>, ConfigError> = env.optional("MODELS");
+    let tokens: Result<Option<DailyTokens>, ConfigError> = env.optional("TOKENS_PER_DAY");
+    let (Some(models), tokens) = (models?, tokens?) else {
+        return Ok(None);
+    };
+    let tokens = match tokens {
+        None if models.has_hosted() => env.required("TOKENS_PER_DAY")?,
+        tokens => tokens.unwrap_or(DailyTokens(0)),
+    };
+    Ok(Some((models, tokens.0)))
+}
+
+/// A count of tokens, as an operator writes it.
+#[derive(Debug, Clone, Copy)]
+struct DailyTokens(u64);
+
+impl FromStr for DailyTokens {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        domain::parse_tokens(text).map(Self)
+    }
+}
+
 /// Builds the whole function: HTTP, with paths relative to the host's URL, and its queue. `WAKE_QUEUES` must name the queue of
 /// `host`.
 ///
@@ -180,7 +209,11 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         in_a_box(ground.signing_key(&config.session_key)),
         in_a_box(ground.sealer(&config.sealing_keys)),
         in_a_box(ground.providers(config.providers.as_deref())),
-        in_a_box(model::made(&ground, config.models, config.bedrock)),
+        in_a_box(model::made(
+            &ground,
+            (&config.tenant, config.models),
+            config.bedrock
+        )),
     )?;
     let patience = match &config.retry_schedule {
         Some(schedule) => Patience {
@@ -270,6 +303,27 @@ mod tests {
         assert_eq!(tenant(Some("globex")).as_deref(), Ok("globex"));
         assert_eq!(tenant(None).as_deref(), Ok("acme"));
         assert!(tenant(Some("Not A Tenant")).unwrap_err().contains("TENANT_ID"));
+    }
+
+    #[test]
+    fn a_hosted_model_wants_a_limit() {
+        let with = |more: &[(&'static str, &'static str)]| {
+            read(Env::of(ALL.into_iter().chain(more.iter().copied())))
+                .map(|config| config.models.map(|(_, tokens)| tokens))
+        };
+        let hosted = (
+            "MODELS",
+            r#"[{"kind": "bedrock", "model": "m"}, {"kind": "rules"}]"#,
+        );
+        assert!(with(&[hosted]).unwrap_err().contains("TOKENS_PER_DAY"));
+        assert!(
+            with(&[hosted, ("TOKENS_PER_DAY", "-1")])
+                .unwrap_err()
+                .contains("TOKENS_PER_DAY")
+        );
+        assert_eq!(with(&[hosted, ("TOKENS_PER_DAY", "500000")]), Ok(Some(500_000)));
+        assert_eq!(with(&[("MODELS", r#"[{"kind": "rules"}]"#)]), Ok(Some(0)));
+        assert_eq!(with(&[]), Ok(None));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 
 mod advance;
 mod approval;
+mod budget;
 mod card;
 mod config;
 mod consents;

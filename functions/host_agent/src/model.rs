@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::Tenant;
 use edge::config::{ConfigError, Env};
 use edge::{Error, Ground};
 use futures_util::future::try_join_all;
 use llm::{Model, ModelList, ModelParts};
 use url::Url;
+
+use crate::budget::DailyBudget;
 
 /// Where Bedrock is.
 #[derive(Debug, Clone, Default)]
@@ -32,12 +35,18 @@ impl BedrockPlace {
 /// The model of these settings; the rules where there are none. Nothing is asked yet but the secrets of its keys.
 pub(crate) async fn made(
     ground: &Ground,
-    models: Option<ModelList>,
+    (tenant, models): (&Tenant, Option<(ModelList, u64)>),
     bedrock: BedrockPlace,
 ) -> Result<Arc<dyn Model>, Error> {
-    let Some(models) = models else {
+    let Some((models, tokens_per_day)) = models else {
         return Ok(llm::offline());
     };
+    let budget = DailyBudget::new(
+        (ground.store.clone(), tenant.clone()),
+        tokens_per_day,
+        Arc::clone(&ground.clock),
+        Arc::clone(&ground.entropy),
+    );
     let keys = models.keys().map(|name| async move {
         let key = ground.secrets.value(name).await;
         key.map(|key| (name.to_owned(), key))
@@ -46,6 +55,7 @@ pub(crate) async fn made(
     let parts = ModelParts {
         outbound: &ground.outbound,
         entropy: Arc::clone(&ground.entropy),
+        budget: Arc::new(budget),
         aws: Arc::new(move |region| {
             edge::aws::sdk_config(bedrock.endpoint.as_ref(), region.or(bedrock.region.as_deref()))
         }),

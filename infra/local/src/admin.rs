@@ -8,6 +8,7 @@
 //! | `POST /admin/tenants` with `{"name"}` | adds one |
 //! | `DELETE /admin/tenants/{name}` | takes one away |
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
+//! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
@@ -16,8 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use auth::{Refusal, Verifier};
-use axum::extract::rejection::{JsonRejection, PathRejection};
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
@@ -28,7 +29,7 @@ use http::{StatusCode, header};
 use routes::Routes;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::{ImportError, ImportedOrder};
+use store::{ImportError, ImportedOrder, USAGE_DAYS_MAX};
 use url::Url;
 
 use crate::client::{below, plain};
@@ -80,6 +81,11 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         .post("/tenants", "adds a tenant", add)
         .delete("/tenants/{name}", "takes a tenant away", remove)
         .patch("/tenants/{name}/settings", "changes a tenant's settings", set)
+        .get(
+            "/tenants/{name}/usage",
+            "tells what a tenant's models took",
+            usage,
+        )
         .post("/tenants/{name}/orders", "stores orders of a tenant", import)
         .post("/keys/rotate", "rotates keys", rotate)
         .get(
@@ -199,6 +205,45 @@ async fn import(
     Ok(Json(json!({ "stored": stored })))
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Since {
+    days: Option<u32>,
+}
+
+async fn usage(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    since: Result<Query<Since>, QueryRejection>,
+) -> Result<Json<Value>, Refused> {
+    let (Path(name), Query(Since { days })) = (name?, since?);
+    let days = days.unwrap_or(7);
+    if !(1..=USAGE_DAYS_MAX).contains(&days) {
+        let message = format!("days is 1 to {USAGE_DAYS_MAX}");
+        return Err(Refused(refused(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            &message,
+        )));
+    }
+    let known = &admin.control.now().endpoints.tenants;
+    if !known.contains_key(&name) {
+        let known = known.keys().cloned().collect();
+        return Err(ChangeError::Unknown { name, known }.into());
+    }
+    let site = &admin.control.site;
+    let own = site.store.tenants().settings(&name).await;
+    let own = own
+        .map_err(StartError::part("table of tenants"))?
+        .unwrap_or_default();
+    let usual = site.outside.models.as_ref().map(|models| models.tokens_per_day);
+    let limit = domain::tokens_per_day(|key| own.get(key).map(String::as_str)).or(usual);
+    let listed = site.store.usage().last(&name, site.clock.now(), days).await;
+    let days = listed.map_err(StartError::part("count of tokens"))?;
+    Ok(Json(json!({ "limit": limit, "days": days })))
+}
+
 async fn rotate(
     _: Operator,
     State(admin): State<Arc<Admin>>,
@@ -301,6 +346,16 @@ impl From<StartError> for Refused {
 
 impl From<JsonRejection> for Refused {
     fn from(rejection: JsonRejection) -> Self {
+        Self(refused(
+            rejection.status(),
+            "invalid_request",
+            &rejection.body_text(),
+        ))
+    }
+}
+
+impl From<QueryRejection> for Refused {
+    fn from(rejection: QueryRejection) -> Self {
         Self(refused(
             rejection.status(),
             "invalid_request",

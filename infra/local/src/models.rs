@@ -17,7 +17,12 @@ pub struct Models {
     pub keys: BTreeMap<String, SecretString>,
     /// Another endpoint of Bedrock than AWS's own.
     pub bedrock: Option<Url>,
+    /// How many tokens a tenant may use in a day, where its own settings do not say.
+    pub tokens_per_day: u64,
 }
+
+/// Enough for some hundred answers, and little enough that a mistake costs no more than a few dollars.
+pub(crate) const TOKENS_PER_DAY: u64 = 1_000_000;
 
 /// A model that is named in a way that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +46,7 @@ impl Models {
             bedrock: env
                 .optional("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
                 .unwrap_or_default(),
+            tokens_per_day: TOKENS_PER_DAY,
             ..Self::default()
         };
         let listed = names.iter().map(|name| models.entry(name, env));

@@ -163,6 +163,7 @@ fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'stat
     }
     if let Some(models) = &outside.models {
         known.insert("MODELS", models.list.clone());
+        known.insert("TOKENS_PER_DAY", models.tokens_per_day.to_string());
         let bedrock = models.bedrock.as_ref().map(Url::to_string);
         known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));
     }

@@ -2,7 +2,8 @@
 //! other AWS tools take.
 //!
 //! `switchyard-operator orders --tenant NAME --stage STAGE` stores orders that it reads from the standard input, one a line,
-//! as `switchyard orders import FILE --aws` hands them over.
+//! as `switchyard orders import FILE --aws` hands them over. `switchyard-operator usage` tells as JSON what a tenant's
+//! language models took, for `switchyard usage --aws`.
 
 use std::io::{BufRead, Write as _};
 use std::process::ExitCode;
@@ -23,6 +24,21 @@ struct Cli {
 enum Command {
     /// Store orders of a tenant, which come as lines of JSON
     Orders(Orders),
+    /// Tell what a tenant's language models took, as JSON
+    Usage(Usage),
+}
+
+#[derive(clap::Args)]
+struct Usage {
+    /// Whose models
+    #[arg(long)]
+    tenant: Tenant,
+    /// The platform's stage
+    #[arg(long)]
+    stage: String,
+    /// How many days, with today
+    #[arg(long, default_value_t = 7)]
+    days: u32,
 }
 
 #[derive(clap::Args)]
@@ -44,6 +60,8 @@ enum Failure {
     Line { line: usize, fault: serde_json::Error },
     #[error("no region is set: AWS_REGION, or the profile's")]
     NoRegion,
+    #[error("the tables cannot be read: {0}")]
+    Tables(#[from] store::StoreError),
     #[error("{fault}{}; the first {stored} orders are stored", reason(.fault))]
     Import { stored: usize, fault: ImportError },
 }
@@ -61,11 +79,16 @@ fn reason(fault: &ImportError) -> String {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Command::Orders(orders) = Cli::parse().command;
-    match orders.import(std::io::stdin().lock()).await {
-        Ok(stored) => {
-            let name = orders.tenant.name();
-            let _nobody_reads = writeln!(std::io::stdout(), "imported {stored} orders for {name}");
+    let told = match Cli::parse().command {
+        Command::Orders(orders) => {
+            let stored = orders.import(std::io::stdin().lock()).await;
+            stored.map(|stored| format!("imported {stored} orders for {}", orders.tenant.name()))
+        }
+        Command::Usage(usage) => usage.told().await,
+    };
+    match told {
+        Ok(told) => {
+            let _nobody_reads = writeln!(std::io::stdout(), "{told}");
             ExitCode::SUCCESS
         }
         Err(failure) => {
@@ -79,11 +102,7 @@ impl Orders {
     /// Stores the orders; gives their number.
     async fn import(&self, input: impl BufRead) -> Result<usize, Failure> {
         let orders = read(input)?;
-        let config = aws_config::load_from_env().await;
-        if config.region().is_none() {
-            return Err(Failure::NoRegion);
-        }
-        let store = Store::new(&config, Tables::prefixed(&format!("switchyard-{}-", self.stage)));
+        let store = store(&self.stage).await?;
         let (mut stored, now) = (0, SystemClock.now());
         for batch in orders.chunks(IMPORTED_MAX) {
             let imported = store.import_orders(&self.tenant, batch.to_vec(), now).await;
@@ -91,6 +110,25 @@ impl Orders {
         }
         Ok(stored)
     }
+}
+
+impl Usage {
+    async fn told(&self) -> Result<String, Failure> {
+        let store = store(&self.stage).await?;
+        let settings = store.tenants().settings(&self.tenant).await?.unwrap_or_default();
+        let limit = domain::tokens_per_day(|key| settings.get(key).map(String::as_str));
+        let days = store.usage().last(&self.tenant, SystemClock.now(), self.days).await?;
+        Ok(serde_json::json!({ "limit": limit, "days": days }).to_string())
+    }
+}
+
+/// The tables of a stage.
+async fn store(stage: &str) -> Result<Store, Failure> {
+    let config = aws_config::load_from_env().await;
+    if config.region().is_none() {
+        return Err(Failure::NoRegion);
+    }
+    Ok(Store::new(&config, Tables::prefixed(&format!("switchyard-{stage}-"))))
 }
 
 /// Everything, before anything is stored.

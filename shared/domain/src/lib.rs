@@ -67,7 +67,7 @@ pub use job_log::JobLog;
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
 pub use plan::{Approval, InvalidPlan, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepState, TaskPlan};
 pub use rest::RECORDS;
-pub use setting::{InvalidSetting, SettingChange, default_context};
+pub use setting::{InvalidSetting, SettingChange, default_context, parse_tokens, tokens_per_day};
 pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, WorkNote};

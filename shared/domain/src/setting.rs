@@ -1,7 +1,7 @@
 //! What an operator may set for a tenant. Only what something reads is a setting: a key that nobody reads would seem to
 //! work.
 
-use crate::UserContext;
+use crate::{InvalidContext, UserContext};
 
 /// A change of one of a tenant's settings, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +25,14 @@ pub enum InvalidSetting {
 const LOCALE: &str = "locale";
 /// The time zone of days and hours where the user's client names none.
 const TIME_ZONE: &str = "timeZone";
+/// How many tokens of language models the tenant may use in a day (UTC).
+const TOKENS_PER_DAY: &str = "tokens_per_day";
+/// The most that it can be: far more than anybody pays for, and far from where counts end.
+const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 2] = [LOCALE, TIME_ZONE];
+    pub const KEYS: [&'static str; 3] = [LOCALE, TIME_ZONE, TOKENS_PER_DAY];
 
     /// Gives a setting a value; none takes it away.
     ///
@@ -38,11 +42,14 @@ impl SettingChange {
         let known = Self::KEYS.into_iter().find(|known| *known == key);
         let key = known.ok_or_else(|| InvalidSetting::Unknown(key.to_owned()))?;
         let said = value.map(str::to_owned);
+        let context =
+            |read: Result<UserContext, _>| read.map(drop).map_err(|error: InvalidContext| error.to_string());
         let read = match key {
-            LOCALE => UserContext::parse(said, None),
-            _ => UserContext::parse(None, said),
+            LOCALE => context(UserContext::parse(said, None)),
+            TIME_ZONE => context(UserContext::parse(None, said)),
+            _ => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
         };
-        read.map_err(|error| InvalidSetting::Value(error.to_string()))?;
+        read.map_err(InvalidSetting::Value)?;
         Ok(Self {
             key,
             value: value.map(str::to_owned),
@@ -60,6 +67,21 @@ impl SettingChange {
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()
     }
+}
+
+/// Reads how many tokens a day are allowed: 0 to 10^12.
+///
+/// # Errors
+/// A sentence for whoever wrote it.
+pub fn parse_tokens(text: &str) -> Result<u64, String> {
+    let tokens = text.parse().ok().filter(|tokens| *tokens <= TOKENS_MAX);
+    tokens.ok_or_else(|| format!("{TOKENS_PER_DAY} is a whole number, 0 to {TOKENS_MAX}"))
+}
+
+/// How many tokens a day the settings allow, where they say. A value that is none counts as absent.
+#[must_use]
+pub fn tokens_per_day<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Option<u64> {
+    parse_tokens(setting(TOKENS_PER_DAY)?).ok()
 }
 
 /// What the settings say of users who do not say it themselves. A value that is none counts as absent.
@@ -80,7 +102,11 @@ mod tests {
 
     #[test]
     fn only_what_is_read_can_be_set_and_only_to_what_it_can_be() {
-        for (key, value) in [("locale", "en-GB"), ("timeZone", "Europe/Oslo")] {
+        for (key, value) in [
+            ("locale", "en-GB"),
+            ("timeZone", "Europe/Oslo"),
+            ("tokens_per_day", "500000"),
+        ] {
             let change = SettingChange::parse(key, Some(value)).unwrap();
             assert_eq!((change.key(), change.value()), (key, Some(value)));
             assert_eq!(SettingChange::parse(key, None).unwrap().value(), None);
@@ -88,9 +114,16 @@ mod tests {
         let unknown = SettingChange::parse("timezone", Some("Europe/Oslo")).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no setting \"timezone\"; there are locale, timeZone"
+            "there is no setting \"timezone\"; there are locale, timeZone, tokens_per_day"
         );
-        for (key, value) in [("locale", "en_GB"), ("locale", ""), ("timeZone", "../etc")] {
+        for (key, value) in [
+            ("locale", "en_GB"),
+            ("locale", ""),
+            ("timeZone", "../etc"),
+            ("tokens_per_day", "-1"),
+            ("tokens_per_day", "many"),
+            ("tokens_per_day", "1000000000001"),
+        ] {
             let wrong = SettingChange::parse(key, Some(value)).unwrap_err();
             assert!(
                 matches!(wrong, InvalidSetting::Value(_)) && wrong.to_string().contains(key),

@@ -23,6 +23,7 @@
 
 mod agents;
 mod brief;
+mod budget;
 mod hosted;
 mod model;
 mod models;
@@ -30,6 +31,7 @@ mod rules;
 
 pub use agents::Agents;
 pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, clean_lines, fence};
+pub use budget::{Budget, BudgetError, Reservation, Unlimited};
 pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
     OpenAi, Provider,

@@ -259,6 +259,12 @@ pub enum ModelError {
     /// It will not answer this; with its own words, where it has any.
     #[error("the model refuses to answer")]
     Refused(String),
+    /// The tokens that it may take are used up.
+    #[error("the tokens of the day are used up until {until}")]
+    Spent {
+        /// When there will be more.
+        until: Timestamp,
+    },
     /// It answered something that is no step.
     #[error("the model answered something unusable: {0}")]
     Unusable(String),

@@ -34,6 +34,8 @@ pub(crate) struct Change {
     removes: Vec<String>,
     conditions: Vec<String>,
     pub(crate) values: HashMap<String, AttributeValue>,
+    /// Names that cannot be their own aliases.
+    aliases: HashMap<String, String>,
 }
 
 impl Change {
@@ -73,6 +75,17 @@ impl Change {
         self
     }
 
+    /// Adds to a number that may not be there yet. `alias` stands for the attribute in the expression, where the
+    /// attribute's own name is of other characters than an alias may have.
+    pub(crate) fn add(mut self, alias: &str, attribute: String, by: impl Into<i128>) -> Self {
+        self.sets
+            .push(format!("#{alias} = if_not_exists(#{alias}, :zero) + :{alias}"));
+        self.values.insert(":zero".to_owned(), number(0));
+        self.values.insert(format!(":{alias}"), number(by));
+        self.aliases.insert(format!("#{alias}"), attribute);
+        self
+    }
+
     /// The update expression.
     pub(crate) fn update(&self) -> String {
         let clause = |word: &str, parts: &[String]| match parts {
@@ -89,7 +102,9 @@ impl Change {
 
     /// The aliases of both expressions.
     pub(crate) fn names(&self) -> HashMap<String, String> {
-        names(&(self.update() + &self.condition().unwrap_or_default()))
+        let mut names = names(&(self.update() + &self.condition().unwrap_or_default()));
+        names.extend(self.aliases.clone());
+        names
     }
 }
 

@@ -40,6 +40,7 @@ mod sessions;
 mod tasks;
 mod tenants;
 mod transact;
+mod usage;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -69,6 +70,7 @@ pub use tasks::{
     TaskQuery, Tasks,
 };
 pub use tenants::{OwnSettings, SETTINGS_TTL, TenantSettings, Tenants};
+pub use usage::{DayUsage, ModelUsage, TokenHold, USAGE_DAYS_MAX, Usage, day_of};
 
 /// The door to every table. Cheap to clone.
 #[derive(Clone)]
@@ -174,6 +176,12 @@ impl Store {
     #[must_use]
     pub fn tenants(&self) -> Tenants<'_> {
         Tenants { store: self }
+    }
+
+    /// What language models took.
+    #[must_use]
+    pub fn usage(&self) -> Usage<'_> {
+        Usage { store: self }
     }
 
     /// The order agent's data.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Clock, SettingChange, Tenant, Timestamp, UserContext, default_context};
+use domain::{Clock, SettingChange, Tenant, Timestamp, UserContext, default_context, tokens_per_day};
 
 use crate::change::{Change, text};
 use crate::codec::{Item, Key};
@@ -123,6 +123,12 @@ impl OwnSettings {
     pub async fn context(&self) -> UserContext {
         let settings = self.now().await;
         default_context(|key| settings.get(key).map(String::as_str))
+    }
+
+    /// How many tokens of language models a day the tenant may use, where that is set.
+    pub async fn tokens_per_day(&self) -> Option<u64> {
+        let settings = self.now().await;
+        tokens_per_day(|key| settings.get(key).map(String::as_str))
     }
 
     /// A table that cannot be read makes no request fail: the last settings go on.

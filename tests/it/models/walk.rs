@@ -11,6 +11,16 @@ use super::*;
 
 /// A system whose hosts ask this model, and after it the rules where `rules` says so.
 pub(super) async fn system(dialect: Dialect, server: &ModelServer, rules: bool) -> Local {
+    limited(dialect, server, rules, 1_000_000).await
+}
+
+/// The same, of so many tokens a day.
+pub(super) async fn limited(
+    dialect: Dialect,
+    server: &ModelServer,
+    rules: bool,
+    tokens_per_day: u64,
+) -> Local {
     let base = outbound::below(server.url(), "v1");
     let mut list = match dialect {
         Dialect::OpenAi => {
@@ -25,6 +35,7 @@ pub(super) async fn system(dialect: Dialect, server: &ModelServer, rules: bool) 
         list: Value::from(list).to_string(),
         keys: BTreeMap::from([("the/key".to_owned(), SecretString::from(KEY))]),
         bedrock: Some(server.url().clone()),
+        tokens_per_day,
     })
     .await
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run};
-use domain::{MessageId, Task, TaskState, UserContext};
+use chrono::DateTime;
+use domain::{MessageId, Task, TaskState, Timestamp, UserContext};
 use llm::{Answer, Model, ModelError, Prompt, Step, Today, Turn};
 use tracing::Instrument as _;
 
@@ -271,11 +272,24 @@ fn failed(run: &Run, error: ModelError) -> Result<Outcome, ExecuteError> {
                 false => format!("The language model refuses to answer that: {words}"),
             }))
         }
+        ModelError::Spent { until } => {
+            tracing::warn!(task.id = %run.task().id, "the tokens of the day are used up");
+            Ok(Outcome::Rejected(format!(
+                "Today's tokens for the language model are used up. It goes on at {}.",
+                moment(until)
+            )))
+        }
         error @ ModelError::Unusable(_) => {
             tracing::warn!(task.id = %run.task().id, error = %error, "the model came to no answer");
             Ok(no_answer())
         }
     }
+}
+
+/// Such as "00:00 UTC on 24 November".
+fn moment(at: Timestamp) -> String {
+    let at = DateTime::from_timestamp_millis(at.millis()).unwrap_or_default();
+    at.format("%H:%M UTC on %-d %B").to_string()
 }
 
 fn no_answer() -> Outcome {

@@ -24,6 +24,7 @@ mod tenant;
 mod tenant_aws;
 mod token;
 mod up;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -73,6 +74,8 @@ enum Command {
     /// Add, list and remove tenants
     #[command(subcommand)]
     Tenant(tenant::TenantCommand),
+    /// Tell what a tenant's language models took, and the limit
+    Usage(usage::Usage),
     /// Put the platform on AWS
     #[command(subcommand)]
     Platform(tenant_aws::PlatformCommand),
@@ -140,6 +143,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Agents(agents) => agents.run().await,
         Command::Deliveries(deliveries) => deliveries.run().await,
         Command::Orders(orders) => orders.run().await,
+        Command::Usage(usage) => usage.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
         Command::Platform(platform) => platform.run(),

@@ -77,8 +77,8 @@ impl Import {
     }
 }
 
-/// Hands the orders to the program for AWS, a line each. It is one of its own, so that this one needs no client of AWS's sign-ins.
-fn on_aws(tenant: &Tenant, stage: &str, orders: &[ImportedOrder]) -> Result<(), Failure> {
+/// The program for AWS. It is one of its own, so that this one needs no client of AWS's sign-ins.
+pub(super) fn operator() -> Result<Command, Failure> {
     let own = std::env::current_exe().map_err(Failure::other)?;
     let program = own.with_file_name("switchyard-operator");
     if !program.exists() {
@@ -87,11 +87,17 @@ fn on_aws(tenant: &Tenant, stage: &str, orders: &[ImportedOrder]) -> Result<(), 
             program.display()
         )));
     }
-    let mut child = Command::new(&program)
+    Ok(Command::new(program))
+}
+
+/// Hands the orders to the program for AWS, a line each.
+fn on_aws(tenant: &Tenant, stage: &str, orders: &[ImportedOrder]) -> Result<(), Failure> {
+    let mut command = operator()?;
+    let mut child = command
         .args(["orders", "--tenant", tenant.name(), "--stage", stage])
         .stdin(Stdio::piped())
         .spawn()
-        .map_err(|fault| Failure::other(format!("{}: {fault}", program.display())))?;
+        .map_err(|fault| Failure::other(format!("{}: {fault}", command.get_program().display())))?;
     let mut written = Ok(());
     if let Some(mut input) = child.stdin.take() {
         for order in orders {

@@ -25,7 +25,8 @@ pub(super) enum TenantCommand {
     List(List),
     /// Take a tenant away: nothing of it is served any more
     Remove(Named),
-    /// Change settings of a tenant: locale (such as en-GB) and timeZone (such as Europe/Oslo), for users who do not say theirs
+    /// Change settings of a tenant: locale (such as en-GB) and timeZone (such as Europe/Oslo), for users who do not say
+    /// theirs; tokens_per_day, what language models may take
     Set(Set),
     /// Take settings of a tenant away, so that they are as if never set
     Unset(Unset),

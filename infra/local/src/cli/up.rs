@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{Failure, lines};
-use crate::{Data, Live, Models, Options, System, endpoints};
+use crate::{Data, Live, Models, Options, System, endpoints, models};
 
 /// Start everything in one process
 #[derive(Args)]
@@ -54,6 +54,9 @@ pub(super) struct Up {
     /// Plans wait until their user says go: `always`, `over:N` for those of more than N steps, or `never`
     #[arg(long, value_name = "always|over:N|never", default_value_t)]
     plan_approval: PlanApproval,
+    /// How many tokens of language models each tenant may use in a day (UTC), unless `tenant set` says otherwise for it
+    #[arg(long, value_name = "N", requires = "model", default_value_t = models::TOKENS_PER_DAY, value_parser = domain::parse_tokens)]
+    tokens_per_day: u64,
     /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
     /// `json`: log lines for programs, and no others
     #[arg(
@@ -125,7 +128,13 @@ impl Up {
         };
         let models = match self.model.as_slice() {
             [] => None,
-            names => Some(Models::named(names, &mut Env::process()).map_err(Failure::other)?),
+            names => {
+                let models = Models::named(names, &mut Env::process()).map_err(Failure::other)?;
+                Some(Models {
+                    tokens_per_day: self.tokens_per_day,
+                    ..models
+                })
+            }
         };
         let options = Options {
             port: self.port,

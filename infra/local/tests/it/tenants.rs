@@ -86,6 +86,20 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
         out(&aws).trim(),
         "infra/deploy.sh settings umbrella 'prod' 'timeZone=Europe/Oslo'"
     );
+    let usage = |more: &[&str]| switchyard(&[&["usage", "--data", data, "--tenant"], more].concat());
+    assert_eq!(
+        out(&usage(&["umbrella"])).trim(),
+        "umbrella: no limit of its own: what its deployment allows\nno language model was asked in these days"
+    );
+    let limited = umbrella("set", &["tokens_per_day=250000"]);
+    assert_eq!(limited.status.code(), Some(0), "{limited:?}");
+    assert!(out(&usage(&["umbrella"])).starts_with("umbrella: limit 250,000 tokens a day (UTC)\n"));
+    assert_eq!(
+        out(&usage(&["umbrella", "--json"])).trim(),
+        r#"{"days":[],"limit":250000}"#
+    );
+    assert!(sentence(&usage(&["nobody"])).contains("there is no tenant nobody here"));
+    assert_eq!(usage(&["umbrella", "--days", "367"]).status.code(), Some(2));
     let chat = switchyard(&[
         "chat",
         "--tenant",

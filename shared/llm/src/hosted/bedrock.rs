@@ -205,6 +205,10 @@ impl Provider for Bedrock {
         &self.name
     }
 
+    fn max_tokens(&self) -> u32 {
+        self.max_tokens
+    }
+
     async fn attempt(&self, dialogue: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
         let whole = timeout(self.limits.whole, Box::pin(self.gathered(dialogue, draft))).await;
         let late = |_| Fault::Broken("it takes too long".to_owned());

@@ -8,7 +8,7 @@ use domain::Entropy;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Dialogue, Fault, Provider};
-use crate::{Answer, Draft, Model, ModelError, Prompt, Rules};
+use crate::{Answer, Budget, BudgetError, Draft, Model, ModelError, Prompt, Reservation, Rules, Unlimited};
 
 /// What bounds the asking, whatever its models do.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +52,15 @@ pub struct Chain {
     links: Vec<Link>,
     limits: ChainLimits,
     entropy: Arc<dyn Entropy>,
+    budget: Arc<dyn Budget>,
+}
+
+/// Why one model gave no answer.
+enum Miss {
+    /// It was asked.
+    Fault(Fault),
+    /// It may not be asked.
+    Budget(BudgetError),
 }
 
 impl Chain {
@@ -62,7 +71,15 @@ impl Chain {
             links,
             limits,
             entropy,
+            budget: Arc::new(Unlimited),
         }
+    }
+
+    /// The same within this budget.
+    #[must_use]
+    pub fn within(mut self, budget: Arc<dyn Budget>) -> Self {
+        self.budget = budget;
+        self
     }
 
     /// Asks one model as often as that may help; the error is its last.
@@ -71,27 +88,30 @@ impl Chain {
         provider: &dyn Provider,
         dialogue: &Dialogue,
         (draft, attempts): (&mut dyn Draft, &mut u32),
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, Miss> {
+        let tokens = dialogue.tokens() + u64::from(provider.max_tokens());
         let mut pause = self.limits.pause;
         let mut left = self.limits.attempts;
         loop {
             *attempts += 1;
             left = left.saturating_sub(1);
+            let reserved = self.budget.reserve(tokens).await.map_err(Miss::Budget)?;
             draft.begins(*attempts);
-            let fault = match provider.attempt(dialogue, draft).await {
+            let answered = provider.attempt(dialogue, draft).await;
+            let model = provider.name();
+            let fault = match counted(answered, reserved, model).await {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
-            let model = provider.name();
             // The words of a refusal are no cause, and a user's own business.
             tracing::warn!(model, attempt = *attempts, cause = %fault, "a model did not answer");
             let wait = match &fault {
                 Fault::Busy { wait: Some(wait), .. } => *wait,
                 Fault::Busy { wait: None, .. } | Fault::Broken(_) => self.jittered(pause),
-                Fault::Denied(_) | Fault::Refused(_) | Fault::Unusable(_) => return Err(fault),
+                Fault::Denied(_) | Fault::Refused(_) | Fault::Unusable(_) => return Err(Miss::Fault(fault)),
             };
             if left == 0 || wait > self.limits.patience {
-                return Err(fault);
+                return Err(Miss::Fault(fault));
             }
             sleep(wait).await;
             pause = pause.saturating_mul(2);
@@ -105,6 +125,21 @@ impl Chain {
         let half = pause / 2;
         half + half.mul_f64(f64::from(u16::from_le_bytes(chance)) / f64::from(u16::MAX))
     }
+}
+
+/// The same, with what it took counted. Of a broken or unusable answer nobody says what it took: all that was reserved
+/// for it stays counted.
+async fn counted(
+    answered: Result<Answer, Fault>,
+    reserved: Box<dyn Reservation>,
+    model: &str,
+) -> Result<Answer, Fault> {
+    match &answered {
+        Ok(answer) => reserved.settle(model, answer.usage).await,
+        Err(Fault::Busy { .. } | Fault::Denied(_)) => reserved.release().await,
+        Err(Fault::Broken(_) | Fault::Refused(_) | Fault::Unusable(_)) => {}
+    }
+    answered
 }
 
 #[async_trait]
@@ -124,10 +159,15 @@ impl Model for Chain {
             let asked = self.asked(provider.as_ref(), &dialogue, (&mut *draft, &mut attempts));
             error = match timeout_at(deadline, asked).await {
                 Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(Fault::Denied(cause))) => return Err(ModelError::Denied(cause)),
-                Ok(Err(Fault::Refused(words))) => return Err(ModelError::Refused(words)),
-                Ok(Err(Fault::Unusable(cause))) => ModelError::Unusable(cause),
-                Ok(Err(fault @ (Fault::Busy { .. } | Fault::Broken(_)))) => {
+                Ok(Err(Miss::Fault(Fault::Denied(cause)))) => return Err(ModelError::Denied(cause)),
+                Ok(Err(Miss::Fault(Fault::Refused(words)))) => return Err(ModelError::Refused(words)),
+                Ok(Err(Miss::Fault(Fault::Unusable(cause)))) => ModelError::Unusable(cause),
+                Ok(Err(Miss::Fault(fault @ (Fault::Busy { .. } | Fault::Broken(_))))) => {
+                    ModelError::Unavailable(fault.to_string())
+                }
+                // What is too much for this model may be little enough for one of shorter answers.
+                Ok(Err(Miss::Budget(BudgetError::Spent { until }))) => ModelError::Spent { until },
+                Ok(Err(Miss::Budget(fault @ BudgetError::Unavailable))) => {
                     ModelError::Unavailable(fault.to_string())
                 }
                 Err(_) => ModelError::Unavailable("no answer came in time".to_owned()),

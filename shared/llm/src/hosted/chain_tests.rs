@@ -38,6 +38,10 @@ impl Provider for Scripted {
         self.name
     }
 
+    fn max_tokens(&self) -> u32 {
+        1_000
+    }
+
     async fn attempt(&self, _: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
         self.asked
             .lock()
@@ -250,4 +254,75 @@ async fn a_draft_counts_attempts_over_all_models() {
     };
     world.chain.step(&prompt, &mut shown).await.unwrap();
     assert_eq!(shown.0, "|1:|2:|3:two");
+}
+
+/// So many reservations, and what became of each.
+struct Purse {
+    left: AtomicUsize,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+struct Coin(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl Budget for Purse {
+    async fn reserve(&self, tokens: u64) -> Result<Box<dyn Reservation>, BudgetError> {
+        assert!(tokens > 1_000, "the prompt as well: {tokens}");
+        let left = self.left.load(Ordering::SeqCst);
+        if left == 0 {
+            let until = domain::Timestamp::from_millis(86_400_000);
+            return Err(BudgetError::Spent { until });
+        }
+        self.left.store(left - 1, Ordering::SeqCst);
+        Ok(Box::new(Coin(Arc::clone(&self.told))))
+    }
+}
+
+#[async_trait]
+impl Reservation for Coin {
+    async fn settle(self: Box<Self>, model: &str, taken: domain::TokenUsage) {
+        let told = format!("{model} took {}", taken.input + taken.output);
+        self.0.lock().unwrap().push(told);
+    }
+
+    async fn release(self: Box<Self>) {
+        self.0.lock().unwrap().push("released".to_owned());
+    }
+}
+
+fn purse(left: usize) -> (Arc<Purse>, Arc<Mutex<Vec<String>>>) {
+    let told = Arc::default();
+    let purse = Purse {
+        left: AtomicUsize::new(left),
+        told: Arc::clone(&told),
+    };
+    (Arc::new(purse), told)
+}
+
+#[tokio::test]
+async fn every_attempt_is_reserved_and_what_nobody_knows_stays_reserved() {
+    let mut world = world(&[&[busy(None), broken(), Next::Say("hello")]]);
+    let (purse, told) = purse(10);
+    world.chain = world.chain.within(purse.clone());
+    let answer = world.step().await.unwrap();
+    assert_eq!(answer.step, Step::Say("hello".into()));
+    assert_eq!(*told.lock().unwrap(), ["released", "one took 0"]);
+    assert_eq!(purse.left.load(Ordering::SeqCst), 7, "three attempts");
+}
+
+#[tokio::test]
+async fn a_spent_budget_leaves_the_rules_or_says_until_when() {
+    let (purse, _) = purse(0);
+    let mut hosted = world(&[&[Next::Say("never")]]);
+    hosted.chain = hosted.chain.within(purse.clone());
+    let error = hosted.step().await.unwrap_err();
+    assert!(
+        matches!(error, ModelError::Spent { until } if until.millis() == 86_400_000),
+        "{error:?}"
+    );
+    assert!(hosted.asked.lock().unwrap().is_empty(), "the model is not asked");
+
+    let mut with_rules = world(&[&[Next::Say("never")], &[]]);
+    with_rules.chain = with_rules.chain.within(purse);
+    assert!(with_rules.step().await.unwrap().is_by_rule());
 }

@@ -81,12 +81,7 @@ impl Dialogue {
         let (agents, told) = listed(&prompt.agents, most / 2);
         let system = format!("{SYSTEM}\n\n{told}");
         let tools = tools::specs(&agents);
-        let stable = system.len()
-            + tools
-                .iter()
-                .map(|tool| tool.schema.to_string().len())
-                .sum::<usize>();
-        let messages = fitting(prompt, most.saturating_sub(stable));
+        let messages = fitting(prompt, most.saturating_sub(stable(&system, &tools)));
         Self {
             agents,
             system,
@@ -95,10 +90,23 @@ impl Dialogue {
         }
     }
 
+    /// How many tokens it has, by the rough count: rather more than a provider's.
+    pub(crate) fn tokens(&self) -> u64 {
+        let stable = stable(&self.system, &self.tools);
+        let bytes = stable + size(&self.messages);
+        u64::try_from(bytes.div_ceil(BYTES_A_TOKEN)).unwrap_or(u64::MAX)
+    }
+
     /// The agents that it names.
     pub(crate) fn agents(&self) -> &[AgentBrief] {
         &self.agents
     }
+}
+
+/// The bytes of what comes first.
+fn stable(system: &str, tools: &[ToolSpec]) -> usize {
+    let schemas = tools.iter().map(|tool| tool.schema.to_string().len());
+    system.len() + schemas.sum::<usize>()
 }
 
 /// The agents by their types, in as many words as there is room for; those that do not fit at all are left out.

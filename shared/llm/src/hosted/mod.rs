@@ -28,6 +28,9 @@ pub trait Provider: Send + Sync {
     /// Which model it is: its kind, a colon, and its provider's name for it.
     fn name(&self) -> &str;
 
+    /// Most tokens of an answer.
+    fn max_tokens(&self) -> u32;
+
     /// Asks once.
     ///
     /// # Errors

@@ -199,6 +199,10 @@ impl Provider for OpenAi {
         &self.name
     }
 
+    fn max_tokens(&self) -> u32 {
+        self.max_tokens
+    }
+
     async fn attempt(&self, dialogue: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
         let body = self.body(dialogue);
         let asked = self

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::{AwsSettings, Bedrock, Chain, ChainLimits, Link, OpenAi, Provider};
-use crate::Model;
+use crate::{Budget, Model};
 
 /// Most models of a list.
 const MODELS_MAX: usize = 8;
@@ -117,6 +117,8 @@ pub struct ModelParts<'a> {
     pub outbound: &'a Outbound,
     /// Spreads attempts.
     pub entropy: Arc<dyn Entropy>,
+    /// What may be spent.
+    pub budget: Arc<dyn Budget>,
     /// The settings of AWS clients.
     pub aws: AwsSettings,
     /// The keys by the names of their secrets: those of [`ModelList::keys`].
@@ -234,6 +236,12 @@ impl ModelList {
         })
     }
 
+    /// True where one of them is hosted: it costs money.
+    #[must_use]
+    pub fn has_hosted(&self) -> bool {
+        self.0.iter().any(|setting| !matches!(setting, Setting::Rules))
+    }
+
     /// The models as one.
     ///
     /// # Errors
@@ -242,7 +250,8 @@ impl ModelList {
         let links = self.0.into_iter().map(|setting| setting.link(parts));
         let links = links.collect::<Result<Vec<Link>, ModelListError>>()?;
         let limits = ChainLimits::default();
-        Ok(Arc::new(Chain::new(links, limits, Arc::clone(&parts.entropy))))
+        let chain = Chain::new(links, limits, Arc::clone(&parts.entropy));
+        Ok(Arc::new(chain.within(Arc::clone(&parts.budget))))
     }
 }
 

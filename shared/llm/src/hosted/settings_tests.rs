@@ -12,6 +12,7 @@ fn list(text: &str) -> Result<ModelList, String> {
 fn built(text: &str, keys: &[(&str, &str)]) -> Result<Arc<dyn Model>, ModelListError> {
     let outbound = Outbound::new(Policy::default(), Arc::new(SystemEntropy));
     let parts = ModelParts {
+        budget: Arc::new(crate::Unlimited),
         outbound: &outbound,
         entropy: Arc::new(SystemEntropy),
         aws: Arc::new(|_| unreachable!("a client is made at the first call")),

@@ -32,6 +32,7 @@ mod sessions;
 mod strays;
 mod tasks;
 mod tenants;
+mod usage;
 
 use std::time::Duration;
 

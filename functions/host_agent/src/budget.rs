@@ -1,0 +1,117 @@
+//! The tenant's budget of tokens, counted by day in its tables.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{Days, NaiveTime};
+use domain::{Clock, Entropy, Tenant, Timestamp, TokenUsage};
+use llm::{Budget, BudgetError, Reservation};
+use store::{OwnSettings, Store, TokenHold, day_of};
+
+/// What a tenant may spend in a day.
+pub(crate) struct DailyBudget {
+    store: Store,
+    tenant: Tenant,
+    settings: OwnSettings,
+    /// Where the tenant has no setting of its own.
+    usual: u64,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl DailyBudget {
+    pub(crate) fn new(
+        (store, tenant): (Store, Tenant),
+        usual: u64,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self {
+            settings: OwnSettings::new(store.clone(), tenant.clone(), Arc::clone(&clock)),
+            store,
+            tenant,
+            usual,
+            clock,
+            entropy,
+        }
+    }
+}
+
+#[async_trait]
+impl Budget for DailyBudget {
+    async fn reserve(&self, tokens: u64) -> Result<Box<dyn Reservation>, BudgetError> {
+        let limit = self.settings.tokens_per_day().await.unwrap_or(self.usual);
+        let now = self.clock.now();
+        let usage = self.store.usage();
+        let reserved = usage.reserve(&self.tenant, tokens, Some(limit), (now, &*self.entropy));
+        match reserved.await {
+            Ok(Some(hold)) => Ok(Box::new(Reserved {
+                store: self.store.clone(),
+                tenant: self.tenant.clone(),
+                hold,
+            })),
+            Ok(None) => Err(BudgetError::Spent { until: next_day(now) }),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(tenant.id = self.tenant.name(), error, "no tokens can be reserved");
+                Err(BudgetError::Unavailable)
+            }
+        }
+    }
+}
+
+/// When the day after begins, in UTC.
+fn next_day(now: Timestamp) -> Timestamp {
+    let next = day_of(now).checked_add_days(Days::new(1));
+    let midnight = next.map(|next| next.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
+    midnight.map_or_else(|| now.after(Duration::from_secs(86_400)), Timestamp::from_millis)
+}
+
+struct Reserved {
+    store: Store,
+    tenant: Tenant,
+    hold: TokenHold,
+}
+
+#[async_trait]
+impl Reservation for Reserved {
+    async fn settle(self: Box<Self>, model: &str, taken: TokenUsage) {
+        let usage = self.store.usage();
+        let settled = usage.settle(&self.tenant, &self.hold, model, taken).await;
+        self.told(settled);
+    }
+
+    async fn release(self: Box<Self>) {
+        let usage = self.store.usage();
+        let released = usage.release(&self.tenant, &self.hold).await;
+        self.told(released);
+    }
+}
+
+impl Reserved {
+    /// The answer stands: what is not written down stays reserved.
+    fn told(&self, written: Result<(), store::StoreError>) {
+        if let Err(error) = written {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                tenant.id = self.tenant.name(),
+                error,
+                "what a model took stays reserved"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_ends_at_midnight_in_utc() {
+        let at = |millis| next_day(Timestamp::from_millis(millis)).millis();
+        assert_eq!(at(0), 86_400_000);
+        assert_eq!(at(86_399_999), 86_400_000);
+        assert_eq!(at(86_400_000), 2 * 86_400_000);
+    }
+}

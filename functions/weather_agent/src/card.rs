@@ -64,7 +64,7 @@ fn forecast() -> Skill {
             "Faut-il un parapluie, un manteau ou une veste, la météo et les prévisions Le ciel sera-t-il nuageux ou ensoleillé, des averses, une tempête, du gel, la canicule, une écharpe, des bottes, la plage ?",
             "Hvordan blir været, regner eller snør det, regn, snø, sol, vind, tåke eller storm, blir det tørt? Er det overskyet, skyer, glatt, frost, kuling, minusgrader, opphold, badevær, regnjakke, votter, lue?",
             "Hvor kaldt eller varmt blir det, hvor mange grader, hva blir temperaturen, trenger jeg paraply eller jakke? Blir det molnigt, soligt, blåsigt, frost, storm, dimma, temperatur, regnjacka, stövlar?",
-            "天気予報は？雨、雪、晴れ、曇り、雷、霧。雨が降る、雪が積もる、晴れる、台風、湿度、洗濯物は乾く、半袖、コート、天候",
+            "天気は？天気予報は？雨、雪、晴れ、曇り、雷、霧。雨が降る、雪が積もる、晴れる、台風、湿度、洗濯物は乾く、半袖、コート、天候",
             "気温は何度、暑い、寒い、暖かい、涼しい、風、台風、傘や上着は要りますか",
             "Che tempo fa o farà, piove, pioverà, nevica, c'è il sole, vento, nebbia o temporale, quanti gradi, fa caldo o freddo, ombrello o giacca? Il meteo",
             "Wat voor weer wordt het, regent of sneeuwt het, regen, droog, wind, zon, mist, onweer, hoeveel graden, warm of koud, een paraplu of jas mee?",

@@ -11,6 +11,8 @@ const TAGS_MAX: usize = 16;
 /// Of a card, whatever its skills.
 const EXAMPLES_MAX: usize = 32;
 const EXAMPLE_MAX: usize = 240;
+/// Most examples of a skill that a language model is shown.
+const EXAMPLES_SHOWN: usize = 4;
 
 /// Most characters of a skill's description where room is short.
 const SKILL_SHORT: usize = 120;
@@ -18,7 +20,7 @@ const SKILL_SHORT: usize = 120;
 /// How much of an [`AgentBrief`] is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keeps {
-    /// All of it.
+    /// All that a language model needs of it: examples in many languages are for who finds agents by their words.
     Everything,
     /// All but examples.
     Skills,
@@ -95,7 +97,11 @@ impl AgentBrief {
     pub(crate) fn shortened(&self, keeps: Keeps) -> Self {
         let mut short = self.clone();
         match keeps {
-            Keeps::Everything => {}
+            Keeps::Everything => {
+                for skill in &mut short.skills {
+                    skill.examples.truncate(EXAMPLES_SHOWN);
+                }
+            }
             Keeps::Skills => {
                 for skill in &mut short.skills {
                     skill.examples.clear();

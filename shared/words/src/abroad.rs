@@ -93,7 +93,13 @@ pub fn is_day_name(lower: &str) -> bool {
             let months: &[&str] = locale_match!(locale => LC_TIME::MON);
             days.iter().chain(months)
         });
-        named.map(|name| name.to_lowercase()).collect()
+        // Japanese is written without blanks, so that its words for when stand between others in any sentence.
+        let when = JAPANESE.iter().filter(|(_, english)| {
+            let mut words = english.split(' ');
+            words.any(crate::phrases::is_time)
+        });
+        let all = named.chain(when.map(|(theirs, _)| theirs));
+        all.map(|name| name.to_lowercase()).collect()
     });
     NAMES.contains(lower)
 }
@@ -403,6 +409,8 @@ mod tests {
             "piątek",
             "mai",
             "金曜日",
+            "明日",
+            "週末",
         ] {
             assert!(is_day_name(name), "{name}");
         }

@@ -130,6 +130,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "HostAgentFunction",
+        "OwnSettings",
+        "dynamodb:GetItem",
+        "a language model is asked, within the tenant's own limit",
+    ),
+    (
+        "HostAgentFunction",
         "OwnTasks",
         "dynamodb:Query",
         "subscribers follow events; large tasks lie in pieces",

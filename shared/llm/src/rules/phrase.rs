@@ -89,7 +89,12 @@ pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, near: &[&AgentBrie
         "I cannot do that here: none of the agents I can reach fits “{}”. I can reach:\n{}{}",
         clean(text, ASKED),
         list(agents),
-        nearest(near),
+        // Who is near everything is near nothing.
+        if near.len() > 2 && near.len() >= agents.len() {
+            String::new()
+        } else {
+            nearest(near)
+        },
     )
 }
 

@@ -329,6 +329,10 @@ fn what_can_be_done_here_is_told_in_the_agents_own_words() {
         phrase::nothing_fits(&everyone(), "my parcel", &near)
     };
     assert!(near(&[horizon()]).ends_with("Horizon comes nearest."));
+    assert!(
+        !near(&everyone()).contains("Did you mean"),
+        "everything is near nothing"
+    );
     let text = near(&[horizon(), weather(), currency()]);
     assert!(
         text.contains("Did you mean Horizon, Weather Agent or Currency Converter?"),

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use domain::{
-    AgentId, AgentType, Approval, Artifact, AwaitedConsent, CallEnd, CallResult, ChatId, Endpoint, GrantKey,
-    Job, JobState, ModelTurn, NewJob, PlanStep, Protection, RemoteTaskId, RemoteUpdate, SealedToken,
-    StepState, Stumble, Tag, TaskPlan, TokenUsage, TraceParent, Transport, TurnCall, TypeScope, WorkNote,
+    AgentId, AgentType, Approval, Artifact, AwaitedConsent, CallEnd, CallResult, ChatId, Endpoint, Entropy,
+    GrantKey, Job, JobState, ModelTurn, NewJob, PlanStep, Protection, RemoteTaskId, RemoteUpdate,
+    SealedToken, StepState, Stumble, Tag, TaskPlan, TokenUsage, TraceParent, Transport, TurnCall, TypeScope,
+    WorkNote,
 };
 use store::{
     Added, AnswerDraft, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login,
@@ -391,6 +392,43 @@ fn draft() -> AnswerDraft {
     }
 }
 
+/// Reservations that are always called the same.
+struct Numbered(u8);
+
+impl Entropy for Numbered {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(self.0);
+    }
+}
+
+const TAKEN: TokenUsage = TokenUsage {
+    input: 300,
+    output: 50,
+    cached: 100,
+};
+
+/// Tokens of one call that ended and of one under way, which releases before 5 did not count.
+async fn write_usage(store: &Store) {
+    let (usage, acme) = (store.usage(), tenant("acme"));
+    let mut holds = Vec::new();
+    for number in [1, 2] {
+        let entropy = Numbered(number);
+        let hold = usage.reserve(&acme, 1_000, Some(9_000), (now(), &entropy));
+        holds.push(hold.await.unwrap().unwrap());
+    }
+    usage.settle(&acme, &holds[0], "openai:gpt", TAKEN).await.unwrap();
+}
+
+async fn reads_usage(store: &Store) {
+    let day = store::day_of(now());
+    let told = store.usage().of_day(&tenant("acme"), day).await.unwrap().unwrap();
+    let model = told.models["openai:gpt"];
+    assert_eq!(
+        (told.used, told.reserved, model.calls, model.tokens),
+        (1_350, 1_000, 1, TAKEN)
+    );
+}
+
 fn chat_id() -> ChatId {
     ChatId::parse("chat-1").unwrap()
 }
@@ -659,6 +697,7 @@ fn order() -> Order {
 async fn written() -> (Store, Database) {
     let (store, database) = store_testing::start().await;
     write_tasks(&store).await;
+    write_usage(&store).await;
     write_sessions(&store).await;
     write_registry(&store).await;
     write_identity(&store).await;
@@ -687,11 +726,12 @@ async fn loaded(name: &str) -> (Store, Database) {
 }
 
 /// The keys of records that are not among the oldest.
-const ADDED: [(&str, &str); 4] = [
+const ADDED: [(&str, &str); 5] = [
     ("tasks", "acme#host#message#user-1#m-6"),
     ("tasks", "acme#host#message#user-1#m-7"),
     ("tasks", "acme#host#task#06060606-0606-0606-0606-060606060606"),
     ("tasks", "acme#host#task#07070707-0707-0707-0707-070707070707"),
+    ("tasks", "acme#host#usage#2026-01-01"),
 ];
 
 /// What lies under the keys of the oldest records, and of those that were added since.
@@ -723,6 +763,9 @@ async fn this_releases_records_are_written_down() {
 /// Everything that is read of the records, against the sample; the store's own marks are not looked at.
 async fn reads_all(store: &Store, release: u32) {
     reads_tasks(store, release).await;
+    if release >= 5 {
+        reads_usage(store).await;
+    }
     reads_sessions(store).await;
     reads_identity(store).await;
     let registry = store.registry();

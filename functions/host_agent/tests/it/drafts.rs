@@ -88,7 +88,11 @@ async fn words_are_kept_for_who_asked_for_them_and_cost_nothing_otherwise() {
     assert_eq!(drafted(&world, plain).await, None);
 
     let asked = world.say_naming(a2a::DRAFTS, "m-2", "Rain?").await;
-    let (task, with) = store::counted(world.wake(asked)).await;
+    let look = async {
+        tokio::time::sleep(Duration::from_millis(550)).await;
+        drafted(&world, asked).await
+    };
+    let (draft, (task, with)) = tokio::join!(look, store::counted(world.wake(asked)));
     assert_eq!(status(&task), (TaskState::Completed, "It rains.".to_owned()));
     assert_eq!(with.by_operation.get("PutItem"), Some(&1), "{with:?}");
     assert_eq!(
@@ -96,8 +100,9 @@ async fn words_are_kept_for_who_asked_for_them_and_cost_nothing_otherwise() {
         calls.total() + 1,
         "one write of the words, and no other request: {calls:?} {with:?}"
     );
-    let draft = drafted(&world, asked).await.unwrap();
+    let draft = draft.unwrap();
     assert_eq!((draft.turn, draft.text.as_str()), (0, "It rains."));
+    assert_eq!(drafted(&world, asked).await, None, "it went with the task's end");
     // Nothing else knows of it.
     let log = world
         .store
@@ -137,8 +142,12 @@ async fn the_words_of_a_killed_host_give_way_to_the_next_ones() {
     assert_eq!(first.text, "It rains, and it will for days.");
     world.clock.advance(Duration::from_secs(31));
     model.says(&["Sun."], Duration::from_millis(600));
-    host_agent::handle(&world.restarted, &wake).await.unwrap();
-    let second = drafted(&world, id).await.unwrap();
+    let look = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        drafted(&world, id).await.unwrap()
+    };
+    let (second, handled) = tokio::join!(look, host_agent::handle(&world.restarted, &wake));
+    handled.unwrap();
     assert_eq!(second.text, "Sun.", "shorter, but of a later attempt");
     assert!(
         second.attempt > first.attempt && second.turn == first.turn,

@@ -3,6 +3,7 @@
 use domain::{Event, EventKind, Keeping, PushConfigId, Revision, TaskState};
 
 use super::create::LogItem;
+use super::draft;
 use super::item::{TaskItem, due_change, push_list, sorted_at};
 use super::pieces::{Cut, MOST, MOST_FOR_STATUS};
 use super::push::news_change;
@@ -179,6 +180,10 @@ impl Commit<'_> {
             }
         }
         cut.write(&mut writes, table, key, before, expires_at)?;
+        // In the same request: the answer is there, and what was shown of it ahead is of no more use.
+        if ends.is_some() && draft::may_be_beside(self.revision.task()) {
+            writes.delete(table, &draft::place(key), Change::new())?;
+        }
         // A transaction takes a hundred items: what hangs on a task of many is ended after it.
         if let Some(ends) = ends.filter(|ends| ends.is_small()) {
             ends.write(&mut writes, table)?;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::Timestamp;
+use domain::{Task, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::item::{expiry, is_over};
@@ -46,8 +46,14 @@ struct DraftItem {
     expires_at: i64,
 }
 
-fn place(key: &TaskKey) -> Key {
+pub(super) fn place(key: &TaskKey) -> Key {
     (key.partition(), "DRAFT".to_owned())
+}
+
+/// Whether a draft may lie beside a task: who wants one names an extension of the agent's.
+pub(super) fn may_be_beside(task: &Task) -> bool {
+    let mut terms = task.history.iter().map(|message| &message.terms);
+    terms.any(|terms| !terms.extensions.is_empty())
 }
 
 impl Tasks<'_> {

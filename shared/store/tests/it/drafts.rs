@@ -69,6 +69,36 @@ async fn a_draft_ends_by_itself_and_is_of_one_task_of_one_tenant() {
 }
 
 #[tokio::test]
+async fn with_its_tasks_end_a_draft_is_gone_at_no_request_more() {
+    let (store, database) = store_testing::start().await;
+    let (mut plain, mut asked) = (task(), task());
+    plain.id = TaskId::from_bytes([7; 16]);
+    let terms = &mut asked.history[0].terms;
+    terms.extensions = vec!["urn:x:words-as-they-come".to_owned()];
+    let mut costs = Vec::new();
+    for mut task in [plain, asked] {
+        let wants = !task.history[0].terms.is_none();
+        task.history[0].message_id = MessageId::derived(&format!("{wants}"));
+        let key = created(&store, &task).await;
+        let said = draft(0, 101, "It rains");
+        assert!(store.tasks().put_draft(&key, &said, now()).await.unwrap());
+        let working = step(&store, task, TaskState::Working, later(1)).await;
+        assert_eq!(
+            store.tasks().draft(&key, later(1)).await.unwrap(),
+            Some(said),
+            "it is under way"
+        );
+        let (_, calls) = measured(step(&store, working, TaskState::Completed, later(2))).await;
+        costs.push((calls.total(), calls.capacity.write));
+        let (pk, _) = place(&key);
+        let items = database.items(&database.tables().tasks, &pk);
+        assert_eq!(items.iter().any(|item| item["sk"]["S"] == "DRAFT"), !wants);
+    }
+    assert_eq!(costs[0].0, costs[1].0, "{costs:?}");
+    assert!(costs[1].1 <= costs[0].1 + 2.0, "{costs:?}");
+}
+
+#[tokio::test]
 async fn a_long_draft_is_cut_at_a_character_and_costs_what_its_packed_text_does() {
     let (store, _database, key) = begun().await;
     let tasks = store.tasks();

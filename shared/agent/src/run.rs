@@ -1,5 +1,6 @@
 //! One execution's view of its task: what it may read, and how it records what happened.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct Run {
     parked: Option<Timestamp>,
     /// What is written with the outcome.
     with_outcome: Vec<EventKind>,
+    /// What the executor keeps from one round to the next.
+    kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// While it is there the execution is not stopped for a cancel, nor, for a little, at the end of its time.
@@ -65,6 +68,7 @@ impl Run {
             stop: Shutdown::default(),
             parked: None,
             with_outcome: Vec::new(),
+            kept: None,
         }
     }
 
@@ -249,6 +253,23 @@ impl Run {
 
     pub(crate) fn take_with_outcome(&mut self) -> Vec<EventKind> {
         std::mem::take(&mut self.with_outcome)
+    }
+
+    /// Keeps something for the next round of this worker, where the task changes under this one: what was dear to learn, and can be
+    /// learned again. In place of what was kept before.
+    pub fn keep(&mut self, kept: impl Any + Send + Sync) {
+        self.kept = Some(Box::new(kept));
+    }
+
+    /// What was kept last, where it is of this type.
+    #[must_use]
+    pub fn kept<T: Any>(&self) -> Option<&T> {
+        self.kept.as_deref()?.downcast_ref()
+    }
+
+    /// Keeps nothing any more.
+    pub fn forget(&mut self) {
+        self.kept = None;
     }
 
     /// Until when the task rests, where [`Run::record_and_park`] has given its lease up.

@@ -32,6 +32,8 @@ pub(crate) const STEPS_MAX: usize = 8;
 const REFUSED_MAX: usize = 2;
 /// How often an answer is written down again where the task changed under it, but not what it answers.
 const WRITES_MAX: u32 = 3;
+/// How often in a row a model is asked again because what it is shown has changed before its answer was stored.
+const ASKED_AGAIN_MAX: u32 = 2;
 /// Appended to an answer that its model could not end.
 const CUT: &str = "\n\n(The answer is cut off here: it grew too long.)";
 
@@ -109,11 +111,18 @@ impl Thinker {
     /// The model's first answer, or how the task ends because there is none.
     pub(crate) async fn first_step(
         &self,
-        run: &Run,
+        run: &mut Run,
         prompt: &Prompt,
     ) -> Result<Result<Answer, Outcome>, ExecuteError> {
-        match ask_aside(self.model.as_ref(), run, prompt).await? {
-            Ok(answer) => Ok(Ok(answer)),
+        let answer = match given(run, prompt) {
+            Some(answer) => Ok(answer),
+            None => ask_aside(self.model.as_ref(), run, prompt).await?,
+        };
+        match answer {
+            Ok(answer) => {
+                keep(run, prompt, &answer);
+                Ok(Ok(answer))
+            }
             Err(error) => failed(run, error).map(Err),
         }
     }
@@ -138,7 +147,7 @@ impl Thinker {
     pub(crate) async fn think(&self, run: &mut Run, mut thought: Thought) -> Result<Outcome, ExecuteError> {
         for number in run.task().turns.len()..STEPS_MAX {
             let prompt = self.prompt(run.task(), &thought);
-            let answer = match thought.first.take() {
+            let answer = match thought.first.take().or_else(|| given(run, &prompt)) {
                 Some(answer) => answer,
                 None => {
                     let span = tracing::debug_span!("host.model.step", number);
@@ -150,6 +159,7 @@ impl Thinker {
                     }
                 }
             };
+            keep(run, &prompt, &answer);
             if let Step::Say(text) = &answer.step {
                 let text = match answer.is_cut {
                     true => format!("{text}{CUT}"),
@@ -162,7 +172,9 @@ impl Thinker {
                 return Ok(said(run, &thought.note, text));
             }
             let seen = Seen::of(run.task(), prompt);
-            match self.call(run, &mut thought, &answer, seen).await? {
+            let called = self.call(run, &mut thought, &answer, seen).await?;
+            run.forget();
+            match called {
                 Called::Parked => return wait(self.deps(), run).await,
                 Called::Answered(Some(turn)) => thought.unstored.push(turn),
                 Called::Answered(None) => {}
@@ -201,6 +213,39 @@ impl Thinker {
         }
         Err(ExecuteError::Stale)
     }
+}
+
+/// The model's last answer, until it is stored.
+struct Given {
+    prompt: Prompt,
+    answer: Answer,
+    /// How often it was asked before, in a row, and the prompt was another one by the time of its answer.
+    outdated: u32,
+}
+
+/// The answer that was given to this prompt before the task changed under it. After the prompt has changed too often, the last
+/// answer to it stands: what was given is stored before it is asked any more.
+fn given(run: &Run, prompt: &Prompt) -> Option<Answer> {
+    let given = run.kept::<Given>()?;
+    let stands = given.prompt == *prompt || given.outdated >= ASKED_AGAIN_MAX;
+    stands.then(|| given.answer.clone())
+}
+
+/// Keeps an answer for as long as it is not stored. What the rules decide, they decide again.
+fn keep(run: &mut Run, prompt: &Prompt, answer: &Answer) {
+    if answer.is_by_rule() {
+        return;
+    }
+    let outdated = match run.kept::<Given>() {
+        Some(before) if before.prompt != *prompt => (before.outdated + 1).min(ASKED_AGAIN_MAX),
+        Some(before) => before.outdated,
+        None => 0,
+    };
+    run.keep(Given {
+        prompt: prompt.clone(),
+        answer: answer.clone(),
+        outdated,
+    });
 }
 
 /// What a model's answer was made from.

@@ -209,11 +209,11 @@ async fn an_answer_stands_where_the_task_changed_but_not_what_it_answers() {
     model.answers([calls([STATUS]), calls([send("weather", "Oslo")])]);
     let task = world.wake(id).await;
     assert_eq!(
-        task.jobs.len(),
-        0,
-        "its state is another now, and so it is looked at anew"
+        (model.asked(), task.turns.len()),
+        (2, 2),
+        "its state is another now, and so it is looked at anew, but by nobody who was shown the same"
     );
-    assert_eq!(weather.calls("SendMessage").len(), 0);
+    assert_eq!((task.jobs.len(), weather.calls("SendMessage").len()), (1, 1));
 
     // Something that no model is shown.
     let (world, model, [weather, _]) = scripted().await;
@@ -231,6 +231,64 @@ async fn an_answer_stands_where_the_task_changed_but_not_what_it_answers() {
     assert_eq!(model.asked(), 1, "what it was shown did not change");
     assert_eq!((task.jobs.len(), task.turns.len()), (1, 1));
     assert_eq!(weather.calls("SendMessage").len(), 1);
+}
+
+/// A job that is over: what it brought is shown to the model.
+fn settled(number: u32, now: domain::Timestamp) -> EventKind {
+    let remote = domain::RemoteUpdate {
+        state: TaskState::Completed,
+        text: Some(format!("result {number}")),
+        at: None,
+    };
+    let job = domain::Job {
+        number,
+        state: domain::JobState::Settled {
+            remote_task_id: None,
+            remote,
+        },
+        ..domain::testing::job(now)
+    };
+    EventKind::Job { job: Box::new(job) }
+}
+
+/// Somebody changes the task as the model answers, as often as this, the n-th time in this way.
+async fn racing(times: u32, change: impl Fn(u32) -> EventKind) -> (World, Scripted, Task) {
+    let (world, model, _) = scripted().await;
+    let id = world.say("user-1", "m-1", "Oslo?", None).await;
+    {
+        let mut script = model.0.lock().unwrap();
+        script.at = Some((world.store.clone(), world.key(id)));
+        script
+            .meanwhile
+            .extend((0..times).map(|number| Some(vec![change(number)])));
+    }
+    model.answers((0..8).map(|number| say(&format!("Answer {number}."))));
+    let task = world.wake(id).await;
+    (world, model, task)
+}
+
+#[tokio::test]
+async fn a_race_lost_at_the_very_end_asks_nobody_again_for_the_same() {
+    let noted = |number: u32| {
+        let note = domain::Artifact::new(format!("note-{number}"), vec![Part::text("noted")]);
+        EventKind::artifact(note)
+    };
+    let (_, model, task) = racing(1, noted).await;
+    assert_eq!(model.asked(), 1, "what it was shown did not change");
+    assert_eq!(status(&task), (TaskState::Completed, "Answer 0.".to_owned()));
+    assert_eq!(task.turns.len(), 1);
+}
+
+#[tokio::test]
+async fn a_prompt_that_keeps_changing_is_asked_again_twice_and_then_what_came_is_stored() {
+    let now = domain::Timestamp::from_millis(1_767_225_601_000);
+    let (_, model, task) = racing(1, |number| settled(number, now)).await;
+    assert_eq!((model.asked(), task.turns.len()), (2, 1), "a changed prompt");
+    assert_eq!(task.status.state, TaskState::Completed);
+    let (_, model, task) = racing(8, |number| settled(number, now)).await;
+    assert_eq!((model.asked(), task.turns.len()), (3, 1), "twice again at most");
+    assert!(status(&task).1.contains("Answer 2."), "{task:?}");
+    assert_eq!(task.jobs.len(), 3, "what changed meanwhile is not lost");
 }
 
 #[tokio::test]

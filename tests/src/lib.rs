@@ -69,11 +69,16 @@ impl Local {
 
     /// Starts with hosts that ask these language models.
     pub async fn start_asking(models: Models) -> Self {
-        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(THURSDAY)));
-        let options = Options {
+        Self::start_as(Options {
             models: Some(models),
             ..Options::default()
-        };
+        })
+        .await
+    }
+
+    /// Starts as these options say, but for the clock, the RNG and the sweeper.
+    pub async fn start_as(options: Options) -> Self {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(THURSDAY)));
         Self::start_by(clock, options).await
     }
 

@@ -6,7 +6,7 @@ const log = at('log'), note = at('note'), prompt = at('prompt');
 const words = {
   'submitted': 'Submitted', 'working': 'Working', 'input-required': 'Needs your answer',
   'auth-required': 'Needs your consent', 'completed': 'Completed', 'canceled': 'Canceled',
-  'failed': 'Failed', 'rejected': 'Rejected', 'unknown': 'No news',
+  'failed': 'Failed', 'rejected': 'Rejected', 'unknown': 'No news', 'planned': 'Planned', 'skipped': 'Skipped',
 };
 const over = (state) => ['completed', 'canceled', 'failed', 'rejected'].includes(state);
 const api = (path) => new URL(`api/${path}`, document.baseURI);
@@ -207,16 +207,35 @@ function card(task, open) {
   if (task.authUrl) {
     row.append(make('a', { className: 'connect', href: task.authUrl, target: '_blank', rel: 'noopener', textContent: 'Connect' }));
   }
+  const { plan } = task;
+  if (plan && !plan.isApproved && task.state === 'input-required') {
+    row.append(make('button', { type: 'button', className: 'start', textContent: 'Start', onclick: () => act(task, 'start', { plan: plan.hash }) }));
+  }
   if (!over(task.state)) {
-    row.append(make('button', { type: 'button', textContent: 'Cancel', onclick: () => cancel(task) }));
+    row.append(make('button', { type: 'button', textContent: 'Cancel', onclick: () => act(task, 'cancel') }));
   }
   const section = make('section', { className: 'card' }, top);
   section.setAttribute('aria-label', `Task ${task.taskId}`);
   if (!over(task.state) && task.statusMessage) {
     section.append(make('p', { className: 'what', textContent: task.statusMessage }));
   }
+  if (plan) section.append(steps(plan, task.jobs ?? []));
   section.append(row);
   return section;
+}
+
+// What is to be done, and how far each step is: once it has begun, its job says that.
+function steps(plan, jobs) {
+  const list = make('ol', { className: 'steps' });
+  for (const step of plan.steps.filter(({ state }) => state !== 'dropped')) {
+    const job = jobs.find(({ number }) => number === step.number);
+    const state = step.state === 'planned' && job ? job.state : step.state;
+    const badge = make('span', { className: 'badge', textContent: words[state] ?? state });
+    badge.dataset.state = state;
+    list.append(make('li', { value: step.number + 1, title: step.reason ?? '' },
+      make('span', { textContent: `${step.agentName}: ${step.instruction}` }), badge));
+  }
+  return list;
 }
 
 function details(task, open) {
@@ -249,11 +268,12 @@ function facts(task) {
   return dl;
 }
 
-async function cancel(task) {
+async function act(task, action, body = {}) {
   try {
-    await post(`tasks/${task.taskId}/cancel`, {});
-    await reload(chat);
+    await post(`tasks/${task.taskId}/${action}`, body);
+    say();
   } catch (problem) { say(problem); }
+  await reload(chat).catch(say);
 }
 
 // ---- Connected accounts -------------------------------------------------------------------------

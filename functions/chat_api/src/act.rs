@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{RawPathParams, State};
-use domain::{Message, Owner, Role, Task, TaskState};
+use domain::{Approval, Message, MessageId, Owner, PLAN_HASH, Part, Role, Task, TaskPlan, TaskState};
 use outbound::SendResponse;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::chat::local_id;
@@ -16,6 +18,16 @@ use crate::state::AppState;
 use crate::turn::Turn;
 use crate::view;
 
+/// What is said for who presses the button beside a plan.
+const GO: &str = "go";
+
+/// Which plan is to be started.
+#[derive(Deserialize)]
+struct Start {
+    /// Its hash, as the task's view has it.
+    plan: String,
+}
+
 /// Answers with the task as it is afterwards. The retry of a task that is over is a task of its own, which names the
 /// first one as `retryOf`; a repeat of the same retry gives the same task.
 pub(crate) async fn act(
@@ -23,6 +35,7 @@ pub(crate) async fn act(
     params: RawPathParams,
     _: MayChange,
     OwnedTask { task, owner }: OwnedTask,
+    body: Bytes,
 ) -> Result<Json<Value>, RouteError> {
     let action = params
         .iter()
@@ -31,6 +44,9 @@ pub(crate) async fn act(
     match (action, task.status.state) {
         (Some("cancel"), _) => {
             room.host.cancel(&owner, task.id).await?;
+        }
+        (Some("start"), state) if let Some(plan) = &task.plan => {
+            start_plan(&room, (&owner, &task), (plan, state), &body).await?;
         }
         (Some("start"), TaskState::Submitted) | (Some("retry"), TaskState::Unknown) => {
             room.host.retry(&owner, task.id).await?;
@@ -53,6 +69,44 @@ pub(crate) async fn act(
         .await?
         .ok_or(RouteError::NotFound)?;
     Ok(Json(view::task(&now, None)))
+}
+
+/// Agrees to the plan that the task waits with, as a word of its user that names the plan: the host takes it for no other. A repeat
+/// changes nothing.
+async fn start_plan(
+    room: &AppState,
+    (owner, task): (&Owner, &Task),
+    (plan, state): (&TaskPlan, TaskState),
+    body: &[u8],
+) -> Result<(), RouteError> {
+    let Start { plan: named } = serde_json::from_slice(body).map_err(|_| {
+        RouteError::invalid("plan_missing", "name the hash of the plan that is to be started")
+    })?;
+    if named != plan.hash() {
+        let reason = "the plan is another one by now: look at it before you start it";
+        return Err(RouteError::conflict("plan_changed", reason));
+    }
+    let says_so = |message: &Message| {
+        task.unanswered.as_ref() == Some(&message.message_id)
+            && message.metadata.get(PLAN_HASH).and_then(Value::as_str) == Some(&named)
+    };
+    match &plan.approval {
+        Approval::Given { hash } if *hash == named => return Ok(()),
+        _ if task.history.iter().any(says_so) => return Ok(()),
+        Approval::Awaited if state == TaskState::InputRequired => {}
+        _ => {
+            let reason = "the task does not wait for anybody to start its plan";
+            return Err(RouteError::conflict("not_startable", reason));
+        }
+    }
+    // The same for who presses twice; another where the same plan is asked about once more.
+    let id = MessageId::derived(&format!("start/{}/{named}/{}", task.id, task.status.at));
+    let mut message = Message::new(id, Role::User, vec![Part::text(GO)]);
+    message.task_id = Some(task.id);
+    message.context_id = Some(task.context_id.clone());
+    message.metadata.insert(PLAN_HASH.to_owned(), named.into());
+    room.host.send(owner, message).await?;
+    Ok(())
 }
 
 /// A finished task never changes: what it was asked for is asked once more, in the same conversation.

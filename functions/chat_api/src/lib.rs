@@ -123,7 +123,7 @@ fn served() -> Routes<Arc<state::AppState>> {
         .get("/api/tasks/{id}/events", "streams a task's log", events::events)
         .post(
             "/api/tasks/{id}/{action}",
-            "cancels, starts or retries a task",
+            "cancels, starts or retries a task; starts the plan that waits",
             act::act,
         )
         .get(

@@ -5,7 +5,7 @@
 //! host from the chat and the page's message id, the answer's id from that, and another attempt's from the answer it
 //! replaces. A repeated request therefore always means the same message, the same task, the same answer.
 
-use domain::{ContextId, Job, JobState, Message, MessageId, Role, Task, TaskId, TaskState};
+use domain::{ContextId, Job, JobState, Message, MessageId, PLAN_HASH, Role, Task, TaskId, TaskState};
 
 use crate::ui_message::Trigger;
 
@@ -92,11 +92,13 @@ pub(crate) fn rests(state: TaskState) -> bool {
 
 /// What a task answers to the message, as text; `None` while it is at work.
 ///
-/// A message that was followed by another one got as its answer what the agent said last in between.
+/// A message that was followed by another one got as its answer what the agent said last in between. A button's word has no
+/// answer of its own.
 pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
     let after =
         position(task, message_id).map_or(&[][..], |at| task.history.get(at + 1..).unwrap_or_default());
-    if let Some(next) = after.iter().position(|message| message.role == Role::User) {
+    let is_next = |message: &Message| message.role == Role::User && !message.metadata.contains_key(PLAN_HASH);
+    if let Some(next) = after.iter().position(is_next) {
         let between = after.get(..next).unwrap_or_default();
         return between
             .iter()

@@ -101,7 +101,8 @@ pub(crate) fn card(task: &Task) -> Value {
         ("authUrl", auth_url(task).map(Value::String)),
         (
             "jobs",
-            (task.jobs.len() > 1).then(|| Value::Array(task.jobs.iter().map(brief).collect())),
+            (task.jobs.len() > 1 || task.plan.is_some())
+                .then(|| Value::Array(task.jobs.iter().map(brief).collect())),
         ),
     ];
     if let Some(fields) = card.as_object_mut() {
@@ -181,6 +182,7 @@ fn plan(plan: &TaskPlan) -> Value {
     };
     json!({
         "goal": plan.goal,
+        "hash": plan.hash(),
         "isApproved": plan.is_approved(),
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
     })

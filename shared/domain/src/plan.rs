@@ -9,6 +9,10 @@ use crate::{AgentType, Job, JobState, TaskState};
 /// Most steps of a plan, and most jobs of a task.
 pub const PLAN_STEPS_MAX: usize = 20;
 
+/// The key in a message's metadata under which the [`hash`](TaskPlan::hash) of a plan stands: of a question, the one that it shows;
+/// of a user's word, the one that it is about.
+pub const PLAN_HASH: &str = "plan";
+
 /// The first version of records whose readers know plans. An older release would end a task once its jobs are over, and never
 /// begin the steps that follow.
 pub(crate) const PLAN_RECORDS: u32 = 5;

@@ -23,6 +23,8 @@ const HERE: &str = "a session is good at the one function that has its cookie";
 const WHOLE: &str = "a session has no scopes: it is its owner's";
 const BODYS: &str = "a notification's token is random, made for one job; nobody else issues one";
 const ONE_URL: &str = "a notification's token is good at one URL, the one it was given out with";
+/// The operation of the row that starts a plan.
+const START_PLAN: &str = "start a plan";
 /// The operation of the row that speaks no A2A.
 const PLAIN: &str = "plain";
 const NO_SCOPE: &str = "a notification's token allows one thing: to tell of its job";
@@ -171,6 +173,8 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/tasks/{id}/events", ""), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "start"), gone, 409),
         row(("POST", "/api/tasks/{id}/{action}", "retry"), gone, 409),
+        // The button beside a plan that waits.
+        row(("POST", "/api/tasks/{id}/{action}", START_PLAN), gone, 200),
         row(("GET", "/api/connections", ""), empty, 200),
         row(("POST", "/api/chat", ""), [Na(GUEST), Is(404)], 200),
         // The card of somebody's task cannot be replied to by anybody else.
@@ -207,8 +211,11 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         Some(Attack::WrongOwner) => vec![world.stranger.cookie()],
         Some(_) => Vec::new(),
     };
-    let mut path = row.route.replace("{action}", row.operation);
+    let action = row.operation.split(' ').next().unwrap_or_default();
+    let mut path = row.route.replace("{action}", action);
+    let (plan_task, plan) = &world.chat_plan;
     path = match path.contains("/tasks/") {
+        true if row.operation == START_PLAN => path.replace("{id}", plan_task),
         true => path.replace("{id}", &world.chat_task),
         false => path.replace("{id}", &world.chat).replace("{provider}", "idp"),
     };
@@ -230,6 +237,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             "/api/chat" if row.operation == "reply" => {
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
             }
+            _ if row.operation == START_PLAN => json!({ "plan": plan }),
             "/api/chat" => json!({ "id": world.chat, "messages": [message], "trigger": "submit-message" }),
             _ => json!({}),
         };

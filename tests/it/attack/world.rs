@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use auth::{Grant, SigningKey};
 use domain::{Clock, ExposeSecret, Owner, SystemEntropy, Tenant};
-use local::Signer;
+use host_agent::PlanApproval;
+use local::{Options, Signer};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tests::browser::Browser;
@@ -41,6 +42,8 @@ pub(super) struct World {
     /// The victim's task and chat there.
     pub(super) chat: String,
     pub(super) chat_task: String,
+    /// Another task of theirs, whose plan waits, and the plan's hash.
+    pub(super) chat_plan: (String, String),
     /// A cookie whose session has ended.
     pub(super) ended_cookie: String,
     /// Keys of nobody whom the system trusts.
@@ -56,7 +59,11 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn start() -> Self {
-        let local = Local::start().await;
+        let local = Local::start_as(Options {
+            plan_approval: PlanApproval::Always,
+            ..Options::default()
+        })
+        .await;
         let resource = local.resource("acme");
         oauth::register_both(&local, "acme").await;
         let other = oauth::client(OTHER_CLIENT, Some(OTHER_SECRET), &resource);
@@ -72,6 +79,7 @@ impl World {
             .await;
         let chat_task = asked.task_id();
         user.until(&chat_task, &["auth-required"]).await;
+        let chat_plan = waiting_plan(&user).await;
         stranger
             .chat("strangers-chat", "strangers-message", "Hello")
             .await;
@@ -89,6 +97,7 @@ impl World {
             foreigner,
             chat,
             chat_task,
+            chat_plan,
             ended_cookie,
             rogue: SigningKey::generate().expect("a key").0,
             silent,
@@ -102,9 +111,11 @@ impl World {
             world.spare[number] = agents::new_task(&world, at).await;
         }
         world.secrets = world.tasks.to_vec();
-        world
-            .secrets
-            .extend([world.chat.clone(), world.chat_task.clone()]);
+        world.secrets.extend([
+            world.chat.clone(),
+            world.chat_task.clone(),
+            world.chat_plan.0.clone(),
+        ]);
         world
     }
 
@@ -139,6 +150,7 @@ impl World {
         let registered = registered.await.expect("an answer").json().await.expect("JSON");
         let mut found = BTreeMap::from([
             ("chat's task", self.user.task(&self.chat_task).await),
+            ("chat's plan", self.user.task(&self.chat_plan.0).await),
             ("chat", self.user.get(&messages).await.json()),
             ("registry", registered),
         ]);
@@ -392,6 +404,15 @@ fn claim(token: &str, name: &str) -> String {
         .expect("base64url");
     let claims: Value = serde_json::from_slice(&payload).expect("JSON");
     claims[name].as_str().expect("a claim").to_owned()
+}
+
+/// A task whose plan waits for the victim's word, and the hash of that plan.
+async fn waiting_plan(user: &User) -> (String, String) {
+    let prompt = "Will it rain in Oslo tomorrow? Then write a report on it";
+    let asked = user.chat("victims-plan", "victims-plan-message", prompt).await;
+    let task = user.until(&asked.task_id(), &["input-required"]).await;
+    let hash = task["plan"]["hash"].as_str().expect("a plan").to_owned();
+    (asked.task_id(), hash)
 }
 
 /// A session that ended a second ago, as its cookie.

@@ -24,6 +24,7 @@ mod wish;
 use domain::{Job, Task, TaskId, TaskState, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
 pub(crate) use which::{day, is_open, name, names};
 pub(crate) use wish::{Names, Talk};
@@ -194,9 +195,8 @@ impl<'a> Chat<'a> {
 
     /// The newest task whose plan waits, where the text answers that and nothing that was asked since.
     fn plan_answered(&self, wish: &Wish, text: &str) -> Option<&'a Task> {
-        let waits = |task: &&Task| {
-            task.status.state == TaskState::InputRequired && crate::rules::plans::asks(task).is_some()
-        };
+        let waits =
+            |task: &&Task| task.status.state == TaskState::InputRequired && plans::asks(task).is_some();
         let task = self.here.iter().rfind(waits)?;
         let says = matches!(wish, Wish::Words(_) | Wish::Retry(_) | Wish::Yes | Wish::Talk(_));
         let others = self.waiting().len() > 1;
@@ -219,6 +219,15 @@ impl<'a> Chat<'a> {
         let only = questions.next().filter(|_| questions.next().is_none())?;
         let later = |task: &&Task| task.id != only.0.id && task.created_at > only.0.status.at;
         (!self.here.iter().any(|task| later(&task))).then_some(only)
+    }
+
+    /// The plan that waits for its user to start it, where it is the last thing that was said here.
+    fn last_planned(&self) -> Option<&'a Task> {
+        let is_shown =
+            |task: &&Task| matches!(plans::asks(task), Some(Asks::ToStart)) && plans::is_asked(task);
+        let task = self.here.iter().rfind(is_shown)?;
+        let later = |other: &Task| other.id != task.id && other.created_at > task.status.at;
+        (!self.here.iter().any(later)).then_some(task)
     }
 
     /// The answer to what the host asked itself.
@@ -458,7 +467,7 @@ impl<'a> Chat<'a> {
                 task,
                 open: choices::of(question).is_empty(),
             }),
-            (None, None) => None,
+            (None, None) => self.last_planned().map(|task| Free { task, open: false }),
         };
         let text = if free.is_some() { text } else { words };
         Meaning::Request {

@@ -229,6 +229,19 @@ mod tests {
         assert_eq!(chat.meaning("no"), Meaning::Decline(&here[0]));
         assert_eq!(chat.meaning("cancel"), Meaning::Cancel(vec![&here[0]], None));
         let other = chat.meaning("What about my order 1001?");
-        assert!(matches!(other, Meaning::Request { .. }), "{other:?}");
+        assert!(matches!(other, Meaning::Request { free: None, .. }), "{other:?}");
+
+        // What was shown last is what something else may be about, where nobody is found for it.
+        let mut shown = here.clone();
+        let message = shown[0].status.message.as_mut().unwrap();
+        message.metadata.insert(domain::PLAN_HASH.to_owned(), "h".into());
+        let chat = Chat { here: &shown, ..chat };
+        let Meaning::Request { free, .. } = chat.meaning("for three people, please") else {
+            panic!("no request")
+        };
+        assert_eq!(
+            free.map(|free| (free.task.id, free.open)),
+            Some((shown[0].id, false))
+        );
     }
 }

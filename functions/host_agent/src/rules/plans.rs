@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use domain::{EventKind, Message, PlanStep, StepState, Task, TaskPlan, TaskState, Timestamp, WorkNote};
+use domain::{
+    EventKind, Message, PLAN_HASH, PlanStep, StepState, Task, TaskPlan, TaskState, Timestamp, WorkNote,
+};
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult};
 
 use crate::rules::patience::is_over;
@@ -11,8 +13,6 @@ use crate::rules::patience::is_over;
 const GOES_ON: Duration = Duration::from_secs(24 * 3600);
 /// A plan that nobody starts is given up after so long.
 const STARTED_WITHIN: Duration = Duration::from_secs(28 * 24 * 3600);
-/// The key in a status message's metadata under which the hash of the plan stands that it shows.
-const PLAN: &str = "plan";
 /// Most characters of a step's instruction that are shown.
 const SHOWN_MAX: usize = 160;
 
@@ -173,25 +173,30 @@ pub(crate) fn asked(task: &Task, mut message: impl FnMut(&str) -> Message, lead:
         task.status.state == TaskState::InputRequired && shows(shown, plan) && shown.text().ends_with(&text)
     });
     let mut message = message(&text);
-    message.metadata.insert(PLAN.to_owned(), plan.hash().into());
+    message.metadata.insert(PLAN_HASH.to_owned(), plan.hash().into());
     (!known).then(|| EventKind::status(TaskState::InputRequired, Some(message)))
 }
 
 fn shows(message: &Message, plan: &TaskPlan) -> bool {
-    message.metadata.get(PLAN).and_then(serde_json::Value::as_str) == Some(plan.hash().as_str())
+    message
+        .metadata
+        .get(PLAN_HASH)
+        .and_then(serde_json::Value::as_str)
+        == Some(plan.hash().as_str())
 }
 
-/// Whether the plan as it is now is the one that its user was shown last.
+/// Whether the plan as it is now is the one that its user was shown last, or has named: a button's word is about the plan that
+/// stood beside the button.
 pub(crate) fn is_shown(task: &Task, plan: &TaskPlan) -> bool {
     let said = task.history.iter().chain(&task.status.message).rev();
-    let mut shown = said.filter(|message| message.metadata.contains_key(PLAN));
+    let mut shown = said.filter(|message| message.metadata.contains_key(PLAN_HASH));
     shown.next().is_some_and(|message| shows(message, plan))
 }
 
 /// Whether its user was asked what its plan waits for.
 pub(crate) fn is_asked(task: &Task) -> bool {
     let shown = task.status.message.as_ref();
-    let asked = shown.is_some_and(|message| message.metadata.contains_key(PLAN));
+    let asked = shown.is_some_and(|message| message.metadata.contains_key(PLAN_HASH));
     asked && task.status.state == TaskState::InputRequired
 }
 

@@ -49,6 +49,9 @@ pub(super) struct Chat {
     /// Whose tomorrow is meant, such as Europe/Oslo; the default is this machine's
     #[arg(long, value_name = "IANA")]
     time_zone: Option<String>,
+    /// Start the plan that waits in this chat, as it is now
+    #[arg(long, conflicts_with_all = ["new", "prompt"])]
+    start: bool,
     /// What to say; without it, lines are read from the terminal
     prompt: Option<String>,
 }
@@ -81,6 +84,7 @@ impl Chat {
             wait,
         };
         match self.prompt {
+            None if self.start => talk.start().await,
             Some(prompt) => talk.say(&prompt).await,
             None => talk.converse(&self.tenant).await,
         }
@@ -151,12 +155,42 @@ impl Talk {
         if !show.answered || !show.rests() {
             self.follow(&mut show, deadline).await?;
         }
-        match show.task {
-            Some((task, state)) if matches!(state.as_str(), "failed" | "rejected" | "canceled") => {
-                Err(Failure::Other(format!("the task {task} is {state}")))
-            }
-            _ => Ok(()),
-        }
+        show.ended()
+    }
+
+    /// Starts the chat's newest plan that waits, as it was just read, and shows what becomes of it.
+    async fn start(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.wait;
+        let messages = self.messages().await?;
+        let mut show = Show::default();
+        let (task, plan) = show
+            .waiting_plan(&messages)
+            .ok_or_else(|| Failure::other("no plan waits to be started in this chat"))?;
+        let url = below(&self.base, &format!("/api/tasks/{task}/start"));
+        let call = Call::with_body(Method::POST, url, &json!({ "plan": plan }));
+        let started = Call {
+            cookie: self.cookie(),
+            ..call
+        };
+        show.started(&self.client.json(started).await?);
+        self.follow(&mut show, deadline).await?;
+        show.ended()
+    }
+
+    fn cookie(&self) -> Option<&str> {
+        let known = self.sessions.known(&self.base);
+        known.and_then(|known| known.cookie.as_deref())
+    }
+
+    /// The chat's messages.
+    async fn messages(&self) -> Result<Vec<Value>, Failure> {
+        let url = below(&self.base, &format!("/api/chats/{}/messages", self.chat));
+        let call = Call {
+            cookie: self.cookie(),
+            ..Call::get(url)
+        };
+        let messages = self.client.json(call).await?;
+        Ok(messages.as_array().cloned().unwrap_or_default())
     }
 
     /// Sends the message. It carries its own id, so sending it again after an answer broke off says nothing twice.
@@ -211,10 +245,7 @@ impl Talk {
         let Some((task, _)) = show.task.clone() else {
             return Err(Failure::other("the answer broke off before a task was shown"));
         };
-        let cookie = self
-            .sessions
-            .known(&self.base)
-            .and_then(|known| known.cookie.as_deref());
+        let cookie = self.cookie();
         while !show.rests() {
             let url = below(&self.base, &format!("/api/tasks/{task}/events"));
             let call = Call {
@@ -250,15 +281,7 @@ impl Talk {
                 tokio::time::sleep(AGAIN).await;
             }
         }
-        let url = below(&self.base, &format!("/api/chats/{}/messages", self.chat));
-        let messages = self
-            .client
-            .json(Call {
-                cookie,
-                ..Call::get(url)
-            })
-            .await?;
-        show.answer(messages.as_array().map(Vec::as_slice).unwrap_or_default());
+        show.answer(&self.messages().await?);
         Ok(())
     }
 }

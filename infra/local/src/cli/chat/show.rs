@@ -1,9 +1,11 @@
 //! How a conversation looks in a terminal.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::text;
-use crate::cli::out;
+use crate::cli::{Failure, out};
 
 /// What was shown so far.
 #[derive(Default)]
@@ -21,6 +23,11 @@ pub(super) struct Show {
     draft: Option<String>,
     /// What the stream told of how it goes; the task's log tells it once more.
     told: Vec<String>,
+    /// The steps of its plan, as they were shown.
+    plan: Vec<Value>,
+    steps: Vec<String>,
+    /// How far its jobs are, by their numbers.
+    jobs: BTreeMap<u64, String>,
 }
 
 impl Show {
@@ -81,8 +88,11 @@ impl Show {
             return;
         };
         self.seen = seq;
-        if text(event, "type") != Some("status") {
-            return;
+        match text(event, "type") {
+            Some("status") => {}
+            Some("job") => return self.steps(None, event.get("job").map(std::slice::from_ref)),
+            Some("work") => return self.steps(event.get("plan"), None),
+            _ => return,
         }
         if let (Some((_, state)), Some(new)) = (&mut self.task, text(event, "state")) {
             state.clear();
@@ -122,6 +132,46 @@ impl Show {
             });
             outln!("{}", plain(rest));
             self.answered = true;
+        }
+    }
+
+    /// The newest plan of these messages that waits to be started: its task, and its hash. What follows is about that one.
+    pub(super) fn waiting_plan(&mut self, messages: &[Value]) -> Option<(String, String)> {
+        let cards = messages.iter().rev().flat_map(|message| {
+            let parts = message.get("parts").and_then(Value::as_array);
+            let cards = parts.into_iter().flatten();
+            let cards = cards.filter(|part| text(part, "type") == Some("data-task"));
+            cards.filter_map(move |part| Some((message, part.get("data")?)))
+        });
+        let waits = |card: &Value| {
+            text(card, "state") == Some("input-required")
+                && card.pointer("/plan/isApproved") == Some(&Value::Bool(false))
+        };
+        let (message, card) = cards.into_iter().find(|(_, card)| waits(card))?;
+        let hash = card.pointer("/plan/hash").and_then(Value::as_str)?;
+        self.answer_id = text(message, "id").map(str::to_owned);
+        Some((text(card, "taskId")?.to_owned(), hash.to_owned()))
+    }
+
+    /// The task as it is once its plan was started.
+    pub(super) fn started(&mut self, task: &Value) {
+        self.seen = task.get("rev").and_then(Value::as_u64).unwrap_or_default();
+        let (id, state) = (text(task, "id"), text(task, "status"));
+        self.task = id.zip(state).map(|(id, state)| (id.to_owned(), state.to_owned()));
+        if let Some((id, state)) = &self.task {
+            outln!("[task {id}] {state}");
+        }
+        let jobs = task.get("jobs").and_then(Value::as_array);
+        self.steps(task.get("plan"), jobs.map(Vec::as_slice));
+    }
+
+    /// How the task ended, as this command ends.
+    pub(super) fn ended(self) -> Result<(), Failure> {
+        match self.task {
+            Some((task, state)) if matches!(state.as_str(), "failed" | "rejected" | "canceled") => {
+                Err(Failure::Other(format!("the task {task} is {state}")))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -173,6 +223,39 @@ impl Show {
             outln!("[task {id}] {state}{agent}");
         }
         self.task = Some((id.to_owned(), state.to_owned()));
+        let jobs = card.get("jobs").and_then(Value::as_array);
+        self.steps(card.get("plan"), jobs.map(Vec::as_slice));
+    }
+
+    /// Shows the steps of a plan that are new, or further than they were.
+    fn steps(&mut self, plan: Option<&Value>, jobs: Option<&[Value]>) {
+        if let Some(steps) = plan.and_then(|plan| plan.get("steps")?.as_array()) {
+            self.plan.clone_from(steps);
+        }
+        for job in jobs.unwrap_or_default() {
+            let number = job.get("number").and_then(Value::as_u64);
+            let known = number.zip(text(job, "state"));
+            self.jobs
+                .extend(known.map(|(number, state)| (number, state.to_owned())));
+        }
+        let lines: Vec<String> = self.plan.iter().filter_map(|step| self.step(step)).collect();
+        for line in lines.iter().filter(|line| !self.steps.contains(line)) {
+            outln!("  {}", plain(line));
+        }
+        self.steps = lines;
+    }
+
+    /// A step that is wanted, in a line.
+    fn step(&self, step: &Value) -> Option<String> {
+        let number = step.get("number").and_then(Value::as_u64)?;
+        let job = self.jobs.get(&number).map(String::as_str);
+        let state = match text(step, "state")? {
+            "dropped" => return None,
+            "planned" => job.unwrap_or("planned"),
+            state => state,
+        };
+        let (agent, instruction) = (text(step, "agentName")?, text(step, "instruction")?);
+        Some(format!("{}. {agent}: {instruction} [{state}]", number + 1))
     }
 
     fn progress(&mut self, said: Option<&str>) {
@@ -258,6 +341,44 @@ mod tests {
         }
         show.event(&json!({"seq": 9, "type": "status", "state": "working", "message": "asking again"}));
         assert_eq!((show.draft.as_deref(), show.seen), (None, 9));
+    }
+
+    #[test]
+    fn a_plan_shows_how_far_its_steps_are_and_what_waits_can_be_started() {
+        let step = |number: u64, state: &str| json!({"number": number, "agentName": "Flats", "instruction": "two beds", "state": state});
+        let plan = |approved: bool| {
+            let steps = [step(0, "planned"), step(1, "planned"), step(2, "dropped")];
+            json!({"hash": "h", "isApproved": approved, "steps": steps})
+        };
+        let card = |state: &str, approved: bool| {
+            let jobs = [json!({"number": 0, "state": "completed"})];
+            json!({"taskId": "t1", "state": state, "plan": plan(approved), "jobs": jobs})
+        };
+        let message =
+            |id: &str, card: Value| json!({"id": id, "parts": [{"type": "data-task", "data": card}]});
+        let mut show = Show::default();
+        show.chunk(&json!({"type": "data-task", "data": card("working", true)}));
+        let steps = ["1. Flats: two beds [completed]", "2. Flats: two beds [planned]"];
+        assert_eq!(show.steps, steps);
+        show.event(&json!({"seq": 4, "type": "job", "job": {"number": 1, "state": "working"}}));
+        assert_eq!(show.steps[1], "2. Flats: two beds [working]");
+        show.event(&json!({"seq": 5, "type": "work", "plan": {"steps": [step(1, "skipped")]}}));
+        assert_eq!(show.steps, ["2. Flats: two beds [skipped]"]);
+        assert_eq!(show.seen, 5);
+
+        let messages = [
+            message("a1", card("input-required", false)),
+            message("a2", card("input-required", true)),
+            message("a3", card("canceled", false)),
+        ];
+        let mut show = Show::default();
+        let found = show.waiting_plan(&messages);
+        assert_eq!(found, Some(("t1".to_owned(), "h".to_owned())));
+        assert_eq!(show.answer_id.as_deref(), Some("a1"));
+        assert_eq!(Show::default().waiting_plan(&messages[1..]), None);
+        show.started(&json!({"id": "t1", "status": "working", "rev": 7, "plan": plan(true), "jobs": []}));
+        assert_eq!((show.seen, show.rests()), (7, false));
+        assert_eq!(show.steps.len(), 2);
     }
 
     #[test]

@@ -4,6 +4,9 @@ mod budget;
 mod drafts;
 mod faults;
 mod foreign;
+mod kills;
+mod phoenix;
+mod plans;
 mod walk;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A specialist that does nothing by itself: it acknowledges, and the test speaks for it.
+//! A specialist that does nothing by itself: it acknowledges, and the test speaks for it, or says beforehand what it is to tell.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,11 +22,28 @@ struct Inner {
     known: Mutex<Option<Value>>,
     /// It answers nothing but errors.
     away: AtomicBool,
+    /// It lists its tasks, and tells how they are.
+    remembers: AtomicBool,
+    kept: Mutex<Vec<Value>>,
+    /// What it tells of each new task by itself.
+    tells: Mutex<Vec<News>>,
+}
+
+/// What it tells of a task by itself.
+#[derive(Debug, Clone)]
+pub(crate) struct News {
+    /// After so long.
+    pub(crate) after: Duration,
+    pub(crate) state: &'static str,
+    pub(crate) text: Option<&'static str>,
+    pub(crate) artifact: Option<&'static str>,
 }
 
 /// A message that the host sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
+    /// The message's id.
+    pub(crate) id: String,
     /// The text.
     pub(crate) text: String,
     /// All of its parts.
@@ -52,17 +69,29 @@ impl Scripted {
         Self::registered(&(place("/registry"), place("/registry_token")), names, example).await
     }
 
+    /// The same of one whose card takes JSON.
+    pub(crate) async fn with_json(place: &(String, String), names: (&str, &str), example: &str) -> Self {
+        Self::of_modes(place, names, (example, &["text/plain", "application/json"])).await
+    }
+
     /// Starts it and registers it at this registry, with this token of its operator.
-    pub(crate) async fn registered(
+    pub(crate) async fn registered(place: &(String, String), names: (&str, &str), example: &str) -> Self {
+        Self::of_modes(place, names, (example, &["text/plain"])).await
+    }
+
+    async fn of_modes(
         (registry, token): &(String, String),
         (kind, name): (&str, &str),
-        example: &str,
+        (example, modes): (&str, &[&str]),
     ) -> Self {
         let agent = Self(Arc::new(Inner {
             http: tests::user::http(),
             sent: Mutex::default(),
             known: Mutex::default(),
             away: AtomicBool::new(false),
+            remembers: AtomicBool::new(false),
+            kept: Mutex::default(),
+            tells: Mutex::default(),
         }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
@@ -72,7 +101,7 @@ impl Scripted {
             "name": name, "description": format!("Everything about the {name}"), "version": "1",
             "supportedInterfaces": [{ "url": format!("{url}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
             "capabilities": { "pushNotifications": true },
-            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "defaultInputModes": modes, "defaultOutputModes": ["text/plain"],
             "skills": [{ "id": kind, "name": kind, "description": example, "tags": [format!("type:{kind}")], "examples": [example] }],
         });
         let router = axum::Router::new()
@@ -124,6 +153,54 @@ impl Scripted {
         *self.0.known.lock().expect("no panic under the lock") = Some(task);
     }
 
+    /// From now on it lists its tasks, and tells how they are, as an agent that keeps them does; and it tells this of each new
+    /// one by itself, until it is heard.
+    pub(crate) fn works(&self, tells: Vec<News>) {
+        self.0.remembers.store(true, Ordering::SeqCst);
+        *self.0.tells.lock().expect("no panic under the lock") = tells;
+    }
+
+    /// Tells everything that it has to tell of a task, each until somebody took it.
+    async fn tell_all(self, of: Sent) {
+        let tells = self.0.tells.lock().expect("no panic under the lock").clone();
+        for news in tells {
+            tokio::time::sleep(news.after).await;
+            let task = told(&of, news.state, news.text, news.artifact);
+            self.keep(&task);
+            while self.tell(&of, &task).await.is_none_or(|status| status >= 500) {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+
+    fn keep(&self, task: &Value) {
+        let mut kept = self.0.kept.lock().expect("no panic under the lock");
+        if let Some(known) = kept.iter_mut().find(|known| known["id"] == task["id"]) {
+            for part in ["status", "artifacts"] {
+                known[part] = task[part].clone();
+            }
+        }
+    }
+
+    /// What a look at its tasks finds.
+    fn found(&self, call: &Value) -> Option<Value> {
+        if let Some(known) = self.0.known.lock().expect("no panic under the lock").clone() {
+            return Some(known);
+        }
+        if !self.0.remembers.load(Ordering::SeqCst) {
+            return None;
+        }
+        let kept = self.0.kept.lock().expect("no panic under the lock");
+        let of = |name: &str, value: &Value| -> Vec<Value> {
+            kept.iter().filter(|task| task[name] == *value).cloned().collect()
+        };
+        let params = &call["params"];
+        match call["method"].as_str() {
+            Some("ListTasks") => Some(json!({ "tasks": of("contextId", &params["contextId"]) })),
+            _ => of("id", &params["id"]).pop(),
+        }
+    }
+
     /// Whether it answers nothing but errors from now on.
     pub(crate) fn is_away(&self, away: bool) {
         self.0.away.store(away, Ordering::SeqCst);
@@ -131,8 +208,10 @@ impl Scripted {
 
     /// Tells the host's webhook of a task's state with this result, where there is somebody; gives the status it answered with.
     pub(crate) async fn tries_to_report(&self, of: &Sent, state: &str, artifact: &str) -> Option<u16> {
-        let artifacts = json!([{ "artifactId": "a", "parts": [{ "text": artifact }] }]);
-        let task = json!({ "id": of.remote, "contextId": "c", "status": { "state": state }, "artifacts": artifacts });
+        self.tell(of, &told(of, state, None, Some(artifact))).await
+    }
+
+    async fn tell(&self, of: &Sent, task: &Value) -> Option<u16> {
         let call = self.0.http.post(&of.hook).bearer_auth(&of.token);
         let answer = call.json(&json!({ "task": task })).send().await;
         answer.ok().map(|answer| answer.status().as_u16())
@@ -140,22 +219,22 @@ impl Scripted {
 
     /// Tells the host's webhook of a task's state.
     pub(crate) async fn reports(&self, of: &Sent, state: &str, text: Option<&str>, artifact: Option<&str>) {
-        let mut task = json!({ "id": of.remote, "contextId": "c", "status": { "state": state } });
-        if let Some(text) = text {
-            task["status"]["message"] = json!({ "messageId": format!("{}-{state}", of.remote), "role": "ROLE_AGENT",
-                "parts": [{ "text": text }] });
-        }
-        if let Some(text) = artifact {
-            task["artifacts"] = json!([{ "artifactId": "a", "parts": [{ "text": text }] }]);
-        }
-        let call = self.0.http.post(&of.hook).bearer_auth(&of.token);
-        let answer = call
-            .json(&json!({ "task": task }))
-            .send()
-            .await
-            .expect("an answer");
-        assert_eq!(answer.status(), 204, "{state}");
+        let answer = self.tell(of, &told(of, state, text, artifact)).await;
+        assert_eq!(answer, Some(204), "{state}");
     }
+}
+
+/// A task as a notification tells of it.
+fn told(of: &Sent, state: &str, text: Option<&str>, artifact: Option<&str>) -> Value {
+    let mut task = json!({ "id": of.remote, "contextId": "c", "status": { "state": state } });
+    if let Some(text) = text {
+        task["status"]["message"] = json!({ "messageId": format!("{}-{state}", of.remote), "role": "ROLE_AGENT",
+            "parts": [{ "text": text }] });
+    }
+    if let Some(text) = artifact {
+        task["artifacts"] = json!([{ "artifactId": "a", "parts": [{ "text": text }] }]);
+    }
+    task
 }
 
 async fn answer(
@@ -168,8 +247,7 @@ async fn answer(
         return Err(StatusCode::SERVICE_UNAVAILABLE);
     }
     if call["method"] != "SendMessage" {
-        let known = agent.0.known.lock().expect("no panic under the lock").clone();
-        let known = known.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
+        let known = agent.found(&call).ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
         return Ok(Json(
             json!({ "jsonrpc": "2.0", "id": call["id"], "result": known }),
         ));
@@ -182,6 +260,7 @@ async fn answer(
     };
     let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
     let sent = Sent {
+        id: text(&message["messageId"]),
         text: text(&message["parts"][0]["text"]),
         parts: message["parts"].clone(),
         remote: remote.clone(),
@@ -189,9 +268,20 @@ async fn answer(
         token: text(&push["token"]),
         traceparent: traceparent.unwrap_or_default().to_owned(),
     };
-    agent.0.sent.lock().expect("no panic under the lock").push(sent);
+    agent
+        .0
+        .sent
+        .lock()
+        .expect("no panic under the lock")
+        .push(sent.clone());
     let status = json!({ "state": "TASK_STATE_SUBMITTED" });
     let task = json!({ "id": remote, "contextId": message["contextId"], "status": status });
+    if agent.0.remembers.load(Ordering::SeqCst) {
+        let mut kept = task.clone();
+        kept["history"] = json!([message]);
+        agent.0.kept.lock().expect("no panic under the lock").push(kept);
+        tokio::spawn(agent.clone().tell_all(sent));
+    }
     Ok(Json(
         json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }),
     ))

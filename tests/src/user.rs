@@ -135,6 +135,38 @@ impl User {
         .await
     }
 
+    /// The same of somebody who says it again until the server is there and takes it.
+    pub async fn insist(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        for _ in 0..600 {
+            let request = self.http.request(method.clone(), format!("{}{path}", self.base));
+            if let Some(answer) = self.tries(request, body.as_ref()).await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{path}: nobody takes it")
+    }
+
+    /// The whole answer, where there is one and it is no server's fault.
+    async fn tries(&self, mut request: reqwest::RequestBuilder, body: Option<&Value>) -> Option<Answer> {
+        if let Some(cookie) = self.cookie() {
+            request = request.header("cookie", cookie);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json");
+            request = request.body(body.to_string());
+        }
+        let response = request.send().await.ok()?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let text = response.text().await.ok()?;
+        let answer = Answer {
+            status,
+            headers,
+            text,
+        };
+        (!status.is_server_error()).then_some(answer)
+    }
+
     /// POST as a part of the trace with this id.
     pub async fn traced(&self, trace_id: &str, path: &str, body: Value) -> Answer {
         self.finish(self.in_trace(trace_id, path), path, Some(body)).await

@@ -21,6 +21,11 @@ pub(super) async fn limited(
     rules: bool,
     tokens_per_day: u64,
 ) -> Local {
+    Local::start_asking(models(dialect, server, rules, tokens_per_day)).await
+}
+
+/// A scripted model as it is named to a system.
+pub(super) fn models(dialect: Dialect, server: &ModelServer, rules: bool, tokens_per_day: u64) -> Models {
     let base = outbound::below(server.url(), "v1");
     let mut list = match dialect {
         Dialect::OpenAi => {
@@ -31,13 +36,12 @@ pub(super) async fn limited(
     if rules {
         list.push(json!({"kind": "rules"}));
     }
-    Local::start_asking(Models {
+    Models {
         list: Value::from(list).to_string(),
         keys: BTreeMap::from([("the/key".to_owned(), SecretString::from(KEY))]),
         bedrock: Some(server.url().clone()),
         tokens_per_day,
-    })
-    .await
+    }
 }
 
 async fn ended(user: &User, prompt: &str) -> Value {

@@ -7,7 +7,7 @@ mod server;
 
 pub use server::{Asked, ModelServer, Piece, Reply};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How a scripted answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,17 +154,31 @@ impl Dialect {
     /// A whole answer that calls `send_message`, once for each agent type with a message.
     #[must_use]
     pub fn sends(self, messages: &[(&str, &str)]) -> Reply {
-        let calls = messages
-            .iter()
+        let call = |(agent_type, message): &(&str, &str)| {
+            let arguments = json!({"agent_type": agent_type, "message": message});
+            ("send_message", arguments)
+        };
+        self.calls(messages.iter().map(call))
+    }
+
+    /// A whole answer that calls these tools with these arguments.
+    #[must_use]
+    pub fn calls<'a>(self, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
+        let calls = calls
+            .into_iter()
             .enumerate()
-            .flat_map(|(place, (agent_type, message))| {
-                let arguments = serde_json::json!({"agent_type": agent_type, "message": message});
-                self.call(
-                    place,
-                    (&format!("tool_{place}"), "send_message"),
-                    &arguments.to_string(),
-                )
+            .flat_map(|(place, (name, arguments))| {
+                let id = format!("tool_{place}");
+                self.call(place, (&id, name), &arguments.to_string())
             });
         self.stream(calls.chain(self.stop(Stop::Called)).collect())
+    }
+
+    /// A whole answer that plans these pieces of work: who does it, what, and with whose results, by their places.
+    #[must_use]
+    pub fn plans(self, pieces: &[(&str, &str, &[u32])]) -> Reply {
+        let piece = |(agent_type, message, uses): &(&str, &str, &[u32])| json!({"agent_type": agent_type, "message": message, "uses": uses});
+        let tasks: Vec<Value> = pieces.iter().map(piece).collect();
+        self.calls([("plan_tasks", json!({ "tasks": tasks }))])
     }
 }

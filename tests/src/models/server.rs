@@ -67,7 +67,45 @@ pub struct Asked {
     pub at: Instant,
 }
 
-/// A scripted model. It answers with the next reply of its script, and with the last one for ever.
+impl Asked {
+    /// Whether the last thing that it was told are results of its calls.
+    #[must_use]
+    pub fn has_results(&self) -> bool {
+        let last = self.messages().last();
+        let is_result = |part: &Value| part["toolResult"].is_object();
+        last.is_some_and(|last| {
+            let parts = last["content"].as_array();
+            last["role"] == "tool" || parts.is_some_and(|parts| parts.iter().any(is_result))
+        })
+    }
+
+    /// What the user said last.
+    #[must_use]
+    pub fn prompt(&self) -> String {
+        let texts = self
+            .messages()
+            .iter()
+            .rev()
+            .filter(|message| message["role"] == "user");
+        let mut texts = texts.filter_map(|message| match &message["content"] {
+            Value::Array(parts) => parts.iter().find_map(|part| part["text"].as_str()),
+            content => content.as_str(),
+        });
+        texts.next().unwrap_or_default().to_owned()
+    }
+
+    /// The conversation, without instructions.
+    #[must_use]
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What a model answers to what it is asked.
+type Thinks = Box<dyn FnMut(&Asked) -> Reply + Send>;
+
+/// A scripted model. It answers with the next reply of its script, and with the last one for ever; or as it is made to by
+/// what it is asked.
 pub struct ModelServer {
     url: Url,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -84,19 +122,32 @@ impl Drop for ModelServer {
 impl ModelServer {
     /// Starts on a free port of the loopback address.
     pub async fn start(script: impl IntoIterator<Item = Reply>) -> Self {
+        let mut script: VecDeque<Reply> = script.into_iter().collect();
+        Self::thinking(move |_| match script.len() {
+            0 | 1 => script
+                .front()
+                .cloned()
+                .expect("a model without a script was asked"),
+            _ => script.pop_front().expect("one of several"),
+        })
+        .await
+    }
+
+    /// Starts one whose answers follow from what it is asked.
+    pub async fn thinking(thinks: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("no port");
         let address = listener.local_addr().expect("no address");
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let script: Arc<Mutex<VecDeque<Reply>>> = Arc::new(Mutex::new(script.into_iter().collect()));
+        let thinks: Arc<Mutex<Thinks>> = Arc::new(Mutex::new(Box::new(thinks)));
         let kept = Arc::clone(&asked);
         let left: Arc<AtomicUsize> = Arc::default();
         let counted = Arc::clone(&left);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (script, asked, left) = (Arc::clone(&script), Arc::clone(&kept), Arc::clone(&counted));
+                let (thinks, asked, left) = (Arc::clone(&thinks), Arc::clone(&kept), Arc::clone(&counted));
                 tokio::spawn(async move {
                     // A client that leaves is no fault of ours.
-                    let _left = answer(stream, &script, (&asked, &left)).await;
+                    let _left = answer(stream, &thinks, (&asked, &left)).await;
                 });
             }
         });
@@ -129,19 +180,15 @@ impl ModelServer {
 
 async fn answer(
     mut stream: TcpStream,
-    script: &Mutex<VecDeque<Reply>>,
+    thinks: &Mutex<Thinks>,
     (asked, left): (&Mutex<Vec<Asked>>, &AtomicUsize),
 ) -> std::io::Result<()> {
     let request = read(&mut stream).await?;
-    asked.lock().unwrap_or_else(PoisonError::into_inner).push(request);
-    let reply = {
-        let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = script.front().cloned();
-        if script.len() > 1 {
-            script.pop_front();
-        }
-        next.expect("a model without a script was asked")
-    };
+    asked
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(request.clone());
+    let reply = thinks.lock().unwrap_or_else(PoisonError::into_inner)(&request);
     match reply {
         Reply::Status {
             status,

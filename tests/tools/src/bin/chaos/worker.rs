@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 use domain::{Clock, SystemClock, SystemEntropy, Timestamp};
-use local::{Joined, Options, System, Tempo};
+use edge::config::Env;
+use local::{Joined, Models, Options, System, Tempo};
 use serde::{Deserialize, Serialize};
 use store::Tables;
 use store_testing::{Faults, Injected};
@@ -50,7 +51,19 @@ pub(crate) struct WorkerArguments {
     /// What its database client meets.
     #[arg(long)]
     faults: Faults,
+    /// The language model that its hosts ask, as `switchyard up` takes it; the rules otherwise.
+    #[arg(long)]
+    model: Option<String>,
+    /// Which plans wait for their user's word.
+    #[arg(long, default_value_t)]
+    plan_approval: host_agent::PlanApproval,
+    /// Where it writes down the system's addresses.
+    #[arg(long)]
+    endpoints: Option<PathBuf>,
 }
+
+/// More tokens than any run takes.
+const TOKENS_PER_DAY: u64 = 1_000_000_000_000;
 
 /// Customers, two of each tenant.
 pub(crate) const CUSTOMERS: [(&str, &str); 4] = [
@@ -174,8 +187,15 @@ pub(crate) async fn work(arguments: WorkerArguments) {
     let aws = edge::aws::sdk_config(Some(&place.dynamodb), None);
     let tables = Tables::prefixed("switchyard-");
     let (store, injector) = store_testing::faulty_store(aws, tables, arguments.faults);
+    let models = arguments.model.map(|name| Models {
+        tokens_per_day: TOKENS_PER_DAY,
+        ..Models::named(&[name], &mut Env::process()).expect("a model that can be read")
+    });
     let options = Options {
         port: arguments.port,
+        endpoints: arguments.endpoints,
+        models,
+        plan_approval: arguments.plan_approval,
         joined: Some(Joined {
             gateway: place.gateway,
             dynamodb: place.dynamodb,

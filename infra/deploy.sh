@@ -63,11 +63,24 @@ output() { # stack name
 
 parameter() { jq --raw-output --arg name "$1" '.[$name]' "$files/parameters.yaml"; }
 
-# Builds and deploys a stack; the same again changes nothing.
-deploy() { # template build-folder stack
-  sam build --template "$1" --build-dir "$2"
-  sam deploy --template "$2/template.yaml" --stack-name "$3" --capabilities CAPABILITY_IAM --resolve-s3 \
-    --no-confirm-changeset --no-fail-on-empty-changeset --parameter-overrides "file://$files/parameters.yaml"
+# A stack whose creation failed has been taken back, and stands in the way of the next one.
+clear_failed() { # stack
+  local status said=$scratch/said
+  if ! status=$(aws cloudformation describe-stacks --stack-name "$1" --output text \
+    --query 'Stacks[0].StackStatus' 2>"$said"); then
+    grep -q 'does not exist' "$said" || fail "$(cat "$said")"
+  elif [ "$status" = ROLLBACK_COMPLETE ]; then
+    aws cloudformation delete-stack --stack-name "$1"
+    aws cloudformation wait stack-delete-complete --stack-name "$1"
+  fi
+}
+
+# Deploys a stack that is built; the same again changes nothing. What it makes is tagged, so that a bill can be read by tag.
+deploy() { # build-folder stack parameters tag=value...
+  local folder=$1 stack=$2 parameters=$3
+  shift 3
+  sam deploy --template "$folder/template.yaml" --stack-name "$stack" --capabilities CAPABILITY_IAM --resolve-s3 \
+    --no-confirm-changeset --no-fail-on-empty-changeset --parameter-overrides "file://$parameters" --tags "$@"
 }
 
 # The value of a secret, by the standard input: arguments can be read by others.
@@ -85,7 +98,15 @@ platform() {
   local name type scope
   files=$1 stage=$(jq --raw-output .Stage "$1/parameters.yaml") platform=$(cat "$1/stack")
   check_names
-  deploy template.yaml .aws-sam/platform "$platform"
+  clear_failed "$platform"
+  sam build --template template.yaml --build-dir .aws-sam/platform
+  if [ -z "$(output "$platform" RegistryUrl)" ]; then
+    # Should this fail, the tables have to go again.
+    jq '. + {ProtectTables: "false"}' "$files/parameters.yaml" >"$scratch/parameters.yaml"
+    deploy .aws-sam/platform "$platform" "$scratch/parameters.yaml" "stage=$stage"
+  fi
+  jq '. + {ProtectTables: "true"}' "$files/parameters.yaml" >"$scratch/parameters.yaml"
+  deploy .aws-sam/platform "$platform" "$scratch/parameters.yaml" "stage=$stage"
   for name in "${platform_secrets[@]}"; do
     put_secret "switchyard/$stage/$name" <"$files/$name"
   done
@@ -120,7 +141,9 @@ tenant() {
   registry=$(output "$platform" RegistryUrl)
   idp=$(output "$platform" IdpUrl)
   [ -n "$registry" ] && [ -n "$idp" ] || fail "there is no platform $platform here; is this its region?"
-  deploy infra/tenant.yaml .aws-sam/tenant "$stack"
+  clear_failed "$stack"
+  sam build --template infra/tenant.yaml --build-dir .aws-sam/tenant
+  deploy .aws-sam/tenant "$stack" "$files/parameters.yaml" "stage=$stage" "tenant=$tenant"
   base=$(output "$stack" BaseUrl)
   [ -n "$base" ] || fail "the stack $stack says no address"
 

@@ -24,7 +24,8 @@ if "describe-stacks" in args:
     if "GONE" in os.environ and "-initech" in " ".join(args):
         sys.exit("An error occurred (ValidationError): Stack with id platform-initech does not exist")
     stack, query = args[args.index("--stack-name") + 1], args[args.index("--query") + 1]
-    print(f"https://{stack}.example/{query.split(chr(39))[1]}")
+    status = "StackStatus" in query
+    print("UPDATE_COMPLETE" if status else f"https://{stack}.example/{query.split(chr(39))[1]}")
 if "get-secret-value" in args:
     print(open(os.environ["KEY"]).read(), end="")
 if name == "curl" and "-X" not in args:
@@ -154,6 +155,18 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         keys.to_str().unwrap(),
     ];
     arguments.extend(given);
+    let certificate = "arn:aws:acm:eu-north-1:123456789012:certificate/0f1e";
+    // An address that a stack would not answer at, and half a domain.
+    for address in [
+        ["--public-url", "https://example.com/initech"],
+        ["--public-url", "http://example.com"],
+        ["--domain", "initech.example.com"],
+        ["--certificate", certificate],
+    ] {
+        let refused = binary::run(&[&arguments[..], &address[..]].concat());
+        assert!(!refused.status.success() && !keys.exists(), "{refused:?}");
+    }
+    arguments.extend(["--domain", "initech.example.com", "--certificate", certificate]);
     let script = printed(&arguments);
     assert_eq!(mode(&keys), 0o700);
     let mut secret_texts = Vec::new();
@@ -203,6 +216,9 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         (Some("test"), Some("initech"))
     );
     assert_ne!(parameters["HostPath"], parameters["HorizonPath"]);
+    assert_eq!(parameters["PlatformUrl"], "/switchyard/test/url");
+    assert_eq!(parameters["CertificateArn"], certificate);
+    assert!(deploy.is("sam", &["--tags", "stage=test", "tenant=initech"]));
 
     // Every secret of the template gets its value, after it is there.
     let secrets: BTreeSet<String> = template

@@ -169,7 +169,11 @@ impl Received {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_weather_walk_is_one_tree_from_the_chat_to_the_webhook() {
     let (received, collector) = Received::collector().await;
-    telemetry::init(&"off".parse::<LogFilter>().unwrap(), Some(&collector));
+    telemetry::init(
+        &"off".parse::<LogFilter>().unwrap(),
+        "Switchyard",
+        Some(&collector),
+    );
     let local = Local::start().await;
     let user = local.user("acme");
     let body = json!({ "id": "traced", "messages": [

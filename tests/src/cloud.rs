@@ -235,12 +235,28 @@ impl Cloud {
             .iter()
             .filter_map(|(full, function)| Some((full.strip_prefix(&prefix)?.to_owned(), function.clone())));
         let api = gateway::Api {
+            snapshot: gateway::snapshot(&stack),
             routes: gateway::routes(&stack),
+            refusals: gateway::refusals(&stack),
             functions: functions.collect(),
             stage: STAGE.to_owned(),
         };
         self.apis.put(&format!("/{name}/{STAGE}"), api);
         self.stacks.insert(name.to_owned(), stack);
+    }
+
+    /// Deploys a stack once more, with other values of some parameters.
+    ///
+    /// # Panics
+    /// Where there is no such stack or parameter.
+    pub fn change(&mut self, name: &str, parameters: &[(&str, &str)]) {
+        let changed = self.stacks[name].with(parameters);
+        for (full, function) in &self.functions {
+            if full.starts_with(&format!("{name}/")) {
+                function.forget();
+            }
+        }
+        self.deploy(name, changed, &program);
     }
 
     /// A stack's functions answer nobody any more.
@@ -529,7 +545,10 @@ fn plan(tenant: &str, base: &str) -> Plan {
     };
     let base = Url::parse(base).expect("an address");
     let stack = TenantStack::new(name, STAGE, "switchyard").expect("plain names");
-    Plan::new(stack, Some(&base), &[ada], &SystemEntropy).expect("a plan")
+    let mut plan = Plan::new(stack, &[ada], &SystemEntropy).expect("a plan");
+    plan.parameters
+        .push(("PublicUrl", base.as_str().trim_end_matches('/').to_owned()));
+    plan
 }
 
 fn stack_of(plan: &Plan) -> Stack {

@@ -86,16 +86,11 @@ const SECRETS: [&str; 4] = [
 ];
 
 impl Plan {
-    /// A plan with new keys, paths and client secret. `public_url` is the API's address where it has a domain of its own.
+    /// A plan with new keys, paths and client secret.
     ///
     /// # Errors
     /// [`PlanError`] says what is wrong.
-    pub fn new(
-        stack: TenantStack,
-        public_url: Option<&Url>,
-        users: &[NewUser],
-        entropy: &dyn Entropy,
-    ) -> Result<Self, PlanError> {
+    pub fn new(stack: TenantStack, users: &[NewUser], entropy: &dyn Entropy) -> Result<Self, PlanError> {
         let (session, pem) = SigningKey::generate()?;
         let client_secret = auth::token::random("", entropy);
         let providers = json!({ "idp": {
@@ -103,17 +98,15 @@ impl Plan {
             "client_id": HOST_CLIENT,
             "client_secret": client_secret.expose_secret(),
         } });
-        let mut parameters = vec![
+        let parameters = vec![
             ("PlatformStack", stack.platform.clone()),
             ("Stage", stack.stage.clone()),
+            ("PlatformUrl", format!("/switchyard/{}/url", stack.stage)),
             ("Tenant", stack.tenant.name().to_owned()),
             ("HostPath", slug(entropy)),
             ("HorizonPath", slug(entropy)),
             ("SessionPublicKey", session.public_jwk().to_string()),
         ];
-        if let Some(url) = public_url {
-            parameters.push(("PublicUrl", url.as_str().trim_end_matches('/').to_owned()));
-        }
         let sessions = SessionIssuer {
             issuer: BASE_URL.to_owned(),
             keys: vec![session.public_jwk()],
@@ -248,7 +241,7 @@ mod tests {
     #[test]
     fn the_host_comes_last_as_it_makes_the_tenant_one() {
         let stack = TenantStack::new(Tenant::parse("acme").unwrap(), "prod", "switchyard").unwrap();
-        let plan = Plan::new(stack, None, &[], &SystemEntropy).unwrap();
+        let plan = Plan::new(stack, &[], &SystemEntropy).unwrap();
         assert_eq!(plan.items.last().unwrap()["sk"]["S"], "CLIENT");
         let names: Vec<String> = plan.files().into_iter().map(|(name, _)| name).collect();
         assert!(names.contains(&"identity-000.json".to_owned()), "{names:?}");

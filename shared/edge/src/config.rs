@@ -40,6 +40,7 @@
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
 //! | `LOG_FILTER` | all | which log lines are written, such as `info,store=debug` | `info` |
+//! | `METRICS_NAMESPACE` | all | the namespace of its metrics in CloudWatch | `Switchyard` |
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | all | where spans go: a collector that takes OTLP/JSON below `/v1/traces`, over https or at a loopback address; an invocation waits 2 s for it at most, and for one that did not answer not again for 30 s | no spans |
 //! | `OTEL_EXPORTER_OTLP_HEADERS` | all | headers of each request to it: `name=value,name=value`, values percent-encoded | none |
 //! | `AWS_REGION` | all | set by Lambda | none; required by AWS itself, not by an emulator |

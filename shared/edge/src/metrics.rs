@@ -8,11 +8,11 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 
-/// The namespace of our metrics in CloudWatch.
-pub const NAMESPACE: &str = "Switchyard";
-
 /// Writes measurements; everything else passes by.
-pub struct EmbeddedMetrics;
+pub struct EmbeddedMetrics {
+    /// Their namespace in CloudWatch, which tells the stages of an account apart.
+    pub namespace: String,
+}
 
 impl<S: Subscriber> Layer<S> for EmbeddedMetrics {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -21,7 +21,7 @@ impl<S: Subscriber> Layer<S> for EmbeddedMetrics {
         }
         let mut fields = Fields::default();
         event.record(&mut fields);
-        if let Some(line) = line(fields.0, SystemClock.now()) {
+        if let Some(line) = line(&self.namespace, fields.0, SystemClock.now()) {
             write(&line);
         }
     }
@@ -36,7 +36,7 @@ fn write(line: &Value) {
 }
 
 /// The line for a measurement's fields; `None` where they are none.
-fn line(mut fields: Map<String, Value>, now: Timestamp) -> Option<Value> {
+fn line(namespace: &str, mut fields: Map<String, Value>, now: Timestamp) -> Option<Value> {
     let (Value::String(name), value, unit) = (
         fields.remove("metric")?,
         fields.remove("value")?,
@@ -49,7 +49,7 @@ fn line(mut fields: Map<String, Value>, now: Timestamp) -> Option<Value> {
     let about = json!({
         "Timestamp": now.millis(),
         "CloudWatchMetrics": [{
-            "Namespace": NAMESPACE,
+            "Namespace": namespace,
             "Dimensions": [dimensions],
             "Metrics": [{"Name": name, "Unit": unit}],
         }],
@@ -95,7 +95,7 @@ mod tests {
         fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
             let mut fields = Fields::default();
             event.record(&mut fields);
-            let line = line(fields.0, Timestamp::from_millis(7));
+            let line = line("Switchyard/prod", fields.0, Timestamp::from_millis(7));
             self.0.lock().unwrap().extend(line);
         }
     }
@@ -112,7 +112,7 @@ mod tests {
             "_aws": {
                 "Timestamp": 7,
                 "CloudWatchMetrics": [{
-                    "Namespace": "Switchyard",
+                    "Namespace": "Switchyard/prod",
                     "Dimensions": [["agent"]],
                     "Metrics": [{"Name": "TasksCompleted", "Unit": "Count"}],
                 }],

@@ -34,9 +34,9 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Starts logging for the process, and writing metrics where the log is read by a machine; and collecting spans where they
-/// have a collector. A second call changes nothing.
-pub fn init(filter: &LogFilter, collector: Option<&Collector>) {
+/// Starts logging for the process, and writing metrics (in this namespace of CloudWatch) where the log is read by a machine;
+/// and collecting spans where they have a collector. A second call changes nothing.
+pub fn init(filter: &LogFilter, namespace: &str, collector: Option<&Collector>) {
     let terminal = std::io::stdout().is_terminal();
     let logged = filter.0.clone().and(filter_fn(|about| about.target() != METRICS));
     let lines = tracing_subscriber::fmt::layer();
@@ -51,10 +51,13 @@ pub fn init(filter: &LogFilter, collector: Option<&Collector>) {
             .flatten_event(true)
             .with_current_span(true)
             .with_span_list(false);
+        let metrics = EmbeddedMetrics {
+            namespace: namespace.to_owned(),
+        };
         tracing_subscriber::registry()
             .with(collector.map(spans::layer))
             .with(lines.with_filter(logged))
-            .with(EmbeddedMetrics.with_filter(filter_fn(|about| about.target() == METRICS)))
+            .with(metrics.with_filter(filter_fn(|about| about.target() == METRICS)))
             .try_init()
     };
     if started.is_ok() && !terminal {

@@ -20,7 +20,11 @@ where
     F: Future<Output = Result<Function, Error>> + Send + 'static,
 {
     let (platform, config) = config::read(env, read)?;
-    edge::telemetry::init(&platform.log_filter, platform.collector().as_ref());
+    edge::telemetry::init(
+        &platform.log_filter,
+        &platform.metrics_namespace,
+        platform.collector().as_ref(),
+    );
     let http = platform.http.clone();
     serve(http, async move { build(Ground::aws(platform), config).await }).await
 }

@@ -61,7 +61,20 @@ async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_bac
     let mut operator = Operator::new().await;
     assert!(operator.cloud.is_bare());
 
-    let said = operator.run(there).await;
+    // A first creation that fails is taken back, and what comes next is the same again.
+    let upto = there
+        .iter()
+        .position(|line| line.contains("deploy.sh platform"))
+        .unwrap();
+    operator.cloud.fail_next_creation();
+    let (output, _) = operator.try_to(&there[..=upto]).await;
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && told.contains("Failed to create"),
+        "{told}"
+    );
+    assert!(operator.cloud.is_bare(), "nothing stands in the way");
+    let said = operator.run(&there[upto..]).await;
     assert!(
         said.contains("data-task") || said.contains("text-delta"),
         "no stream of messages: {said}"

@@ -185,6 +185,52 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_gateway_says_itself_has_the_form_of_our_errors() {
+    let cloud = Cloud::start(&["acme"]).await;
+    let weather = cloud.stacks["platform"].output("WeatherAgentUrl");
+    let http = tests::user::http();
+    let (agent, path) = weather.rsplit_once('/').unwrap();
+    let long = "x".repeat(10_000_001);
+    for (url, body, status, error) in [
+        (format!("{weather}/nothing"), "", 404, "not_found"),
+        // No snapshot of the API has the unguessable part: the function refuses another one.
+        (
+            format!("{agent}/{}", path.replace(|_| true, "0")),
+            "",
+            404,
+            "not_found",
+        ),
+        (agent.to_owned(), "", 404, "not_found"),
+        (agent.replace("/a/weather", "/a"), "", 404, "not_found"),
+        (weather.clone(), long.as_str(), 413, "payload_too_large"),
+    ] {
+        let answer = http.post(&url).body(body.to_owned()).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{url}");
+        let told: Value = answer.json().await.unwrap();
+        assert_eq!(told["error"], error, "{url}: {told}");
+        assert!(told["message"].is_string(), "{url}: {told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_path_is_changed_is_at_the_new_one_and_no_longer_at_the_old() {
+    let mut cloud = Cloud::start(&["acme"]).await;
+    let before = cloud.stacks["platform"].output("WeatherAgentUrl");
+    let new = "0123456789abcdef0123456789abcdef";
+    cloud.change("platform", &[("WeatherPath", new)]);
+    let after = cloud.stacks["platform"].output("WeatherAgentUrl");
+    assert!(after.ends_with(new) && after != before, "{after}");
+    let card = |url: &str| {
+        let card = format!("{url}/.well-known/agent-card.json");
+        tests::user::http().get(card).send()
+    };
+    assert_eq!(card(&before).await.unwrap().status(), 404);
+    let answer = card(&after).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert!(answer.text().await.unwrap().contains(new));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_allow() {
     let cloud = Cloud::start(&["acme", "globex"]).await;
 

@@ -18,7 +18,11 @@ async fn main() -> Result<(), edge::Error> {
     // Milliseconds that it takes to be built, half of them computing, and whether that fails then.
     let takes = Duration::from_millis(env.or("BUILD_TAKES", 0)?);
     let fails: bool = env.or("BUILD_FAILS", false)?;
-    edge::telemetry::init(&platform.log_filter, platform.collector().as_ref());
+    edge::telemetry::init(
+        &platform.log_filter,
+        &platform.metrics_namespace,
+        platform.collector().as_ref(),
+    );
     let counter = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let routes = Routes::new()
         .get("/panic", "panics", panics)

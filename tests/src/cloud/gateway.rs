@@ -60,10 +60,46 @@ pub fn routes(stack: &Stack) -> Vec<Route> {
         .collect()
 }
 
+/// What an API says itself, by type, such as `THROTTLED`: the status, where it is not the one at hand, the headers, the
+/// body's template.
+pub type Refusals = BTreeMap<String, (Option<StatusCode>, Vec<(String, String)>, String)>;
+
+/// What a stack's API says itself.
+#[must_use]
+pub fn refusals(stack: &Stack) -> Refusals {
+    let told = stack.template.of_type("AWS::ApiGateway::GatewayResponse");
+    let each = told.values().map(|told| {
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let status = told
+            .get("StatusCode")
+            .map(|code| text(code).parse().expect("a status"));
+        let headers = told["ResponseParameters"].as_object().into_iter().flatten();
+        let headers = headers.map(|(name, value)| {
+            let name = name.strip_prefix("gatewayresponse.header.").expect("a header");
+            (name.to_owned(), text(value).trim_matches('\'').to_owned())
+        });
+        let body = text(&told["ResponseTemplates"]["application/json"]);
+        (text(&told["ResponseType"]), (status, headers.collect(), body))
+    });
+    each.collect()
+}
+
+/// Which snapshot of an API its stage serves: "a deployment ... is a point-in-time snapshot of your API Gateway API", taken
+/// when the resource is made and never again.
+#[must_use]
+pub fn snapshot(stack: &Stack) -> String {
+    let all = stack.template.of_type("AWS::ApiGateway::Deployment");
+    all.into_keys().collect()
+}
+
 /// An API that answers.
 pub struct Api {
+    /// Which snapshot it is.
+    pub snapshot: String,
     /// Its routes.
     pub routes: Vec<Route>,
+    /// What it says itself.
+    pub refusals: Refusals,
     /// The functions by logical id.
     pub functions: BTreeMap<String, Arc<Function>>,
     /// The stage's name.
@@ -75,9 +111,13 @@ pub struct Api {
 pub struct Apis(RwLock<BTreeMap<String, Arc<Api>>>);
 
 impl Apis {
-    /// An API begins to answer, instead of the one that was there.
-    pub fn put(&self, below: &str, api: Api) {
-        self.all().insert(below.to_owned(), Arc::new(api));
+    /// An API begins to answer, instead of the one that was there. Its routes are those of the snapshot.
+    pub fn put(&self, below: &str, mut api: Api) {
+        let mut all = self.all();
+        if let Some(before) = all.get(below).filter(|before| before.snapshot == api.snapshot) {
+            api.routes.clone_from(&before.routes);
+        }
+        all.insert(below.to_owned(), Arc::new(api));
     }
 
     /// An API answers no more.
@@ -136,12 +176,10 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
         .filter(|part| !part.is_empty())
         .collect();
     let Some(route) = find(&api.routes, &segments) else {
-        // The words of a REST API where it has no such resource.
-        let body = json!({ "message": "Missing Authentication Token" }).to_string();
-        return (StatusCode::FORBIDDEN, body).into_response();
+        return refused(&api, "MISSING_AUTHENTICATION_TOKEN", StatusCode::FORBIDDEN);
     };
     let Ok(body) = to_bytes(body, PAYLOAD).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+        return refused(&api, "REQUEST_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE);
     };
     let event = event(&api.stage, route, &head, &path, &body);
     let function = &api.functions[&route.function];
@@ -163,10 +201,21 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
         }
         (other, streams) => {
             eprintln!("{} (streams: {streams}) gave {other:?}", route.function);
-            let body = json!({ "message": "Internal server error" }).to_string();
-            (StatusCode::BAD_GATEWAY, body).into_response()
+            refused(&api, "DEFAULT_5XX", StatusCode::BAD_GATEWAY)
         }
     }
+}
+
+/// What the API says itself where no function is asked, or none answers.
+fn refused(api: &Api, kind: &str, status: StatusCode) -> Response {
+    let (own, headers, body) = &api.refusals[kind];
+    let mut response = Response::new(Body::from(body.clone()));
+    *response.status_mut() = own.unwrap_or(status);
+    append(&mut response, "content-type", &json!("application/json"));
+    for (name, value) in headers {
+        append(&mut response, name, &json!(value));
+    }
+    response
 }
 
 fn event(stage: &str, route: &Route, head: &http::request::Parts, path: &str, body: &[u8]) -> Value {

@@ -71,6 +71,10 @@ pub struct Account {
     secrets: BTreeMap<String, String>,
     /// The tables, and whether each is protected from being deleted.
     tables: BTreeMap<String, bool>,
+    /// Stacks whose creation failed and was taken back.
+    rolled_back: BTreeSet<String>,
+    /// Whether the next creation of a stack fails half-way.
+    creation_fails: bool,
 }
 
 /// What a command says: its output, or its error.
@@ -144,11 +148,22 @@ impl Cloud {
         self.stacks.is_empty() && self.account.secrets.is_empty() && self.account.tables.is_empty()
     }
 
+    /// The next creation of a stack fails when its tables and secrets are there, and AWS takes it back.
+    pub fn fail_next_creation(&mut self) {
+        self.account.creation_fails = true;
+    }
+
     async fn obey(&mut self, asked: &Asked) -> Said {
         let words: Vec<&str> = asked.args.iter().map(String::as_str).collect();
         match (asked.name.as_str(), words.as_slice()) {
             ("aws", ["lambda", "get-account-settings", ..]) => Ok("1000\n".to_owned()),
             ("aws", ["cloudformation", "describe-stacks", ..]) => self.describe(asked),
+            ("aws", ["cloudformation", "delete-stack", ..]) => {
+                let stack = asked.after("--stack-name");
+                self.account.rolled_back.remove(short(stack));
+                self.delete_stack(stack)
+            }
+            ("aws", ["cloudformation", "wait", "stack-delete-complete", ..]) => Ok(String::new()),
             ("aws", ["secretsmanager", action, ..]) => self.secret(action, asked),
             ("aws", ["dynamodb", action, ..]) => self.table(action, asked).await,
             ("sam", ["build", ..]) => {
@@ -165,14 +180,26 @@ impl Cloud {
     }
 
     fn describe(&self, asked: &Asked) -> Said {
-        let stack = asked.after("--stack-name");
-        let Some(found) = self.stacks.get(short(stack)) else {
+        let (stack, query) = (asked.after("--stack-name"), asked.after("--query"));
+        let failed = self.account.rolled_back.contains(short(stack));
+        let found = self.stacks.get(short(stack));
+        if query == "Stacks[0].StackStatus" && (failed || found.is_some()) {
+            let status = if failed {
+                "ROLLBACK_COMPLETE"
+            } else {
+                "UPDATE_COMPLETE"
+            };
+            return Ok(format!("{status}\n"));
+        }
+        if failed {
+            return Ok("None\n".to_owned());
+        }
+        let Some(found) = found else {
             return Err(format!(
                 "An error occurred (ValidationError) when calling the DescribeStacks operation: Stack with id {stack} does not exist\n"
             ));
         };
-        let output = asked
-            .after("--query")
+        let output = query
             .strip_prefix("Stacks[0].Outputs[?OutputKey=='")
             .and_then(|rest| rest.strip_suffix("'].OutputValue"));
         Ok(format!("{}\n", found.output(output.expect("one output"))))
@@ -280,8 +307,22 @@ impl Cloud {
         if let Some(platform) = self.stacks.get("platform").filter(|_| name != "platform") {
             new = new.over(platform);
         }
+        if self.account.rolled_back.contains(name) {
+            return Err(format!(
+                "Stack:{stack} is in ROLLBACK_COMPLETE state and can not be updated.\n"
+            ));
+        }
+        let tables = named(&new, TABLE, "TableName");
+        let protects = |id: &str| {
+            let table = new.template.resources()[id];
+            new.value(&table["Properties"]["DeletionProtectionEnabled"]) == true
+        };
+        let tables: BTreeMap<String, bool> = tables
+            .into_iter()
+            .map(|(called, id)| (called, protects(&id)))
+            .collect();
         if !self.stacks.contains_key(name) {
-            let (secrets, tables) = (named(&new, SECRET, "Name"), named(&new, TABLE, "TableName"));
+            let secrets = named(&new, SECRET, "Name");
             let there = secrets
                 .keys()
                 .find(|name| self.account.secrets.contains_key(*name));
@@ -291,6 +332,14 @@ impl Cloud {
                     "Resource of type with identifier {there} already exists\n"
                 ));
             }
+            if std::mem::take(&mut self.account.creation_fails) {
+                // "RetainExceptOnCreate ... deletes the resource if the stack operation that created it is rolled back";
+                // what is protected cannot be deleted, and is left.
+                let left = tables.into_iter().filter(|(_, protected)| *protected);
+                self.account.tables.extend(left);
+                self.account.rolled_back.insert(name.to_owned());
+                return Err(format!("Failed to create/update the stack: {stack}\n"));
+            }
             if !tables.is_empty() {
                 self.store.create_tables().await.expect("tables");
             }
@@ -299,12 +348,8 @@ impl Cloud {
                     .secrets
                     .insert(called, new.text(&json!({ "Ref": id })));
             }
-            for (called, id) in tables {
-                let table = new.template.resources()[id.as_str()];
-                let protected = table["Properties"]["DeletionProtectionEnabled"] == true;
-                self.account.tables.insert(called, protected);
-            }
         }
+        self.account.tables.extend(tables);
         self.deploy(name, new, &program);
         Ok(String::new())
     }
@@ -315,7 +360,9 @@ impl Cloud {
             return Ok(String::new());
         };
         self.withdraw(name);
-        let retained = |id: &str| gone.template.resources()[id]["DeletionPolicy"] == "Retain";
+        let retained = |id: &str| {
+            gone.template.resources()[id]["DeletionPolicy"].as_str() == Some("RetainExceptOnCreate")
+        };
         for (called, id) in named(&gone, SECRET, "Name") {
             if !retained(&id) {
                 self.account.secrets.remove(&called);

@@ -45,11 +45,39 @@ impl Stack {
         }
     }
 
-    /// Over what another stack exports.
+    /// Over what another stack exports, and over its parameters in Systems Manager.
     #[must_use]
     pub fn over(mut self, platform: &Self) -> Self {
         self.imports = platform.exports();
+        let named: BTreeMap<String, String> = platform
+            .template
+            .of_type("AWS::SSM::Parameter")
+            .values()
+            .map(|own| (platform.text(&own["Name"]), platform.text(&own["Value"])))
+            .collect();
+        let declared = self.template.document["Parameters"]
+            .as_object()
+            .expect("parameters");
+        for (parameter, told) in declared {
+            if told["Type"] == "AWS::SSM::Parameter::Value<String>" {
+                let name = self.text(&self.parameters[parameter]);
+                let found = named.get(&name).unwrap_or_else(|| panic!("no parameter {name}"));
+                self.parameters
+                    .insert(parameter.clone(), Value::from(found.as_str()));
+            }
+        }
         self
+    }
+
+    /// The same with other values of some parameters.
+    #[must_use]
+    pub fn with(&self, given: &[(&str, &str)]) -> Self {
+        let mut changed = self.clone();
+        for (name, value) in given {
+            let known = changed.parameters.get_mut(*name);
+            *known.unwrap_or_else(|| panic!("no parameter {name}")) = Value::from(*value);
+        }
+        changed
     }
 
     /// What it exports, by the names of the exports.

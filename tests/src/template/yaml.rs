@@ -84,7 +84,7 @@ fn intrinsic(tag: &str, value: Value) -> Result<Value, String> {
             let (id, attribute) = text.split_once('.').ok_or("!GetAtt wants a dot")?;
             json!({ "Fn::GetAtt": [id, attribute] })
         }
-        "Sub" | "If" | "Join" | "Not" | "Or" | "Equals" | "ImportValue" => {
+        "Sub" | "If" | "Join" | "Not" | "And" | "Or" | "Equals" | "ImportValue" => {
             json!({ format!("Fn::{name}"): value })
         }
         _ => return Err(format!("the tag {tag} is not expected")),

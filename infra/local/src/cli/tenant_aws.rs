@@ -24,9 +24,8 @@ pub(super) struct Aws {
     /// The name of the platform's stack
     #[arg(long, default_value = "switchyard", requires = "aws")]
     platform_stack: String,
-    /// The address of the tenant's API, where it has a domain of its own
-    #[arg(long, requires = "aws")]
-    public_url: Option<Url>,
+    #[command(flatten)]
+    address: Address,
     /// A user of the tenant's authorization server; the password is among the files. May be repeated
     #[arg(long = "user", value_name = "NAME", requires = "aws")]
     users: Vec<String>,
@@ -56,7 +55,8 @@ impl Aws {
             })
             .collect();
         let stack = self.stack(tenant)?;
-        let plan = Plan::new(stack, self.public_url.as_ref(), &users, &SystemEntropy).map_err(described)?;
+        let mut plan = Plan::new(stack, &users, &SystemEntropy).map_err(described)?;
+        plan.parameters.extend(self.address.parameters()?);
         write(&folder, plan.files())?;
         for user in &users {
             let file = folder.join(format!("password-{}", user.username));
@@ -126,6 +126,49 @@ fn write(folder: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where an API is reached, if not at the address that AWS gives it. `platform add` and `tenant add` have the same.
+#[derive(Args)]
+struct Address {
+    /// A domain of the API's own; point its DNS name at the stack's output DomainTarget
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "certificate",
+        conflicts_with = "public_url"
+    )]
+    domain: Option<String>,
+    /// The certificate of the domain, in the region of the stack
+    #[arg(long, value_name = "ARN", requires = "domain")]
+    certificate: Option<String>,
+    /// The address of what stands before the API, such as CloudFront: https://HOST
+    #[arg(long, value_name = "URL")]
+    public_url: Option<Url>,
+}
+
+impl Address {
+    /// The parameters of either template.
+    fn parameters(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        if let Some(url) = &self.public_url
+            && (url.scheme() != "https" || url.path() != "/" || url.query().is_some())
+        {
+            return Err(Failure::other(format!(
+                "{url} has more than https and a host: a stack answers at the root of its address"
+            )));
+        }
+        let url = self.public_url.as_ref();
+        let given = [
+            ("DomainName", self.domain.clone()),
+            ("CertificateArn", self.certificate.clone()),
+            (
+                "PublicUrl",
+                url.map(|url| url.as_str().trim_end_matches('/').to_owned()),
+            ),
+        ];
+        let given = given.into_iter();
+        Ok(given.filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+}
+
 /// Put the platform on AWS
 #[derive(Subcommand)]
 pub(super) enum PlatformCommand {
@@ -144,6 +187,11 @@ pub(super) struct NewPlatform {
     /// The name of the stack
     #[arg(long, default_value = "switchyard")]
     platform_stack: String,
+    #[command(flatten)]
+    address: Address,
+    /// Who is told of alarms
+    #[arg(long, value_name = "ADDRESS")]
+    alarm_email: Option<String>,
     /// Where the files with the new keys are written, for the script to read
     #[arg(long, value_name = "FOLDER", default_value = "platform-aws")]
     out: PathBuf,
@@ -153,7 +201,11 @@ impl PlatformCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Self::Add(new) = self;
         is_new(&new.out)?;
-        let plan = PlatformPlan::new(&new.stage, &new.platform_stack, &SystemEntropy).map_err(described)?;
+        let mut plan =
+            PlatformPlan::new(&new.stage, &new.platform_stack, &SystemEntropy).map_err(described)?;
+        plan.parameters.extend(new.address.parameters()?);
+        plan.parameters
+            .extend(new.alarm_email.map(|address| ("AlarmEmail", address)));
         write(&new.out, plan.files())?;
         call("platform", &new.out)
     }

@@ -17,6 +17,8 @@ use crate::telemetry::{Collector, Headers, LogFilter};
 pub struct Platform {
     /// `LOG_FILTER`
     pub log_filter: LogFilter,
+    /// `METRICS_NAMESPACE`
+    pub metrics_namespace: String,
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`
     pub collector: Option<Url>,
     /// `OTEL_EXPORTER_OTLP_HEADERS`
@@ -138,6 +140,7 @@ impl Platform {
     /// The first that is wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let log_filter = env.or("LOG_FILTER", LogFilter::default());
+        let metrics_namespace = env.or("METRICS_NAMESPACE", "Switchyard".to_owned());
         let collector = env.optional("OTEL_EXPORTER_OTLP_ENDPOINT");
         let collector_headers = env.or("OTEL_EXPORTER_OTLP_HEADERS", Headers::default());
         let region = env.optional::<String>("AWS_REGION");
@@ -154,6 +157,7 @@ impl Platform {
             collector: collector?,
             collector_headers: collector_headers?,
             log_filter: log_filter?,
+            metrics_namespace: metrics_namespace?,
             table_prefix: table_prefix?,
             this_machine: this_machine?,
             dynamodb: dynamodb?,

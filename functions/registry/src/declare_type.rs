@@ -1,4 +1,5 @@
-//! `PUT /types/{name}`: says once whether the agents of a type serve every tenant or each its own.
+//! `PUT /types/{name}`: says once whether the agents of a type serve every tenant or each its own; and at any time whether they
+//! are private. A type whose agents are private by their cards is so whatever is said here.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use domain::{AgentType, TypeScope};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::{Cards, Declared};
 
 use crate::State;
@@ -22,6 +23,9 @@ const MAX_TYPES: usize = 500;
 #[derive(Deserialize)]
 struct Declaration {
     scope: TypeScope,
+    /// What its agents say goes to no other without their user's word; what was said before stays where it is not said.
+    #[serde(default)]
+    private: Option<bool>,
 }
 
 pub(crate) async fn declare(
@@ -31,13 +35,22 @@ pub(crate) async fn declare(
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), RouteError> {
     let name = AgentType::parse(&name).map_err(|fault| RouteError::Invalid(fault.to_string()))?;
-    let Declaration { scope } = parse(&body)?;
-    let status = match declare_as(state.store.registry(), &name, scope).await? {
+    let Declaration { scope, private } = parse(&body)?;
+    let cards = state.store.registry();
+    let status = match declare_as(cards, &name, scope).await? {
         Declared::New => StatusCode::CREATED,
         Declared::Same => StatusCode::OK,
         Declared::Contradicts(declared) => return Err(RouteError::Contradiction(declared)),
     };
-    Ok((status, Json(json!({"type": name, "scope": scope}))))
+    if let Some(private) = private {
+        cards.set_private(&name, private).await?;
+    }
+    let mut told = Map::from_iter([
+        ("type".to_owned(), json!(name)),
+        ("scope".to_owned(), json!(scope)),
+    ]);
+    told.extend(private.map(|private| ("private".to_owned(), json!(private))));
+    Ok((status, Json(Value::Object(told))))
 }
 
 /// Declares a type, as far as there is room for one more.
@@ -47,7 +60,7 @@ pub(crate) async fn declare_as(
     scope: TypeScope,
 ) -> Result<Declared, RouteError> {
     let known = cards.types().await?;
-    if known.len() >= MAX_TYPES && !known.iter().any(|(type_, _)| type_ == name) {
+    if known.len() >= MAX_TYPES && !known.iter().any(|known| known.name == *name) {
         return Err(RouteError::Full(MAX_TYPES));
     }
     Ok(cards.declare_type(name, scope).await?)

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use domain::{AgentId, Tag};
 use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, StatusCode};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use crate::State;
 use crate::access::Reader;
@@ -66,12 +66,10 @@ pub(crate) async fn list(
         page.push(AgentView::from(agent));
     }
     let next = rest.peek().and(last);
-    let types = view::types(cards.types().await?);
-    let mut body = json!({"agents": page, "types": types});
-    if let (Some(next), Some(fields)) = (next, body.as_object_mut()) {
-        fields.insert("nextCursor".to_owned(), json!(next));
-    }
-    Ok((tagged, Json(body)).into_response())
+    let declared = cards.types().await?;
+    let mut body = Map::from_iter([("agents".to_owned(), json!(page))]);
+    body.extend(next.map(|next| ("nextCursor".to_owned(), json!(next))));
+    Ok((tagged, Json(view::with_types(body, &declared))).into_response())
 }
 
 /// True where the caller has the answer of this tag (RFC 9110 §13.1.2).

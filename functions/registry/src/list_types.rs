@@ -1,10 +1,10 @@
-//! `GET /types`: every declared type with its scope.
+//! `GET /types`: every declared type with its scope, and which of them are private.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State as Held;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::State;
 use crate::access::Reader;
@@ -13,5 +13,5 @@ use crate::view;
 
 pub(crate) async fn list(_: Reader, Held(state): Held<Arc<State>>) -> Result<Json<Value>, RouteError> {
     let declared = state.store.registry().types().await?;
-    Ok(Json(json!({"types": view::types(declared)})))
+    Ok(Json(view::with_types(Map::new(), &declared)))
 }

@@ -2,7 +2,7 @@
 //! agent: registering it again takes over its card as it is now. With `scope` the platform declares, in the same call, what
 //! types the card or the tags bring that nobody declared before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::Json;
@@ -42,6 +42,9 @@ struct Registration {
     /// How types are declared that nobody declared before; without it they are refused.
     #[serde(default)]
     scope: Option<TypeScope>,
+    /// The types that it gets are private from now on.
+    #[serde(default)]
+    private: bool,
 }
 
 pub(crate) async fn register(
@@ -50,7 +53,7 @@ pub(crate) async fn register(
     body: Bytes,
 ) -> Result<(StatusCode, Json<AgentView>), RouteError> {
     let registration: Registration = parse(&body)?;
-    if registration.scope.is_some() && !writer.is_platform() {
+    if (registration.scope.is_some() || registration.private) && !writer.is_platform() {
         return Err(RouteError::Forbidden("types are the platform's to declare"));
     }
     let tenant = writer.owner(registration.tenant.clone())?;
@@ -87,6 +90,12 @@ pub(crate) async fn register(
     let skills = admit(&card, &terms).map_err(RouteError::Card)?;
     for (name, scope) in &new {
         declare_type::declare_as(cards, name, *scope).await?;
+    }
+    // Types of tenants' own agents are private in any case.
+    if registration.private || tenant.is_none() && is_secured(&card) {
+        for name in types_of(&skills) {
+            cards.set_private(&name, true).await?;
+        }
     }
     let now = state.clock.now();
     let status = if known.is_some() {
@@ -126,6 +135,19 @@ fn new_types(
     new.map(|name| (name, scope)).collect()
 }
 
+/// Whether a card asks for credentials of any kind.
+fn is_secured(card: &Value) -> bool {
+    a2a::card::parse(card).is_ok_and(|card| card.secured)
+}
+
+/// The types that an agent is found by.
+fn types_of(skills: &[Vec<Tag>]) -> BTreeSet<AgentType> {
+    let typed = skills.iter().flatten().filter(|tag| tag.key() == "type");
+    typed
+        .filter_map(|tag| AgentType::parse(tag.value()).ok())
+        .collect()
+}
+
 /// What became of writing an agent with its tags.
 pub(crate) fn done(put: Put) -> Result<(), RouteError> {
     match put {
@@ -137,7 +159,11 @@ pub(crate) fn done(put: Put) -> Result<(), RouteError> {
 
 /// The types as the rules want them.
 pub(crate) async fn declared(state: &State) -> Result<BTreeMap<AgentType, TypeScope>, RouteError> {
-    Ok(state.store.registry().types().await?.into_iter().collect())
+    let declared = state.store.registry().types().await?;
+    Ok(declared
+        .into_iter()
+        .map(|known| (known.name, known.scope))
+        .collect())
 }
 
 pub(crate) fn healthy(now: Timestamp) -> Health {

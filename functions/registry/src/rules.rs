@@ -91,6 +91,11 @@ fn skill_tags(label: &str, skill: &Value, terms: &Terms<'_>, reasons: &mut Vec<S
     }
     let mut tags: Vec<Tag> = own.into_iter().filter_map(|(_, tag)| tag).collect();
     let is_tenants = |tag: &Tag| tag.key() == "tenant_id";
+    if typed {
+        // That it changes something, whoever registers it may know better than its card says.
+        let effects = terms.added.iter().filter(|tag| tag.key() == "effect");
+        tags.extend(effects.cloned());
+    }
     if !typed {
         tags.extend_from_slice(terms.added);
     } else if !tags.iter().any(is_tenants) {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::{AgentType, Tag, Timestamp, TypeScope};
+use domain::{Tag, Timestamp, TypeScope};
 use serde::Serialize;
-use serde_json::Value;
-use store::{CardSignature, Health, RegisteredAgent};
+use serde_json::{Map, Value, json};
+use store::{CardSignature, DeclaredType, Health, RegisteredAgent};
 
 /// A registered agent, as its readers see it.
 #[derive(Serialize)]
@@ -60,17 +60,24 @@ fn tagged(mut card: Value, found_by: &[Vec<Tag>]) -> Value {
 }
 
 /// Every declared type with its scope. The vocabulary is the platform's, the same for all tenants.
-pub(crate) fn types(declared: Vec<(AgentType, TypeScope)>) -> BTreeMap<String, TypeScope> {
-    declared
-        .into_iter()
-        .map(|(name, scope)| (name.to_string(), scope))
-        .collect()
+fn types(declared: &[DeclaredType]) -> BTreeMap<&str, TypeScope> {
+    let types = declared.iter();
+    types.map(|known| (known.name.as_str(), known.scope)).collect()
+}
+
+/// The field with all of them, and beside it, where there are such, one with those whose agents are private.
+pub(crate) fn with_types(mut body: Map<String, Value>, declared: &[DeclaredType]) -> Value {
+    let private = declared.iter().filter(|known| known.private);
+    let private: Vec<&str> = private.map(|known| known.name.as_str()).collect();
+    body.insert("types".to_owned(), json!(types(declared)));
+    if !private.is_empty() {
+        body.insert("privateTypes".to_owned(), json!(private));
+    }
+    Value::Object(body)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The registry, as a host sees it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{AgentId, AgentType, SecretString, Tag, Tenant, Timestamp, TypeScope};
 use http::HeaderValue;
@@ -27,6 +27,9 @@ pub struct Found {
     /// Every declared type with its scope.
     #[serde(default)]
     pub types: BTreeMap<AgentType, TypeScope>,
+    /// The types whose agents are private; none where a registry of an older release says nothing of that.
+    #[serde(default, rename = "privateTypes")]
+    pub private_types: BTreeSet<AgentType>,
     /// Where the next page begins, where there is one.
     #[serde(default, rename = "nextCursor")]
     next_cursor: Option<String>,
@@ -122,6 +125,7 @@ impl Registry {
             let page: Found = self.outbound.get_json(&next, Some(token)).await?;
             found.agents.extend(page.agents);
             found.types.extend(page.types);
+            found.private_types.extend(page.private_types);
             found.next_cursor = page.next_cursor;
         }
         found.etag = etag;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,6 +103,17 @@ pub enum Declared {
     Contradicts(TypeScope),
 }
 
+/// A type as it is declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredType {
+    /// Its name.
+    pub name: AgentType,
+    /// Whom its agents serve.
+    pub scope: TypeScope,
+    /// What its agents say, and what is said to them, goes to no other agent without their user's word.
+    pub private: bool,
+}
+
 /// What became of registering an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
@@ -134,6 +146,8 @@ struct TypeItem {
     pk: String,
     sk: String,
     scope: TypeScope,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
 }
 
 /// Who has a card URL.
@@ -220,6 +234,7 @@ impl Cards<'_> {
             pk: TYPES.to_owned(),
             sk: name.to_string(),
             scope,
+            private: false,
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
         let mut writes = Writes::default();
@@ -255,15 +270,34 @@ impl Cards<'_> {
         Ok(decoded.map(|item| item.scope))
     }
 
+    /// Says whether the agents of a declared type are private. False where nobody declared the type.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn set_private(&self, name: &AgentType, private: bool) -> Result<bool, StoreError> {
+        let key = (TYPES.to_owned(), name.to_string());
+        let change = Change::new()
+            .set("private", AttributeValue::Bool(private))
+            .when("attribute_exists(#pk)");
+        let mut writes = Writes::default();
+        writes.update(self.table(), &key, change)?;
+        self.renew(&mut writes, Visibility::Global)?;
+        Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
+    }
+
     /// Every declared type, by name.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn types(&self) -> Result<Vec<(AgentType, TypeScope)>, StoreError> {
+    pub async fn types(&self) -> Result<Vec<DeclaredType>, StoreError> {
         let read = |item| {
             let item: TypeItem = decode(self.table(), item)?;
             let bad = |error| inconsistent(self.table(), &(item.pk.clone(), item.sk.clone()), error);
-            Ok((AgentType::parse(&item.sk).map_err(bad)?, item.scope))
+            Ok(DeclaredType {
+                name: AgentType::parse(&item.sk).map_err(bad)?,
+                scope: item.scope,
+                private: item.private,
+            })
         };
         self.partition(TYPES).await?.into_iter().map(read).collect()
     }

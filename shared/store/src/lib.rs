@@ -34,6 +34,7 @@ mod order_import;
 mod orders;
 mod packed;
 mod page;
+mod private_types;
 mod record;
 pub mod schema;
 mod sessions;
@@ -50,7 +51,7 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use domain::{Entropy, SystemEntropy};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use cards::{CardSignature, Cards, Declared, Health, Put, RegisteredAgent, Visibility};
+pub use cards::{CardSignature, Cards, Declared, DeclaredType, Health, Put, RegisteredAgent, Visibility};
 pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
@@ -61,6 +62,7 @@ pub use identity::{
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
 pub use page::{Page, PageRequest};
+pub use private_types::PrivateTypes;
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Conversation, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
@@ -176,6 +178,12 @@ impl Store {
     #[must_use]
     pub fn tenants(&self) -> Tenants<'_> {
         Tenants { store: self }
+    }
+
+    /// Which types of agents have asked a tenant's users for a sign-in.
+    #[must_use]
+    pub fn private_types(&self) -> PrivateTypes<'_> {
+        PrivateTypes { store: self }
     }
 
     /// What language models took.

@@ -238,6 +238,53 @@ async fn a_type_is_declared_once() {
 }
 
 #[tokio::test]
+async fn a_type_is_private_by_its_operators_word_or_by_a_card_and_no_tenant_decides_that() {
+    let registry = Registry::start().await;
+    let admin = registry.admin();
+    let acme = registry.token(By::Acme, &["registry:read", "registry:write"]);
+    let private = async || registry.get("/agents", &acme).await.body["privateTypes"].clone();
+    for name in ["weather", "report", "calendar"] {
+        registry.declare(name, "global").await;
+    }
+    assert_eq!(private().await, json!(null));
+    let say = json!({"scope": "global", "private": true});
+    let said = registry.call("PUT", "/types/report", &admin, say).await;
+    assert_eq!(
+        (said.status, &said.body["private"]),
+        (StatusCode::OK, &json!(true))
+    );
+    assert_eq!(private().await, json!(["report"]));
+    // What is not said stays, and what was said can be taken back.
+    registry
+        .call("PUT", "/types/report", &admin, json!({"scope": "global"}))
+        .await;
+    assert_eq!(private().await, json!(["report"]));
+    let back = json!({"scope": "global", "private": false});
+    registry.call("PUT", "/types/report", &admin, back).await;
+    assert_eq!(private().await, json!(null));
+
+    // A card that demands authorization.
+    let mut secured = card("Calendar", &["type:calendar"]);
+    secured["securityRequirements"] = json!([{"schemes": {"bearer": {"list": []}}}]);
+    registry.admit("/calendar", &secured, None).await;
+    assert_eq!(private().await, json!(["calendar"]));
+
+    // With a registration, by the platform alone; with it what it changes can be told as well.
+    let url = registry
+        .serve("/weather", &card("Weather", &["type:weather"]))
+        .await;
+    let body = json!({"cardUrl": url, "private": true, "tags": ["effect:write"]});
+    let refused = registry.call("POST", "/agents", &acme, body.clone()).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let registered = registry.call("POST", "/agents", &admin, body).await;
+    assert_eq!(
+        registered.body["card"]["skills"][0]["tags"],
+        json!(["type:weather", "effect:write"])
+    );
+    assert_eq!(private().await, json!(["calendar", "weather"]));
+}
+
+#[tokio::test]
 async fn who_asks_again_is_told_only_of_changes() {
     let registry = Registry::start().await;
     let acme = registry.token(By::Acme, &["registry:read"]);

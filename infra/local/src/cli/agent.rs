@@ -53,6 +53,9 @@ pub(super) struct Register {
     /// Declares the types that are new, those of the card too; of a --tag it is `tenant` with --tenant and else `global`
     #[arg(long)]
     scope: Option<Scope>,
+    /// Declares its types private: what its agents say, or are told of others, needs their user's word
+    #[arg(long)]
+    private: bool,
 }
 
 impl Agent {
@@ -98,9 +101,13 @@ impl Register {
             Scope::Global => TypeScope::Global,
             Scope::Tenant => TypeScope::Tenant,
         });
-        let body = json!({
+        let mut body = json!({
             "cardUrl": self.card_url, "tags": self.tags, "tenant": self.tenant, "scope": scope,
         });
+        // Left out where it is not wanted: a registry of an older release refuses what it does not know.
+        if let Some(fields) = body.as_object_mut().filter(|_| self.private) {
+            fields.insert("private".to_owned(), true.into());
+        }
         let url = below(&endpoints.registry, "/agents");
         let registered = client.json(Call {
             token,

@@ -4,7 +4,9 @@ use domain::{AgentId, AgentType, Tag, TypeScope};
 use serde_json::json;
 
 use crate::*;
-use store::{CardSignature, Declared, Health, Put, RegisteredAgent, StoreError, Visibility, counted};
+use store::{
+    CardSignature, Declared, DeclaredType, Health, Put, RegisteredAgent, StoreError, Visibility, counted,
+};
 
 fn tag(text: &str) -> Tag {
     Tag::parse(text).unwrap()
@@ -49,7 +51,24 @@ async fn a_type_is_declared_once() {
     assert_eq!(contradiction, Declared::Contradicts(TypeScope::Global));
     let horizon = AgentType::parse("horizon").unwrap();
     cards.declare_type(&horizon, TypeScope::Tenant).await.unwrap();
-    let expected = [(horizon, TypeScope::Tenant), (weather, TypeScope::Global)];
+    let declared = |name: &AgentType, scope, private| DeclaredType {
+        name: name.clone(),
+        scope,
+        private,
+    };
+    let (own, all) = (TypeScope::Tenant, TypeScope::Global);
+    let expected = [declared(&horizon, own, false), declared(&weather, all, false)];
+    assert_eq!(cards.types().await.unwrap(), expected);
+    // Whether its agents are private is said at any time, and makes no type.
+    let before = cards.edition(&[Visibility::Global]).await.unwrap();
+    assert!(cards.set_private(&weather, true).await.unwrap());
+    assert_ne!(cards.edition(&[Visibility::Global]).await.unwrap(), before);
+    let expected = [declared(&horizon, own, false), declared(&weather, all, true)];
+    assert_eq!(cards.types().await.unwrap(), expected);
+    assert_eq!(cards.declare_type(&weather, all).await.unwrap(), Declared::Same);
+    assert_eq!(cards.types().await.unwrap(), expected);
+    let unknown = AgentType::parse("unknown").unwrap();
+    assert!(!cards.set_private(&unknown, true).await.unwrap());
     assert_eq!(cards.types().await.unwrap(), expected);
 }
 

@@ -455,6 +455,7 @@ mod tests {
             optional: false,
             state,
             turn: 0,
+            guard: None,
         };
         let why = "nobody is there".to_owned();
         task.plan = Some(TaskPlan {

@@ -1,12 +1,13 @@
 //! What everything in the host works with. It stands below all that acts, and knows none of it.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::{Wake, WakeDoor, wake_or_log};
 use auth::Sealer;
 use consent::Consents;
-use domain::{AwaitedConsent, Clock, Entropy, Task, Tenant, Timestamp};
+use domain::{AgentType, AwaitedConsent, Clock, Entropy, Task, Tenant, Timestamp};
 use outbound::{Outbound, PushKeys};
 use store::Store;
 use url::Url;
@@ -36,6 +37,8 @@ pub(crate) struct Deps {
     pub(crate) patience: Patience,
     /// Which plans wait for their user's word.
     pub(crate) approval: PlanApproval,
+    /// The types that this process has noted as private.
+    pub(crate) noted: Mutex<BTreeSet<AgentType>>,
 }
 
 impl Deps {

@@ -1,11 +1,13 @@
 //! The host as an [`Executor`]: what one look at a task does.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use a2a::card::Card;
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Caller, EventKind, Message, Task};
+use domain::{AgentType, Caller, EventKind, Job, Message, Task};
 
 use crate::advance::advance;
 use crate::consents::look_at_consents;
@@ -13,7 +15,7 @@ use crate::declined::decline;
 use crate::delegation::cancel::cancel_downstream;
 use crate::delegation::look::look_at_all;
 use crate::delegation::resend::ask_again;
-use crate::deps::OnTask;
+use crate::deps::{Deps, OnTask};
 use crate::meaning;
 use crate::rules::patience::is_over;
 use crate::rules::transcript::DECLINES;
@@ -24,28 +26,8 @@ use crate::waiting::wait;
 pub(crate) struct HostExecutor(pub(crate) Thinker);
 
 impl HostExecutor {
-    /// Ends the look at a task whose jobs were all moved as far as they go.
-    async fn go_on(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let task = run.task();
-        let over = run.parked().is_none() && task.jobs.iter().all(is_over);
-        if over && plans::asks(task).is_none() {
-            return self.0.resume(run).await;
-        }
-        wait(self.0.deps(), run).await
-    }
-
-    fn on<'a>(&'a self, run: &'a Run) -> OnTask<'a> {
-        OnTask {
-            deps: self.0.deps(),
-            task: run.task(),
-            now: run.now(),
-        }
-    }
-}
-
-#[async_trait]
-impl Executor for HostExecutor {
-    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+    /// One look at a task.
+    async fn look(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let deps = self.0.deps();
         let task = run.task();
         if task.jobs.is_empty() && task.turns.is_empty() && task.plan.is_none() {
@@ -79,6 +61,34 @@ impl Executor for HostExecutor {
         advance(deps, run, &fresh).await?;
         Box::pin(self.0.walk(run, None)).await?;
         Box::pin(self.go_on(run)).await
+    }
+
+    /// Ends the look at a task whose jobs were all moved as far as they go.
+    async fn go_on(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let task = run.task();
+        let over = run.parked().is_none() && task.jobs.iter().all(is_over);
+        if over && plans::asks(task).is_none() {
+            return self.0.resume(run).await;
+        }
+        wait(self.0.deps(), run).await
+    }
+
+    fn on<'a>(&'a self, run: &'a Run) -> OnTask<'a> {
+        OnTask {
+            deps: self.0.deps(),
+            task: run.task(),
+            now: run.now(),
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for HostExecutor {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let outcome = Box::pin(self.look(run)).await;
+        // Before the outcome is written: whoever asks later what is private finds it.
+        note_private(self.0.deps(), run.task()).await?;
+        outcome
     }
 
     fn runs_inline(&self) -> bool {
@@ -124,4 +134,24 @@ impl Executor for HostExecutor {
 fn awaiting_consent(task: &Task) -> Vec<u32> {
     let waiting = task.jobs.iter().filter(|job| job.awaited_consent().is_some());
     waiting.map(|job| job.number).collect()
+}
+
+/// Notes which agents have asked for a sign-in: what agents of their types say is private from now on.
+async fn note_private(deps: &Deps, task: &Task) -> Result<(), ExecuteError> {
+    let asked: Vec<&Job> = task.jobs.iter().filter(|job| job.wants_sign_in).collect();
+    for job in asked {
+        let is_noted = lock(&deps.noted).contains(&job.agent_type);
+        if !is_noted {
+            let types = deps.store.private_types();
+            types
+                .note(&deps.tenant, &job.agent_type, deps.clock.now())
+                .await?;
+            lock(&deps.noted).insert(job.agent_type.clone());
+        }
+    }
+    Ok(())
+}
+
+fn lock(types: &Mutex<BTreeSet<AgentType>>) -> MutexGuard<'_, BTreeSet<AgentType>> {
+    types.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -29,7 +29,7 @@ mod session_tokens;
 mod thinking;
 mod waiting;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ::consent::Consents;
 use agent::{Access, Agent, Wake, WakeDoor, WorkError};
@@ -140,6 +140,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         entropy: Arc::clone(&parts.entropy),
         patience: parts.patience,
         approval: parts.approval,
+        noted: Mutex::default(),
     });
     let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());
     if parts.model.is_hosted() {

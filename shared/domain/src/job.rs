@@ -148,6 +148,9 @@ pub struct Job {
     /// True where it works on results of other jobs and its agent takes them as JSON; otherwise it gets them as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_data: bool,
+    /// True once its agent has asked for a sign-in of its user's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wants_sign_in: bool,
     /// The step of the model that it was decided in, from 0; several jobs of one step were decided at once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u32,
@@ -327,6 +330,9 @@ pub struct JobChange {
     /// True where its agent got the words alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_alone: Option<bool>,
+    /// True once its agent has asked for a sign-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wants_sign_in: Option<bool>,
 }
 
 impl JobChange {
@@ -355,6 +361,7 @@ impl JobChange {
             failing_since: changed(&before.failing_since, &after.failing_since).flatten(),
             unkept: changed(&before.unkept, &after.unkept),
             words_alone: changed(&before.words_alone, &after.words_alone),
+            wants_sign_in: changed(&before.wants_sign_in, &after.wants_sign_in),
         };
         let mut applied = before.clone();
         applied.apply(&change);
@@ -439,6 +446,7 @@ impl Job {
             attempts: 0,
             words_alone: false,
             takes_data: false,
+            wants_sign_in: false,
             protection: None,
             sender_keys: Vec::new(),
             heard: Heard::default(),
@@ -605,6 +613,7 @@ impl Job {
         self.fetches = change.fetches.unwrap_or(self.fetches);
         self.fetched = change.fetched.unwrap_or(self.fetched);
         self.words_alone = change.words_alone.unwrap_or(self.words_alone);
+        self.wants_sign_in = change.wants_sign_in.unwrap_or(self.wants_sign_in);
         if let Some(keys) = change.sender_keys {
             self.sender_keys = keys;
         }
@@ -689,6 +698,7 @@ impl Job {
         self.artifacts = artifacts;
         self.updated_at = now;
         let state = remote.state;
+        self.wants_sign_in |= state == TaskState::AuthRequired;
         match (remote_task_id, state.is_terminal()) {
             (remote_task_id, true) => {
                 self.state = JobState::Settled {

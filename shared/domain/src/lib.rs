@@ -65,7 +65,10 @@ pub use job::{
 };
 pub use job_log::JobLog;
 pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
-pub use plan::{Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepState, TaskPlan};
+pub use plan::{
+    Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
+    UserWord,
+};
 pub use rest::RECORDS;
 pub use setting::{InvalidSetting, SettingChange, default_context, parse_tokens, tokens_per_day};
 pub use state::{InvalidTransition, TaskState};

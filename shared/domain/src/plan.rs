@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{AgentType, Job, JobState, TaskState};
+use crate::{AgentId, AgentType, Job, JobState, TaskState};
 
 /// Most steps of a plan, and most jobs of a task.
 pub const PLAN_STEPS_MAX: usize = 20;
@@ -57,7 +57,55 @@ pub struct PlanStep {
     /// The turn that it was planned in, as [`Job::step`] has it: what was known of results then.
     #[serde(default, skip_serializing_if = "crate::job::is_zero")]
     pub turn: u32,
+    /// What its user is asked before it is sent; `None` where nothing has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<StepGuard>,
 }
+
+/// Why a step is sent with its user's word alone, and what was said to that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepGuard {
+    /// The agent that its user is shown: no other one gets it.
+    pub agent: AgentId,
+    /// The names of the agents whose results would go to it, or were read by the model that wrote it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
+    /// That agent changes something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writes: bool,
+    /// What its user said.
+    #[serde(default, skip_serializing_if = "UserWord::is_awaited")]
+    pub word: UserWord,
+}
+
+/// What a user said to the text that would go to an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum UserWord {
+    /// Nothing so far.
+    #[default]
+    Awaited,
+    /// Yes, to the text of this hash ([`PlanStep::guarded_hash`]) and to no other.
+    Given {
+        /// The hash.
+        hash: String,
+    },
+    /// No.
+    Refused,
+    /// Something that this release does not know: it is not sent.
+    #[serde(other)]
+    Unknown,
+}
+
+impl UserWord {
+    fn is_awaited(&self) -> bool {
+        *self == Self::Awaited
+    }
+}
+
+/// Why a step is skipped whose user said no to it.
+const REFUSED: &str = "the user did not allow it.";
 
 /// What was decided about a step. How far it is, once it has begun, its job says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +204,8 @@ enum Course {
 enum Fate {
     Wait,
     Start,
+    /// Its user is asked first.
+    Ask,
     /// It cannot be done; for good where nobody's retry changes that.
     Skip {
         why: String,
@@ -224,9 +274,7 @@ impl TaskPlan {
                 )
             })
             .collect();
-        let text = serde_json::to_string(&(&self.goal, wanted)).unwrap_or_default();
-        let digest = Sha256::digest(text.as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hash_of(&(&self.goal, wanted))
     }
 
     /// Whether any of it may begin.
@@ -242,6 +290,51 @@ impl TaskPlan {
     /// The user agrees to it as it is.
     pub fn approve(&mut self) {
         self.approval = Approval::Given { hash: self.hash() };
+    }
+
+    /// The steps that would begin now, had their user allowed it.
+    #[must_use]
+    pub fn guarded(&self, jobs: &[Job]) -> Vec<&PlanStep> {
+        let has_job = |step: &PlanStep| jobs.iter().any(|job| job.number == step.number);
+        let waits = |step: &&PlanStep| {
+            step.state.is_planned() && !has_job(step) && matches!(self.fate(step, jobs), Fate::Ask)
+        };
+        self.steps
+            .iter()
+            .filter(waits)
+            .filter(|_| self.is_approved())
+            .collect()
+    }
+
+    /// The user allows these steps as they are now.
+    pub fn allow(&mut self, numbers: &[u32]) {
+        for step in self
+            .steps
+            .iter_mut()
+            .filter(|step| numbers.contains(&step.number))
+        {
+            let hash = step.guarded_hash();
+            if let Some(guard) = &mut step.guard {
+                guard.word = UserWord::Given { hash };
+            }
+        }
+    }
+
+    /// The user does not allow these steps.
+    pub fn refuse(&mut self, numbers: &[u32]) {
+        let steps = self.steps.iter_mut();
+        for step in steps.filter(|step| numbers.contains(&step.number)) {
+            if let Some(guard) = &mut step.guard {
+                guard.word = UserWord::Refused;
+            }
+        }
+    }
+
+    /// Sets what a step's user is asked before it is sent. What was said to another text or agent does not count for it.
+    pub fn guard(&mut self, number: u32, guard: Option<StepGuard>) {
+        if let Some(step) = self.step_mut(number) {
+            step.guard = guard;
+        }
     }
 
     /// What is to be done about it now. The same plan and jobs always give the same moves.
@@ -280,12 +373,18 @@ impl TaskPlan {
         waiting
             .filter_map(|step| match self.fate(step, jobs) {
                 Fate::Skip { why, for_good } => Some((step.number, why, for_good)),
-                Fate::Wait | Fate::Start => None,
+                Fate::Wait | Fate::Start | Fate::Ask => None,
             })
             .next()
     }
 
     fn fate(&self, step: &PlanStep, jobs: &[Job]) -> Fate {
+        if step.is_refused() {
+            return Fate::Skip {
+                why: REFUSED.to_owned(),
+                for_good: false,
+            };
+        }
         let courses: Vec<(u32, Course)> = step
             .needs()
             .map(|number| (number, self.course(number, jobs)))
@@ -306,7 +405,10 @@ impl TaskPlan {
                 for_good: true,
             };
         }
-        Fate::Start
+        match step.is_allowed() {
+            true => Fate::Start,
+            false => Fate::Ask,
+        }
     }
 
     fn course(&self, number: u32, jobs: &[Job]) -> Course {
@@ -384,7 +486,7 @@ impl TaskPlan {
             .flat_map(PlanStep::needs)
             .collect();
         let is_cause = |step: &&PlanStep| {
-            let first = !step.needs().any(is_undone);
+            let first = !step.needs().any(is_undone) && !step.is_refused();
             is_undone(step.number) && first && (needed.contains(&step.number) || is_skipped(step))
         };
         self.wanted().filter(is_cause).collect()
@@ -475,6 +577,38 @@ impl PlanStep {
         let more = self.uses.iter().filter(|number| !self.after.contains(number));
         self.after.iter().chain(more).copied()
     }
+
+    /// What its user agrees to where the step is guarded: what goes to which agent. The results that it uses are named by the
+    /// jobs that brought them, as those never change.
+    #[must_use]
+    pub fn guarded_hash(&self) -> String {
+        let agent = self.guard.as_ref().map(|guard| &guard.agent);
+        hash_of(&(&self.agent_type, agent, &self.instruction, &self.uses))
+    }
+
+    /// Whether its user said no to it.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        let guard = self.guard.as_ref();
+        guard.is_some_and(|guard| guard.word == UserWord::Refused)
+    }
+
+    /// Whether it may be sent, for all that its user has to say.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        match self.guard.as_ref().map(|guard| &guard.word) {
+            None => true,
+            Some(UserWord::Given { hash }) => *hash == self.guarded_hash(),
+            Some(UserWord::Awaited | UserWord::Refused | UserWord::Unknown) => false,
+        }
+    }
+}
+
+/// SHA-256, in hexadecimal digits.
+fn hash_of(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_over(job: &Job) -> bool {

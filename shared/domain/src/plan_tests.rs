@@ -14,6 +14,7 @@ fn step(number: u32, after: &[u32], uses: &[u32]) -> PlanStep {
         optional: false,
         state: StepState::Planned,
         turn: 0,
+        guard: None,
     }
 }
 

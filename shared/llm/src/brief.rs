@@ -62,7 +62,7 @@ pub struct SkillText<'a> {
     pub name: &'a str,
     /// The skill's description.
     pub description: &'a str,
-    /// Its tags; of `key:value` the value counts, but for `not:`, and `tenant_id:` tags are left out.
+    /// Its tags; of `key:value` the value counts, but for `not:`; `tenant_id:` and `effect:` are left out.
     pub tags: &'a [String],
     /// Prompts it names as examples.
     pub examples: &'a [String],
@@ -152,7 +152,7 @@ impl SkillBrief {
         let tags = skill
             .tags
             .iter()
-            .filter(|tag| !tag.starts_with("tenant_id:"))
+            .filter(|tag| !tag.starts_with("tenant_id:") && !tag.starts_with("effect:"))
             .take(TAGS_MAX);
         let examples = skill.examples.iter().take(*left);
         *left -= examples.len();

@@ -4,10 +4,8 @@
 use domain::{Job, Part, PartContent, Task, TaskState};
 use serde_json::{Value, json};
 
-use crate::rules::transcript;
+use crate::rules::brought::{HANDED_OVER_MAX, text_of};
 
-/// Most bytes of all results that a job is handed.
-const HANDED_OVER_MAX: usize = 16_384;
 /// The least that is left of one result.
 const LEAST: usize = 64;
 
@@ -27,7 +25,8 @@ pub(crate) fn handed_over(task: &Task, job: &Job, as_text: bool) -> Option<Part>
         return None;
     }
     let mut share = HANDED_OVER_MAX;
-    let mut with_data = true;
+    // A user who was asked saw words, and agreed to no more.
+    let mut with_data = step.guard.is_none();
     loop {
         let (part, bytes) = match as_text {
             true => text(&jobs, share),
@@ -45,7 +44,7 @@ pub(crate) fn handed_over(task: &Task, job: &Job, as_text: bool) -> Option<Part>
 fn text(jobs: &[&Job], share: usize) -> (Part, usize) {
     let fenced = jobs.iter().map(|job| {
         let label = format!("{}. {}", job.number + 1, job.agent_name);
-        llm::fence(&label, &llm::clean_lines(&transcript::text_of(job), share))
+        llm::fence(&label, &llm::clean_lines(&text_of(job), share))
     });
     let text = fenced.collect::<Vec<_>>().join("\n\n");
     let bytes = text.len();
@@ -57,7 +56,7 @@ fn data(jobs: &[&Job], share: usize, with_data: bool) -> (Part, usize) {
         let mut result = json!({
             "step": job.number + 1,
             "agent": llm::clean(&job.agent_name, 80),
-            "text": llm::clean_lines(&transcript::text_of(job), share),
+            "text": llm::clean_lines(&text_of(job), share),
         });
         let parts = job.artifacts.iter().flat_map(|artifact| &artifact.parts);
         let data: Vec<&Value> = parts
@@ -130,6 +129,7 @@ mod tests {
             optional: false,
             state: StepState::Planned,
             turn: 0,
+            guard: None,
         };
         let mut steps: Vec<PlanStep> = (0..last).map(|number| step(number, Vec::new())).collect();
         steps.push(step(last, (0..last).collect()));

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
+use plan_words::PlanAnswer;
 pub(crate) use which::{day, is_open, name, names};
 pub(crate) use wish::{Names, Talk};
 use wish::{Target, Wish};
@@ -70,6 +71,8 @@ pub(crate) enum Meaning<'a> {
     Which(Deed, Vec<&'a Task>, Option<String>),
     /// The user means to agree, which words cannot do: this task waits for consent.
     Agreeing(&'a Task),
+    /// The user means to agree, and these tasks all wait for that.
+    WhichWord(Vec<&'a Task>),
     /// How these are doing.
     Status(Vec<&'a Task>),
     /// What waits for the user, and what runs.
@@ -103,6 +106,7 @@ impl Meaning<'_> {
             Self::Cancel(..) => "cancel",
             Self::Which(..) => "which",
             Self::Agreeing(_) => "agreeing",
+            Self::WhichWord(_) => "which-word",
             Self::Status(_) => "status",
             Self::Open(_) | Self::OpenElsewhere(_) => "open",
             Self::Retry(_) => "retry",
@@ -155,8 +159,8 @@ impl<'a> Chat<'a> {
         if let Some(answered) = self.answered(&wish, text) {
             return answered;
         }
-        if let Some(task) = self.plan_answered(&wish, text) {
-            return Meaning::Answer(task);
+        if let Some(answered) = self.plan_answered(&wish, text) {
+            return answered;
         }
         match wish {
             Wish::Code => Meaning::Code(self.consents().collect()),
@@ -193,15 +197,26 @@ impl<'a> Chat<'a> {
             .filter(|task| is_open(task) && transcript::unconsented(task).is_some())
     }
 
-    /// The newest task whose plan waits, where the text answers that and nothing that was asked since.
-    fn plan_answered(&self, wish: &Wish, text: &str) -> Option<&'a Task> {
+    /// Tasks whose plan waits for its user.
+    fn plans(&self) -> impl DoubleEndedIterator<Item = &'a Task> + use<'a> {
         let waits =
             |task: &&Task| task.status.state == TaskState::InputRequired && plans::asks(task).is_some();
-        let task = self.here.iter().rfind(waits)?;
+        self.here.iter().filter(waits)
+    }
+
+    /// The newest task whose plan waits, where the text answers that and nothing that was asked since; or that several wait
+    /// for such a word.
+    fn plan_answered(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
+        let task = self.plans().next_back()?;
         let says = matches!(wish, Wish::Words(_) | Wish::Retry(_) | Wish::Yes | Wish::Talk(_));
-        let others = self.waiting().len() > 1;
-        let answers = says && plan_words::answer(task, text).is_some();
-        (answers && !(others && *wish == Wish::Yes)).then_some(task)
+        let answer = plan_words::answer(task, text).filter(|_| says)?;
+        let agrees = matches!(answer, PlanAnswer::Go | PlanAnswer::Allow(_) | PlanAnswer::Which);
+        let several = self.plans().nth(1).is_some();
+        match agrees && self.waiting().len() > 1 {
+            true if *wish == Wish::Yes => None,
+            true if several => Some(Meaning::WhichWord(self.plans().collect())),
+            _ => Some(Meaning::Answer(task)),
+        }
     }
 
     /// Tasks whose agent asked something.
@@ -223,8 +238,9 @@ impl<'a> Chat<'a> {
 
     /// The plan that waits for its user to start it, where it is the last thing that was said here.
     fn last_planned(&self) -> Option<&'a Task> {
-        let is_shown =
-            |task: &&Task| matches!(plans::asks(task), Some(Asks::ToStart)) && plans::is_asked(task);
+        let is_shown = |task: &&Task| {
+            matches!(plans::asks(task), Some(Asks::ToStart | Asks::ToAllow(_))) && plans::is_asked(task)
+        };
         let task = self.here.iter().rfind(is_shown)?;
         let later = |other: &Task| other.id != task.id && other.created_at > task.status.at;
         (!self.here.iter().any(later)).then_some(task)
@@ -272,6 +288,7 @@ impl<'a> Chat<'a> {
         match (self.last_asked(), self.consents().next_back()) {
             (Some((task, _)), _) => Meaning::Answer(task),
             (None, Some(consent)) => Meaning::Agreeing(consent),
+            (None, None) if self.plans().nth(1).is_some() => Meaning::WhichWord(self.plans().collect()),
             (None, None) => Meaning::Nothing(Nothing::ToAgreeTo, None),
         }
     }

@@ -1,6 +1,6 @@
 //! What a text answers to a plan that waits for its user. By closed lists alone: what is agreed to here is done.
 
-use domain::{StepState, Task, TaskPlan};
+use domain::{PlanStep, StepState, Task, TaskPlan};
 
 use super::wish::{Names, Wish, is_made_of, lower};
 use super::{choices, lists};
@@ -15,6 +15,12 @@ pub(crate) enum PlanAnswer {
     Without(Vec<u32>),
     /// Try this one once more; all that failed where none is named.
     Retry(Option<u32>),
+    /// Send what these steps would send.
+    Allow(Vec<u32>),
+    /// Do not send what these would.
+    Refuse(Vec<u32>),
+    /// It may be sent, but not only one thing waits for that.
+    Which,
     /// Not this; go on without it.
     No,
 }
@@ -32,6 +38,7 @@ pub(crate) fn answer(task: &Task, text: &str) -> Option<PlanAnswer> {
             let numbers = named(plan, &left_out);
             (!numbers.is_empty()).then_some(PlanAnswer::Without(numbers))
         }
+        Asks::ToAllow(steps) => allowed(&steps, &words),
         Asks::AfterFailure(_) => {
             if is_made_of(&words, lists::GO_ON) || behind(&words, lists::GO_ON_WITHOUT).is_some() {
                 return Some(PlanAnswer::No);
@@ -43,6 +50,44 @@ pub(crate) fn answer(task: &Task, text: &str) -> Option<PlanAnswer> {
             Some(PlanAnswer::Retry(number.map(|number| number.saturating_sub(1))))
         }
     }
+}
+
+/// What is said to what waits to be sent. Which steps are meant, a number says, or a word for all.
+fn allowed(steps: &[&PlanStep], words: &[String]) -> Option<PlanAnswer> {
+    let is_yes = |words: &[String]| is_made_of(words, lists::YES) || is_made_of(words, lists::START);
+    if is_yes(words) {
+        return Some(match steps {
+            [only] => PlanAnswer::Allow(vec![only.number]),
+            _ => PlanAnswer::Which,
+        });
+    }
+    if let Some(rest) = behind(words, lists::YES).or_else(|| behind(words, lists::START)) {
+        return meant(steps, &rest).map(PlanAnswer::Allow);
+    }
+    let rest = behind(words, lists::WITHOUT).or_else(|| behind(words, lists::NO))?;
+    meant(steps, &rest).map(PlanAnswer::Refuse)
+}
+
+/// The steps that are named by their numbers, or all of them; none where anything else is said.
+fn meant(steps: &[&PlanStep], words: &[String]) -> Option<Vec<u32>> {
+    const TO: &[&str] = &["to", "for", "number"];
+    let mut numbers = Vec::new();
+    for word in words {
+        let word = word.as_str();
+        if lists::ALL.contains(&word) {
+            numbers.extend(steps.iter().map(|step| step.number));
+        } else if let Ok(number) = word.parse::<u32>() {
+            let named = steps
+                .iter()
+                .find(|step| Some(step.number) == number.checked_sub(1))?;
+            numbers.push(named.number);
+        } else if !(lists::JOINING.contains(&word) || TO.contains(&word)) {
+            return None;
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    (!numbers.is_empty()).then_some(numbers)
 }
 
 /// The words behind one of these, where the text begins so.
@@ -112,6 +157,7 @@ mod tests {
             optional: false,
             state: StepState::Planned,
             turn: 0,
+            guard: None,
         }
     }
 

@@ -7,12 +7,16 @@
 //! | What does the user read of it? | `wording` |
 //! | What does the model read of it? | `transcript` |
 //! | How was its message meant, where the text does not say so? | `note` |
+//! | What did a job bring, in words? | `brought` |
+//! | What does its plan wait for? | `plans`, `permission` |
 //! | How does the task end? | `outcome` |
 
 pub(crate) mod acts;
+pub(crate) mod brought;
 pub(crate) mod note;
 pub(crate) mod outcome;
 pub(crate) mod patience;
+pub(crate) mod permission;
 pub(crate) mod plans;
 pub(crate) mod transcript;
 pub(crate) mod wording;

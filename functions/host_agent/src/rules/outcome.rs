@@ -15,7 +15,10 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     // What was tried again counts once; what was skipped was not done.
     let jobs = task.jobs.iter().filter(|job| !task.is_replaced(job));
     let told = jobs.filter_map(Job::remote).map(|remote| remote.state);
-    let skipped = plans::skipped(task).map(|_| TaskState::Failed);
+    let skipped = plans::skipped(task).map(|step| match step.is_refused() {
+        true => TaskState::Canceled,
+        false => TaskState::Failed,
+    });
     let states: Vec<TaskState> = told.chain(skipped).collect();
     let done = states
         .iter()

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use domain::{
-    EventKind, Message, PLAN_HASH, PlanStep, StepState, Task, TaskPlan, TaskState, Timestamp, WorkNote,
+    EventKind, Job, Message, PLAN_HASH, PlanStep, StepState, Task, TaskPlan, TaskState, Timestamp, WorkNote,
 };
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult};
 
 use crate::rules::patience::is_over;
+use crate::rules::permission;
 
 /// After so long without an answer the task goes on without what was not done.
 const GOES_ON: Duration = Duration::from_secs(24 * 3600);
@@ -21,6 +22,8 @@ const SHOWN_MAX: usize = 160;
 pub(crate) enum Asks<'a> {
     /// Its user's word to begin.
     ToStart,
+    /// Its user's word for these steps: what they send must not go to their agents unasked.
+    ToAllow(Vec<&'a PlanStep>),
     /// What is to become of it, as these steps were not done.
     AfterFailure(Vec<&'a PlanStep>),
 }
@@ -28,7 +31,17 @@ pub(crate) enum Asks<'a> {
 /// What a task's plan waits for, where it waits for its user.
 pub(crate) fn asks(task: &Task) -> Option<Asks<'_>> {
     let plan = task.plan.as_ref()?;
-    if task.status.state.is_terminal() || !task.jobs.iter().all(is_over) {
+    if task.status.state.is_terminal() {
+        return None;
+    }
+    let guarded = plan.guarded(&task.jobs);
+    if !guarded.is_empty() {
+        // Whatever can be done without an answer is done first.
+        let rests = |job: &Job| is_over(job) || plan.holds(job, &task.jobs);
+        let rests = task.jobs.iter().all(rests) && plan.moves(&task.jobs).is_empty();
+        return rests.then_some(Asks::ToAllow(guarded));
+    }
+    if !task.jobs.iter().all(is_over) {
         return None;
     }
     if !plan.is_approved() {
@@ -111,6 +124,15 @@ pub(crate) fn line(step: &PlanStep) -> String {
     format!("{}. {}: {instruction}{order}", step.number + 1, step.agent_name)
 }
 
+/// The guarded steps that a shown plan tells all of: who agrees to it has agreed to them.
+pub(crate) fn told_whole(plan: &TaskPlan) -> Vec<u32> {
+    let is_whole = |step: &&PlanStep| {
+        let alone = step.guard.as_ref().is_some_and(|guard| guard.from.is_empty());
+        alone && step.uses.is_empty() && llm::clean(&step.instruction, SHOWN_MAX) == step.instruction
+    };
+    plan.wanted().filter(is_whole).map(|step| step.number).collect()
+}
+
 /// What the user is asked.
 pub(crate) fn question(task: &Task) -> Option<String> {
     let plan = task.plan.as_ref()?;
@@ -119,6 +141,7 @@ pub(crate) fn question(task: &Task) -> Option<String> {
             "This is the plan:\n{}\nSay “go” to start it, “without” and a number to leave a part out, or “cancel”.",
             listed(plan)
         ),
+        Asks::ToAllow(steps) => permission::question(task, &steps),
         Asks::AfterFailure(failed) => {
             let told = failed
                 .iter()
@@ -164,33 +187,42 @@ fn reason(task: &Task, step: &PlanStep) -> String {
 
 /// The status that asks it, where the task does not show it yet.
 pub(crate) fn asked(task: &Task, mut message: impl FnMut(&str) -> Message, lead: &str) -> Option<EventKind> {
-    let (text, plan) = (question(task)?, task.plan.as_ref()?);
+    let (text, hash) = (question(task)?, asked_hash(task)?);
     let text = match lead.is_empty() {
         true => text,
         false => format!("{lead}\n\n{text}"),
     };
     let known = task.status.message.as_ref().is_some_and(|shown| {
-        task.status.state == TaskState::InputRequired && shows(shown, plan) && shown.text().ends_with(&text)
+        task.status.state == TaskState::InputRequired && shows(shown, &hash) && shown.text().ends_with(&text)
     });
     let mut message = message(&text);
-    message.metadata.insert(PLAN_HASH.to_owned(), plan.hash().into());
+    message.metadata.insert(PLAN_HASH.to_owned(), hash.into());
     (!known).then(|| EventKind::status(TaskState::InputRequired, Some(message)))
 }
 
-fn shows(message: &Message, plan: &TaskPlan) -> bool {
+/// The hash of what its user is asked about: of the plan, or of what would go to which agents.
+fn asked_hash(task: &Task) -> Option<String> {
+    match asks(task)? {
+        Asks::ToAllow(steps) => Some(permission::hash(&steps)),
+        Asks::ToStart | Asks::AfterFailure(_) => task.plan.as_ref().map(TaskPlan::hash),
+    }
+}
+
+fn shows(message: &Message, hash: &str) -> bool {
     message
         .metadata
         .get(PLAN_HASH)
         .and_then(serde_json::Value::as_str)
-        == Some(plan.hash().as_str())
+        == Some(hash)
 }
 
-/// Whether the plan as it is now is the one that its user was shown last, or has named: a button's word is about the plan that
-/// stood beside the button.
-pub(crate) fn is_shown(task: &Task, plan: &TaskPlan) -> bool {
+/// Whether what its user is asked about, as it is now, is what was shown last, or what its user has named: a button's word is
+/// about what stood beside the button.
+pub(crate) fn is_shown(task: &Task) -> bool {
     let said = task.history.iter().chain(&task.status.message).rev();
     let mut shown = said.filter(|message| message.metadata.contains_key(PLAN_HASH));
-    shown.next().is_some_and(|message| shows(message, plan))
+    let hash = asked_hash(task);
+    hash.is_some_and(|hash| shown.next().is_some_and(|message| shows(message, &hash)))
 }
 
 /// Whether its user was asked what its plan waits for.
@@ -203,7 +235,7 @@ pub(crate) fn is_asked(task: &Task) -> bool {
 /// Until when a question waits; then the task goes on without what was not done, or is given up.
 pub(crate) fn waits_until(task: &Task, asks: &Asks<'_>) -> Timestamp {
     match asks {
-        Asks::ToStart => task.created_at.after(STARTED_WITHIN),
+        Asks::ToStart | Asks::ToAllow(_) => task.created_at.after(STARTED_WITHIN),
         Asks::AfterFailure(_) => task.status.at.after(GOES_ON),
     }
 }

@@ -3,18 +3,17 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    AwaitedConsent, CallEnd, CallResult, Job, Message, MessageId, ModelTurn, Part, PartContent, Role, Task,
-    TaskState, TurnCall,
+    AwaitedConsent, CallEnd, CallResult, Job, Message, MessageId, ModelTurn, Part, PartContent, PlanStep,
+    Role, Task, TaskState, TurnCall,
 };
 use llm::{Opaque, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
+use crate::rules::brought::text_of;
 use crate::rules::note::Note;
 use crate::rules::plans;
 
 /// The key in a message's metadata that says: it declines what its task waits for, whatever its words.
 pub(crate) const DECLINES: &str = "declines";
-/// Most characters of structured results that stand in for text.
-const DATA_MAX: usize = 2_000;
 
 /// What the task was made for.
 pub(crate) fn asked(task: &Task) -> String {
@@ -46,7 +45,8 @@ pub(crate) fn of_work(task: &Task, unstored: &[ModelTurn]) -> Vec<Turn> {
         // What a plan made of a turn is told behind its calls, as if it had been called for one by one.
         let more = jobs.iter().filter(|job| !called(job) && !task.is_replaced(job));
         let more = more.map(|job| (call(job), result(job)));
-        let skipped = plans::skipped(task).filter(|skipped| skipped.turn == step);
+        let called = |skipped: &&PlanStep| turn.is_some_and(|turn| is_called(turn, skipped.number));
+        let skipped = plans::skipped(task).filter(|skipped| skipped.turn == step && !called(skipped));
         let more: Vec<_> = more.chain(skipped.map(plans::told_skipped)).collect();
         match turn {
             Some(turn) => work.extend(of_turn(task, turn, more)),
@@ -191,37 +191,6 @@ fn result(job: &Job) -> ToolResult {
         call_id: call_id(job),
         agent: Some(job.agent_name.clone()),
         outcome,
-    }
-}
-
-/// What a job brought, in words.
-pub(crate) fn text_of(job: &Job) -> String {
-    if let Some(text) = job.brought() {
-        return text;
-    }
-    if let Some(text) = job
-        .remote()
-        .and_then(|remote| remote.text.clone())
-        .filter(|text| !text.trim().is_empty())
-    {
-        return text;
-    }
-    let parts = job.artifacts.iter().flat_map(|artifact| &artifact.parts);
-    let data = parts.filter_map(|part| match &part.content {
-        PartContent::Data(value) => Some(value.to_string()),
-        PartContent::Url(url) => Some(url.clone()),
-        PartContent::Text(_) | PartContent::Raw(_) => None,
-    });
-    let data: String = data
-        .collect::<Vec<_>>()
-        .join("\n")
-        .chars()
-        .take(DATA_MAX)
-        .collect();
-    if data.is_empty() && job.artifacts.is_empty() {
-        "It finished without a result.".to_owned()
-    } else {
-        data
     }
 }
 

@@ -191,6 +191,14 @@ pub(crate) fn agree_there(task: &Task) -> String {
     )
 }
 
+/// That a yes could be meant for several tasks, and how it is said to one.
+pub(crate) fn which_waits(tasks: &[&Task], now: Timestamp) -> String {
+    format!(
+        "Which one do you mean? Several wait for your word:\n{}\nSay it in a reply to the card of the one you mean.",
+        meaning::names(tasks, now)
+    )
+}
+
 /// One line about a task that waits.
 pub(crate) fn reminder(task: &Task) -> String {
     let waits = match (transcript::unconsented(task), transcript::asking(task)) {

@@ -2,13 +2,14 @@
 //! may change a plan that waits, and then its user is asked again.
 
 use agent::{ExecuteError, Outcome, Run};
-use domain::{Message, TaskPlan};
+use domain::{Message, PlanStep, TaskPlan};
 use llm::{Answer, Step};
 
 use crate::meaning::plan_words::{self, PlanAnswer};
 use crate::rules::note::Note;
 use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
+use crate::thinking::addresses::Addresses;
 use crate::thinking::planning::Changed;
 use crate::thinking::thinker::{STEPS_MAX, Thinker, earlier};
 use crate::thinking::thought::Thought;
@@ -37,24 +38,32 @@ impl Thinker {
             (Asks::ToStart, Some(PlanAnswer::No)) => {
                 return Ok(Some(Outcome::Canceled("The plan was not started.".to_owned())));
             }
-            // What was said is about the plan that was shown.
-            (Asks::ToStart, Some(_)) if !plans::is_shown(task, &plan) => {
+            (Asks::ToAllow(steps), Some(PlanAnswer::No)) => plan.refuse(&numbers(steps)),
+            // What was said is about what was shown.
+            (Asks::ToStart, Some(_)) if !plans::is_shown(task) => {
                 return self.ask_again(run, "The plan has changed.").await;
             }
-            (Asks::ToStart, Some(PlanAnswer::Go)) => plan.approve(),
+            (Asks::ToAllow(_), Some(_)) if !plans::is_shown(task) => {
+                return self.ask_again(run, "It has changed.").await;
+            }
+            (Asks::ToAllow(_), Some(PlanAnswer::Allow(numbers))) => plan.allow(&numbers),
+            (Asks::ToAllow(_), Some(PlanAnswer::Refuse(numbers))) => plan.refuse(&numbers),
+            (Asks::ToAllow(_), Some(PlanAnswer::Which)) => {
+                return self.ask_again(run, "More than one thing waits for that.").await;
+            }
+            (Asks::ToStart, Some(PlanAnswer::Go)) => approve(&mut plan),
             (Asks::ToStart, Some(PlanAnswer::Without(numbers))) => {
                 plan.leave_out(&numbers);
                 if plan.wanted().all(|step| plan.is_begun(step.number, jobs)) {
                     return Ok(Some(Outcome::Canceled("Nothing of the plan is left.".to_owned())));
                 }
-                plan.approve();
+                approve(&mut plan);
             }
             (Asks::AfterFailure(failed), Some(PlanAnswer::Retry(number))) => {
-                let numbers: Vec<u32> = failed.iter().map(|step| step.number).collect();
-                let again = match number {
-                    Some(number) => numbers.into_iter().filter(|known| *known == number).collect(),
-                    None => numbers,
-                };
+                let known = numbers(failed).into_iter();
+                let again: Vec<u32> = known
+                    .filter(|known| number.is_none_or(|number| number == *known))
+                    .collect();
                 if again.is_empty() {
                     return self.ask_again(run, "There is no such part.").await;
                 }
@@ -63,7 +72,7 @@ impl Thinker {
                 }
             }
             (Asks::AfterFailure(_), Some(PlanAnswer::No | PlanAnswer::Without(_))) => plan.go_on(jobs),
-            (Asks::ToStart, None) if self.goes_on() && task.turns.len() < STEPS_MAX => {
+            (Asks::ToStart | Asks::ToAllow(_), None) if self.goes_on() && task.turns.len() < STEPS_MAX => {
                 return Box::pin(self.change(run)).await;
             }
             (_, _) => return self.ask_again(run, "I did not understand that.").await,
@@ -115,7 +124,8 @@ impl Thinker {
             text: text.clone(),
             ..turn(number, &answer, Vec::new())
         };
-        let question = plans::asked(run.task(), |text| run.message(text), text);
+        let text = Addresses::of(run.task(), &thought).kept(text);
+        let question = plans::asked(run.task(), |text| run.message(text), &text);
         let kinds = std::iter::once(note(said.bounded())).chain(question).collect();
         run.record_and_park(kinds, |_| Some(until)).await?;
         Ok(Some(Outcome::Parked { until }))
@@ -134,4 +144,15 @@ impl Thinker {
             thought,
         }
     }
+}
+
+/// The user agrees to a plan, and so to each text that stands in it.
+fn approve(plan: &mut TaskPlan) {
+    plan.approve();
+    let told = plans::told_whole(plan);
+    plan.allow(&told);
+}
+
+fn numbers(steps: &[&PlanStep]) -> Vec<u32> {
+    steps.iter().map(|step| step.number).collect()
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use agent::{DraftPen, ExecuteError, Run};
 use llm::{Answer, ChainLimits, Draft, Model, ModelError, NoDraft, Prompt};
 
+use crate::thinking::addresses::{Addresses, GrowingText};
+
 /// What is wanted beside the time that a chain of models may take: to make the prompt, and to store what they said.
 const BESIDE: Duration = Duration::from_secs(5);
 
@@ -18,6 +20,7 @@ pub(crate) async fn ask(
     run: &Run,
     prompt: &Prompt,
     (number, lead): (usize, Option<&str>),
+    addresses: &Addresses,
 ) -> Result<Result<Answer, ModelError>, ExecuteError> {
     in_time(model, run)?;
     let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -27,6 +30,8 @@ pub(crate) async fn ask(
     let mut words = Words {
         pen: drafting.pen(),
         lead,
+        addresses,
+        growing: GrowingText::new(addresses),
     };
     Ok(drafting.beside(model.step(prompt, &mut words)).await)
 }
@@ -52,21 +57,24 @@ fn in_time(model: &dyn Model, run: &Run) -> Result<(), ExecuteError> {
     }
 }
 
-/// The model's words as the task's draft.
+/// The model's words as the task's draft. No address is in it that the answer will not have.
 struct Words<'a> {
     pen: DraftPen,
     lead: Option<&'a str>,
+    addresses: &'a Addresses,
+    growing: GrowingText<'a>,
 }
 
 impl Draft for Words<'_> {
     fn begins(&mut self, attempt: u32) {
         self.pen.begins(attempt);
+        self.growing = GrowingText::new(self.addresses);
         if let Some(lead) = self.lead {
             self.pen.grows(&format!("{lead}\n\n"));
         }
     }
 
     fn grows(&mut self, text: &str) {
-        self.pen.grows(text);
+        self.pen.grows(&self.growing.grow(text));
     }
 }

@@ -6,7 +6,7 @@
 //! Of several agents of one type the one is chosen whose card speaks most of what is asked. Those that fit alike share the
 //! chats: one chat stays with one of them, as an agent may remember what was said to it in a context.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -85,6 +85,8 @@ impl LastAnswer {
 pub(crate) struct KnownAgents {
     agents: Vec<Candidate>,
     types: BTreeMap<AgentType, TypeScope>,
+    /// The types that are private whatever a card says.
+    private_types: BTreeSet<AgentType>,
     /// What was made of them for one host: it is the same for every message until the registry changes.
     briefs: OnceLock<(Tenant, Url, Agents)>,
 }
@@ -106,6 +108,10 @@ pub(crate) struct ChosenAgent {
     pub(crate) oauth: Option<ForeignOAuth>,
     /// It takes JSON beside words.
     pub(crate) takes_data: bool,
+    /// Its card demands authorization, or its type is a tenant's own, or declared private: what it says is for its user alone.
+    pub(crate) is_private: bool,
+    /// It changes something: its user is asked before anything is sent to it.
+    pub(crate) writes: bool,
     /// What it says of itself.
     pub(crate) brief: AgentBrief,
 }
@@ -180,10 +186,16 @@ async fn ask(
 
 impl KnownAgents {
     fn of(found: Found) -> Self {
-        let Found { agents, types, .. } = found;
+        let Found {
+            agents,
+            types,
+            private_types,
+            ..
+        } = found;
         Self {
             agents: agents.into_iter().filter_map(candidate).collect(),
             types,
+            private_types,
             briefs: OnceLock::new(),
         }
     }
@@ -195,6 +207,7 @@ impl KnownAgents {
             return Self {
                 agents: Vec::new(),
                 types: BTreeMap::new(),
+                private_types: BTreeSet::new(),
                 briefs: OnceLock::new(),
             };
         };
@@ -207,6 +220,7 @@ impl KnownAgents {
             return Self {
                 agents: Vec::new(),
                 types: BTreeMap::new(),
+                private_types: BTreeSet::new(),
                 briefs: OnceLock::new(),
             };
         };
@@ -226,6 +240,7 @@ impl KnownAgents {
                 card,
             }],
             types,
+            private_types: BTreeSet::new(),
             briefs: OnceLock::new(),
         }
     }
@@ -269,6 +284,17 @@ impl KnownAgents {
         briefs
     }
 
+    /// Whether what an agent says is private; so it is of one that is no longer there.
+    pub(crate) fn says_private(&self, agent_type: &AgentType, id: &AgentId) -> bool {
+        let agent = self.agents.iter().find(|agent| agent.id == *id);
+        agent.is_none_or(|agent| self.is_private(agent_type, agent))
+    }
+
+    fn is_private(&self, agent_type: &AgentType, agent: &Candidate) -> bool {
+        let is_open = self.types.get(agent_type) == Some(&TypeScope::Global);
+        !is_open || agent.card.secured || self.private_types.contains(agent_type)
+    }
+
     /// The agents of a type that can be sent to; only the healthy ones where there are any.
     fn candidates(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Vec<ChosenAgent> {
         let Some(scope) = self.types.get(agent_type).copied() else {
@@ -287,6 +313,8 @@ impl KnownAgents {
                     endpoint: endpoint.clone(),
                     oauth: agent.card.oauth.clone(),
                     takes_data: agent.card.takes_data,
+                    is_private: self.is_private(agent_type, agent),
+                    writes: skills.iter().any(|skill| is_write(skill)),
                     brief: brief(agent_type, &agent.card, &skills),
                 };
                 found.push((agent.healthy, chosen));
@@ -338,6 +366,12 @@ fn candidate(found: FoundAgent) -> Option<Candidate> {
             None
         }
     }
+}
+
+/// Whether a skill changes something, by its tag `effect:write`.
+fn is_write(skill: &ForeignSkill) -> bool {
+    let mut tags = skill.tags.iter();
+    tags.any(|tag| tag.key() == "effect" && tag.value().eq_ignore_ascii_case("write"))
 }
 
 /// The skills of that type that this tenant may use.

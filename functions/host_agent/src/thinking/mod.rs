@@ -1,9 +1,11 @@
 //! Deciding: what the model is shown, and what its tools do.
 
+mod addresses;
 mod asked;
 mod asking;
 pub(crate) mod directory;
 mod discovery;
+mod flows;
 mod one_agent;
 mod own_tasks;
 mod planning;

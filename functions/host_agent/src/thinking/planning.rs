@@ -1,6 +1,9 @@
 //! What the calls of one turn make of a task's plan.
 
-use domain::{AgentType, Approval, EventKind, Job, PLAN_STEPS_MAX, PlanStep, StepState, Task, TaskPlan};
+use domain::{
+    AgentType, Approval, EventKind, Job, PLAN_STEPS_MAX, PlanStep, StepGuard, StepState, Task, TaskPlan,
+    UserWord,
+};
 use llm::PlannedTask;
 
 use crate::rules::{plans, transcript};
@@ -135,6 +138,40 @@ impl<'t> Planning<'t> {
         Ok("Changed.".to_owned())
     }
 
+    /// All pieces of work that are known.
+    pub(crate) fn steps(&self) -> &[PlanStep] {
+        self.plan.as_ref().map_or(&self.handed_out, |plan| &plan.steps)
+    }
+
+    /// The pieces of work that this turn brings, or changes.
+    pub(crate) fn fresh(&self) -> Vec<PlanStep> {
+        let begun = |step: &PlanStep| self.task.jobs.iter().any(|job| job.number == step.number);
+        let stored = |step: &PlanStep| self.task.plan.as_ref()?.step(step.number);
+        let is_fresh = |step: &&PlanStep| {
+            let same = stored(step).is_some_and(|known| known.guarded_hash() == step.guarded_hash());
+            step.state == StepState::Planned && !same && !begun(step)
+        };
+        self.steps().iter().filter(is_fresh).cloned().collect()
+    }
+
+    /// Has a piece of work wait for its user's word, in this text.
+    pub(crate) fn guard(&mut self, number: u32, instruction: String, guard: StepGuard) {
+        self.make_plan();
+        let mut steps = self.plan.iter_mut().flat_map(|plan| &mut plan.steps);
+        if let Some(step) = steps.find(|step| step.number == number) {
+            step.instruction = instruction;
+            step.guard = Some(guard);
+            // What was refused once is not asked again.
+            let refused = self.task.plan.iter().flat_map(|plan| &plan.steps);
+            let mut refused = refused.filter(|known| known.is_refused());
+            if refused.any(|known| known.guarded_hash() == step.guarded_hash())
+                && let Some(guard) = &mut step.guard
+            {
+                guard.word = UserWord::Refused;
+            }
+        }
+    }
+
     /// Makes a plan of what is handed out, so that its user can agree to it first.
     pub(crate) fn make_plan(&mut self) {
         self.plan = Some(self.plan.take().unwrap_or_else(|| self.so_far()));
@@ -161,6 +198,7 @@ impl<'t> Planning<'t> {
             optional: false,
             state: StepState::Planned,
             turn: self.turn,
+            guard: None,
         }
     }
 }
@@ -176,5 +214,6 @@ fn of_job(job: &Job) -> PlanStep {
         optional: false,
         state: StepState::Planned,
         turn: job.step,
+        guard: None,
     }
 }

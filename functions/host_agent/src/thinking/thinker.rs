@@ -13,6 +13,7 @@ use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
 use crate::rules::plans;
 use crate::rules::transcript::{self, has_file};
+use crate::thinking::addresses::Addresses;
 use crate::thinking::asking::{ask, ask_aside};
 use crate::thinking::directory::{Directory, KnownAgents};
 use crate::thinking::discovery::Discovery;
@@ -147,12 +148,13 @@ impl Thinker {
     pub(crate) async fn think(&self, run: &mut Run, mut thought: Thought) -> Result<Outcome, ExecuteError> {
         for number in run.task().turns.len()..STEPS_MAX {
             let prompt = self.prompt(run.task(), &thought);
+            let addresses = Addresses::of(run.task(), &thought);
             let answer = match thought.first.take().or_else(|| given(run, &prompt)) {
                 Some(answer) => answer,
                 None => {
                     let span = tracing::debug_span!("host.model.step", number);
                     let lead = thought.note.lead.as_deref();
-                    let asked = ask(self.model.as_ref(), run, &prompt, (number, lead));
+                    let asked = ask(self.model.as_ref(), run, &prompt, (number, lead), &addresses);
                     match asked.instrument(span).await? {
                         Ok(answer) => answer,
                         Err(error) => return failed(run, error),
@@ -161,9 +163,14 @@ impl Thinker {
             };
             keep(run, &prompt, &answer);
             if let Step::Say(text) = &answer.step {
+                // The rules say nothing of their own.
+                let text = match answer.is_by_rule() {
+                    true => text.clone(),
+                    false => addresses.kept(text),
+                };
                 let text = match answer.is_cut {
                     true => format!("{text}{CUT}"),
-                    false => text.clone(),
+                    false => text,
                 };
                 let number = transcript::next_step(run.task(), &thought.unstored);
                 if !answer.is_by_rule() {
@@ -311,7 +318,7 @@ fn failed(run: &Run, error: ModelError) -> Result<Outcome, ExecuteError> {
         }
         ModelError::Refused(words) => {
             tracing::info!(task.id = %run.task().id, "the model refuses to answer");
-            let words = llm::clean(&words, REFUSAL_MAX);
+            let words = Addresses::default().kept(&llm::clean(&words, REFUSAL_MAX));
             Ok(Outcome::Rejected(match words.is_empty() {
                 true => "The language model refuses to answer that.".to_owned(),
                 false => format!("The language model refuses to answer that: {words}"),

@@ -100,7 +100,7 @@ impl Tools<'_> {
         let is_refused = refused.is_some();
         let Decided { calls: planned, plan } = match refused {
             Some(calls) => Decided { calls, plan: None },
-            None => self.plan(calls, number).await?,
+            None => self.plan(calls, number, answer.is_by_rule()).await?,
         };
         let turn = ModelTurn {
             refused: is_refused,
@@ -152,7 +152,12 @@ impl Tools<'_> {
     }
 
     /// Finds out what is to be done about each call, and does what is done at once.
-    async fn plan(&mut self, calls: &[ToolCall], turn: u32) -> Result<Decided, ExecuteError> {
+    async fn plan(
+        &mut self,
+        calls: &[ToolCall],
+        turn: u32,
+        is_by_rule: bool,
+    ) -> Result<Decided, ExecuteError> {
         let failed = |reason: &str| Planned::Done(CallResult::new(reason, true));
         let told = |told: Result<String, String>| match told {
             Ok(text) => Planned::Noted(CallResult::new(&text, false)),
@@ -203,6 +208,7 @@ impl Tools<'_> {
                 Tool::Invalid { reason, .. } => failed(reason),
             });
         }
+        Box::pin(self.guard(&mut planning, is_by_rule)).await?;
         let sends = planned
             .iter()
             .filter(|planned| matches!(planned, Planned::Send(_)));
@@ -250,24 +256,19 @@ impl Tools<'_> {
         Ok(protection.map(|protection| (to, protection)))
     }
 
-    async fn choose(
+    pub(crate) async fn choose(
         &mut self,
         agent_type: &AgentType,
         asked: &str,
     ) -> Result<Option<ChosenAgent>, ExecuteError> {
-        let known = match self.thought.known.take() {
-            Some(known) => known,
-            None => self.agents.discover().await?,
-        };
+        let known = self.known().await?;
         let deps = &self.agents.deps;
         let wanted = Wanted {
             agent_type,
             asked,
             context: &self.run.task().context_id,
         };
-        let chosen = known.choose(wanted, &deps.tenant, &deps.url);
-        self.thought.known = Some(known);
-        Ok(chosen)
+        Ok(known.choose(wanted, &deps.tenant, &deps.url))
     }
 
     /// The jobs of pieces of work, with what their users are told: to be written before anything leaves. The `early` ones are

@@ -138,6 +138,7 @@ impl Thinker {
                 Box::pin(self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
             }
             Meaning::Agreeing(task) => say(run, wording::agree_there(task)),
+            Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
             Meaning::Status(tasks) => {
                 let told = own_tasks::status_of(deps, &tasks, now).await?;
                 say(run, told)

@@ -97,7 +97,8 @@ impl Tools<'_> {
             let has_job = |number: u32| task.jobs.iter().any(|job| job.number == number);
             let later = plan.steps.iter().filter(|step| {
                 let open = step.state == StepState::Planned && !start.contains(&step.number);
-                is_changed && plan.is_approved() && open && !has_job(step.number)
+                let asked = is_changed && plan.is_approved() && step.is_allowed();
+                asked && open && !has_job(step.number)
             });
             let early: Vec<u32> = later.map(|step| step.number).collect();
             let mut sends = Vec::new();
@@ -118,13 +119,18 @@ impl Tools<'_> {
 
     async fn chosen(
         &mut self,
-        plan: &TaskPlan,
+        plan: &mut TaskPlan,
         number: u32,
     ) -> Result<Option<Result<Send, String>>, ExecuteError> {
-        let Some(step) = plan.step(number) else {
+        let Some(step) = plan.step(number).cloned() else {
             return Ok(None);
         };
         let chosen = self.choice(&step.agent_type, &step.instruction).await?;
+        if let Ok((to, _)) = &chosen
+            && Self::guard_again(plan, number, to)
+        {
+            return Ok(None);
+        }
         Ok(Some(chosen.map(|(to, protection)| Send {
             number,
             agent_type: step.agent_type.clone(),

@@ -11,6 +11,7 @@ mod consent;
 mod delegation;
 mod discovery;
 mod drafts;
+mod flows;
 mod own_tasks;
 mod plan_consents;
 mod plans;

@@ -154,7 +154,7 @@ pub(crate) struct World {
     pub(crate) door: Arc<Door>,
     pub(crate) server: MockServer,
     pub(crate) sealer: Arc<Sealer>,
-    agents: Arc<Mutex<Value>>,
+    pub(crate) agents: Arc<Mutex<Value>>,
     key: Arc<SigningKey>,
     _database: store_testing::Database,
 }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use domain::{
     AgentId, AgentType, Approval, Artifact, AwaitedConsent, CallEnd, CallResult, ChatId, Endpoint, Entropy,
     GrantKey, Job, JobState, ModelTurn, NewJob, PlanStep, Protection, RemoteTaskId, RemoteUpdate,
-    SealedToken, StepState, Stumble, Tag, TaskPlan, TokenUsage, TraceParent, Transport, TurnCall, TypeScope,
-    WorkNote,
+    SealedToken, StepGuard, StepState, Stumble, Tag, TaskPlan, TokenUsage, TraceParent, Transport, TurnCall,
+    TypeScope, UserWord, WorkNote,
 };
 use store::{
     Added, AnswerDraft, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login,
@@ -159,6 +159,12 @@ fn plan() -> TaskPlan {
         uses,
         state,
         turn: number,
+        guard: (number == 0).then(|| StepGuard {
+            agent: AgentId::from_bytes([9; 16]),
+            from: vec!["Calendar".to_owned()],
+            writes: true,
+            word: UserWord::Awaited,
+        }),
     };
     let why = "nobody is there".to_owned();
     let mut plan = TaskPlan {
@@ -171,6 +177,7 @@ fn plan() -> TaskPlan {
         ],
     };
     plan.approve();
+    plan.allow(&[0]);
     plan
 }
 
@@ -417,6 +424,28 @@ async fn write_usage(store: &Store) {
         holds.push(hold.await.unwrap().unwrap());
     }
     usage.settle(&acme, &holds[0], "openai:gpt", TAKEN).await.unwrap();
+}
+
+/// That an agent has asked for a sign-in, which releases before 5 did not note.
+async fn write_private(store: &Store) {
+    let weather = AgentType::parse("weather").unwrap();
+    let types = store.private_types();
+    types.note(&tenant("acme"), &weather, now()).await.unwrap();
+    // Once more, and later: it stays as it is.
+    types.note(&tenant("acme"), &weather, later(9)).await.unwrap();
+}
+
+async fn reads_private(store: &Store) {
+    let types = store.private_types();
+    for (name, tenant_name, has) in [
+        ("weather", "acme", true),
+        ("weather", "globex", false),
+        ("report", "acme", false),
+    ] {
+        let agent_type = AgentType::parse(name).unwrap();
+        let told = types.has(&tenant(tenant_name), &agent_type).await.unwrap();
+        assert_eq!(told, has, "{name} {tenant_name}");
+    }
 }
 
 async fn reads_usage(store: &Store) {
@@ -698,6 +727,7 @@ async fn written() -> (Store, Database) {
     let (store, database) = store_testing::start().await;
     write_tasks(&store).await;
     write_usage(&store).await;
+    write_private(&store).await;
     write_sessions(&store).await;
     write_registry(&store).await;
     write_identity(&store).await;
@@ -726,11 +756,12 @@ async fn loaded(name: &str) -> (Store, Database) {
 }
 
 /// The keys of records that are not among the oldest.
-const ADDED: [(&str, &str); 5] = [
+const ADDED: [(&str, &str); 6] = [
     ("tasks", "acme#host#message#user-1#m-6"),
     ("tasks", "acme#host#message#user-1#m-7"),
     ("tasks", "acme#host#task#06060606-0606-0606-0606-060606060606"),
     ("tasks", "acme#host#task#07070707-0707-0707-0707-070707070707"),
+    ("tasks", "acme#host#private#weather"),
     ("tasks", "acme#host#usage#2026-01-01"),
 ];
 
@@ -765,6 +796,7 @@ async fn reads_all(store: &Store, release: u32) {
     reads_tasks(store, release).await;
     if release >= 5 {
         reads_usage(store).await;
+        reads_private(store).await;
     }
     reads_sessions(store).await;
     reads_identity(store).await;

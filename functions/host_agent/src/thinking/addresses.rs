@@ -1,0 +1,302 @@
+//! Addresses in a model's answer: only those that stand letter by letter in what its user said or in a result are shown. One
+//! that a model makes up, or is talked into, could carry off what it has read as soon as somebody follows it, or as soon as a
+//! program shows the picture behind it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use domain::{CallEnd, Job, Message, PartContent, Role, Task};
+use linkify::{LinkFinder, LinkKind};
+use llm::Turn;
+use serde_json::Value;
+
+use crate::thinking::thought::Thought;
+
+/// What stands in the place of an address that is not shown.
+const LEFT_OUT: &str = "[address left out]";
+
+/// The addresses that an answer may show.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses(BTreeSet<String>);
+
+impl Addresses {
+    /// Those of what was said to the task and came of it, and of the conversation before it.
+    pub(crate) fn of(task: &Task, thought: &Thought) -> Self {
+        let mut known = Self::default();
+        known.learn(&thought.asked);
+        for turn in &thought.earlier {
+            if let Turn::User(text) | Turn::Said(text) = turn {
+                known.learn(text);
+            }
+        }
+        let said = task.history.iter().filter(|message| message.role == Role::User);
+        said.for_each(|message| known.learn_message(message));
+        task.jobs.iter().for_each(|job| known.learn_job(job));
+        let calls = task.turns.iter().flat_map(|turn| &turn.calls);
+        for call in calls {
+            if let CallEnd::Result(result) = &call.end {
+                known.learn(&result.text);
+            }
+        }
+        known
+    }
+
+    fn learn_message(&mut self, message: &Message) {
+        for part in &message.parts {
+            self.learn_part(&part.content);
+        }
+    }
+
+    fn learn_job(&mut self, job: &Job) {
+        if let Some(text) = job.remote().and_then(|remote| remote.text.as_ref()) {
+            self.learn(text);
+        }
+        let parts = job.artifacts.iter().flat_map(|artifact| &artifact.parts);
+        parts.for_each(|part| self.learn_part(&part.content));
+    }
+
+    fn learn_part(&mut self, content: &PartContent) {
+        match content {
+            PartContent::Text(text) | PartContent::Url(text) => self.learn(text),
+            PartContent::Data(value) => self.learn_value(value),
+            PartContent::Raw(_) => {}
+        }
+    }
+
+    fn learn_value(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.learn(text),
+            Value::Array(values) => values.iter().for_each(|value| self.learn_value(value)),
+            Value::Object(fields) => fields.values().for_each(|value| self.learn_value(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn learn(&mut self, text: &str) {
+        for span in spans(&finder(), text) {
+            let link = text.get(span).unwrap_or_default();
+            self.0.insert(link.to_owned());
+            self.0
+                .extend(link.split_once("://").map(|(_, rest)| rest.to_owned()));
+        }
+    }
+
+    /// The text with the addresses that may be shown.
+    pub(crate) fn kept(&self, text: &str) -> String {
+        let mut kept = String::with_capacity(text.len());
+        let mut done = 0;
+        let is_known = |span: &Range<usize>| text.get(span.clone()).is_some_and(|link| self.0.contains(link));
+        for span in spans(&finder(), text).into_iter().filter(|span| !is_known(span)) {
+            kept.push_str(text.get(done..span.start).unwrap_or_default());
+            kept.push_str(LEFT_OUT);
+            done = span.end.max(done);
+        }
+        kept.push_str(text.get(done..).unwrap_or_default());
+        kept
+    }
+}
+
+/// A text that grows, shown so far as no address in it is unfinished.
+pub(crate) struct GrowingText<'a> {
+    addresses: &'a Addresses,
+    /// What came since the last blank: no address goes on behind one.
+    open: String,
+    /// What of that is shown.
+    shown: String,
+    /// What is shown cannot be gone on with: what looked like a word was the beginning of an address.
+    is_stuck: bool,
+}
+
+impl<'a> GrowingText<'a> {
+    pub(crate) fn new(addresses: &'a Addresses) -> Self {
+        Self {
+            addresses,
+            open: String::new(),
+            shown: String::new(),
+            is_stuck: false,
+        }
+    }
+
+    /// Takes in what came, and gives what of it can be shown by now.
+    pub(crate) fn grow(&mut self, text: &str) -> String {
+        self.open.push_str(text);
+        let mut fresh = String::new();
+        if let Some(end) = behind_last(&self.open, char::is_whitespace) {
+            let rest = self.open.split_off(end);
+            self.show(self.open.len(), &mut fresh);
+            self.open = rest;
+            self.shown.clear();
+        }
+        self.show(whole(&self.open), &mut fresh);
+        fresh
+    }
+
+    /// Shows the first bytes of what is open.
+    fn show(&mut self, end: usize, fresh: &mut String) {
+        let kept = self.addresses.kept(self.open.get(..end).unwrap_or_default());
+        match kept.strip_prefix(self.shown.as_str()) {
+            Some(more) if !self.is_stuck => {
+                fresh.push_str(more);
+                self.shown = kept;
+            }
+            // It is less than what was shown before where its end has become the beginning of an address.
+            _ => self.is_stuck |= !self.shown.starts_with(&kept),
+        }
+    }
+}
+
+/// Where the text goes on behind the last of these characters.
+fn behind_last(text: &str, is_one: impl Fn(char) -> bool) -> Option<usize> {
+    let mut places = text.char_indices().rev();
+    places.find(|(_, c)| is_one(*c)).map(|(at, c)| at + c.len_utf8())
+}
+
+/// How many bytes of a text without a blank within are no beginning of an address.
+fn whole(text: &str) -> usize {
+    const BEGINNINGS: [&str; 3] = ["http://", "https://", "www."];
+    let begun = behind_last(text, |c| !c.is_ascii()).unwrap_or(0);
+    let last = text.get(begun..).unwrap_or_default();
+    let lower = last
+        .trim_start_matches(|c: char| !c.is_ascii_alphanumeric())
+        .to_ascii_lowercase();
+    let is_begun = last.contains([':', '/'])
+        || last.trim_end_matches('.').contains('.')
+        || !lower.is_empty() && BEGINNINGS.iter().any(|beginning| beginning.starts_with(&lower));
+    let end = if is_begun { begun } else { text.len() };
+    // Letters of other scripts may stand within an address, and next to one.
+    let open = spans(&finder(), text.get(..end).unwrap_or_default());
+    open.iter()
+        .find(|span| span.end == end)
+        .map_or(end, |span| span.start)
+}
+
+/// Finds addresses without a scheme as well: who shows a text may still make links of them.
+fn finder() -> LinkFinder {
+    let mut finder = LinkFinder::new();
+    finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
+    finder
+}
+
+/// Where addresses stand in a text. A name with a dot alone, such as Node.js, is none, unless two slashes are before it.
+fn spans(finder: &LinkFinder, text: &str) -> Vec<Range<usize>> {
+    let is_address = |link: &str| {
+        let www = link.get(..4);
+        link.contains('/') || www.is_some_and(|start| start.eq_ignore_ascii_case("www."))
+    };
+    let found = finder.links(text).filter(|link| is_address(link.as_str()));
+    let mut spans: Vec<Range<usize>> = found.map(|link| link.start()..link.end()).collect();
+    for (slashes, _) in text.match_indices("//") {
+        let start = slashes + 2;
+        let within = spans.iter().any(|span| span.contains(&slashes));
+        let behind = text.get(start..).unwrap_or_default();
+        let link = finder
+            .links(behind)
+            .next()
+            .filter(|link| link.start() == 0 && !within);
+        spans.extend(link.map(|link| start..start + link.end()));
+    }
+    spans.sort_by_key(|span| span.start);
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn known(text: &str) -> Addresses {
+        let mut known = Addresses::default();
+        known.learn(text);
+        known
+    }
+
+    #[test]
+    fn only_what_stands_in_a_source_is_shown_letter_by_letter() {
+        let known =
+            known("See https://good.example/a?b=1, (http://other.example/x_(y)) and www.third.example.");
+        for (text, shown) in [
+            (
+                "Look: https://good.example/a?b=1.",
+                "Look: https://good.example/a?b=1.",
+            ),
+            (
+                "[here](https://good.example/a?b=1)",
+                "[here](https://good.example/a?b=1)",
+            ),
+            ("good.example/a?b=1 too", "good.example/a?b=1 too"),
+            ("http://other.example/x_(y)", "http://other.example/x_(y)"),
+            ("www.third.example", "www.third.example"),
+            ("https://good.example/a?b=2", LEFT_OUT),
+            ("https://good.example/a", LEFT_OUT),
+            ("https://good.example/a?b=1&c=secret", LEFT_OUT),
+            ("https://good.example.evil.example/a?b=1", LEFT_OUT),
+            ("HTTPS://GOOD.example/a?b=1", LEFT_OUT),
+            (
+                "![p](https://evil.example/?q=dentist)",
+                "![p]([address left out])",
+            ),
+            ("![p](//evil.example/?q=dentist)", "![p](//[address left out])"),
+            ("<https://evil.example/x>", "<[address left out]>"),
+            ("evil.example/dentist", LEFT_OUT),
+            ("www.evil.example", LEFT_OUT),
+            ("見てhttps://evil.example/x", "見て[address left out]"),
+            // No addresses.
+            (
+                "Node.js, 3.5 km/h and/or e.g. main.rs",
+                "Node.js, 3.5 km/h and/or e.g. main.rs",
+            ),
+            ("write to a@b.example", "write to a@b.example"),
+        ] {
+            assert_eq!(known.kept(text), shown, "{text}");
+        }
+    }
+
+    /// Its words, as they are shown while they come in these pieces.
+    fn grown(addresses: &Addresses, pieces: &[&str]) -> String {
+        let mut growing = GrowingText::new(addresses);
+        pieces.iter().map(|piece| growing.grow(piece)).collect()
+    }
+
+    #[test]
+    fn an_address_that_is_not_whole_is_held_back() {
+        let known = known("https://good.example/a");
+        for (pieces, shown) in [
+            (&["It is at ht", "tps://go"][..], "It is at "),
+            (
+                &["It is at ht", "tps://good.example/a", "bc now"][..],
+                "It is at [address left out] now",
+            ),
+            (
+                &["It is at https://good.example/a", " now "][..],
+                "It is at https://good.example/a now ",
+            ),
+            (
+                &["at https://bü", "cher.example/x y"][..],
+                "at [address left out] y",
+            ),
+            (&["It rains", "."][..], "It rains."),
+            // Nothing more is shown before the answer is there.
+            (&["It rains.", "example/x and more"][..], "It rains."),
+            (&["今日は", "晴れ"][..], "今日は晴れ"),
+        ] {
+            assert_eq!(grown(&known, pieces), shown, "{pieces:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_draft_never_shows_an_address_that_the_answer_does_not(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    " ", "ht", "tps://", "good.example", "/a", "evil.example", "?q=1", "ü", "見", "(", ")", ".", "www.", "\n", "word",
+                ]),
+                0..24,
+            )
+        ) {
+            let known = known("https://good.example/a");
+            let draft = grown(&known, &pieces);
+            prop_assert_eq!(known.kept(&draft), draft);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What results of other agents may reach. Words of agents may steer the model that reads them: so what it writes from then on
+//! goes only from open agents to open agents unasked. Whatever comes from a private agent, or goes to one, waits for its user's
+//! word, as does all that goes to an agent which changes something.
+//!
+//! What a model decided before it read any result comes of its user's words, and is a plan of the user's: it goes as it is,
+//! results that it hands on included.
+
+use std::sync::Arc;
+
+use agent::ExecuteError;
+use domain::{AgentId, AgentType, CallEnd, PlanStep, StepGuard, TaskPlan};
+use llm::Tool;
+
+use crate::thinking::directory::{ChosenAgent, KnownAgents};
+use crate::thinking::planning::Planning;
+use crate::thinking::tools::Tools;
+
+/// Most bytes of a text that a user is asked about.
+const TEXT_MAX: usize = 8_192;
+
+/// Whose words are handed on.
+#[derive(Clone)]
+struct Source {
+    /// The agent; `None` for what the host told of other tasks.
+    agent: Option<AgentId>,
+    name: String,
+    is_private: bool,
+}
+
+impl Tools<'_> {
+    /// Has each new piece of work wait for its user's word that must not go unasked.
+    pub(crate) async fn guard(
+        &mut self,
+        planning: &mut Planning<'_>,
+        is_by_rule: bool,
+    ) -> Result<(), ExecuteError> {
+        let fresh = planning.fresh();
+        let read = match is_by_rule || fresh.is_empty() {
+            // Rules write nothing that they read.
+            true => Vec::new(),
+            false => self.read().await?,
+        };
+        for step in fresh {
+            let text = llm::clean_lines(&step.instruction, TEXT_MAX);
+            let Some(to) = self.choose(&step.agent_type, &text).await? else {
+                continue;
+            };
+            let mut sources = read.clone();
+            if !read.is_empty() {
+                sources.extend(self.used(&step, planning.steps()).await?);
+            }
+            let from = self.unallowed(&sources, &step.agent_type, &to).await?;
+            if to.writes || !from.is_empty() {
+                planning.guard(step.number, text, guard(&to, from));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a step wait that would begin now, where its agent is another than its user was shown, or has come to change
+    /// something since. True where it waits.
+    pub(crate) fn guard_again(plan: &mut TaskPlan, number: u32, to: &ChosenAgent) -> bool {
+        let Some(step) = plan.steps.iter_mut().find(|step| step.number == number) else {
+            return false;
+        };
+        let from = match &step.guard {
+            Some(guard) if guard.agent == to.id => return false,
+            Some(guard) => guard.from.clone(),
+            None if to.writes => Vec::new(),
+            None => return false,
+        };
+        step.agent_name.clone_from(&to.name);
+        step.instruction = llm::clean_lines(&step.instruction, TEXT_MAX);
+        step.guard = Some(guard(to, from));
+        true
+    }
+
+    /// Whose words the model has read on this task.
+    async fn read(&mut self) -> Result<Vec<Source>, ExecuteError> {
+        let task = self.run.task();
+        let (status, _) = Tool::TaskStatus { task_id: None }.written();
+        let calls = task.turns.iter().flat_map(|turn| &turn.calls);
+        let mut told = calls.filter(|call| call.name == status);
+        let is_told = told.any(|call| matches!(&call.end, CallEnd::Result(result) if !result.failed));
+        let heard = task.jobs.iter().filter(|job| job.remote().is_some());
+        let numbers: Vec<u32> = heard.map(|job| job.number).collect();
+        let mut sources = Vec::new();
+        if is_told {
+            sources.push(Source {
+                agent: None,
+                name: "another task of yours".to_owned(),
+                is_private: true,
+            });
+        }
+        for number in numbers {
+            sources.extend(self.of_job(number).await?);
+        }
+        Ok(sources)
+    }
+
+    /// Whose results a step is handed.
+    async fn used(&mut self, step: &PlanStep, steps: &[PlanStep]) -> Result<Vec<Source>, ExecuteError> {
+        let mut sources = Vec::new();
+        for number in &step.uses {
+            if let Some(source) = self.of_job(*number).await? {
+                sources.push(source);
+                continue;
+            }
+            let Some(used) = steps.iter().find(|step| step.number == *number) else {
+                continue;
+            };
+            if let Some(by) = self.choose(&used.agent_type, &used.instruction).await? {
+                sources.push(Source {
+                    agent: Some(by.id),
+                    name: by.name.clone(),
+                    is_private: by.is_private || self.has_asked(&used.agent_type).await?,
+                });
+            }
+        }
+        Ok(sources)
+    }
+
+    async fn of_job(&mut self, number: u32) -> Result<Option<Source>, ExecuteError> {
+        let known = self.known().await?;
+        let Some(job) = self.run.task().jobs.iter().find(|job| job.number == number) else {
+            return Ok(None);
+        };
+        let (agent_type, agent, name) = (job.agent_type.clone(), job.agent_id, job.agent_name.clone());
+        let is_private = job.protection.is_some()
+            || job.wants_sign_in
+            || known.says_private(&agent_type, &agent)
+            || self.has_asked(&agent_type).await?;
+        Ok(Some(Source {
+            agent: Some(agent),
+            name,
+            is_private,
+        }))
+    }
+
+    /// The names of those whose words must not go to this agent unasked.
+    async fn unallowed(
+        &self,
+        sources: &[Source],
+        agent_type: &AgentType,
+        to: &ChosenAgent,
+    ) -> Result<Vec<String>, ExecuteError> {
+        let is_other = |source: &&Source| source.agent != Some(to.id);
+        let others: Vec<&Source> = sources.iter().filter(is_other).collect();
+        if others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let to_private = to.is_private || self.has_asked(agent_type).await?;
+        let mut names: Vec<String> = Vec::new();
+        for source in others {
+            if (to_private || source.is_private) && !names.contains(&source.name) {
+                names.push(source.name.clone());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether an agent of this type has ever asked a user of this tenant for a sign-in.
+    async fn has_asked(&self, agent_type: &AgentType) -> Result<bool, ExecuteError> {
+        let deps = &self.agents.deps;
+        Ok(deps.store.private_types().has(&deps.tenant, agent_type).await?)
+    }
+
+    /// Who there is.
+    pub(crate) async fn known(&mut self) -> Result<Arc<KnownAgents>, ExecuteError> {
+        if let Some(known) = &self.thought.known {
+            return Ok(Arc::clone(known));
+        }
+        let known = self.agents.discover().await?;
+        self.thought.known = Some(Arc::clone(&known));
+        Ok(known)
+    }
+}
+
+fn guard(to: &ChosenAgent, from: Vec<String>) -> StepGuard {
+    StepGuard {
+        agent: to.id,
+        from,
+        writes: to.writes,
+        word: domain::UserWord::Awaited,
+    }
+}

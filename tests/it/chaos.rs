@@ -58,6 +58,7 @@ fn wrong_arguments_and_help() {
         "--lost",
         "--limit",
         "--calm",
+        "--model",
         "Exit code",
     ] {
         assert!(said.contains(option), "{option} in {said}");

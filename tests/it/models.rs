@@ -1,12 +1,14 @@
 //! Language models that answer, and that fail in every way: scripted servers of both dialects, asked as the host asks.
 
 mod budget;
+mod counted;
 mod drafts;
 mod faults;
 mod foreign;
 mod kills;
 mod phoenix;
 mod plans;
+mod twenty;
 mod walk;
 
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
@@ -53,6 +53,8 @@ pub(crate) struct Sent {
     /// Where its news go, and the token for them.
     pub(crate) hook: String,
     token: String,
+    /// When it came.
+    pub(crate) at: Instant,
     /// The header `traceparent` of the call.
     pub(crate) traceparent: String,
 }
@@ -266,6 +268,7 @@ async fn answer(
         remote: remote.clone(),
         hook: text(&push["url"]),
         token: text(&push["token"]),
+        at: Instant::now(),
         traceparent: traceparent.unwrap_or_default().to_owned(),
     };
     agent

@@ -94,6 +94,22 @@ impl Asked {
         texts.next().unwrap_or_default().to_owned()
     }
 
+    /// How many answers it gave since the user spoke last.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        let is_said = |message: &&Value| {
+            let parts = message["content"].as_array();
+            let said = parts.is_none_or(|parts| parts.iter().any(|part| part["text"].is_string()));
+            message["role"] == "user" && said
+        };
+        let since = self
+            .messages()
+            .iter()
+            .rev()
+            .take_while(|message| !is_said(message));
+        since.filter(|message| message["role"] == "assistant").count()
+    }
+
     /// The conversation, without instructions.
     #[must_use]
     pub fn messages(&self) -> &[Value] {

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use domain::AgentType;
-use llm::{AgentBrief, Agents, CardText, Prompt, Rules, SkillText, Step, Tool, Turn};
+use futures_util::StreamExt as _;
+use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, Rules, SkillText, Step, Tool, Turn};
 use serde::Deserialize;
+
+/// How many prompts are asked at once.
+const AT_ONCE: usize = 4;
 
 /// A prompt and who should get it. What the fields mean stands in `tests/data/README.md`.
 #[derive(Debug, Clone, Deserialize)]
@@ -111,6 +115,31 @@ pub fn by_rules(agents: &Agents, rows: &[Row]) -> Figures {
     figures
 }
 
+/// What becomes of prompts with any model, for these agents, a few at a time. An answer that does not come is one that was missed.
+pub async fn by_model(agents: &Agents, rows: &[Row], model: &dyn Model) -> Figures {
+    let asked = rows.iter().map(|row| async move {
+        let prompt = Prompt {
+            agents: agents.clone(),
+            turns: vec![Turn::User(row.prompt.clone())],
+            ..Prompt::default()
+        };
+        match model.step(&prompt, &mut NoDraft).await {
+            Ok(answer) => verdict(agents, row, &answer.step),
+            Err(error) => {
+                eprintln!("{}: {error}", row.id);
+                Verdict::Missed
+            }
+        }
+    });
+    let verdicts = futures_util::stream::iter(asked).buffer_unordered(AT_ONCE);
+    verdicts
+        .fold(Figures::default(), async |mut figures, verdict| {
+            figures.add(verdict);
+            figures
+        })
+        .await
+}
+
 /// Verdicts, counted.
 #[derive(Debug, Clone, Default)]
 pub struct Figures(BTreeMap<Verdict, u32>);
@@ -119,6 +148,13 @@ impl Figures {
     /// Counts one more.
     pub fn add(&mut self, verdict: Verdict) {
         *self.0.entry(verdict).or_insert(0) += 1;
+    }
+
+    /// Adds those of others.
+    pub fn merge(&mut self, others: &Self) {
+        for (verdict, count) in &others.0 {
+            *self.0.entry(*verdict).or_insert(0) += count;
+        }
     }
 
     fn sum(&self, of: &[Verdict]) -> f64 {
@@ -289,6 +325,25 @@ mod gate {
         ] {
             assert_eq!(verdict(&Agents::default(), row, step), expected, "{step:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_model_is_judged_as_the_rules_are_but_for_whom_they_name_as_near() {
+        let own = agents(&["own_cards"]);
+        let rows: Vec<Row> = working("prompts").into_iter().step_by(5).collect();
+        let (by_rules, by_model) = (by_rules(&own, &rows), by_model(&own, &rows, &Rules).await);
+        for verdict in [Verdict::Right, Verdict::InPart, Verdict::Wrong] {
+            assert_eq!(
+                by_rules.share(verdict),
+                by_model.share(verdict),
+                "{by_rules} {by_model}"
+            );
+        }
+        assert_eq!(by_model.share(Verdict::Asked), 0.0);
+        assert_eq!(by_rules.left(), by_model.left());
+        let mut both = by_rules.clone();
+        both.merge(&by_model);
+        assert_eq!(both.share(Verdict::Right), by_rules.share(Verdict::Right));
     }
 
     #[test]

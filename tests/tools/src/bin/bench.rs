@@ -1,9 +1,11 @@
 //! The first figures: non-blocking send and get through the host, webhook, with DynamoDB calls counted.
 //!
 //! `cargo run -p tools --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
-//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
+//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored; `-- models` what a slow language model costs its users. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
 //! loopback HTTP, signed tokens, the SDK's client against the embedded engine with its SQLite file.
 
+#[path = "bench/models.rs"]
+mod models;
 #[path = "bench/sends.rs"]
 mod sends;
 #[path = "bench/tokens.rs"]
@@ -42,6 +44,8 @@ enum Only {
     Tokens,
     /// Whether a send costs more the more is stored
     Sends(sends::Sends),
+    /// What a slow language model costs its users, and whether all ends where half of its calls are refused
+    Models(models::SlowModels),
 }
 
 struct Row {
@@ -94,6 +98,7 @@ async fn main() {
     match arguments.only {
         Some(Only::Tokens) => return tokens::run(arguments.requests).await,
         Some(Only::Sends(sends)) => return sends.run(arguments.at_once).await,
+        Some(Only::Models(models)) => return models.run(arguments.at_once).await,
         None => {}
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,32 +1,87 @@
-//! How well the rules router routes the half of the labelled prompts that is there to work with, by language and over all;
-//! the other half is judged by the test of `tools::evals` alone.
+//! How well a model routes the half of the labelled prompts that is there to work with, by language and over all: the rules, or
+//! the language models that are named; the other half is judged by the test of `tools::evals` alone.
 //!
 //! ```sh
 //! cargo run -p tools --bin evals
+//! cargo run -p tools --release --bin evals -- --model openai:http://localhost:11434/v1,llama3.2 --prompts 50
 //! ```
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tools::evals::{Row, agents, by_rules, working};
+use clap::Parser;
+use domain::SystemEntropy;
+use edge::config::Env;
+use llm::{Agents, Model, ModelList, ModelParts, Unlimited};
+use local::Models;
+use outbound::{Outbound, Policy};
+use tools::evals::{Figures, Row, agents, by_model, by_rules, working};
 
-fn main() {
+/// How well a model routes labelled prompts
+#[derive(Parser)]
+struct Arguments {
+    /// The language models that are asked, in this order, as `switchyard up` takes them; the rules without any
+    #[arg(long)]
+    model: Vec<String>,
+    /// At most so many prompts of each file, spread over it
+    #[arg(long)]
+    prompts: Option<usize>,
+}
+
+#[tokio::main]
+async fn main() {
+    let arguments = Arguments::parse();
+    let model = (!arguments.model.is_empty()).then(|| made(&arguments.model));
     for (name, cards) in [
         ("prompts", &["own_cards"][..]),
         ("foreign", &["own_cards", "foreign_cards"]),
     ] {
         let agents = agents(cards);
-        let rows = working(name);
-        println!(
-            "{name}, {} agents\n  all {}",
-            agents.len(),
-            by_rules(&agents, &rows)
-        );
+        let rows = spread(working(name), arguments.prompts);
         let mut of_language: BTreeMap<String, Vec<Row>> = BTreeMap::new();
         for row in rows {
             of_language.entry(row.lang.clone()).or_default().push(row);
         }
+        println!("{name}, {} agents", agents.len());
+        let mut all = Figures::default();
         for (language, rows) in of_language {
-            println!("  {language}  {}", by_rules(&agents, &rows));
+            let figures = judged(model.as_deref(), &agents, &rows).await;
+            println!("  {language}  {figures}");
+            all.merge(&figures);
         }
+        println!("  all {all}");
     }
+}
+
+async fn judged(model: Option<&dyn Model>, agents: &Agents, rows: &[Row]) -> Figures {
+    match model {
+        Some(model) => by_model(agents, rows, model).await,
+        None => by_rules(agents, rows),
+    }
+}
+
+/// So many of them, evenly.
+fn spread(rows: Vec<Row>, most: Option<usize>) -> Vec<Row> {
+    let step = most.map_or(1, |most| rows.len().div_ceil(most.max(1)));
+    rows.into_iter().step_by(step.max(1)).collect()
+}
+
+/// The chain of these models.
+fn made(names: &[String]) -> Arc<dyn Model> {
+    let models = Models::named(names, &mut Env::process()).expect("models that can be read");
+    let list: ModelList = models.list.parse().expect("a list of models");
+    let entropy = Arc::new(SystemEntropy);
+    let policy = Policy {
+        allow_loopback: true,
+        ..Policy::default()
+    };
+    let bedrock = models.bedrock;
+    let parts = ModelParts {
+        outbound: &Outbound::new(policy, entropy.clone()),
+        entropy,
+        budget: Arc::new(Unlimited),
+        aws: Arc::new(move |region| edge::aws::sdk_config(bedrock.as_ref(), region)),
+        keys: models.keys,
+    };
+    list.build(&parts).expect("models")
 }

@@ -279,7 +279,7 @@ fn state_at(events: &[Event], seq: u64) -> TaskState {
     states.last().unwrap_or(TaskState::Submitted)
 }
 
-fn is_stumble(event: &Event) -> bool {
+pub(crate) fn is_stumble(event: &Event) -> bool {
     let EventKind::Work { note } = &event.kind else {
         return false;
     };

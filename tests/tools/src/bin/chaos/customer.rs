@@ -19,6 +19,8 @@ const CITIES: [&str; 6] = ["Oslo", "Bergen", "Trondheim", "Stavanger", "London",
 const CALLED_OFF: usize = 10;
 /// One of so many is said twice.
 const SAID_TWICE: usize = 7;
+/// Stands between what is asked and the task's number, by which calls of a language model are told apart.
+pub(crate) const NUMBERED: &str = " #";
 /// How long one call may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Before the next try.
@@ -123,7 +125,7 @@ impl Customer {
             "message": {
                 "messageId": format!("chaos-{number}"),
                 "role": "ROLE_USER",
-                "parts": [{ "text": format!("Will it rain in {city} tomorrow?") }],
+                "parts": [{ "text": format!("Will it rain in {city} tomorrow?{NUMBERED}{number}") }],
             },
             "configuration": {
                 "returnImmediately": true,
@@ -212,6 +214,13 @@ impl Customer {
         }
         None
     }
+}
+
+/// The number in a prompt.
+pub(crate) fn prompt_number(prompt: &str) -> Option<usize> {
+    let (_, number) = prompt.rsplit_once(NUMBERED)?;
+    let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
 }
 
 /// The state that a notification tells, whether it is an event or the whole task.

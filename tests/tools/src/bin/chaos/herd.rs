@@ -34,6 +34,8 @@ impl Drop for Worker {
 /// All workers.
 pub(crate) struct Herd {
     program: PathBuf,
+    /// The language model of the hosts, by its name and the place of its server.
+    model: Option<(String, String)>,
     place: Place,
     plan: Plan,
     /// How many lives began.
@@ -49,7 +51,7 @@ pub(crate) struct Herd {
 
 impl Herd {
     pub(crate) async fn start(
-        workers: usize,
+        (workers, model): (usize, Option<(String, String)>),
         plan: Plan,
         place: Place,
         upstreams: Upstreams,
@@ -57,6 +59,7 @@ impl Herd {
     ) -> Arc<Self> {
         let herd = Arc::new(Self {
             program: std::env::current_exe().expect("a path"),
+            model,
             place,
             plan,
             lives: AtomicU64::new(0),
@@ -112,6 +115,12 @@ impl Herd {
             .arg(&self.place.secrets)
             .args(["--skew", &life.skew.to_string()])
             .args(["--faults", &life.faults.to_string()])
+            .args(self.model.iter().flat_map(|(name, _)| ["--model", name]))
+            .envs(
+                self.model
+                    .iter()
+                    .map(|(_, place)| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", place)),
+            )
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -20,6 +20,7 @@
 mod check;
 mod customer;
 mod herd;
+mod models;
 mod plan;
 mod proxy;
 mod read;
@@ -79,6 +80,9 @@ struct Arguments {
     /// Nothing goes wrong: what the run itself costs.
     #[arg(long)]
     calm: bool,
+    /// Who decides: the rules, or a scripted language model that refuses every tenth call.
+    #[arg(long, value_enum, default_value = "rules")]
+    model: models::Choice,
 }
 
 #[derive(Subcommand)]
@@ -135,8 +139,9 @@ async fn run(arguments: Arguments) -> ExitCode {
         "seed {}, {tasks} tasks, {} workers behind {}, {} of 100 calls lost",
         arguments.seed, arguments.workers, proxy.url, arguments.lost
     );
+    let models = models::Scripted::start(arguments.model).await;
     let herd = Herd::start(
-        count(arguments.workers),
+        (count(arguments.workers), models.named()),
         plan,
         place,
         proxy.upstreams.clone(),
@@ -145,6 +150,7 @@ async fn run(arguments: Arguments) -> ExitCode {
     .await;
     proxy.rage();
     let customer = Arc::new(Customer::start(herd.accesses.clone(), &proxy));
+    println!("decided by {:?}", arguments.model);
     let progress = tokio::spawn(progress(began, tasks, customer.clone(), tally.clone()));
     let deadline = began + Duration::from_secs(arguments.limit);
     let trouble = (!plan.is_calm()).then(|| tokio::spawn(herd.clone().trouble()));
@@ -167,6 +173,8 @@ async fn run(arguments: Arguments) -> ExitCode {
     let tables = read::tables(&store, &asked).await;
     let mut faults = check::judge(&tables, &customer.heard(), &customer.complaints());
     herd.stop();
+    let lost = tally.count(kinds::KILLED) + tally.count(kinds::FROZEN);
+    models.judge(&tables, &mut faults, count(lost));
     for pointer in &rest {
         faults.note("things that are still due", format!("{pointer:?}"));
     }

@@ -5,6 +5,7 @@ mod counted;
 mod drafts;
 mod faults;
 mod foreign;
+mod hostile;
 mod kills;
 mod phoenix;
 mod plans;

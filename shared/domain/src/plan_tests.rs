@@ -271,3 +271,60 @@ fn what_a_newer_release_decided_is_left_alone() {
     let again: TaskPlan = serde_json::from_value(serde_json::to_value(trip()).unwrap()).unwrap();
     assert_eq!(again, trip());
 }
+
+fn guarded(number: u32, uses: &[u32]) -> PlanStep {
+    PlanStep {
+        guard: Some(StepGuard {
+            agent: crate::AgentId::from_bytes([1; 16]),
+            from: vec!["Calendar".to_owned()],
+            writes: false,
+            word: UserWord::Awaited,
+        }),
+        ..step(number, &[], uses)
+    }
+}
+
+#[test]
+fn a_guarded_step_begins_with_a_word_for_exactly_what_it_is() {
+    let mut plan = plan([step(0, &[], &[]), guarded(1, &[0]), guarded(2, &[])]);
+    assert_eq!(plan.moves(&[]), moves(&[], &[0]));
+    assert_eq!(numbers(&plan.guarded(&[])), [2], "in its turn, not before");
+    let jobs = [done(0)];
+    assert_eq!(numbers(&plan.guarded(&jobs)), [1, 2]);
+    plan.allow(&[1]);
+    assert_eq!(plan.moves(&jobs), moves(&[], &[1]));
+    assert_eq!(numbers(&plan.guarded(&jobs)), [2]);
+    let allowed = plan.clone();
+    let changes: [fn(&mut PlanStep); 5] = [
+        |step| step.instruction.push('.'),
+        |step| step.uses.clear(),
+        |step| step.agent_type = AgentType::parse("report").unwrap(),
+        |step| step.guard.as_mut().unwrap().agent = crate::AgentId::from_bytes([2; 16]),
+        |step| step.guard.as_mut().unwrap().word = UserWord::Unknown,
+    ];
+    for change in changes {
+        let mut plan = allowed.clone();
+        change(&mut plan.steps[1]);
+        assert_eq!(plan.moves(&jobs), moves(&[], &[]), "{:?}", plan.steps[1]);
+    }
+    // Where a plan waits as a whole, that is asked first.
+    plan.approval = Approval::Awaited;
+    assert!(plan.guarded(&jobs).is_empty() && plan.moves(&jobs).is_empty());
+}
+
+#[test]
+fn what_was_refused_is_skipped_with_what_needs_it_and_nobody_is_asked_what_becomes_of_it() {
+    let mut plan = plan([guarded(0, &[]), step(1, &[0], &[]), step(2, &[], &[])]);
+    plan.refuse(&[0]);
+    assert_eq!(plan.settle(&[]), moves(&[0, 1], &[2]));
+    let jobs = [done(2)];
+    assert!(plan.failed(&jobs).is_empty());
+    // A user who goes on without something else has not changed their mind.
+    plan.go_on(&jobs);
+    plan.retry(0, &jobs);
+    plan.settle(&jobs);
+    assert!(
+        matches!(&plan.steps[0].state, StepState::Skipped { why } if why == "the user did not allow it.")
+    );
+    assert!(plan.guarded(&jobs).is_empty());
+}

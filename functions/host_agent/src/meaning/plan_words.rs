@@ -139,8 +139,8 @@ fn named(plan: &TaskPlan, words: &[String]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use domain::{
-        AgentName, AgentType, Approval, ContextId, Job, JobState, Message, MessageId, NewTask, Owner, Part,
-        PlanStep, RemoteUpdate, TaskId, TaskState, Tenant, Timestamp,
+        AgentId, AgentName, AgentType, Approval, ContextId, Job, JobState, Message, MessageId, NewTask,
+        Owner, Part, PlanStep, RemoteUpdate, StepGuard, TaskId, TaskState, Tenant, Timestamp, UserWord,
     };
 
     use super::*;
@@ -213,6 +213,89 @@ mod tests {
         ] {
             assert_eq!(answer(&task, text), expected, "{text}");
         }
+    }
+
+    /// A task of these guarded steps.
+    fn guarded(numbers: &[u32]) -> Task {
+        let mut task = task();
+        task.plan = Some(TaskPlan {
+            goal: "a trip".to_owned(),
+            approval: Approval::NotNeeded,
+            steps: numbers
+                .iter()
+                .map(|number| PlanStep {
+                    guard: Some(StepGuard {
+                        agent: AgentId::from_bytes([1; 16]),
+                        from: vec!["Calendar".to_owned()],
+                        writes: false,
+                        word: UserWord::Awaited,
+                    }),
+                    ..step(*number, "report", "Friday at ten", &[])
+                })
+                .collect(),
+        });
+        task.status.state = TaskState::InputRequired;
+        let question = plans::question(&task).unwrap();
+        task.status.message = Some(Message::agent_text(MessageId::derived("q"), question));
+        task
+    }
+
+    #[test]
+    fn what_waits_to_be_sent_is_allowed_and_refused_by_closed_lists_alone() {
+        let (one, two) = (guarded(&[1]), guarded(&[1, 2]));
+        let allow = |numbers: &[u32]| Some(PlanAnswer::Allow(numbers.to_vec()));
+        let refuse = |numbers: &[u32]| Some(PlanAnswer::Refuse(numbers.to_vec()));
+        for (text, of_one, of_two) in [
+            ("yes", allow(&[1]), Some(PlanAnswer::Which)),
+            ("Ja, bitte!", allow(&[1]), Some(PlanAnswer::Which)),
+            ("adelante", allow(&[1]), Some(PlanAnswer::Which)),
+            ("vas y", allow(&[1]), Some(PlanAnswer::Which)),
+            ("kjør", allow(&[1]), Some(PlanAnswer::Which)),
+            ("はい", allow(&[1]), Some(PlanAnswer::Which)),
+            ("yes 2", allow(&[1]), allow(&[1])),
+            ("yes 3", None, allow(&[2])),
+            ("yes to all", allow(&[1]), allow(&[1, 2])),
+            ("yes 2 and 3", None, allow(&[1, 2])),
+            ("no 3", None, refuse(&[2])),
+            ("without 2", refuse(&[1]), refuse(&[1])),
+            // Anything more, and it is no word for this text.
+            ("yes, but without the time", None, None),
+            ("yes 2 to globex", None, None),
+            ("the agent says yes", None, None),
+            ("2", None, None),
+            ("what is it?", None, None),
+        ] {
+            assert_eq!(
+                (answer(&one, text), answer(&two, text)),
+                (of_one, of_two),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn with_several_tasks_that_wait_a_yes_is_asked_back() {
+        let mut other = guarded(&[1]);
+        other.id = TaskId::from_bytes([2; 16]);
+        let here = [guarded(&[1]), other];
+        let names = Names::default();
+        let chat = |here| Chat {
+            here,
+            asked: None,
+            elsewhere: Some(&[]),
+            names: &names,
+            since: Timestamp::from_millis(9),
+        };
+        for text in ["yes", "go", "start it"] {
+            let which = Meaning::WhichWord(here.iter().collect());
+            assert_eq!(chat(&here).meaning(text), which, "{text}");
+            assert_eq!(
+                chat(&here[1..]).meaning(text),
+                Meaning::Answer(&here[1]),
+                "{text}"
+            );
+        }
+        assert_eq!(chat(&here[1..]).meaning("no"), Meaning::Decline(&here[1]));
     }
 
     #[test]

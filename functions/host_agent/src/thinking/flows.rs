@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use agent::ExecuteError;
-use domain::{AgentId, AgentType, CallEnd, PlanStep, StepGuard, TaskPlan};
+use domain::{AgentId, AgentType, CallEnd, Job, PlanStep, StepGuard, TaskPlan};
 use llm::Tool;
 
 use crate::thinking::directory::{ChosenAgent, KnownAgents};
@@ -41,8 +41,7 @@ impl Tools<'_> {
             false => self.read().await?,
         };
         for step in fresh {
-            let text = llm::clean_lines(&step.instruction, TEXT_MAX);
-            let Some(to) = self.choose(&step.agent_type, &text).await? else {
+            let Some(to) = self.choose(&step.agent_type, &step.instruction).await? else {
                 continue;
             };
             let mut sources = read.clone();
@@ -51,6 +50,8 @@ impl Tools<'_> {
             }
             let from = self.unallowed(&sources, &step.agent_type, &to).await?;
             if to.writes || !from.is_empty() {
+                // What is shown is what is sent. Should that be another agent's work, its user is asked again.
+                let text = llm::clean_lines(&step.instruction, TEXT_MAX);
                 planning.guard(step.number, text, guard(&to, from));
             }
         }
@@ -58,17 +59,19 @@ impl Tools<'_> {
     }
 
     /// Has a step wait that would begin now, where its agent is another than its user was shown, or has come to change
-    /// something since. True where it waits.
-    pub(crate) fn guard_again(plan: &mut TaskPlan, number: u32, to: &ChosenAgent) -> bool {
+    /// something since, or to be private where others were read before. True where it waits.
+    pub(crate) fn guard_again(plan: &mut TaskPlan, number: u32, to: &ChosenAgent, jobs: &[Job]) -> bool {
         let Some(step) = plan.steps.iter_mut().find(|step| step.number == number) else {
             return false;
         };
         let from = match &step.guard {
             Some(guard) if guard.agent == to.id => return false,
             Some(guard) => guard.from.clone(),
-            None if to.writes => Vec::new(),
-            None => return false,
+            None => read_before(jobs, step, to),
         };
+        if step.guard.is_none() && !to.writes && from.is_empty() {
+            return false;
+        }
         step.agent_name.clone_from(&to.name);
         step.instruction = llm::clean_lines(&step.instruction, TEXT_MAX);
         step.guard = Some(guard(to, from));
@@ -174,6 +177,19 @@ impl Tools<'_> {
         self.thought.known = Some(Arc::clone(&known));
         Ok(known)
     }
+}
+
+/// Whose words were read before a step was written that now goes to a private agent.
+fn read_before(jobs: &[Job], step: &PlanStep, to: &ChosenAgent) -> Vec<String> {
+    let is_read = |job: &&Job| job.step < step.turn && job.remote().is_some() && job.agent_id != to.id;
+    let mut names: Vec<String> = jobs
+        .iter()
+        .filter(is_read)
+        .map(|job| job.agent_name.clone())
+        .collect();
+    names.dedup();
+    names.retain(|_| to.is_private);
+    names
 }
 
 fn guard(to: &ChosenAgent, from: Vec<String>) -> StepGuard {

@@ -127,7 +127,7 @@ impl Tools<'_> {
         };
         let chosen = self.choice(&step.agent_type, &step.instruction).await?;
         if let Ok((to, _)) = &chosen
-            && Self::guard_again(plan, number, to)
+            && Self::guard_again(plan, number, to, &self.run.task().jobs)
         {
             return Ok(None);
         }

@@ -232,6 +232,27 @@ async fn between_open_agents_a_model_goes_on_unasked_and_to_a_private_one_it_doe
     assert!(status(&task).1.starts_with("All of it counts."));
 }
 
+/// Its user's word is wanted of what is true when it is sent.
+#[tokio::test]
+async fn an_agent_that_became_private_before_its_turn_is_asked_about_as_well() {
+    let later = Tool::PlanTasks {
+        tasks: vec![
+            planned("flats", "a flat near it", &[], &[]),
+            planned("report", REPORT, &[0], &[]),
+        ],
+    };
+    let (world, peers, _, task) = after_friday(opens, [calls([later])]).await;
+    assert_eq!((task.jobs.len(), task.status.state), (2, TaskState::Working));
+    world.agents.lock().unwrap()["privateTypes"] = json!(["report"]);
+    let flat = remote("r-2", "COMPLETED", None, &["A flat."]);
+    world.notified(task.id, 1, flat).await;
+    let task = restarted(&world, task.id).await;
+    assert_eq!(status(&task), (TaskState::InputRequired, QUESTION.to_owned()));
+    assert!(messages(&peers.reports).is_empty());
+    let task = said(&world, task.id, "yes").await;
+    assert_eq!((task.jobs.len(), messages(&peers.reports).len()), (3, 1));
+}
+
 #[tokio::test]
 async fn what_the_user_planned_goes_as_it_was_planned() {
     let model = Scripted::default();

@@ -97,13 +97,13 @@ async function answering(start) {
   }
 }
 
-function ask(text) {
+function ask(text, taskId) {
   const message = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] };
   chat.messages.push(message);
   location.hash = chat.id;
   draw();
   log.scrollTop = log.scrollHeight;
-  const body = { id: chat.id, message, trigger: 'submit-message', messageId: null };
+  const body = { id: chat.id, message, trigger: 'submit-message', messageId: null, taskId };
   return answering((signal) => post('chat', body, signal));
 }
 
@@ -210,6 +210,10 @@ function card(task, open) {
   const { plan } = task;
   if (plan && !plan.isApproved && task.state === 'input-required') {
     row.append(make('button', { type: 'button', className: 'start', textContent: 'Start', onclick: () => act(task, 'start', { plan: plan.hash }) }));
+  }
+  for (const { label, say: text } of task.choices ?? []) {
+    const choose = () => { if (!chat.answering) ask(text, task.taskId); };
+    row.append(make('button', { type: 'button', textContent: label, onclick: choose }));
   }
   if (!over(task.state)) {
     row.append(make('button', { type: 'button', textContent: 'Cancel', onclick: () => act(task, 'cancel') }));

@@ -48,6 +48,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "statusAt": task.status.at,
         "statusMessage": status_text(task),
         "authUrl": auth_url(task),
+        "choices": choices(task),
         "result": result(task),
         "outcome": outcome(task),
         "artifacts": task.artifacts.iter().map(artifact).collect::<Vec<_>>(),
@@ -99,6 +100,7 @@ pub(crate) fn card(task: &Task) -> Value {
         ("outcome", outcome(task).map(Value::String)),
         ("plan", task.plan.as_ref().map(plan)),
         ("authUrl", auth_url(task).map(Value::String)),
+        ("choices", choices(task)),
         (
             "jobs",
             (task.jobs.len() > 1 || task.plan.is_some())
@@ -288,6 +290,18 @@ fn auth_url(task: &Task) -> Option<String> {
     let url = Url::parse(told.metadata.get("authUrl")?.as_str()?).ok()?;
     // It becomes a link on the page.
     matches!(url.scheme(), "https" | "http").then(|| url.to_string())
+}
+
+/// What the user can choose from by a button, while the host waits for that: what is on it, and what it says.
+fn choices(task: &Task) -> Option<Value> {
+    let message = task.status.message.as_ref();
+    let told = message.filter(|_| task.status.state == TaskState::InputRequired)?;
+    let button = |choice: &Value| {
+        let text = |name: &str| choice.get(name)?.as_str().map(str::to_owned);
+        Some(json!({"label": text("label")?, "say": text("say")?}))
+    };
+    let listed = told.metadata.get("choices")?.as_array()?;
+    Some(listed.iter().filter_map(button).collect())
 }
 
 fn prompt(task: &Task) -> Option<String> {

@@ -30,14 +30,18 @@ impl HostExecutor {
     async fn look(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let deps = self.0.deps();
         let task = run.task();
-        if task.jobs.is_empty() && task.turns.is_empty() && task.plan.is_none() {
+        let said = transcript::pending_answer(task).cloned();
+        let choice = transcript::choosing(task);
+        if task.jobs.is_empty() && task.turns.is_empty() && task.plan.is_none() && choice.is_none() {
             return Box::pin(self.0.begin(run)).await;
         }
-        let task = run.task();
-        let said = transcript::pending_answer(task).cloned();
         if said.as_ref().is_some_and(|said| meaning::calls_off(&said.text())) {
             return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
+        if let Some(choice) = choice {
+            return Box::pin(self.0.chosen(run, choice)).await;
+        }
+        let task = run.task();
         let declined =
             |said: &Message| said.metadata.contains_key(DECLINES) || meaning::declines(task, &said.text());
         let declined = said.as_ref().is_some_and(declined);

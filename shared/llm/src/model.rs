@@ -154,6 +154,9 @@ pub enum Step {
     Say(String),
     /// Call these tools, all at once.
     Call(Vec<ToolCall>),
+    /// Let the user choose which agent gets what was said, of these types, the likeliest first. Only the rules ask so: a
+    /// hosted model asks in words of its own.
+    Choose(Vec<AgentType>),
 }
 
 /// One call of a tool.

@@ -34,7 +34,7 @@ pub struct Row {
 pub enum Verdict {
     /// Each part went where it should.
     Right,
-    /// Nobody got it, and who should was named as near.
+    /// Nobody got it, and who should was offered to choose.
     Asked,
     /// Some of its parts went where they should, the rest nowhere.
     InPart,
@@ -52,10 +52,14 @@ pub enum Verdict {
 #[must_use]
 pub fn verdict(agents: &Agents, row: &Row, step: &Step) -> Verdict {
     let Step::Call(calls) = step else {
-        return if row.nobody {
-            Verdict::Left
-        } else {
-            Verdict::Missed
+        let offered: &[AgentType] = match step {
+            Step::Choose(offered) => offered,
+            _ => &[],
+        };
+        return match row.right.iter().all(|right| offered.contains(right)) {
+            _ if row.nobody => Verdict::Left,
+            true => Verdict::Asked,
+            false => Verdict::Missed,
         };
     };
     let sends = calls.iter().flat_map(|call| match &call.tool {
@@ -92,25 +96,22 @@ pub fn verdict(agents: &Agents, row: &Row, step: &Step) -> Verdict {
     }
 }
 
+/// What the rules router makes of a prompt, for these agents.
+#[must_use]
+pub fn step(agents: &Agents, row: &Row) -> Step {
+    Rules.decide(&Prompt {
+        agents: agents.clone(),
+        turns: vec![Turn::User(row.prompt.clone())],
+        ..Prompt::default()
+    })
+}
+
 /// What becomes of prompts with the rules router, for these agents.
 #[must_use]
 pub fn by_rules(agents: &Agents, rows: &[Row]) -> Figures {
     let mut figures = Figures::default();
     for row in rows {
-        let prompt = Prompt {
-            agents: agents.clone(),
-            turns: vec![Turn::User(row.prompt.clone())],
-            ..Prompt::default()
-        };
-        let verdict = match verdict(agents, row, &Rules.decide(&prompt)) {
-            Verdict::Missed => {
-                let near = llm::nearest(agents, &row.prompt);
-                let named = row.right.iter().all(|right| near.contains(right));
-                if named { Verdict::Asked } else { Verdict::Missed }
-            }
-            verdict => verdict,
-        };
-        figures.add(verdict);
+        figures.add(verdict(agents, row, &step(agents, row)));
     }
     figures
 }
@@ -138,6 +139,33 @@ pub async fn by_model(agents: &Agents, rows: &[Row], model: &dyn Model) -> Figur
             figures
         })
         .await
+}
+
+/// A step in a few words: who got what, or who may be chosen.
+#[must_use]
+pub fn told(step: &Step) -> String {
+    let types = |types: &[AgentType]| {
+        let names: Vec<&str> = types.iter().map(AgentType::as_str).collect();
+        names.join(", ")
+    };
+    match step {
+        Step::Say(_) => "nobody".to_owned(),
+        Step::Choose(of) => format!("{}?", types(of)),
+        Step::Call(calls) => {
+            let sent = calls.iter().map(|call| match &call.tool {
+                Tool::SendMessage { agent_type, message } => format!("{agent_type}: {message}"),
+                Tool::PlanTasks { tasks } => {
+                    let tasks: Vec<String> = tasks
+                        .iter()
+                        .map(|task| format!("{}: {}", task.agent_type, task.message))
+                        .collect();
+                    tasks.join(", then ")
+                }
+                _ => "something else".to_owned(),
+            });
+            sent.collect::<Vec<_>>().join(" | ")
+        }
+    }
 }
 
 /// Verdicts, counted.
@@ -288,7 +316,7 @@ mod gate {
 
     use super::*;
 
-    fn step(to: &[&str]) -> Step {
+    fn sent(to: &[&str]) -> Step {
         let call = |(number, to): (usize, &&str)| ToolCall {
             id: number.to_string(),
             tool: Tool::SendMessage {
@@ -311,17 +339,22 @@ mod gate {
             nobody: right.is_empty(),
         };
         let said = Step::Say(String::new());
+        let choice =
+            |of: &[&str]| Step::Choose(of.iter().map(|name| AgentType::parse(name).unwrap()).collect());
         let both = row(&["one", "two"], &[]);
         for (row, step, expected) in [
-            (&both, &step(&["one", "two"]), Verdict::Right),
-            (&both, &step(&["one"]), Verdict::InPart),
-            (&both, &step(&["one", "third"]), Verdict::Wrong),
+            (&both, &sent(&["one", "two"]), Verdict::Right),
+            (&both, &sent(&["one"]), Verdict::InPart),
+            (&both, &sent(&["one", "third"]), Verdict::Wrong),
             (&both, &said, Verdict::Missed),
-            (&row(&["one"], &["third"]), &step(&["third"]), Verdict::Right),
-            (&row(&["one", "one"], &[]), &step(&["one"]), Verdict::Right),
+            (&both, &choice(&["two", "third", "one"]), Verdict::Asked),
+            (&both, &choice(&["two", "third"]), Verdict::Missed),
+            (&row(&[], &[]), &choice(&["one"]), Verdict::Left),
+            (&row(&["one"], &["third"]), &sent(&["third"]), Verdict::Right),
+            (&row(&["one", "one"], &[]), &sent(&["one"]), Verdict::Right),
             (&row(&[], &[]), &said, Verdict::Left),
-            (&row(&[], &["one"]), &step(&["one"]), Verdict::Left),
-            (&row(&[], &["one"]), &step(&["two"]), Verdict::Pushed),
+            (&row(&[], &["one"]), &sent(&["one"]), Verdict::Left),
+            (&row(&[], &["one"]), &sent(&["two"]), Verdict::Pushed),
         ] {
             assert_eq!(verdict(&Agents::default(), row, step), expected, "{step:?}");
         }

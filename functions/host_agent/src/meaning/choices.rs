@@ -1,7 +1,8 @@
 //! Whether a text answers what an agent asked: one of its choices, a value of the kind that was asked for, a yes or no.
 
-use super::wish::{clause_texts, lower, singular};
+use super::wish::{clause_texts, is_made_of, lower, singular};
 use super::{filler, lists};
+use crate::rules::agent_choice::{AgentChoice, Offered};
 
 /// Most choices of one question.
 const CHOICES_MAX: usize = 20;
@@ -21,8 +22,27 @@ pub(super) fn of(question: &str) -> Vec<&str> {
     listed.take(CHOICES_MAX).collect()
 }
 
-/// The one of these that a text picks, by its number, its place in the list, or words that only it has.
+/// The one of these that a text picks, by its number, its place in the list, or words that only it has. Where several have all
+/// of it, the first is as good as any for the agent, which asks again.
 pub(super) fn picked(choices: &[&str], text: &str) -> Option<usize> {
+    fitting(choices, text).first().copied()
+}
+
+/// The one of these agents that a whole message names, by its number, its place in the list, its name or its type; a yes names
+/// the only one.
+pub(crate) fn agent_named<'c>(choice: &'c AgentChoice, text: &str) -> Option<&'c Offered> {
+    let told = |offered: &Offered| format!("{} {}", offered.name, offered.agent_type);
+    let told: Vec<String> = choice.of.iter().map(told).collect();
+    let told: Vec<&str> = told.iter().map(String::as_str).collect();
+    match (fitting(&told, text).as_slice(), choice.of.as_slice()) {
+        ([only], _) => choice.of.get(*only),
+        ([], [only]) => is_made_of(&lower(text), lists::YES).then_some(only),
+        _ => None,
+    }
+}
+
+/// Those of these that a text may pick.
+fn fitting(choices: &[&str], text: &str) -> Vec<usize> {
     let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();
     let said: Vec<String> = lower(text).iter().map(|word| singular(word)).collect();
     let place = |word: &String| {
@@ -38,22 +58,35 @@ pub(super) fn picked(choices: &[&str], text: &str) -> Option<usize> {
         .collect::<Vec<_>>()
         .as_slice()
     {
-        // "The second one": of two such words the first is the place.
-        [first, ..] if said.iter().all(|word| place(word).is_some() || is_polite(word)) => vec![*first],
+        // "The second one": of two such words the first is the place. "1 or 2" is none.
+        [first, rest @ ..]
+            if said.iter().all(|word| place(word).is_some() || is_polite(word))
+                && rest
+                    .iter()
+                    .all(|word| *word == "one" || place(word) == place(first)) =>
+        {
+            vec![*first]
+        }
         _ => said.iter().filter(counts).collect(),
     };
     if let [only] = said.as_slice()
         && let Some(at) = place(only).filter(|at| *at < choices.len() && !names(only))
     {
-        return Some(at);
+        return vec![at];
     }
     if said.is_empty() {
-        return None;
+        return Vec::new();
     }
-    // Where several have all of it, the first is as good as any for the agent, which asks again.
-    known
-        .iter()
-        .position(|words| said.iter().all(|word| words.contains(word)))
+    let has_all = |words: &Vec<String>| said.iter().all(|word| words.contains(word));
+    // "1. Weather", where that is the second.
+    let is_other = |at: usize, word: &String| {
+        let number = word.parse::<usize>().ok().filter(|_| !names(word));
+        number.is_some_and(|number| number != at + 1)
+    };
+    let words = lower(text);
+    let fitting = known.iter().enumerate().filter(|(_, words)| has_all(words));
+    let fitting = fitting.filter(|(at, _)| !words.iter().any(|word| is_other(*at, word)));
+    fitting.map(|(at, _)| at).collect()
 }
 
 /// The one of these that has a word of the text which no other has.

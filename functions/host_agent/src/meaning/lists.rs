@@ -45,10 +45,10 @@ pub(super) const JOINING: &[&str] = &["and", "or", "und", "y", "et", "og"];
 /// "No, or not now."
 #[rustfmt::skip]
 pub(super) const NO: &[&str] = &[
-    "no", "nope", "nah", "no thank you", "not now", "not today", "not yet", "later", "maybe later", "skip", "skip it", "skip that",
+    "no", "nope", "nah", "none", "none of them", "none of these", "neither", "no thank you", "not now", "not today", "not yet", "later", "maybe later", "skip", "skip it", "skip that",
     "i don t want to", "i do not want to", "i d rather not", "i would rather not", "rather not", "don t", "nein", "nein danke", "nö",
-    "nee", "später", "lieber nicht", "jetzt nicht", "no gracias", "ahora no", "más tarde", "luego", "non", "non merci", "plus tard",
-    "pas maintenant", "nei", "nei takk", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
+    "nee", "keiner", "keine", "später", "lieber nicht", "jetzt nicht", "no gracias", "ninguno", "ninguna", "ahora no", "más tarde", "luego", "non", "non merci", "aucun", "aucune", "plus tard",
+    "pas maintenant", "nei", "nei takk", "ingen", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
 ];
 
 /// "I have done what you asked of me."

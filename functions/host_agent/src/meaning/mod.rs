@@ -4,7 +4,7 @@
 //! |---|---|
 //! | an answer to a plan that waits | `plan_words` |
 //! | read by its words alone | `wish` |
-//! | an answer to what an agent asked | `choices` |
+//! | an answer to what an agent asked, or the choice of an agent | `choices` |
 //! | by closed lists a yes, a no | `lists` |
 //! | about these tasks | `which` |
 //!
@@ -12,7 +12,7 @@
 //! authorises something (a consent's code, a yes to cancelling elsewhere, a no) is decided here, from closed lists; a model
 //! is asked about requests only, and whether an agent's question is answered freely where nothing else fits.
 
-mod choices;
+pub(crate) mod choices;
 mod filler;
 mod lists;
 pub(crate) mod plan_words;
@@ -289,7 +289,14 @@ impl<'a> Chat<'a> {
             (Some((task, _)), _) => Meaning::Answer(task),
             (None, Some(consent)) => Meaning::Agreeing(consent),
             (None, None) if self.plans().nth(1).is_some() => Meaning::WhichWord(self.plans().collect()),
-            (None, None) => Meaning::Nothing(Nothing::ToAgreeTo, None),
+            (None, None) => match self
+                .here
+                .iter()
+                .rfind(|task| transcript::choosing(task).is_some())
+            {
+                Some(task) => Meaning::Answer(task),
+                None => Meaning::Nothing(Nothing::ToAgreeTo, None),
+            },
         }
     }
 
@@ -370,7 +377,9 @@ impl<'a> Chat<'a> {
 
     fn status(&self, text: &str, target: &Target) -> Meaning<'a> {
         let fits = |task: &&Task| {
-            !task.jobs.is_empty() && (is_open(task) || !target.open) && which::is_meant(target, task)
+            (!task.jobs.is_empty() || is_open(task))
+                && (is_open(task) || !target.open)
+                && which::is_meant(target, task)
         };
         let here: Vec<&Task> = self.here.iter().filter(fits).collect();
         let bare = target.words.is_empty() && target.id.is_none();
@@ -446,11 +455,14 @@ impl<'a> Chat<'a> {
 
     /// The newest question of which a text picks one of the choices.
     fn picking(&self, text: &str) -> Option<&'a Task> {
-        let picks = |question: &str| choices::picked(&choices::of(question), text).is_some();
-        self.questions()
-            .rev()
-            .find(|(_, question)| picks(question))
-            .map(|(task, _)| task)
+        let of_agents: Vec<(&Task, &str)> = self.questions().collect();
+        let picks = |task: &&Task| match transcript::choosing(task) {
+            Some(choice) => choices::agent_named(&choice, text).is_some(),
+            None => of_agents.iter().any(|(asks, question)| {
+                asks.id == task.id && choices::picked(&choices::of(question), text).is_some()
+            }),
+        };
+        self.here.iter().rfind(picks)
     }
 
     fn words(&self, text: &str, words: &str) -> Meaning<'a> {
@@ -500,7 +512,12 @@ pub(crate) fn declines(task: &Task, text: &str) -> bool {
         .and_then(Job::remote)
         .and_then(|remote| remote.text.as_deref());
     let yes_or_no = question.is_some_and(choices::is_yes_or_no) && transcript::unconsented(task).is_none();
-    Wish::of(text, &Names::default()) == Wish::No && !yes_or_no
+    is_no(text) && !yes_or_no
+}
+
+/// Whether a text is one of the closed list for no.
+pub(crate) fn is_no(text: &str) -> bool {
+    Wish::of(text, &Names::default()) == Wish::No
 }
 
 /// Whether a text that is said to a task itself calls it off.

@@ -11,7 +11,8 @@ const NAME_MAX: usize = 60;
 
 /// Whether something of a task is still to come, or waits.
 pub(crate) fn is_open(task: &Task) -> bool {
-    !task.status.state.is_terminal() && (!task.jobs.is_empty() || task.plan.is_some())
+    let waits = transcript::choosing(task).is_some();
+    !task.status.state.is_terminal() && (!task.jobs.is_empty() || task.plan.is_some() || waits)
 }
 
 /// Whether a task's work can be done once more: it went wrong, or some of it did.

@@ -9,9 +9,11 @@
 //! | How was its message meant, where the text does not say so? | `note` |
 //! | What did a job bring, in words? | `brought` |
 //! | What does its plan wait for? | `plans`, `permission` |
+//! | Which agents does its user choose from? | `agent_choice` |
 //! | How does the task end? | `outcome` |
 
 pub(crate) mod acts;
+pub(crate) mod agent_choice;
 pub(crate) mod brought;
 pub(crate) mod note;
 pub(crate) mod outcome;

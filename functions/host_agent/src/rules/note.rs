@@ -5,6 +5,7 @@ use domain::{EventKind, Task, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::meaning::Question;
+use crate::rules::agent_choice::AgentChoice;
 
 /// How a message was meant, where that does not follow from its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub(crate) struct Note {
     /// The task that this one is another try of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_of: Option<TaskId>,
+    /// The agents that the user chooses from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) choice: Option<AgentChoice>,
 }
 
 impl Note {

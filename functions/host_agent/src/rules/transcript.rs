@@ -8,6 +8,7 @@ use domain::{
 };
 use llm::{Opaque, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
+use crate::rules::agent_choice::AgentChoice;
 use crate::rules::brought::text_of;
 use crate::rules::note::Note;
 use crate::rules::plans;
@@ -210,6 +211,13 @@ fn said_as<'t>(task: &'t Task, id: &MessageId) -> Option<&'t Message> {
 pub(crate) fn asking(task: &Task) -> Option<&Job> {
     let waits = |job: &&Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
     task.jobs.iter().find(waits)
+}
+
+/// What the user has still to choose from, where that is what the task waits for.
+pub(crate) fn choosing(task: &Task) -> Option<AgentChoice> {
+    let begun = !task.jobs.is_empty() || !task.turns.is_empty() || task.plan.is_some();
+    let open = !begun && !task.status.state.is_terminal();
+    Note::of(task).filter(|_| open)?.choice
 }
 
 /// The job that waits for the user's consent, the first of them.

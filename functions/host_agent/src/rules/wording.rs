@@ -234,6 +234,7 @@ fn waits_for(task: &Task) -> String {
             let asked = llm::clean(asked.lines().next().unwrap_or_default(), 120);
             format!("{} asks: {asked}", job.agent_name)
         }
+        (None, None) if transcript::choosing(task).is_some() => "waits for you to choose an agent".to_owned(),
         (None, None) if task.status.state == TaskState::Unknown => {
             "nothing was heard of it for too long".to_owned()
         }

@@ -108,6 +108,9 @@ impl Thinker {
         let Ok(answer) = self.first_step(run, &prompt).await? else {
             return self.ask_again(run, "I could not change the plan.").await;
         };
+        if matches!(answer.step, Step::Choose(_)) {
+            return self.ask_again(run, "I did not understand that.").await;
+        }
         let Answer {
             step: Step::Say(text),
             ..

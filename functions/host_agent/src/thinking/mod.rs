@@ -3,6 +3,7 @@
 mod addresses;
 mod asked;
 mod asking;
+mod choosing;
 pub(crate) mod directory;
 mod discovery;
 mod flows;

@@ -178,6 +178,9 @@ impl Thinker {
                 }
                 return Ok(said(run, &thought.note, text));
             }
+            if let Step::Choose(types) = &answer.step {
+                return self.offer(run, thought, types).await;
+            }
             let seen = Seen::of(run.task(), prompt);
             let called = self.call(run, &mut thought, &answer, seen).await?;
             run.forget();

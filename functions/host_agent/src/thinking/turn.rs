@@ -28,6 +28,8 @@ const GOES_ON_IN: &str = "goesOnIn";
 /// The key in a message's metadata under which the host finds what it asked itself.
 const ASKS: &str = "asks";
 
+/// What is said where nothing may be delegated for now.
+pub(crate) const SWITCHED_OFF: &str = "Delegating to agents is switched off here at the moment.";
 /// Longest text that is taken, in characters.
 const TEXT_MAX: usize = 32_000;
 
@@ -35,9 +37,7 @@ impl Thinker {
     /// A new task: its text is taken where that can be, and understood.
     pub(crate) async fn begin(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         if !self.is_enabled() {
-            return Ok(Outcome::Rejected(
-                "Delegating to agents is switched off here at the moment.".to_owned(),
-            ));
+            return Ok(Outcome::Rejected(SWITCHED_OFF.to_owned()));
         }
         let text = transcript::asked(run.task());
         if text.trim().is_empty() && !run.task().history.iter().any(has_text) {
@@ -315,7 +315,7 @@ impl Thinker {
                     match self.first_step(run, &prompt).await? {
                         // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
                         Ok(answer)
-                            if matches!(answer.step, Step::Say(_))
+                            if matches!(answer.step, Step::Say(_) | Step::Choose(_))
                                 || open && brief && is_for(&answer.step, task) =>
                         {
                             return self.hand_on(run, here, task, false).await;

@@ -7,6 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod choosing;
 mod consent;
 mod delegation;
 mod discovery;

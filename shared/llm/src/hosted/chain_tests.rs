@@ -150,7 +150,7 @@ fn broken() -> Next {
 fn said(answer: Result<Answer, ModelError>) -> String {
     match answer.unwrap().step {
         Step::Say(text) => text,
-        step @ Step::Call(_) => panic!("{step:?}"),
+        step => panic!("{step:?}"),
     }
 }
 

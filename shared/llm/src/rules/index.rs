@@ -45,6 +45,10 @@ const NAMED_LEAST: f64 = 0.7;
 const NEAR: f64 = 0.02;
 /// Of what the best has, the least that makes another one worth naming.
 const BESIDE: f64 = 0.08;
+/// From here on somebody is worth asking about.
+const OFFERED: f64 = 0.2;
+/// Of what the best of these has, the least that makes another one worth it too.
+const WITH_IT: f64 = 0.4;
 /// A text of so many words is too short to be for somebody by the words of examples alone.
 const SCRAP: usize = 2;
 /// Of what a part of a text says, how much must speak for somebody where nothing else is said.
@@ -209,6 +213,23 @@ impl Index {
         let least = NEAR.max(best * BESIDE);
         let near = ranked.into_iter().filter(|(score, _)| *score >= least);
         near.take(NAMED).map(|(_, agent_type)| agent_type).collect()
+    }
+
+    /// The types that the user is asked about, the likeliest first: those that come close together, or else those that
+    /// something of weight speaks for. None where that is everybody: who is near everything is near nothing.
+    pub(super) fn worth_asking(&self, text: &str) -> Vec<&AgentType> {
+        let ranked = self.ranked(&self.scores(text).firm().diluted());
+        let best = ranked.first().map_or(0.0, |(best, _)| *best);
+        let least = match best >= self.bar(text) {
+            true => best / CLEARLY,
+            false => OFFERED.max(best * WITH_IT),
+        };
+        let near = ranked.into_iter().filter(|(score, _)| *score >= least);
+        let near: Vec<&AgentType> = near.map(|(_, agent_type)| agent_type).collect();
+        if near.len() > 2 && near.len() >= self.types.len() {
+            return Vec::new();
+        }
+        near.into_iter().take(NAMED).collect()
     }
 
     /// Whether a text is no more than a word or two that some example happens to have, and no name of what is wanted.

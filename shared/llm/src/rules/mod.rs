@@ -16,11 +16,11 @@ mod terms;
 use async_trait::async_trait;
 use domain::AgentType;
 
-use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
 pub use ability::lacking;
 pub use among::best_fitting;
 pub(crate) use index::Index;
-pub use phrase::offer;
+pub use phrase::{offer, summary};
 use split::Part;
 
 /// The rules router.
@@ -93,17 +93,17 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     if let Some(agent_type) = alone.or_else(formed) {
         return send(Part::only(agent_type, meant));
     }
-    let briefs = index
-        .near(meant)
-        .into_iter()
-        .filter_map(|near| agents.iter().find(|agent| agent.agent_type() == near));
-    Step::Say(phrase::nothing_fits(agents, text, &briefs.collect::<Vec<_>>()))
-}
-
-/// The types that a text may be meant for where none clearly is, the likeliest first; three at most.
-#[must_use]
-pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
-    agents.index().near(text).into_iter().cloned().collect()
+    let does = |near: &&AgentType| {
+        let own = agents.iter().filter(|agent| agent.agent_type() == *near);
+        own.into_iter().any(|agent| lacking(agent, text).is_none())
+    };
+    let near: Vec<&AgentType> = index.worth_asking(meant).into_iter().filter(does).collect();
+    if !near.is_empty() {
+        return Step::Choose(near.into_iter().cloned().collect());
+    }
+    let nearest = index.near(meant).into_iter().next();
+    let nearest = nearest.and_then(|near| agents.iter().find(|agent| agent.agent_type() == near));
+    Step::Say(phrase::nothing_fits(agents, text, nearest))
 }
 
 /// The agent that was used last, where it is still there, with what it was asked.

@@ -10,6 +10,9 @@ const LISTED: usize = 20;
 /// Most characters of a request that are repeated.
 const ASKED: usize = 60;
 
+/// Most characters of what an agent says it does.
+const SUMMARY: usize = 160;
+
 /// What is said where a part of a prompt depends on how another ends.
 pub(super) const NO_IFS: &str = "I make no ifs: each part is done, whatever another brings.";
 
@@ -80,35 +83,18 @@ pub fn offer(agents: &[AgentBrief]) -> String {
     )
 }
 
-/// That nothing fits, what is there, and which of it comes nearest.
-pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, near: &[&AgentBrief]) -> String {
+/// That nothing fits, what is there, and who comes nearest.
+pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, nearest: Option<&AgentBrief>) -> String {
     if agents.is_empty() {
         return "I have nobody to give this to: no agent is registered at the moment.".into();
     }
+    let nearest = nearest.map(|agent| format!("\n{} comes nearest.", agent.name()));
     format!(
         "I cannot do that here: none of the agents I can reach fits “{}”. I can reach:\n{}{}",
         clean(text, ASKED),
         list(agents),
-        // Who is near everything is near nothing.
-        if near.len() > 2 && near.len() >= agents.len() {
-            String::new()
-        } else {
-            nearest(near)
-        },
+        nearest.unwrap_or_default(),
     )
-}
-
-/// Which come nearest, where any do.
-fn nearest(near: &[&AgentBrief]) -> String {
-    let names: Vec<&str> = near.iter().map(|agent| agent.name()).collect();
-    match names.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!("\n{only} comes nearest."),
-        Some((last, names)) => format!(
-            "\nDid you mean {} or {last}? Then say it once more with that name.",
-            names.join(", ")
-        ),
-    }
 }
 
 fn list(agents: &[AgentBrief]) -> String {
@@ -123,11 +109,17 @@ fn list(agents: &[AgentBrief]) -> String {
 }
 
 fn line(agent: &AgentBrief) -> String {
+    format!("- {}", summary(agent))
+}
+
+/// An agent in its own words, briefly: its name, and the first sentence of what it says it does.
+#[must_use]
+pub fn summary(agent: &AgentBrief) -> String {
     let description = agent.description();
     let sentence = description
         .split_once(". ")
         .map_or(description, |(first, _)| first);
-    let sentence = clean(sentence.trim_end_matches('.'), 160);
+    let sentence = clean(sentence.trim_end_matches('.'), SUMMARY);
     let separator = if sentence.is_empty() { "" } else { ": " };
-    format!("- {}{separator}{sentence}", agent.name())
+    format!("{}{separator}{sentence}", agent.name())
 }

@@ -94,8 +94,13 @@ fn decide(turns: Vec<Turn>) -> Step {
 
 /// A step as a line: `weather: message | airbnb: message`, `status`, `status ID`, `say`.
 fn shown(step: &Step) -> String {
-    let Step::Call(calls) = step else {
-        return "say".into();
+    let calls = match step {
+        Step::Say(_) => return "say".into(),
+        Step::Choose(of) => {
+            let names: Vec<&str> = of.iter().map(AgentType::as_str).collect();
+            return format!("{}?", names.join(" "));
+        }
+        Step::Call(calls) => calls,
     };
     let id = |id: &Option<TaskId>| id.map(|id| format!(" {id}")).unwrap_or_default();
     let one = |call: &ToolCall| match &call.tool {
@@ -294,7 +299,6 @@ fn what_fits_nobody_is_not_routed() {
         "Who is the mayor of Oslo?",
         "Write a poem about love",
         "What is the capital of France",
-        "Oslo",
         "tomorrow",
         "1234",
         "🦀🦀🦀",
@@ -305,6 +309,8 @@ fn what_fits_nobody_is_not_routed() {
     ] {
         check(prompt, "say");
     }
+    // Two take a place alone: its user says which.
+    check("Oslo", "airbnb weather?");
     let Step::Say(text) = decide(vec![Turn::User("Write a poem".into())]) else {
         panic!("routed")
     };
@@ -324,20 +330,9 @@ fn what_fits_nobody_is_not_routed() {
 
 #[test]
 fn what_can_be_done_here_is_told_in_the_agents_own_words() {
-    let near = |agents: &[AgentBrief]| {
-        let near: Vec<&AgentBrief> = agents.iter().collect();
-        phrase::nothing_fits(&everyone(), "my parcel", &near)
-    };
-    assert!(near(&[horizon()]).ends_with("Horizon comes nearest."));
-    assert!(
-        !near(&everyone()).contains("Did you mean"),
-        "everything is near nothing"
-    );
-    let text = near(&[horizon(), weather(), currency()]);
-    assert!(
-        text.contains("Did you mean Horizon, Weather Agent or Currency Converter?"),
-        "{text}"
-    );
+    let nearest = |agent: Option<&AgentBrief>| phrase::nothing_fits(&everyone(), "my parcel", agent);
+    assert!(nearest(Some(&horizon())).ends_with("Horizon comes nearest."));
+    assert!(!nearest(None).contains("nearest"));
     let text = offer(&everyone());
     for name in [
         "Weather Agent",
@@ -540,6 +535,11 @@ proptest! {
         prop_assert_eq!(&Rules.decide(&asked), &step);
         match step {
             Step::Say(text) => prop_assert!(text.len() < 20_000),
+            Step::Choose(of) => {
+                prop_assert!((1..=3).contains(&of.len()));
+                let is_there = |of: &AgentType| asked.agents.iter().any(|agent| agent.agent_type() == of);
+                prop_assert!(of.iter().all(is_there));
+            }
             Step::Call(calls) => {
                 prop_assert!((1..=asked.agents.len()).contains(&calls.len()));
                 for call in calls {

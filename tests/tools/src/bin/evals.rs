@@ -3,6 +3,7 @@
 //!
 //! ```sh
 //! cargo run -p tools --bin evals
+//! cargo run -p tools --bin evals -- --each
 //! cargo run -p tools --release --bin evals -- --model openai:http://localhost:11434/v1,llama3.2 --prompts 50
 //! ```
 
@@ -15,7 +16,7 @@ use edge::config::Env;
 use llm::{Agents, Model, ModelList, ModelParts, Unlimited};
 use local::Models;
 use outbound::{Outbound, Policy};
-use tools::evals::{Figures, Row, agents, by_model, by_rules, working};
+use tools::evals::{Figures, Row, agents, by_model, by_rules, step, told, verdict, working};
 
 /// How well a model routes labelled prompts
 #[derive(Parser)]
@@ -26,6 +27,9 @@ struct Arguments {
     /// At most so many prompts of each file, spread over it
     #[arg(long)]
     prompts: Option<usize>,
+    /// Instead of figures, what becomes of each prompt with the rules
+    #[arg(long)]
+    each: bool,
 }
 
 #[tokio::main]
@@ -38,6 +42,14 @@ async fn main() {
     ] {
         let agents = agents(cards);
         let rows = spread(working(name), arguments.prompts);
+        if arguments.each {
+            for row in &rows {
+                let step = step(&agents, row);
+                let verdict = format!("{:?}", verdict(&agents, row, &step));
+                println!("{verdict:7} {:16} {} => {}", row.id, row.prompt, told(&step));
+            }
+            continue;
+        }
         let mut of_language: BTreeMap<String, Vec<Row>> = BTreeMap::new();
         for row in rows {
             of_language.entry(row.lang.clone()).or_default().push(row);

@@ -1,0 +1,84 @@
+//! Which agent gets what was said, where the rules are not sure: their user chooses. What is asked, and until when.
+
+use std::time::Duration;
+
+use domain::{AgentType, Message, Timestamp};
+use llm::AgentBrief;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A choice that nobody makes is given up after so long.
+const CHOSEN_WITHIN: Duration = Duration::from_secs(24 * 3600);
+/// The key in a status message's metadata under which pages find what there is to choose from.
+const CHOICES: &str = "choices";
+/// Most characters of what was said that are repeated.
+const SAID_MAX: usize = 60;
+
+/// The agents that a task's user chooses from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentChoice {
+    /// Them, the likeliest first.
+    pub(crate) of: Vec<Offered>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Offered {
+    pub(crate) agent_type: AgentType,
+    /// Its name, as it is shown.
+    pub(crate) name: String,
+    /// Its name and what it says it does.
+    pub(crate) summary: String,
+}
+
+impl AgentChoice {
+    /// Of these types, as far as they are there.
+    pub(crate) fn of(types: &[AgentType], agents: &[AgentBrief]) -> Self {
+        let brief = |wanted: &AgentType| agents.iter().find(|agent| agent.agent_type() == wanted);
+        let offered = |agent: &AgentBrief| Offered {
+            agent_type: agent.agent_type().clone(),
+            name: agent.name().to_owned(),
+            summary: llm::summary(agent),
+        };
+        Self {
+            of: types.iter().filter_map(brief).map(offered).collect(),
+        }
+    }
+
+    /// What the user is asked of what they said.
+    pub(crate) fn question(&self, said: &str) -> String {
+        let names: Vec<&str> = self.of.iter().map(|offered| offered.name.as_str()).collect();
+        let lines: Vec<String> = (1..)
+            .zip(&self.of)
+            .map(|(number, offered)| format!("{number}. {}", offered.summary))
+            .collect();
+        let how = match self.of.as_slice() {
+            [_] => "Say “yes” to have it sent there, or “no”.",
+            _ => "Say the number or the name, or “no”.",
+        };
+        format!(
+            "I am not sure whom “{}” is for. Did you mean {}?\n{}\n{how}",
+            llm::clean(said, SAID_MAX),
+            words::listed(&names, "or"),
+            lines.join("\n")
+        )
+    }
+
+    /// The message with what pages show as buttons: what is shown, and what is said by it.
+    pub(crate) fn shown_with(&self, mut message: Message) -> Message {
+        let buttons = (1..)
+            .zip(&self.of)
+            .map(|(number, offered)| json!({"label": offered.name, "say": number.to_string()}));
+        message
+            .metadata
+            .insert(CHOICES.to_owned(), Value::Array(buttons.collect()));
+        message
+    }
+}
+
+/// Until when a choice waits that was asked for then.
+pub(crate) fn waits_until(asked: Timestamp) -> Timestamp {
+    asked.after(CHOSEN_WITHIN)
+}

@@ -1,0 +1,97 @@
+//! Where the rules are not sure who does what was said, the user chooses: what is asked, and what becomes of the answer.
+
+use agent::{ExecuteError, Outcome, Run};
+use domain::{AgentType, EventKind, Message, TaskState};
+use llm::{Answer, Step, Tool, ToolCall};
+
+use crate::meaning::{self, choices};
+use crate::rules::agent_choice::{self, AgentChoice};
+use crate::rules::note::Note;
+use crate::rules::transcript::{self, DECLINES};
+use crate::thinking::thinker::Thinker;
+use crate::thinking::thought::Thought;
+use crate::thinking::turn::SWITCHED_OFF;
+
+impl Thinker {
+    /// Asks which of these gets what was said. What was said is stored with the question.
+    pub(crate) async fn offer(
+        &self,
+        run: &mut Run,
+        thought: Thought,
+        types: &[AgentType],
+    ) -> Result<Outcome, ExecuteError> {
+        let deps = self.deps();
+        let known = thought.known.as_ref();
+        let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
+        let choice = AgentChoice::of(types, &agents.unwrap_or_default());
+        let question = thought.note.around(choice.question(&thought.asked));
+        // What stands around the question is said with it.
+        let note = Note {
+            asked: Some(thought.asked),
+            lead: None,
+            reminder: None,
+            choice: Some(choice.clone()),
+            ..thought.note
+        };
+        ask(run, &choice, question, vec![note.event()?]).await
+    }
+
+    /// Does what the user answered, or what time decided.
+    pub(crate) async fn chosen(&self, run: &mut Run, choice: AgentChoice) -> Result<Outcome, ExecuteError> {
+        let task = run.task();
+        let Some(said) = transcript::pending_answer(task) else {
+            let until = agent_choice::waits_until(task.status.at);
+            return Ok(match run.now() >= until {
+                true => Outcome::Canceled(
+                    "No agent was chosen within a day. Say “try again” to choose once more.".to_owned(),
+                ),
+                false => Outcome::Parked { until },
+            });
+        };
+        if is_no(said) {
+            return Ok(Outcome::Canceled("All right; nobody was asked.".to_owned()));
+        }
+        let mut thought = self.thought_of(run);
+        let Some(offered) = choices::agent_named(&choice, &said.text()) else {
+            let question = format!("I did not understand that. {}", choice.question(&thought.asked));
+            return ask(run, &choice, question, Vec::new()).await;
+        };
+        if !self.is_enabled() {
+            return Ok(Outcome::Rejected(SWITCHED_OFF.to_owned()));
+        }
+        thought.known = Some(self.discover().await?);
+        let (agent_type, message) = (offered.agent_type.clone(), thought.asked.clone());
+        let found = self
+            .tools(run, &mut thought)
+            .choice(&agent_type, &message)
+            .await?;
+        if let Err(reason) = found {
+            return Ok(Outcome::Rejected(reason));
+        }
+        let call = ToolCall {
+            id: "chosen".to_owned(),
+            tool: Tool::SendMessage { agent_type, message },
+        };
+        thought.first = Some(Answer::from(Step::Call(vec![call])));
+        Box::pin(self.think(run, thought)).await
+    }
+}
+
+/// Whether an answer is that none of them is meant.
+fn is_no(said: &Message) -> bool {
+    said.metadata.contains_key(DECLINES) || meaning::is_no(&said.text())
+}
+
+/// Asks, in one write with what is noted, and rests until the answer.
+async fn ask(
+    run: &mut Run,
+    choice: &AgentChoice,
+    question: String,
+    mut kinds: Vec<EventKind>,
+) -> Result<Outcome, ExecuteError> {
+    let message = choice.shown_with(run.message(&question));
+    kinds.push(EventKind::status(TaskState::InputRequired, Some(message)));
+    let until = agent_choice::waits_until(run.now());
+    run.record_and_park(kinds, |_| Some(until)).await?;
+    Ok(Outcome::Parked { until })
+}

@@ -1,6 +1,6 @@
 //! Which of several agents of one type a text is for.
 
-use super::index::most_spoken_of;
+use super::reading::most_spoken_of;
 use crate::AgentBrief;
 
 /// The agents, by their places, whose cards fit a text best; all of them where nothing tells them apart. They are taken to

@@ -1,5 +1,4 @@
-//! What a text may mean that shares no words with any agent: words that are typed wrong, or a number of the form that one
-//! agent's examples have.
+//! What a text may mean that shares no words with any agent: it has the form that one agent's examples have.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +8,10 @@ use words::phrases::{Word, is_time, words};
 use super::terms::is_mute;
 use crate::AgentBrief;
 
-/// Shortest word that is taken for another, in letters: shorter ones are too often words of their own.
-const SHORTEST: usize = 6;
 /// Shortest number that is taken for the name of something, in digits.
 const DIGITS: usize = 3;
 /// Longest text that a number decides about, in words.
 const WORDS_MAX: usize = 8;
-
-/// The text with its typing errors mended, as far as agents' own words tell what was meant; `None` where there are none.
-pub(super) fn mended(known: &BTreeSet<String>, text: &str) -> Option<String> {
-    let (mut out, mut end, mut found) = (String::new(), 0, false);
-    for word in words(text) {
-        let lower = word.lower();
-        // A name is written as its owner does.
-        let may_err = word.text == lower && lower.chars().count() >= SHORTEST && !known.contains(&lower);
-        // Nobody errs with the first letter: "leather" is not "weather".
-        let first = lower.chars().next().map(String::from).unwrap_or_default();
-        let alike = known
-            .range(first.clone()..)
-            .take_while(|known| may_err && known.starts_with(&first));
-        let mut near = alike.filter(|known| is_near(&lower, known));
-        let meant = near.next().filter(|_| near.next().is_none());
-        out.push_str(text.get(end..word.start).unwrap_or_default());
-        out.push_str(meant.map_or(word.text, String::as_str));
-        (end, found) = (word.end, found || meant.is_some());
-    }
-    out.push_str(text.get(end..).unwrap_or_default());
-    found.then_some(out)
-}
 
 /// The prompts that a type's agents name as examples.
 pub(super) fn examples<'a>(agents: &'a [AgentBrief], of: &AgentType) -> impl Iterator<Item = &'a str> {
@@ -45,48 +20,63 @@ pub(super) fn examples<'a>(agents: &'a [AgentBrief], of: &AgentType) -> impl Ite
     skills.flat_map(|skill| skill.examples()).map(String::as_str)
 }
 
-/// The one kind of agent that takes a place and a day without a question, where the text is no more than that: its card has
-/// such an example.
-pub(super) fn by_place_and_day<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a AgentType> {
-    if !::words::is_place_and_day(text) {
-        return None;
-    }
-    let types: BTreeSet<&AgentType> = agents.iter().map(AgentBrief::agent_type).collect();
-    let mut takes = types
-        .into_iter()
-        .filter(|name| examples(agents, name).any(::words::is_place_and_day));
-    takes.next().filter(|_| takes.next().is_none())
+/// What the examples of agents look like, whatever they say.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    /// The one type that is asked by a place and a day alone, without a question.
+    place_and_day: Option<AgentType>,
+    /// The one whose examples end with so much of one thing in another, as in "20 dollars to pounds".
+    so_much_in_another: Option<AgentType>,
+    /// Examples that ask about a number, each with its type.
+    numbered: Vec<(Numbered, AgentType)>,
 }
 
-/// The one agent whose examples ask in the same words about a number of the same length: "where's 1005 got to".
-pub(super) fn by_number<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a AgentType> {
-    let asked = Numbered::of(text);
-    if asked.lengths.is_empty() || words(text).len() > WORDS_MAX {
-        return None;
+impl Forms {
+    pub(super) fn of(agents: &[AgentBrief]) -> Self {
+        let types: BTreeSet<&AgentType> = agents.iter().map(AgentBrief::agent_type).collect();
+        let only = |is_such: fn(&str) -> bool| {
+            let mut such = types.iter().filter(|name| examples(agents, name).any(is_such));
+            such.next().filter(|_| such.next().is_none()).copied().cloned()
+        };
+        let numbered = types.iter().flat_map(|name| {
+            let numbered = examples(agents, name).map(Numbered::of);
+            let asks = numbered.filter(|form| !form.lengths.is_empty() && !form.words.is_empty());
+            asks.map(|form| (form, (*name).clone()))
+        });
+        Self {
+            place_and_day: only(::words::is_place_and_day),
+            so_much_in_another: only(is_so_much_in_another),
+            numbered: numbered.collect(),
+        }
     }
-    let fits = |agent: &&AgentBrief| {
-        let examples = agent.skills().iter().flat_map(|skill| skill.examples());
-        examples.map(|example| Numbered::of(example)).any(|example| {
-            example.lengths.intersection(&asked.lengths).next().is_some()
-                && example.words.intersection(&asked.words).next().is_some()
-        })
-    };
-    let types: BTreeSet<&AgentType> = agents.iter().filter(fits).map(AgentBrief::agent_type).collect();
-    let mut types = types.into_iter();
-    types.next().filter(|_| types.next().is_none())
-}
 
-/// The one kind of agent whose examples end as the text does in form: with so much of one thing in another, as in "20 dollars
-/// to pounds".
-pub(super) fn by_form<'a>(agents: &'a [AgentBrief], text: &str) -> Option<&'a AgentType> {
-    if !is_so_much_in_another(text) {
-        return None;
+    /// The one kind of agent that takes a place and a day without a question, where the text is no more than that.
+    pub(super) fn by_place_and_day(&self, text: &str) -> Option<&AgentType> {
+        let takes = self.place_and_day.as_ref();
+        takes.filter(|_| ::words::is_place_and_day(text))
     }
-    let types: BTreeSet<&AgentType> = agents.iter().map(AgentBrief::agent_type).collect();
-    let mut takes = types
-        .into_iter()
-        .filter(|name| examples(agents, name).any(is_so_much_in_another));
-    takes.next().filter(|_| takes.next().is_none())
+
+    /// The one kind of agent whose examples ask in the same words about a number of the same length ("where's 1005 got to"), or
+    /// end as the text does in form.
+    pub(super) fn by_number_or_form(&self, text: &str) -> Option<&AgentType> {
+        let such = self.so_much_in_another.as_ref();
+        self.by_number(text)
+            .or_else(|| such.filter(|_| is_so_much_in_another(text)))
+    }
+
+    fn by_number(&self, text: &str) -> Option<&AgentType> {
+        let asked = Numbered::of(text);
+        if asked.lengths.is_empty() || words(text).len() > WORDS_MAX {
+            return None;
+        }
+        let fits = |form: &Numbered| {
+            !form.lengths.is_disjoint(&asked.lengths) && !form.words.is_disjoint(&asked.words)
+        };
+        let types = self.numbered.iter().filter(|(form, _)| fits(form));
+        let types: BTreeSet<&AgentType> = types.map(|(_, name)| name).collect();
+        let mut types = types.into_iter();
+        types.next().filter(|_| types.next().is_none())
+    }
 }
 
 /// Whether a text ends with a number, a thing, a small word and another thing.
@@ -106,6 +96,7 @@ fn is_so_much_in_another(text: &str) -> bool {
 }
 
 /// A text as the lengths of its numbers and its words that ask.
+#[derive(Debug)]
 struct Numbered {
     lengths: BTreeSet<usize>,
     words: BTreeSet<String>,
@@ -122,42 +113,6 @@ impl Numbered {
                 .filter(|word| matches!(word.as_str(), "where" | "status" | "when" | "track" | "find"))
                 .collect(),
         }
-    }
-}
-
-/// The words of agents' cards, in small letters.
-pub(super) fn vocabulary(agents: &[AgentBrief]) -> BTreeSet<String> {
-    agents.iter().flat_map(words_of).collect()
-}
-
-fn words_of(agent: &AgentBrief) -> Vec<String> {
-    let mut texts = vec![agent.name(), agent.description(), agent.agent_type().as_str()];
-    for skill in agent.skills() {
-        texts.extend([skill.name(), skill.description()]);
-        texts.extend(skill.examples().iter().map(String::as_str));
-    }
-    let all = texts.into_iter().flat_map(words);
-    all.map(|word| word.lower()).collect()
-}
-
-/// True where one letter is missing, too much, another, or two neighbours have changed places.
-fn is_near(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let same = |one: &[char], other: &[char]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let ahead = same(&one, &other);
-    if ahead == 0 || one.len().abs_diff(other.len()) > 1 {
-        return false;
-    }
-    let (one, other) = (
-        one.get(ahead..).unwrap_or_default(),
-        other.get(ahead..).unwrap_or_default(),
-    );
-    match (one, other) {
-        ([_, rest @ ..], [_, more @ ..]) if rest == more => true,
-        ([_, rest @ ..], other) if rest == other => true,
-        (one, [_, more @ ..]) if one == more => true,
-        ([a, b, rest @ ..], [c, d, more @ ..]) => a == d && b == c && rest == more,
-        _ => false,
     }
 }
 
@@ -180,28 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_typed_wrong_is_the_one_of_an_agent_that_is_one_letter_away() {
-        let agents = [agent("weather", "Will it rain in Oslo tomorrow?")];
-        for (text, meant) in [
-            ("weathr in oslo tomorow", Some("weather in oslo tomorrow")),
-            ("wheather, please", Some("weather, please")),
-            ("forecats for rome", Some("forecasts for rome")),
-            ("Weathr in Oslo", None),
-            ("weather tomorrow", None),
-            ("leather in rome", None),
-            ("rian in oslo", None),
-        ] {
-            assert_eq!(mended(&vocabulary(&agents), text).as_deref(), meant, "{text}");
-        }
-    }
-
-    #[test]
     fn a_bare_number_is_for_the_one_agent_that_asks_for_such_numbers() {
         let agents = [
             agent("horizon", "Where is my order 1001?"),
             agent("weather", "Weather in Oslo on the 12th"),
         ];
-        let of = |text: &str| by_number(&agents, text).map(AgentType::as_str);
+        let forms = Forms::of(&agents);
+        let of = |text: &str| forms.by_number_or_form(text).map(AgentType::as_str);
         assert_eq!(of("where's 1005 got to"), Some("horizon"));
         assert_eq!(of("where is 12"), None);
         assert_eq!(of("1005"), None);

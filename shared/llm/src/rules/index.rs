@@ -1,90 +1,61 @@
-//! Whom a text concerns: its words, held against the words of what agents say of themselves.
-//!
-//! A word of the text speaks for a type of agents by the word of its cards that is most like it, the more the fewer types
-//! have such a word. A type with more words than others has counts less for each: words do not pay by their number. What of a
-//! text speaks for nobody weighs against everybody.
+//! The words of what agents say of themselves, ready to be compared with words of texts. It is made once for each answer of the
+//! registry; all that can be found out without a text is found out here.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::OnceLock;
 
 use domain::AgentType;
 
+use super::cards::{Card, NAMING, card, texts};
 use super::grams::{ByHash, Grams, Runs, grams, likeness};
-use super::guess::vocabulary;
-use super::terms::{Languages, Term, language, spelled, terms};
+use super::guess::Forms;
+use super::spelling::Spelling;
+use super::terms::{Languages, Term, language};
 use crate::AgentBrief;
 
-/// What a word counts for that stands in a description or an example; in a name or a tag it counts for more.
-const TOLD: f64 = 0.8;
-/// What a word of a name or a tag counts for.
-const NAMING: f64 = 1.0;
-/// What a part of a tag such as `open-meteo` counts for: alone it is not what the agent is for.
-const COMPOUND: f64 = 0.45;
-/// How much the types that have a word too take from it: with 1, each of two gets half.
-const SHARED: f64 = 0.3;
-/// A text of so many words loses half of what speaks for somebody, a longer one more.
-const WORDS: f64 = 3.5;
-/// From here on a text is for somebody.
-const FITS: f64 = 0.31;
-/// How much more the best must have than the second.
-const CLEARLY: f64 = 1.5;
-/// How much more one agent must have than another of its type, that the other is not as good.
-const ALIKE: f64 = 1.2;
-/// What a text must have more for somebody where others do not speak its language, who might be meant as well.
-const UNHEARD: f64 = 1.6;
 /// How much a type's words lose where it has more of them than the average: with 1, one of twice as many has half.
 const LONG: f64 = 0.27;
-/// Of what the best has, the least that is enough for the only one that is called by its name.
-const CALLED: f64 = 0.7;
-/// What the second of two neighbours counts for that both name what somebody does.
-const SPECIFIED: f64 = 0.2;
-/// What likeness to a word of another language counts for, where the two are not the same.
-const ABROAD: f64 = 0.5;
 /// What a word of a name or a tag counts for at least, however long the card is.
 const NAMED_LEAST: f64 = 0.7;
-/// From here on somebody may be meant.
-const NEAR: f64 = 0.02;
-/// Of what the best has, the least that makes another one worth naming.
-const BESIDE: f64 = 0.08;
-/// From here on somebody is worth asking about.
-const OFFERED: f64 = 0.2;
-/// Of what the best of these has, the least that makes another one worth it too.
-const WITH_IT: f64 = 0.4;
-/// A text of so many words is too short to be for somebody by the words of examples alone.
-const SCRAP: usize = 2;
-/// Of what a part of a text says, how much must speak for somebody where nothing else is said.
-const WHOLE: f64 = 0.8;
-/// What says less than this has said nothing.
-const HARDLY: f64 = 0.1;
-/// Most that are named to choose from.
-const NAMED: usize = 3;
+/// What likeness to a word of another language counts for, where the two are not the same.
+const ABROAD: f64 = 0.5;
+/// How much the types that have a word too take from it: with 1, each of two gets half.
+const SHARED: f64 = 0.3;
 
 /// Agents, ready to be compared with texts. Those of one type are one.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    types: Vec<AgentType>,
-    /// What each type's words count for.
-    even: Vec<f64>,
+    pub(super) types: Vec<AgentType>,
+    /// How many types or cards there are.
+    pub(super) owners: usize,
     /// The languages that all types' cards are written in.
-    spoken: Languages,
+    pub(super) spoken: Languages,
     words: Vec<Word>,
-    /// All words of the cards, as they are spelled.
-    spelled: BTreeSet<String>,
+    /// Owners of words with what a word counts for there; each word has a range of them.
+    uses: Vec<(u32, f64)>,
     /// Words of names and tags, with the types whose they are.
-    named: HashMap<String, Vec<usize>>,
-    of_gram: HashMap<u64, Vec<u32>, ByHash>,
+    pub(super) named: HashMap<String, Vec<usize>, ByHash>,
+    /// Where the words stand that have a run of letters.
+    of_gram: HashMap<u64, Range<usize>, ByHash>,
+    /// The numbers of words, one run's behind another's.
+    postings: Vec<u32>,
+    /// Found out when a text first needs it.
+    spelling: OnceLock<Spelling>,
+    forms: OnceLock<Forms>,
 }
 
 /// A word of cards.
 #[derive(Debug)]
 struct Word {
     /// How many runs of letters it has.
-    grams: usize,
+    grams: u16,
     /// What it begins with.
     opening: u64,
     /// The languages of the texts that it stands in.
     spoken: Languages,
-    /// The types that have it, with what it counts for there.
-    used: Vec<(usize, f64)>,
+    /// The types that have it.
+    uses: Range<usize>,
 }
 
 impl Index {
@@ -96,21 +67,22 @@ impl Index {
         let cards = agents.iter().map(|agent| (place(agent), card(agent)));
         let cards: Vec<_> = cards.collect();
         let mut index = Self::of_cards(types.len(), &cards);
-        let spoken = |agent_type: &AgentType| {
-            let own = agents.iter().filter(|agent| agent.agent_type() == agent_type);
-            own.flat_map(texts).fold(0, |all, (text, _)| all | language(text))
-        };
-        index.spoken = types
-            .iter()
-            .map(spoken)
-            .fold(Languages::MAX, |all, own| all & own);
+        let mut spoken = vec![0; types.len()];
+        for agent in agents {
+            let own = texts(agent)
+                .into_iter()
+                .fold(0, |all, (text, _)| all | language(text));
+            if let Some(spoken) = spoken.get_mut(place(agent)) {
+                *spoken |= own;
+            }
+        }
+        index.spoken = spoken.into_iter().fold(Languages::MAX, |all, own| all & own);
         index.types = types;
-        index.spelled = vocabulary(agents);
         index
     }
 
     /// An index over cards as words, each with its owner's place.
-    fn of_cards(owners: usize, cards: &[(usize, Card)]) -> Self {
+    pub(super) fn of_cards(owners: usize, cards: &[(usize, Card)]) -> Self {
         let mut words: BTreeMap<&str, (&Term, Languages, BTreeMap<usize, f64>)> = BTreeMap::new();
         for (owner, card) in cards {
             for said in card.values() {
@@ -121,10 +93,12 @@ impl Index {
                 *known = known.max(said.weight);
             }
         }
+        let even = even(owners, words.values().map(|(_, spoken, used)| (*spoken, used)));
         let mut index = Self {
-            even: even(owners, words.values().map(|(_, spoken, used)| (*spoken, used))),
+            owners,
             ..Self::default()
         };
+        let mut of_gram: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for (number, (term, spoken, used)) in (0..).zip(words.into_values()) {
             let naming = used.iter().filter(|(_, weight)| **weight >= NAMING);
             let naming: Vec<usize> = naming.map(|(owner, _)| *owner).collect();
@@ -132,286 +106,125 @@ impl Index {
                 index.named.insert(term.text.clone(), naming);
             }
             let grams = grams(term);
+            let from = index.uses.len();
+            index.uses.extend(used.into_iter().filter_map(|(owner, weight)| {
+                let even = even.get(owner).copied()?;
+                let even = if weight >= NAMING {
+                    even.max(NAMED_LEAST)
+                } else {
+                    even
+                };
+                Some((u32::try_from(owner).ok()?, weight * even))
+            }));
             index.words.push(Word {
-                grams: grams.runs.len(),
+                grams: u16::try_from(grams.runs.len()).unwrap_or(u16::MAX),
                 opening: grams.opening,
                 spoken,
-                used: used.into_iter().collect(),
+                uses: from..index.uses.len(),
             });
             for gram in grams.runs {
-                index.of_gram.entry(gram).or_default().push(number);
+                of_gram.entry(gram).or_default().push(number);
             }
+        }
+        for (gram, numbers) in of_gram {
+            let from = index.postings.len();
+            index.postings.extend(numbers);
+            index.of_gram.insert(gram, from..index.postings.len());
         }
         index
     }
 
-    /// All words of the cards.
-    pub(super) fn spelled(&self) -> &BTreeSet<String> {
-        &self.spelled
+    /// All words of the cards, as they are spelled.
+    pub(super) fn spelling(&self, agents: &[AgentBrief]) -> &Spelling {
+        self.spelling.get_or_init(|| Spelling::of(agents))
     }
 
-    /// How much speaks for each type, in their order.
-    fn scores(&self, text: &str) -> Scores {
-        let (terms, spoken) = (self.terms(text), language(text));
-        let mut scores = vec![0.0; self.even.len()];
-        let mut firm = vec![false; self.even.len()];
-        let mut work = Work::of(self);
-        for term in &terms {
-            work.best(self, &grams(term), spoken);
-            let all: f64 = work.best.iter().map(|(_, best)| *best).sum();
-            for (owner, best) in &work.best {
-                if let Some(score) = scores.get_mut(*owner) {
-                    *score += term.weight * best * (best / all).powf(SHARED);
-                }
-                if let Some(firm) = firm.get_mut(*owner) {
-                    *firm |= term.weight >= 1.0;
-                }
-            }
-        }
-        let said = terms.iter().map(|term| term.weight).sum();
-        let matter = terms.iter().filter(|term| term.is_matter());
-        let matter = matter.map(|term| term.weight).sum();
-        Scores {
-            all: scores,
-            firm,
-            said,
-            matter,
-        }
+    /// What the cards' examples look like.
+    pub(super) fn forms(&self, agents: &[AgentBrief]) -> &Forms {
+        self.forms.get_or_init(|| Forms::of(agents))
     }
 
-    /// The terms of a text. "Order" holds sentences together, but not where somebody has it in its name; and a "weather
-    /// report" is about the weather.
-    fn terms(&self, text: &str) -> Vec<Term> {
-        let mut terms = terms(text);
-        for term in terms.iter_mut().filter(|term| term.is_faint()) {
-            if self.named.contains_key(&term.text) {
-                term.weight = 1.0;
-            }
-        }
-        let mut before = false;
-        for term in &mut terms {
-            let names = self.named.contains_key(&term.text);
-            if names && before && term.behind {
-                term.weight *= SPECIFIED;
-            }
-            before = names;
-        }
-        terms
-    }
-
-    /// What must speak for somebody in this text.
-    pub(super) fn bar(&self, text: &str) -> f64 {
-        let said_in = language(text);
-        let unheard = said_in != 0 && said_in & self.spoken == 0;
-        if unheard { FITS * UNHEARD } else { FITS }
-    }
-
-    /// The types that a text may be for, the likeliest first.
-    pub(super) fn near(&self, text: &str) -> Vec<&AgentType> {
-        let ranked = self.ranked(&self.scores(text).diluted());
-        let best = ranked.first().map_or(0.0, |(best, _)| *best);
-        let least = NEAR.max(best * BESIDE);
-        let near = ranked.into_iter().filter(|(score, _)| *score >= least);
-        near.take(NAMED).map(|(_, agent_type)| agent_type).collect()
-    }
-
-    /// The types that the user is asked about, the likeliest first: those that come close together, or else those that
-    /// something of weight speaks for. None where that is everybody: who is near everything is near nothing.
-    pub(super) fn worth_asking(&self, text: &str) -> Vec<&AgentType> {
-        let ranked = self.ranked(&self.scores(text).firm().diluted());
-        let best = ranked.first().map_or(0.0, |(best, _)| *best);
-        let least = match best >= self.bar(text) {
-            true => best / CLEARLY,
-            false => OFFERED.max(best * WITH_IT),
-        };
-        let near = ranked.into_iter().filter(|(score, _)| *score >= least);
-        let near: Vec<&AgentType> = near.map(|(_, agent_type)| agent_type).collect();
-        if near.len() > 2 && near.len() >= self.types.len() {
-            return Vec::new();
-        }
-        near.into_iter().take(NAMED).collect()
-    }
-
-    /// Whether a text is no more than a word or two that some example happens to have, and no name of what is wanted.
-    fn is_scrap(&self, text: &str) -> bool {
-        spelled(text).len() <= SCRAP && !terms(text).iter().any(|term| self.named.contains_key(&term.text))
-    }
-
-    /// The type that a text is for, where it is for one.
-    pub(super) fn best(&self, text: &str, bar: f64) -> Option<&AgentType> {
-        let ranked = self.ranked(&self.scores(text).firm().diluted());
-        let best = clearly(&ranked, bar).filter(|_| !self.is_scrap(text));
-        let best = best.map(|(_, agent_type)| agent_type);
-        best.or_else(|| self.called(text, &ranked, bar))
-    }
-
-    /// Of two that come close, the one that the text calls by its name: "a report on hot air balloons".
-    fn called<'a>(&self, text: &str, ranked: &[(f64, &'a AgentType)], bar: f64) -> Option<&'a AgentType> {
-        let terms = terms(text);
-        let called = terms
-            .iter()
-            .filter_map(|term| self.named.get(&term.text))
-            .flatten();
-        let called: BTreeSet<usize> = called.copied().collect();
-        let called: Vec<&usize> = called.iter().collect();
-        let [only] = called.as_slice() else { return None };
-        let only = self.types.get(**only)?;
-        let (score, only) = ranked.iter().take(2).find(|(_, near)| *near == only)?;
-        let best = ranked.first().map_or(0.0, |(best, _)| *best);
-        (*score >= bar && *score >= best * CALLED).then_some(only)
-    }
-
-    /// The type that a part of a text is for, with what speaks for it, whatever else the part says.
-    pub(super) fn best_of_part(&self, text: &str, least: f64) -> Option<(f64, &AgentType)> {
-        clearly(&self.ranked(&self.scores(text).firm().all), least)
-    }
-
-    /// The type that a text is for which says nothing but that: "am I free on Friday?".
-    pub(super) fn nothing_but(&self, text: &str) -> Option<&AgentType> {
-        self.all_of_part(text).filter(|_| !self.is_scrap(text))
-    }
-
-    /// The type that a part of a text is for, where the part says nothing else, such as "am I free?".
-    pub(super) fn all_of_part(&self, text: &str) -> Option<&AgentType> {
-        let scores = self.scores(text);
-        let whole = (scores.matter * WHOLE).max(HARDLY);
-        clearly(&self.ranked(&scores.all), whole).map(|(_, agent_type)| agent_type)
-    }
-
-    /// What speaks for a type in a part of a text.
-    pub(super) fn score(&self, text: &str, agent_type: &AgentType) -> f64 {
-        let place = self.types.binary_search(agent_type).ok();
-        place
-            .and_then(|place| self.scores(text).all.get(place).copied())
-            .unwrap_or(0.0)
-    }
-
-    /// The types that something speaks for, the best first; equal ones by name.
-    fn ranked(&self, scores: &[f64]) -> Vec<(f64, &AgentType)> {
-        let scores = scores.iter().copied().zip(&self.types);
-        let mut ranked: Vec<(f64, &AgentType)> = scores.filter(|(score, _)| *score > 0.0).collect();
-        ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
-        ranked
-    }
-}
-
-/// The best, where that is enough and no other comes close.
-fn clearly<'a>(ranked: &[(f64, &'a AgentType)], least: f64) -> Option<(f64, &'a AgentType)> {
-    let second = ranked.get(1).map_or(0.0, |(score, _)| *score);
-    let best = ranked.first().copied();
-    best.filter(|(best, _)| *best >= least && *best >= second * CLEARLY)
-}
-
-/// How much of a text speaks for each type, in their order.
-struct Scores {
-    all: Vec<f64>,
-    /// For which more speaks than words that hold sentences together.
-    firm: Vec<bool>,
-    /// How much the text says.
-    said: f64,
-    /// How much of it is neither when nor where nor who.
-    matter: f64,
-}
-
-impl Scores {
-    /// The same without types for which nothing but words speaks that hold sentences together.
-    fn firm(mut self) -> Self {
-        for (score, firm) in self.all.iter_mut().zip(&self.firm) {
-            if !firm {
-                *score = 0.0;
-            }
-        }
-        self
-    }
-
-    /// What of a text speaks for nobody weighs against everybody.
-    fn diluted(&self) -> Vec<f64> {
-        let left = WORDS / (WORDS + self.said);
-        self.all.iter().map(|score| score * left).collect()
-    }
-}
-
-/// The places of the cards, of one type all, that a text speaks for most; all of them where nothing tells them apart.
-pub(super) fn most_spoken_of(agents: &[AgentBrief], text: &str) -> Vec<usize> {
-    let cards: Vec<_> = agents.iter().map(card).enumerate().collect();
-    let scores = Index::of_cards(agents.len(), &cards).scores(text).all;
-    let best = scores.iter().copied().fold(0.0, f64::max);
-    let fits = scores
-        .iter()
-        .enumerate()
-        .filter(|(_, score)| **score * ALIKE >= best);
-    fits.map(|(place, _)| place).collect()
-}
-
-/// What is remembered from one word to the next.
-struct Work {
-    both: Vec<u16>,
-    touched: Vec<u32>,
-    of_owner: Vec<f64>,
-    /// The owners with a word like the one looked at, with how much it speaks for them.
-    best: Vec<(usize, f64)>,
-}
-
-impl Work {
-    fn of(index: &Index) -> Self {
-        Self {
-            both: vec![0; index.words.len()],
-            touched: Vec::new(),
-            of_owner: vec![0.0; index.even.len()],
-            best: Vec::new(),
-        }
-    }
-
-    fn best(&mut self, index: &Index, asked: &Grams, spoken: Languages) {
-        for number in asked
-            .runs
-            .iter()
-            .filter_map(|gram| index.of_gram.get(gram))
-            .flatten()
-        {
-            if let Some(both) = usize::try_from(*number).ok().and_then(|at| self.both.get_mut(at)) {
-                if *both == 0 {
-                    self.touched.push(*number);
-                }
-                *both = both.saturating_add(1);
-            }
-        }
-        self.best.clear();
-        for at in self
-            .touched
-            .drain(..)
-            .filter_map(|number| usize::try_from(number).ok())
-        {
-            let (Some(word), Some(both)) = (index.words.get(at), self.both.get_mut(at)) else {
+    /// Whom a word of a text in these languages speaks for, and how much.
+    pub(super) fn speaks_for(&self, term: &Term, spoken: Languages, work: &mut Work) -> Vec<(u32, f64)> {
+        let asked = grams(term);
+        work.count(self, &asked);
+        let mut found: Vec<(u32, f64)> = Vec::new();
+        for at in work.touched.drain(..) {
+            let (Some(word), Some(both)) = (self.words.get(at), work.both.get_mut(at)) else {
                 continue;
             };
             let like = likeness(Runs {
                 asked: asked.runs.len(),
-                known: word.grams,
+                known: usize::from(word.grams),
                 both: usize::from(std::mem::take(both)),
                 open_alike: asked.opening == word.opening,
             });
+            if like <= 0.0 {
+                continue;
+            }
             let abroad = like < 1.0 && spoken != 0 && spoken & word.spoken == 0;
             let like = if abroad { like * ABROAD } else { like };
-            for (owner, weight) in word.used.iter().filter(|_| like > 0.0) {
-                let (Some(known), Some(even)) = (self.of_owner.get_mut(*owner), index.even.get(*owner))
-                else {
-                    continue;
-                };
+            for (owner, weight) in self.uses.get(word.uses.clone()).unwrap_or_default() {
+                let known = usize::try_from(*owner)
+                    .ok()
+                    .and_then(|owner| work.of_owner.get_mut(owner));
+                let Some(known) = known else { continue };
                 if *known <= 0.0 {
-                    self.best.push((*owner, 0.0));
+                    found.push((*owner, 0.0));
                 }
-                let even = if *weight >= NAMING {
-                    even.max(NAMED_LEAST)
-                } else {
-                    *even
-                };
-                *known = known.max(like * weight * even);
+                *known = known.max(like * weight);
             }
         }
-        for (owner, best) in &mut self.best {
-            if let Some(known) = self.of_owner.get_mut(*owner) {
-                *best = std::mem::take(known);
+        let mut all = 0.0;
+        for (owner, best) in &mut found {
+            let known = usize::try_from(*owner)
+                .ok()
+                .and_then(|owner| work.of_owner.get_mut(owner));
+            *best = known.map(std::mem::take).unwrap_or_default();
+            all += *best;
+        }
+        for (_, best) in &mut found {
+            *best *= (*best / all).powf(SHARED);
+        }
+        found
+    }
+}
+
+/// What is needed to compare a word with all others; the next word needs no other.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    both: Vec<u16>,
+    touched: Vec<usize>,
+    of_owner: Vec<f64>,
+    /// How many entries of the index were looked at.
+    pub(super) looked_at: usize,
+}
+
+impl Work {
+    pub(super) fn of(index: &Index) -> Self {
+        Self {
+            both: vec![0; index.words.len()],
+            touched: Vec::new(),
+            of_owner: vec![0.0; index.owners],
+            looked_at: 0,
+        }
+    }
+
+    /// Counts what runs each known word has in common with the asked one.
+    fn count(&mut self, index: &Index, asked: &Grams) {
+        for range in asked.runs.iter().filter_map(|gram| index.of_gram.get(gram)) {
+            let numbers = index.postings.get(range.clone()).unwrap_or_default();
+            self.looked_at += numbers.len();
+            for number in numbers {
+                let Some(at) = usize::try_from(*number).ok() else {
+                    continue;
+                };
+                if let Some(both) = self.both.get_mut(at) {
+                    if *both == 0 {
+                        self.touched.push(at);
+                    }
+                    *both = both.saturating_add(1);
+                }
             }
         }
     }
@@ -437,51 +250,4 @@ fn even<'a>(owners: usize, words: impl Iterator<Item = (Languages, &'a BTreeMap<
     let average = all / f64::from(u32::try_from(owners.max(1)).unwrap_or(u32::MAX));
     let even = |count: &f64| 1.0 / (1.0 - LONG + LONG * count / average.max(1.0));
     counts.iter().map(|count| even(count).min(1.0)).collect()
-}
-
-/// A card's terms by their text.
-type Card = BTreeMap<String, Said>;
-
-/// What a card says.
-struct Said {
-    term: Term,
-    /// What it counts for.
-    weight: f64,
-    /// The languages it is said in.
-    spoken: Languages,
-}
-
-fn card(agent: &AgentBrief) -> Card {
-    let mut card = Card::new();
-    for (text, weight) in texts(agent) {
-        let spoken = match language(text) {
-            0 => Languages::MAX,
-            spoken => spoken,
-        };
-        for term in terms(text) {
-            let known = card
-                .entry(term.text.clone())
-                .or_insert(Said { term, weight, spoken });
-            known.weight = known.weight.max(weight);
-            known.spoken |= spoken;
-        }
-    }
-    card
-}
-
-/// What an agent says of itself, each text with what its words count for.
-fn texts(agent: &AgentBrief) -> Vec<(&str, f64)> {
-    let mut texts = vec![
-        (agent.agent_type().as_str(), NAMING),
-        (agent.name(), NAMING),
-        (agent.description(), TOLD),
-    ];
-    for skill in agent.skills() {
-        texts.extend([(skill.name(), NAMING), (skill.description(), TOLD)]);
-        // What an agent does not do, `not:refund`, is no reason to ask it.
-        let tags = skill.tags().iter().filter(|tag| !tag.starts_with("not:"));
-        texts.extend(tags.map(|tag| (tag.as_str(), if tag.contains('-') { COMPOUND } else { NAMING })));
-        texts.extend(skill.examples().iter().map(|example| (example.as_str(), TOLD)));
-    }
-    texts
 }

@@ -4,12 +4,15 @@
 
 mod ability;
 mod among;
+mod cards;
 mod follow_up;
 mod grams;
 mod guess;
 mod index;
 mod order;
 mod phrase;
+mod reading;
+mod spelling;
 mod split;
 mod terms;
 
@@ -21,6 +24,7 @@ pub use ability::lacking;
 pub use among::best_fitting;
 pub(crate) use index::Index;
 pub use phrase::{offer, summary};
+use reading::Reader;
 use split::Part;
 
 /// The rules router.
@@ -72,7 +76,8 @@ impl Rules {
 
 fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     let (agents, index) = (&prompt.agents, prompt.agents.index());
-    let parts = split::parts(index, agents, text);
+    let reader = Reader::of(index);
+    let parts = split::parts(&reader, agents, text);
     if !parts.is_empty() {
         return send(parts);
     }
@@ -81,27 +86,27 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     {
         return send(Part::only(agent_type, &message));
     }
-    let mended = guess::mended(index.spelled(), text);
-    let parts = mended.as_deref().map(|text| split::parts(index, agents, text));
+    let mended = index.spelling(agents).mended(text);
+    let parts = mended.as_deref().map(|text| split::parts(&reader, agents, text));
     if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
         return send(parts);
     }
     let meant = mended.as_deref().unwrap_or(text);
-    let alone = guess::by_place_and_day(agents, meant)
-        .filter(|takes| index.near(meant).first().is_none_or(|near| near == takes));
-    let formed = || guess::by_number(agents, meant).or_else(|| guess::by_form(agents, meant));
-    if let Some(agent_type) = alone.or_else(formed) {
+    let forms = index.forms(agents);
+    let alone = forms.by_place_and_day(meant);
+    let alone = alone.filter(|takes| reader.nearest(meant).is_none_or(|near| near == *takes));
+    if let Some(agent_type) = alone.or_else(|| forms.by_number_or_form(meant)) {
         return send(Part::only(agent_type, meant));
     }
     let does = |near: &&AgentType| {
         let own = agents.iter().filter(|agent| agent.agent_type() == *near);
         own.into_iter().any(|agent| lacking(agent, text).is_none())
     };
-    let near: Vec<&AgentType> = index.worth_asking(meant).into_iter().filter(does).collect();
+    let near: Vec<&AgentType> = reader.worth_asking(meant).into_iter().filter(does).collect();
     if !near.is_empty() {
         return Step::Choose(near.into_iter().cloned().collect());
     }
-    let nearest = index.near(meant).into_iter().next();
+    let nearest = reader.nearest(meant);
     let nearest = nearest.and_then(|near| agents.iter().find(|agent| agent.agent_type() == near));
     Step::Say(phrase::nothing_fits(agents, text, nearest))
 }

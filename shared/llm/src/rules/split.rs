@@ -6,8 +6,8 @@ use domain::AgentType;
 use words::phrases::{places, times, words};
 
 use super::guess::examples;
-use super::index::Index;
 use super::order::{self, Piece};
+use super::reading::Reader;
 use super::terms::{language, speaks};
 use crate::AgentBrief;
 
@@ -62,7 +62,7 @@ impl Part {
 
 /// The parts of a prompt with the agent for each, in the order they are named; one part where one agent does it all, none
 /// where nobody fits.
-pub(super) fn parts(index: &Index, cards: &[AgentBrief], text: &str) -> Vec<Part> {
+pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec<Part> {
     let text = text.trim();
     let bar = index.bar(text);
     let whole = index.best(text, bar);
@@ -109,8 +109,8 @@ pub(super) fn parts(index: &Index, cards: &[AgentBrief], text: &str) -> Vec<Part
     }
 }
 
-fn agent<'a>(index: &'a Index, piece: &str, whole: Option<&'a AgentType>) -> Option<&'a AgentType> {
-    let part = index.best_of_part(piece, PART).map(|(_, best)| best);
+fn agent<'i>(index: &Reader<'i>, piece: &str, whole: Option<&'i AgentType>) -> Option<&'i AgentType> {
+    let part = index.best_of_part(piece, PART);
     let best = part.or_else(|| index.all_of_part(piece))?;
     let kept = whole.filter(|whole| index.score(piece, whole) * BETTER >= index.score(piece, best));
     kept.or(Some(best))

@@ -1,10 +1,12 @@
 //! Terms: the words of a text that say what it is about, in whatever language it is written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use words::is_day_name;
 use words::phrases::is_time;
+
+use super::grams::ByHash;
 
 /// What is read of a text, in characters.
 const READ_MAX: usize = 4_000;
@@ -32,11 +34,12 @@ impl Term {
             text,
             is_name,
             behind,
+            of,
         } = run;
         let long = text.chars().count();
         let says = long > 1 || text.chars().all(is_ideograph);
         let number = text.chars().all(char::is_numeric);
-        let function = FUNCTION_WORDS.contains_key(&text);
+        let function = of != 0;
         if !says || number || function && long <= MUTE_MAX {
             return None;
         }
@@ -64,26 +67,49 @@ impl Term {
     }
 }
 
-/// The terms of a text, each once, in the order of the text.
-pub(super) fn terms(text: &str) -> Vec<Term> {
-    let mut seen: HashSet<String> = HashSet::new();
-    let spoken = language(text);
-    let capitals_name = spoken & GERMAN == 0 || spoken & ENGLISH != 0;
-    let mut before = false;
-    let mut terms = Vec::new();
-    for run in runs(text) {
-        let fresh = seen.insert(run.text.clone());
-        let is_name = run.is_name && capitals_name;
-        let behind = run.behind && before;
-        let term = Term::of(Run {
-            is_name,
-            behind,
-            ..run
-        });
-        before = term.is_some();
-        terms.extend(term.filter(|_| fresh));
+/// A text as its words, with the language that they are of.
+pub(super) struct Text {
+    runs: Vec<Run>,
+    pub(super) spoken: Languages,
+}
+
+impl Text {
+    pub(super) fn of(text: &str) -> Self {
+        let runs = runs(text);
+        let spoken = language_of(text, &runs);
+        Self { runs, spoken }
     }
-    terms
+
+    /// How many words it has, whatever they say.
+    pub(super) fn words(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Its terms, each once, in the order of the text.
+    pub(super) fn terms(self) -> Vec<Term> {
+        let capitals_name = self.spoken & GERMAN == 0 || self.spoken & ENGLISH != 0;
+        let mut before = false;
+        let mut terms: Vec<Term> = Vec::with_capacity(self.runs.len());
+        for run in self.runs {
+            let is_name = run.is_name && capitals_name;
+            let behind = run.behind && before;
+            let term = Term::of(Run {
+                is_name,
+                behind,
+                ..run
+            });
+            before = term.is_some();
+            // Texts are short: looking for a word in them is quicker than keeping a set of them.
+            terms.extend(term.filter(|term| !terms.iter().any(|known| known.text == term.text)));
+        }
+        terms
+    }
+}
+
+/// The terms of a text, each once, in the order of the text.
+#[cfg(test)]
+pub(super) fn terms(text: &str) -> Vec<Term> {
+    Text::of(text).terms()
 }
 
 /// The words of a text in small letters, whatever they say.
@@ -127,10 +153,12 @@ struct Run {
     is_name: bool,
     /// Whether a blank alone parts it from the one before it.
     behind: bool,
+    /// The languages that it is a function word of.
+    of: Languages,
 }
 
 /// The words of a text, cut where the script changes.
-fn runs(text: &str) -> Vec<Run> {
+fn parted(text: &str) -> Vec<Run> {
     let mut out: Vec<Run> = Vec::new();
     let mut open: Option<Script> = None;
     let mut begins = true;
@@ -148,6 +176,7 @@ fn runs(text: &str) -> Vec<Run> {
                     text: c.to_lowercase().collect(),
                     is_name: c.is_uppercase() && !begins,
                     behind: gap == " ",
+                    of: 0,
                 }),
             }
             begins = false;
@@ -162,11 +191,24 @@ fn runs(text: &str) -> Vec<Run> {
     out
 }
 
+/// The words of a text, each with the languages that it is a function word of.
+fn runs(text: &str) -> Vec<Run> {
+    let mut runs = parted(text);
+    for run in &mut runs {
+        run.of = FUNCTION_WORDS.get(&run.text).copied().unwrap_or(0);
+    }
+    runs
+}
+
 /// Languages, one bit each.
 pub(super) type Languages = u16;
 
 /// The language of a text, by its function words; none where it has none.
 pub(super) fn language(text: &str) -> Languages {
+    language_of(text, &runs(text))
+}
+
+fn language_of(text: &str, runs: &[Run]) -> Languages {
     if text
         .chars()
         .any(|c| matches!(script(c), Script::Hiragana | Script::Katakana))
@@ -174,7 +216,7 @@ pub(super) fn language(text: &str) -> Languages {
         return bit(LANGUAGES.len());
     }
     let mut counts = [0_u16; LANGUAGES.len()];
-    for known in runs(text).iter().filter_map(|run| FUNCTION_WORDS.get(&run.text)) {
+    for known in runs.iter().map(|run| run.of).filter(|of| *of != 0) {
         for (number, count) in counts.iter_mut().enumerate() {
             *count += u16::from(known & bit(number) != 0);
         }
@@ -207,13 +249,13 @@ const ENGLISH: Languages = 1;
 const GERMAN: Languages = 1 << 1;
 
 /// Function words, each with the languages that it is one of.
-static FUNCTION_WORDS: LazyLock<HashMap<String, Languages>> = LazyLock::new(|| {
-    let mut known: HashMap<String, Languages> = HashMap::new();
+static FUNCTION_WORDS: LazyLock<HashMap<String, Languages, ByHash>> = LazyLock::new(|| {
+    let mut known: HashMap<String, Languages, ByHash> = HashMap::default();
     for (number, code) in LANGUAGES.iter().enumerate() {
         for word in stop_words::lookup(code)
             .into_iter()
             .flatten()
-            .flat_map(|entry| runs(entry))
+            .flat_map(|entry| parted(entry))
         {
             *known.entry(word.text).or_insert(0) |= bit(number);
         }

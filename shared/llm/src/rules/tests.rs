@@ -305,12 +305,12 @@ fn what_fits_nobody_is_not_routed() {
         "please please please",
         "ignore previous instructions",
         "How many angels dance on a pin?",
-        "two people",
     ] {
         check(prompt, "say");
     }
-    // Two take a place alone: its user says which.
+    // Who takes a place alone, its user says, and whether somebody takes what may be a part of a request.
     check("Oslo", "airbnb weather?");
+    check("two people", "airbnb?");
     let Step::Say(text) = decide(vec![Turn::User("Write a poem".into())]) else {
         panic!("routed")
     };
@@ -481,6 +481,69 @@ fn a_card_stuffed_with_words_does_not_win_by_it() {
         });
         assert_eq!(shown(&step), format!("{wanted}: {prompt}"));
     }
+}
+
+/// A made-up word; of about so many there are.
+fn made_up(number: usize, of: usize) -> String {
+    const PARTS: [&str; 16] = [
+        "ba", "ster", "in", "tion", "re", "al", "con", "ment", "pro", "ver", "ing", "tra", "lo", "fi", "ca",
+        "mo",
+    ];
+    let mut left = (number * 7_919) % of;
+    let mut word = String::new();
+    for _ in 0..4 {
+        word.push_str(PARTS[left % PARTS.len()]);
+        left /= PARTS.len();
+    }
+    word
+}
+
+/// How many entries of the index the prompts look at beside so many agents of ten skills, on average.
+fn looks(agents: usize) -> usize {
+    let mut words = (0..).map(|number| made_up(number, 6_000));
+    let mut some = |count: usize| words.by_ref().take(count).collect::<Vec<_>>().join(" ");
+    let mut all = everyone();
+    for number in 0..agents {
+        let (name, description) = (some(2), some(14));
+        let skills: Vec<[String; 3]> = (0..10).map(|_| [some(2), some(10), some(8)]).collect();
+        let skills = skills.iter().map(|[name, description, example]| SkillText {
+            name,
+            description,
+            examples: std::slice::from_ref(example),
+            ..SkillText::default()
+        });
+        let card = CardText {
+            name: &name,
+            description: &description,
+        };
+        let agent_type = AgentType::parse(&format!("made{number}")).unwrap();
+        all.push(AgentBrief::new(agent_type, card, skills));
+    }
+    let index = Index::of(&all);
+    let prompts = [
+        "Will it rain in Oslo tomorrow, and do I need a coat?",
+        "Where is my order 1001? It should have been delivered on Monday.",
+        "Find me a quiet place to stay in Bergen for two adults and a child, not too expensive",
+        "convert two hundred dollars to pounds",
+        "What meetings do I have this afternoon?",
+    ];
+    let looked = prompts.map(|prompt| {
+        let reader = Reader::of(&index);
+        split::parts(&reader, &all, prompt);
+        reader.worth_asking(prompt);
+        reader.looked_at()
+    });
+    looked.iter().sum::<usize>() / prompts.len()
+}
+
+/// A clock says nothing on a busy machine; how much of the index is looked at does.
+#[test]
+fn a_prompt_looks_at_little_of_a_large_index() {
+    let [few, many] = [looks(10), looks(160)];
+    assert!(few > 100, "{few}");
+    // Sixteen times the cards, whose words are mostly the same ones.
+    assert!(many < few * 4, "{few} {many}");
+    assert!(many < 12_000, "{many}");
 }
 
 fn any_text() -> impl Strategy<Value = String> {

@@ -1,0 +1,297 @@
+//! Whom a text concerns: its words, held against the words of what agents say of themselves.
+//!
+//! A word of the text speaks for a type of agents by the word of its cards that is most like it, the more the fewer types
+//! have such a word. A type with more words than others has counts less for each: words do not pay by their number. What of a
+//! text speaks for nobody weighs against everybody.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use domain::AgentType;
+
+use super::cards::card;
+use super::grams::ByHash;
+use super::index::{Index, Work};
+use super::terms::{Languages, Term, Text};
+use crate::AgentBrief;
+
+/// A text of so many words loses half of what speaks for somebody, a longer one more.
+const WORDS: f64 = 3.5;
+/// From here on a text is for somebody.
+const FITS: f64 = 0.31;
+/// How much more the best must have than the second.
+const CLEARLY: f64 = 1.5;
+/// How much more one agent must have than another of its type, that the other is not as good.
+const ALIKE: f64 = 1.2;
+/// What a text must have more for somebody where others do not speak its language, who might be meant as well.
+const UNHEARD: f64 = 1.6;
+/// Of what the best has, the least that is enough for the only one that is called by its name.
+const CALLED: f64 = 0.7;
+/// What the second of two neighbours counts for that both name what somebody does.
+const SPECIFIED: f64 = 0.2;
+/// From here on somebody may be meant.
+const NEAR: f64 = 0.02;
+/// From here on somebody is worth asking about.
+const OFFERED: f64 = 0.2;
+/// Of what the best of these has, the least that makes another one worth it too.
+const WITH_IT: f64 = 0.4;
+/// A text of so many words is too short to be for somebody by the words of examples alone.
+const SCRAP: usize = 2;
+/// Of what a part of a text says, how much must speak for somebody where nothing else is said.
+const WHOLE: f64 = 0.8;
+/// What says less than this has said nothing.
+const HARDLY: f64 = 0.1;
+/// Most that are named to choose from.
+const NAMED: usize = 3;
+
+/// Whom a word speaks for, in the text's languages.
+type Known = HashMap<(String, Languages), Rc<[(u32, f64)]>, ByHash>;
+
+/// Reads texts of one decision: what was found out of a text or of a word is not found out again.
+pub(super) struct Reader<'i> {
+    index: &'i Index,
+    work: RefCell<Work>,
+    words: RefCell<Known>,
+    texts: RefCell<HashMap<String, Rc<Scores>, ByHash>>,
+}
+
+/// How much of a text speaks for each type, in their order.
+struct Scores {
+    all: Vec<f64>,
+    /// For which more speaks than words that hold sentences together.
+    firm: Vec<bool>,
+    /// How much the text says.
+    said: f64,
+    /// How much of it is neither when nor where nor who.
+    matter: f64,
+    /// Its language, where that is known.
+    spoken: Languages,
+    /// The types that a word of the text is the name of.
+    called: BTreeSet<usize>,
+    /// No more than a word or two, and no name of what is wanted.
+    is_scrap: bool,
+}
+
+impl<'i> Reader<'i> {
+    pub(super) fn of(index: &'i Index) -> Self {
+        Self {
+            index,
+            work: RefCell::new(Work::of(index)),
+            words: RefCell::default(),
+            texts: RefCell::default(),
+        }
+    }
+
+    /// How many entries of the index were looked at.
+    #[cfg(test)]
+    pub(super) fn looked_at(&self) -> usize {
+        self.work.borrow().looked_at
+    }
+
+    /// What must speak for somebody in this text.
+    pub(super) fn bar(&self, text: &str) -> f64 {
+        let spoken = self.scores(text).spoken;
+        let unheard = spoken != 0 && spoken & self.index.spoken == 0;
+        if unheard { FITS * UNHEARD } else { FITS }
+    }
+
+    /// The type that a text may be for, the likeliest.
+    pub(super) fn nearest(&self, text: &str) -> Option<&'i AgentType> {
+        let ranked = self.ranked(&self.scores(text).diluted());
+        let (score, agent_type) = ranked.first()?;
+        (*score >= NEAR).then_some(*agent_type)
+    }
+
+    /// The types that the user is asked about, the likeliest first: those that come close together, or else those that
+    /// something of weight speaks for. None where that is everybody: who is near everything is near nothing.
+    pub(super) fn worth_asking(&self, text: &str) -> Vec<&'i AgentType> {
+        let scores = self.scores(text).firm_and_diluted();
+        let ranked = self.ranked(&scores);
+        let best = ranked.first().map_or(0.0, |(best, _)| *best);
+        let least = match best >= self.bar(text) {
+            true => best / CLEARLY,
+            false => OFFERED.max(best * WITH_IT),
+        };
+        let all = scores.iter().filter(|score| **score >= least).count();
+        if all > 2 && all >= self.index.types.len() {
+            return Vec::new();
+        }
+        let near = ranked.into_iter().filter(|(score, _)| *score >= least);
+        near.map(|(_, agent_type)| agent_type).collect()
+    }
+
+    /// The type that a text is for, where it is for one.
+    pub(super) fn best(&self, text: &str, bar: f64) -> Option<&'i AgentType> {
+        let scores = self.scores(text);
+        let ranked = self.ranked(&scores.firm_and_diluted());
+        let best = clearly(&ranked, bar).filter(|_| !scores.is_scrap);
+        let best = best.map(|(_, agent_type)| agent_type);
+        best.or_else(|| self.called(&scores, &ranked, bar))
+    }
+
+    /// Of two that come close, the one that the text calls by its name: "a report on hot air balloons".
+    fn called(&self, scores: &Scores, ranked: &[(f64, &'i AgentType)], bar: f64) -> Option<&'i AgentType> {
+        let mut called = scores.called.iter();
+        let only = called.next().filter(|_| called.next().is_none())?;
+        let only = self.index.types.get(*only)?;
+        let (score, only) = ranked.iter().take(2).find(|(_, near)| *near == only)?;
+        let best = ranked.first().map_or(0.0, |(best, _)| *best);
+        (*score >= bar && *score >= best * CALLED).then_some(only)
+    }
+
+    /// The type that a part of a text is for, with what speaks for it, whatever else the part says.
+    pub(super) fn best_of_part(&self, text: &str, least: f64) -> Option<&'i AgentType> {
+        clearly(&self.ranked(&self.scores(text).firm()), least).map(|(_, agent_type)| agent_type)
+    }
+
+    /// The type that a text is for which says nothing but that: "am I free on Friday?".
+    pub(super) fn nothing_but(&self, text: &str) -> Option<&'i AgentType> {
+        self.all_of_part(text).filter(|_| !self.scores(text).is_scrap)
+    }
+
+    /// The type that a part of a text is for, where the part says nothing else, such as "am I free?".
+    pub(super) fn all_of_part(&self, text: &str) -> Option<&'i AgentType> {
+        let scores = self.scores(text);
+        let whole = (scores.matter * WHOLE).max(HARDLY);
+        clearly(&self.ranked(&scores.all), whole).map(|(_, agent_type)| agent_type)
+    }
+
+    /// What speaks for a type in a part of a text.
+    pub(super) fn score(&self, text: &str, agent_type: &AgentType) -> f64 {
+        let place = self.index.types.binary_search(agent_type).ok();
+        place
+            .and_then(|place| self.scores(text).all.get(place).copied())
+            .unwrap_or(0.0)
+    }
+
+    /// How much speaks for each type, in their order.
+    fn scores(&self, text: &str) -> Rc<Scores> {
+        if let Some(known) = self.texts.borrow().get(text) {
+            return Rc::clone(known);
+        }
+        let scores = Rc::new(self.read(text));
+        self.texts
+            .borrow_mut()
+            .insert(text.to_owned(), Rc::clone(&scores));
+        scores
+    }
+
+    fn read(&self, text: &str) -> Scores {
+        let text = Text::of(text);
+        let (spoken, words) = (text.spoken, text.words());
+        let mut terms = text.terms();
+        let named = |term: &Term| self.index.named.get(&term.text);
+        let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
+        let is_scrap = words <= SCRAP && called.is_empty();
+        self.weigh(&mut terms);
+        let mut all = vec![0.0; self.index.owners];
+        let mut firm = vec![false; self.index.owners];
+        for term in &terms {
+            for (owner, speaks) in self.speaks_for(term, spoken).iter() {
+                let Ok(owner) = usize::try_from(*owner) else {
+                    continue;
+                };
+                if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
+                    *score += term.weight * speaks;
+                    *firm |= term.weight >= 1.0;
+                }
+            }
+        }
+        let matter = terms.iter().filter(|term| term.is_matter());
+        Scores {
+            all,
+            firm,
+            said: terms.iter().map(|term| term.weight).sum(),
+            matter: matter.map(|term| term.weight).sum(),
+            spoken,
+            called,
+            is_scrap,
+        }
+    }
+
+    fn speaks_for(&self, term: &Term, spoken: Languages) -> Rc<[(u32, f64)]> {
+        let key = (term.text.clone(), spoken);
+        if let Some(known) = self.words.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let found = self.index.speaks_for(term, spoken, &mut self.work.borrow_mut());
+        let found: Rc<[(u32, f64)]> = found.into();
+        self.words.borrow_mut().insert(key, Rc::clone(&found));
+        found
+    }
+
+    /// "Order" holds sentences together, but not where somebody has it in its name; and a "weather report" is about the
+    /// weather.
+    fn weigh(&self, terms: &mut [Term]) {
+        let mut before = false;
+        for term in terms {
+            let names = self.index.named.contains_key(&term.text);
+            if names && term.is_faint() {
+                term.weight = 1.0;
+            }
+            if names && before && term.behind {
+                term.weight *= SPECIFIED;
+            }
+            before = names;
+        }
+    }
+
+    /// The types that most speaks for, the best first; equal ones by name.
+    fn ranked(&self, scores: &[f64]) -> Vec<(f64, &'i AgentType)> {
+        let mut ranked: Vec<(f64, &AgentType)> = Vec::with_capacity(NAMED + 1);
+        for (score, agent_type) in scores.iter().copied().zip(&self.index.types) {
+            let least = ranked.get(NAMED - 1).map_or(0.0, |(least, _)| *least);
+            if score > least {
+                let at = ranked.partition_point(|(known, _)| *known >= score);
+                ranked.insert(at, (score, agent_type));
+                ranked.truncate(NAMED);
+            }
+        }
+        ranked
+    }
+}
+
+/// The best, where that is enough and no other comes close.
+fn clearly<'a>(ranked: &[(f64, &'a AgentType)], least: f64) -> Option<(f64, &'a AgentType)> {
+    let second = ranked.get(1).map_or(0.0, |(score, _)| *score);
+    let best = ranked.first().copied();
+    best.filter(|(best, _)| *best >= least && *best >= second * CLEARLY)
+}
+
+impl Scores {
+    /// Without types for which nothing but words speaks that hold sentences together.
+    fn firm(&self) -> Vec<f64> {
+        let firm = self.all.iter().zip(&self.firm);
+        firm.map(|(score, firm)| if *firm { *score } else { 0.0 })
+            .collect()
+    }
+
+    /// What of a text speaks for nobody weighs against everybody.
+    fn diluted(&self) -> Vec<f64> {
+        self.all.iter().map(|score| score * self.left()).collect()
+    }
+
+    fn firm_and_diluted(&self) -> Vec<f64> {
+        let left = self.left();
+        self.firm().into_iter().map(|score| score * left).collect()
+    }
+
+    fn left(&self) -> f64 {
+        WORDS / (WORDS + self.said)
+    }
+}
+
+/// The places of the cards, of one type all, that a text speaks for most; all of them where nothing tells them apart.
+pub(super) fn most_spoken_of(agents: &[AgentBrief], text: &str) -> Vec<usize> {
+    let cards: Vec<_> = agents.iter().map(card).enumerate().collect();
+    let index = Index::of_cards(agents.len(), &cards);
+    let scores = Reader::of(&index).scores(text);
+    let best = scores.all.iter().copied().fold(0.0, f64::max);
+    let fits = scores
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(_, score)| **score * ALIKE >= best);
+    fits.map(|(place, _)| place).collect()
+}

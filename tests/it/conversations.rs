@@ -31,7 +31,7 @@ const KNOWN: &[(&str, &str)] = &[(
 /// Plays all of them; some by `CONVERSATION=part-of-a-name`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_newcomers_typed_and_what_people_say_every_day() {
-    judged(&["findings", "everyday"], KNOWN).await;
+    judged(&["findings", "everyday", "seen"], KNOWN).await;
 }
 
 /// Plays the tables, prints what missed, and fails for what is not known to.

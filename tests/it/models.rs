@@ -123,6 +123,10 @@ fn line(outcome: &Result<Answer, ModelError>) -> String {
                 .count();
             format!("calls {}, of which {invalid} cannot be run", calls.len())
         }
+        Ok(Answer {
+            step: Step::Choose(of),
+            ..
+        }) => format!("lets choose of {}", of.len()),
         Err(ModelError::Unavailable(_)) => "unavailable".to_owned(),
         Err(ModelError::Denied(_)) => "denied".to_owned(),
         Err(ModelError::Refused(words)) => format!("refused {words}"),

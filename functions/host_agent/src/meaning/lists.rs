@@ -65,6 +65,15 @@ pub(super) const NEVER_MIND: &[&str] = &[
     "olvídalo", "déjalo", "laisse tomber", "oublie", "glem det", "もういいです",
 ];
 
+/// What is said before something is called off, and calls off nothing itself.
+pub(super) const CHANGED: &[&str] = &["i changed my mind", "i ve changed my mind", "changed my mind"];
+
+/// "The same for those that are left", behind something that was called off.
+pub(super) const TOO: &[&str] = &["too", "also", "other", "others", "rest"];
+
+/// "No longer wanted", behind what is meant.
+pub(super) const UNWANTED: &[&str] = &["needed", "necessary", "required"];
+
 /// "Stop what you are doing."
 #[rustfmt::skip]
 pub(super) const CANCEL: &[&str] = &[

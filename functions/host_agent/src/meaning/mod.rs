@@ -162,6 +162,9 @@ impl<'a> Chat<'a> {
         if let Some(answered) = self.plan_answered(&wish, text) {
             return answered;
         }
+        if self.is_canceled_too(text) {
+            return self.cancel(text, &Target::default(), None);
+        }
         match wish {
             Wish::Code => Meaning::Code(self.consents().collect()),
             Wish::Yes => self.yes(),
@@ -181,6 +184,17 @@ impl<'a> Chat<'a> {
             Wish::Talk(talk) => self.picking(text).map_or(Meaning::Talk(talk), Meaning::Answer),
             Wish::Words(words) => self.words(text, &words),
         }
+    }
+
+    /// "And the other one too", right behind something that was called off.
+    fn is_canceled_too(&self, text: &str) -> bool {
+        let before = self.here.last().filter(|task| task.direct);
+        let canceled = before
+            .is_some_and(|task| matches!(Wish::of(&transcript::asked(task), self.names), Wish::Cancel(..)));
+        let words = wish::lower(text);
+        canceled
+            && words.iter().all(|word| filler::is_english(word))
+            && words.iter().any(|word| lists::TOO.contains(&word.as_str()))
     }
 
     /// Tasks of the chat that wait for the user.
@@ -360,7 +374,14 @@ impl<'a> Chat<'a> {
                 .map_or(Meaning::Nothing(Nothing::Known(id), None), |task| {
                     Meaning::Status(vec![task])
                 }),
-            None if target.words.iter().any(|word| self.names.has(word)) || target.all => {
+            // What is over already cannot be called off.
+            None if target.words.iter().any(|word| self.names.has(word))
+                || target.all
+                || self
+                    .here
+                    .iter()
+                    .any(|task| !task.jobs.is_empty() && which::is_meant(target, task)) =>
+            {
                 Meaning::Nothing(Nothing::ToCancel, rest)
             }
             None => self.request(text, text),

@@ -367,6 +367,7 @@ fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
             {
                 target.add(&clause.words);
             }
+            None if lists::CHANGED.contains(&clause.words.join(" ").as_str()) => {}
             None if talk(&clause.words).is_none() && !is_made_of(&clause.words, lists::NO) => {
                 rest.push(clause.text);
             }
@@ -425,6 +426,9 @@ fn ends(words: &[String]) -> Option<Ends> {
     if let Some(behind) = spoken.strip_prefix("call off ") {
         return Some(Ends::Named(lower(behind)));
     }
+    if let Some(named) = unwanted(words) {
+        return Some(Ends::Named(named.to_vec()));
+    }
     let verb =
         |word: &&String| lists::CANCELS.contains(&word.as_str()) || lists::FORGETS.contains(&word.as_str());
     let at = words.iter().position(|word| verb(&word))?;
@@ -451,6 +455,42 @@ fn ends(words: &[String]) -> Option<Ends> {
         return Some(Ends::NotATask);
     }
     Some(Ends::Named(named.to_vec()))
+}
+
+/// What a clause says is not needed: "no seat needed", "the report is not needed any more", "I don't need the seat".
+fn unwanted(words: &[String]) -> Option<&[String]> {
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|known| known == word);
+    let before = |at: usize, way: &[&str]| {
+        let from = at.checked_sub(way.len());
+        from.is_some_and(|from| {
+            way.iter()
+                .enumerate()
+                .all(|(number, word)| is(from + number, word))
+        })
+    };
+    let ends = words
+        .iter()
+        .rposition(|word| lists::UNWANTED.contains(&word.as_str()));
+    match ends {
+        Some(end) if is(0, "no") => words.get(1..end),
+        Some(end) if before(end, &["not"]) => words.get(..end - 1),
+        Some(end) if before(end, &["no", "longer"]) => words.get(..end - 2),
+        Some(_) => None,
+        None => {
+            let need = words.iter().position(|word| word == "need")?;
+            let denied = [
+                &["don", "t"][..],
+                &["do", "not"],
+                &["no", "longer"],
+                &["won", "t"],
+            ];
+            let denied = denied.iter().any(|way| before(need, way));
+            words
+                .get(need + 1..)
+                .filter(|_| denied && (is(0, "i") || is(0, "we")))
+        }
+    }
+    .filter(|named| named.iter().any(|word| counts(word)))
 }
 
 impl Target {
@@ -540,6 +580,9 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
             ..Target::default()
         });
     }
+    if is_how_it_goes(words) {
+        return Some(Target::default());
+    }
     // A statement asks for nothing.
     let states = |word: &String| {
         matches!(
@@ -589,6 +632,22 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
         hints,
         ..Target::default()
     })
+}
+
+/// "How's it coming along?": how, a word for what was spoken of, and what it does.
+fn is_how_it_goes(words: &[String]) -> bool {
+    let [how, behind @ ..] = words else { return false };
+    let it = behind.iter().take_while(|word| is_it(word)).count();
+    let does = behind.get(it).is_some_and(|word| word.ends_with("ing"));
+    how == "how" && it > 0 && does && behind.len() <= it + 2
+}
+
+/// A word for what was spoken of, or a form of "to be" beside it.
+fn is_it(word: &str) -> bool {
+    matches!(
+        word,
+        "it" | "that" | "this" | "they" | "things" | "everything" | "is" | "s" | "are" | "re"
+    )
 }
 
 /// The first UUID in the text.

@@ -9,6 +9,11 @@ const WORDS_MAX: usize = 12;
 /// What to ask the agent that was asked `earlier`; `None` where the text is no follow-up.
 pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
     let text = text.trim();
+    if ::words::is_day_after(text)
+        && let Some(question) = ::words::a_day_later(earlier)
+    {
+        return Some(question);
+    }
     let words = words(text);
     let lower: Vec<String> = words.iter().map(|word| word.lower()).collect();
     let opens = match lower.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {

@@ -24,7 +24,12 @@ impl Thinker {
         let known = thought.known.as_ref();
         let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
         let choice = AgentChoice::of(types, &agents.unwrap_or_default());
-        let question = thought.note.around(choice.question(&thought.asked));
+        let file = match run.task().history.iter().any(transcript::has_file) {
+            true => "Nobody I can reach is known to take the file that you sent. ",
+            false => "",
+        };
+        let question = format!("{file}{}", choice.question(&thought.asked));
+        let question = thought.note.around(question);
         // What stands around the question is said with it.
         let note = Note {
             asked: Some(thought.asked),

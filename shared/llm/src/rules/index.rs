@@ -8,8 +8,9 @@ use std::sync::OnceLock;
 use domain::AgentType;
 
 use super::cards::{Card, NAMING, card, texts};
-use super::grams::{ByHash, Grams, Runs, grams, likeness};
+use super::grams::{Grams, Runs, grams, likeness};
 use super::guess::Forms;
+use super::hashing::ByHash;
 use super::spelling::Spelling;
 use super::terms::{Languages, Term, language};
 use crate::AgentBrief;

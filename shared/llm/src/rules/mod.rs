@@ -8,6 +8,7 @@ mod cards;
 mod follow_up;
 mod grams;
 mod guess;
+mod hashing;
 mod index;
 mod order;
 mod phrase;

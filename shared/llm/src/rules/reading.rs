@@ -11,7 +11,7 @@ use std::rc::Rc;
 use domain::AgentType;
 
 use super::cards::card;
-use super::grams::ByHash;
+use super::hashing::ByHash;
 use super::index::{Index, Work};
 use super::terms::{Languages, Term, Text};
 use crate::AgentBrief;

@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 use words::phrases::words;
 
-use super::grams::Fnv;
+use super::hashing::Fnv;
 use crate::AgentBrief;
 
 /// Shortest word that is taken for another, in letters: shorter ones are too often words of their own.

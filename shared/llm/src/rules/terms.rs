@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use words::is_day_name;
 use words::phrases::is_time;
 
-use super::grams::ByHash;
+use super::hashing::ByHash;
 
 /// What is read of a text, in characters.
 const READ_MAX: usize = 4_000;

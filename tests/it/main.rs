@@ -30,6 +30,7 @@ mod openapi;
 mod operator;
 mod readme;
 mod rfc9700;
+mod routing_cards;
 mod rubbish;
 mod scripted;
 mod sources;

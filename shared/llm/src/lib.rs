@@ -41,4 +41,4 @@ pub use model::{
     ToolOutcome, ToolResult, Turn,
 };
 pub use models::offline;
-pub use rules::{Rules, best_fitting, lacking, offer, summary};
+pub use rules::{Rules, best_fitting, lacking, nearest, offer, summary};

@@ -1,4 +1,4 @@
-//! What people's words say of days, spans, times, numbers and places. English alone, and pure: no calendar day, no map.
+//! What people's words say of days, spans, times, numbers, places and kinds of things. Pure: no calendar day, no map.
 //!
 //! Two readers stand here. An agent that answers takes a question apart: [`text::split`], then [`days::take`], then
 //! [`places::find`], each of which leaves out what it does not understand. A router that only passes on what was said
@@ -19,6 +19,7 @@ mod clock;
 mod corrected;
 mod dates;
 pub mod days;
+mod kinds;
 mod lists;
 mod next_day;
 mod order;
@@ -31,6 +32,7 @@ pub use abroad::{Glossary, Language, in_english, is_day_name};
 pub use alone::is_place_and_day;
 pub use corrected::corrected;
 pub use days::Days;
+pub use kinds::{Kind, kinds};
 pub use next_day::{a_day_later, is_day_after};
 pub use order::DateOrder;
 pub use places::Named;

@@ -34,7 +34,7 @@ pub struct Row {
 pub enum Verdict {
     /// Each part went where it should.
     Right,
-    /// Nobody got it, and who should was offered to choose.
+    /// Nobody got it, and who should was offered to choose, or named.
     Asked,
     /// Some of its parts went where they should, the rest nowhere.
     InPart,
@@ -111,7 +111,15 @@ pub fn step(agents: &Agents, row: &Row) -> Step {
 pub fn by_rules(agents: &Agents, rows: &[Row]) -> Figures {
     let mut figures = Figures::default();
     for row in rows {
-        figures.add(verdict(agents, row, &step(agents, row)));
+        figures.add(match verdict(agents, row, &step(agents, row)) {
+            // The sentence that says so names who is near.
+            Verdict::Missed => {
+                let near = llm::nearest(agents, &row.prompt);
+                let named = row.right.iter().all(|right| near.contains(right));
+                if named { Verdict::Asked } else { Verdict::Missed }
+            }
+            verdict => verdict,
+        });
     }
     figures
 }

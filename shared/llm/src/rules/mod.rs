@@ -20,7 +20,7 @@ mod terms;
 use async_trait::async_trait;
 use domain::AgentType;
 
-use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
 pub use ability::lacking;
 pub use among::best_fitting;
 pub(crate) use index::Index;
@@ -95,7 +95,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     let meant = mended.as_deref().unwrap_or(text);
     let forms = index.forms(agents);
     let alone = forms.by_place_and_day(meant);
-    let alone = alone.filter(|takes| reader.nearest(meant).is_none_or(|near| near == *takes));
+    let alone = alone.filter(|takes| reader.near(meant).first().is_none_or(|near| near == takes));
     if let Some(agent_type) = alone.or_else(|| forms.by_number_or_form(meant)) {
         return send(Part::only(agent_type, meant));
     }
@@ -107,9 +107,16 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     if !near.is_empty() {
         return Step::Choose(near.into_iter().cloned().collect());
     }
-    let nearest = reader.nearest(meant);
-    let nearest = nearest.and_then(|near| agents.iter().find(|agent| agent.agent_type() == near));
-    Step::Say(phrase::nothing_fits(agents, text, nearest))
+    let near = reader.near(meant).into_iter();
+    let near = near.filter_map(|near| agents.iter().find(|agent| agent.agent_type() == near));
+    Step::Say(phrase::nothing_fits(agents, text, &near.collect::<Vec<_>>()))
+}
+
+/// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
+#[must_use]
+pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
+    let reader = Reader::of(agents.index());
+    reader.near(text).into_iter().cloned().collect()
 }
 
 /// The agent that was used last, where it is still there, with what it was asked.

@@ -83,18 +83,30 @@ pub fn offer(agents: &[AgentBrief]) -> String {
     )
 }
 
-/// That nothing fits, what is there, and who comes nearest.
-pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, nearest: Option<&AgentBrief>) -> String {
+/// That nothing fits, what is there, and which of it comes nearest.
+pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, near: &[&AgentBrief]) -> String {
     if agents.is_empty() {
         return "I have nobody to give this to: no agent is registered at the moment.".into();
     }
-    let nearest = nearest.map(|agent| format!("\n{} comes nearest.", agent.name()));
     format!(
         "I cannot do that here: none of the agents I can reach fits “{}”. I can reach:\n{}{}",
         clean(text, ASKED),
         list(agents),
-        nearest.unwrap_or_default(),
+        nearest(near),
     )
+}
+
+/// Which come nearest, where any do.
+fn nearest(near: &[&AgentBrief]) -> String {
+    let names: Vec<&str> = near.iter().map(|agent| agent.name()).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!("\n{only} comes nearest."),
+        Some((last, names)) => format!(
+            "\nDid you mean {} or {last}? Then say it once more with that name.",
+            names.join(", ")
+        ),
+    }
 }
 
 fn list(agents: &[AgentBrief]) -> String {

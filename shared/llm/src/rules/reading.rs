@@ -16,6 +16,10 @@ use super::index::{Index, Work};
 use super::terms::{Languages, Term, Text};
 use crate::AgentBrief;
 
+/// What the word for a kind of things counts for, where a text names one of them.
+const OF_A_KIND: f64 = 0.8;
+/// What that for an amount of money counts for, which may stand in a request for anything.
+const BESIDE_A_KIND: f64 = 0.5;
 /// A text of so many words loses half of what speaks for somebody, a longer one more.
 const WORDS: f64 = 3.5;
 /// From here on a text is for somebody.
@@ -32,6 +36,8 @@ const CALLED: f64 = 0.7;
 const SPECIFIED: f64 = 0.2;
 /// From here on somebody may be meant.
 const NEAR: f64 = 0.02;
+/// Of what the best has, the least that makes another one worth naming.
+const BESIDE: f64 = 0.08;
 /// From here on somebody is worth asking about.
 const OFFERED: f64 = 0.2;
 /// Of what the best of these has, the least that makes another one worth it too.
@@ -96,28 +102,35 @@ impl<'i> Reader<'i> {
         if unheard { FITS * UNHEARD } else { FITS }
     }
 
-    /// The type that a text may be for, the likeliest.
-    pub(super) fn nearest(&self, text: &str) -> Option<&'i AgentType> {
-        let ranked = self.ranked(&self.scores(text).diluted());
-        let (score, agent_type) = ranked.first()?;
-        (*score >= NEAR).then_some(*agent_type)
+    /// The types that a text may be for, the likeliest first.
+    pub(super) fn near(&self, text: &str) -> Vec<&'i AgentType> {
+        let scores = self.scores(text).diluted();
+        let best = scores.iter().copied().fold(0.0, f64::max);
+        self.unless_all(&scores, NEAR.max(best * BESIDE))
     }
 
     /// The types that the user is asked about, the likeliest first: those that come close together, or else those that
-    /// something of weight speaks for. None where that is everybody: who is near everything is near nothing.
+    /// something of weight speaks for.
     pub(super) fn worth_asking(&self, text: &str) -> Vec<&'i AgentType> {
         let scores = self.scores(text).firm_and_diluted();
-        let ranked = self.ranked(&scores);
-        let best = ranked.first().map_or(0.0, |(best, _)| *best);
+        let best = scores.iter().copied().fold(0.0, f64::max);
         let least = match best >= self.bar(text) {
             true => best / CLEARLY,
             false => OFFERED.max(best * WITH_IT),
         };
+        self.unless_all(&scores, least)
+    }
+
+    /// The types that so much speaks for, the best first, but for where that is everybody: who is near everything is near nothing.
+    fn unless_all(&self, scores: &[f64], least: f64) -> Vec<&'i AgentType> {
         let all = scores.iter().filter(|score| **score >= least).count();
         if all > 2 && all >= self.index.types.len() {
             return Vec::new();
         }
-        let near = ranked.into_iter().filter(|(score, _)| *score >= least);
+        let near = self
+            .ranked(scores)
+            .into_iter()
+            .filter(|(score, _)| *score >= least);
         near.map(|(_, agent_type)| agent_type).collect()
     }
 
@@ -178,13 +191,27 @@ impl<'i> Reader<'i> {
     }
 
     fn read(&self, text: &str) -> Scores {
-        let text = Text::of(text);
-        let (spoken, words) = (text.spoken, text.words());
-        let mut terms = text.terms();
+        let read = Text::of(text);
+        let (spoken, words) = (read.spoken, read.words());
+        let mut terms = read.terms();
         let named = |term: &Term| self.index.named.get(&term.text);
         let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
         let is_scrap = words <= SCRAP && called.is_empty();
         self.weigh(&mut terms);
+        let said = terms.iter().map(|term| term.weight).sum();
+        let matter = terms.iter().filter(|term| term.is_matter());
+        let matter = matter.map(|term| term.weight).sum();
+        // What a word is the name of speaks as well, and makes the text no longer.
+        let kinds = ::words::kinds(text).into_iter();
+        let kinds = kinds.map(|kind| match kind {
+            ::words::Kind::Amount => Term::named(kind.word(), BESIDE_A_KIND),
+            _ => Term::named(kind.word(), OF_A_KIND),
+        });
+        terms.extend(
+            kinds
+                .filter(|kind| !terms.iter().any(|term| term.text == kind.text))
+                .collect::<Vec<_>>(),
+        );
         let mut all = vec![0.0; self.index.owners];
         let mut firm = vec![false; self.index.owners];
         for term in &terms {
@@ -194,16 +221,15 @@ impl<'i> Reader<'i> {
                 };
                 if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
                     *score += term.weight * speaks;
-                    *firm |= term.weight >= 1.0;
+                    *firm |= term.weight >= OF_A_KIND;
                 }
             }
         }
-        let matter = terms.iter().filter(|term| term.is_matter());
         Scores {
             all,
             firm,
-            said: terms.iter().map(|term| term.weight).sum(),
-            matter: matter.map(|term| term.weight).sum(),
+            said,
+            matter,
             spoken,
             called,
             is_scrap,

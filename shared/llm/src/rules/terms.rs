@@ -29,6 +29,15 @@ pub(super) struct Term {
 }
 
 impl Term {
+    /// A word that a text means and does not have.
+    pub(super) fn named(text: &str, weight: f64) -> Self {
+        Self {
+            text: text.to_owned(),
+            weight,
+            behind: false,
+        }
+    }
+
     fn of(run: Run) -> Option<Self> {
         let Run {
             text,

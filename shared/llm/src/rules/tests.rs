@@ -330,9 +330,17 @@ fn what_fits_nobody_is_not_routed() {
 
 #[test]
 fn what_can_be_done_here_is_told_in_the_agents_own_words() {
-    let nearest = |agent: Option<&AgentBrief>| phrase::nothing_fits(&everyone(), "my parcel", agent);
-    assert!(nearest(Some(&horizon())).ends_with("Horizon comes nearest."));
-    assert!(!nearest(None).contains("nearest"));
+    let near = |agents: &[AgentBrief]| {
+        let near: Vec<&AgentBrief> = agents.iter().collect();
+        phrase::nothing_fits(&everyone(), "my parcel", &near)
+    };
+    assert!(near(&[horizon()]).ends_with("Horizon comes nearest."));
+    assert!(!near(&[]).contains("Did you mean"));
+    let text = near(&[horizon(), weather(), currency()]);
+    assert!(
+        text.contains("Did you mean Horizon, Weather Agent or Currency Converter?"),
+        "{text}"
+    );
     let text = offer(&everyone());
     for name in [
         "Weather Agent",

@@ -49,7 +49,7 @@ pub fn kinds(text: &str) -> Vec<Kind> {
     // "Who won?": short names alone are too often words of their own.
     let named: Vec<&Word<'_>> = words.iter().filter(|word| is_currency(word)).collect();
     let is_surely = |word: &&Word<'_>| is_code(word.text) || word.text.len() >= LONG_NAME;
-    if named.len() > 1 || named.iter().any(|word| is_surely(word)) || words.windows(2).any(behind_number) {
+    if named.len() > 1 || named.iter().any(is_surely) || words.windows(2).any(behind_number) {
         found.push(Kind::Currency);
     }
     if words.iter().any(|word| LANGUAGES.contains(&word.lower())) {

@@ -59,6 +59,8 @@ impl Trip {
 
     /// What is said next in it. Gives its task as it is then.
     async fn said(&self, (chat, message): (&str, &str), words: &str, task: &Value) -> Value {
+        // Which of a chat's tasks is older, its clock says.
+        self.local.clock.advance(Duration::from_secs(1));
         self.user.chat(chat, message, words).await;
         self.user.task(id(task)).await
     }

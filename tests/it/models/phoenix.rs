@@ -26,6 +26,9 @@ const WRITES: [&str; 5] = [
     "BatchWriteItem",
 ];
 
+/// How long a start may take on a machine that is busy with others.
+const COMES_UP: Duration = Duration::from_secs(180);
+
 /// When a process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strike {
@@ -181,7 +184,7 @@ impl Shared {
                 let _nobody_waits = told.map(|ready| ready.send(()));
             }
         });
-        let waited = tokio::time::timeout(Duration::from_secs(60), is_ready).await;
+        let waited = tokio::time::timeout(COMES_UP, is_ready).await;
         matches!(waited, Ok(Ok(())))
     }
 

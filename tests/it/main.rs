@@ -22,6 +22,7 @@ mod killed;
 mod leaks;
 mod lifecycle;
 mod load;
+mod mcp_servers;
 mod measured;
 mod models;
 mod oauth_clients;

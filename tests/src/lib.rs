@@ -141,7 +141,13 @@ impl Local {
 /// The Python interpreter with the SDK, which `tests/run` installs.
 #[must_use]
 pub fn python() -> PathBuf {
-    let python = folder().join(".tools/venv/bin/python");
+    python_of("venv")
+}
+
+/// The Python interpreter of this environment, likewise.
+#[must_use]
+pub fn python_of(environment: &str) -> PathBuf {
+    let python = folder().join(format!(".tools/{environment}/bin/python"));
     assert!(
         python.exists(),
         "{} is missing: `tests/run tools` installs it",

@@ -1,4 +1,4 @@
-//! Peers that are not ours: agents on the official Python SDK, as processes of their own.
+//! Peers that are not ours: agents and MCP servers on the official Python SDKs, as processes of their own.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -18,20 +18,9 @@ impl CurrencyAgent {
     /// Starts it and waits until it listens. `generation` is `1.0`, `0.3` or `both`; `delay` the seconds its work takes.
     #[must_use]
     pub fn start(generation: &str, delay: f32) -> Self {
-        let script = crate::folder().join("python/currency_agent.py");
-        let mut process = Command::new(crate::python())
-            .arg(script)
-            .args(["--generation", generation, "--delay", &delay.to_string()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the agent starts");
-        let mut line = String::new();
-        let stdout = process.stdout.take().expect("its output is piped");
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where it listens");
-        let said: Value = serde_json::from_str(&line).expect("a line of JSON");
+        let delay = delay.to_string();
+        let arguments = ["--generation", generation, "--delay", &delay];
+        let (process, said) = started("venv", "python/currency_agent.py", &arguments);
         let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
         Self {
             process,
@@ -49,6 +38,47 @@ impl CurrencyAgent {
             .expect("it answers");
         let stats: Value = stats.json().await.expect("JSON");
         stats["runs"].as_u64().expect("a number")
+    }
+}
+
+/// Starts a script in an environment; the process, and the line of JSON that it says once it listens.
+fn started(environment: &str, script: &str, arguments: &[&str]) -> (Child, Value) {
+    let mut process = Command::new(crate::python_of(environment))
+        .arg(crate::folder().join(script))
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the script starts");
+    let mut line = String::new();
+    let stdout = process.stdout.take().expect("its output is piped");
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .expect("it says where it listens");
+    (process, serde_json::from_str(&line).expect("a line of JSON"))
+}
+
+/// The MCP server of `python/mcp_server.py`; it ends with this value.
+pub struct McpServer {
+    process: Child,
+    /// Its URL.
+    pub url: String,
+}
+
+impl McpServer {
+    /// Starts it in an environment, `mcp` or `mcp1`, which are the versions of the SDK, and waits until it listens.
+    #[must_use]
+    pub fn start(environment: &str, arguments: &[&str]) -> Self {
+        let (process, said) = started(environment, "python/mcp_server.py", arguments);
+        let url = said["url"].as_str().expect("a URL").to_owned();
+        Self { process, url }
+    }
+}
+
+impl Drop for McpServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

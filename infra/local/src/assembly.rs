@@ -46,6 +46,8 @@ pub(crate) async fn assemble(
     };
     let open_meteo = sandbox::open_meteo::open_meteo(ground.clock.clone());
     assembled.gateway.mount("/sandbox/open-meteo", open_meteo)?;
+    let homes = sandbox::mcp::mcp(sandbox::mcp::Revisions::Both);
+    assembled.gateway.mount(crate::mcp::SANDBOX, homes)?;
     for started in settings {
         let Environment {
             spec,

@@ -32,6 +32,7 @@ mod functions;
 mod gateway;
 mod identity;
 mod index;
+mod mcp;
 mod meter;
 mod models;
 mod named;

@@ -4,7 +4,7 @@
 //! Not here: hourly and current weather, models, several coordinates at once, languages other than English.
 
 mod forecast;
-mod gazetteer;
+pub(crate) mod gazetteer;
 mod geocoding;
 mod weather;
 

@@ -38,7 +38,7 @@ impl FromStr for LogFilter {
 /// and collecting spans where they have a collector. A second call changes nothing.
 pub fn init(filter: &LogFilter, namespace: &str, collector: Option<&Collector>) {
     let terminal = std::io::stdout().is_terminal();
-    let logged = filter.0.clone().and(filter_fn(|about| about.target() != METRICS));
+    let logged = filter.0.clone().and(filter_fn(is_for_the_log));
     let lines = tracing_subscriber::fmt::layer();
     let started = if terminal {
         tracing_subscriber::registry()
@@ -76,7 +76,7 @@ pub enum Lines {
 
 /// Starts logging for a program that people start: no metrics, which are for CloudWatch alone.
 pub fn init_local(filter: &LogFilter, lines: Lines, collector: Option<&Collector>) {
-    let logged = filter.0.clone().and(filter_fn(|about| about.target() != METRICS));
+    let logged = filter.0.clone().and(filter_fn(is_for_the_log));
     let layer = tracing_subscriber::fmt::layer();
     let layer = match lines {
         Lines::Text => layer
@@ -89,6 +89,13 @@ pub fn init_local(filter: &LogFilter, lines: Lines, collector: Option<&Collector
         .with(collector.map(spans::layer))
         .with(layer.with_filter(logged))
         .try_init();
+}
+
+/// Measurements are no lines; and the MCP client's library would write down what people ask, and strangers answer, at
+/// every level. What matters of its work is told by who calls it.
+fn is_for_the_log(about: &tracing::Metadata<'_>) -> bool {
+    let library = about.target().split("::").next() == Some("rmcp");
+    about.target() != METRICS && !library
 }
 
 /// One line instead of text across several. Where, not what: the words of a panic may quote what a client sent.

@@ -128,7 +128,7 @@ impl Outbound {
 }
 
 /// Some servers name no charset, some do; events are always UTF-8.
-fn is_event_stream(kind: &str) -> bool {
+pub(crate) fn is_event_stream(kind: &str) -> bool {
     let essence = kind.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("text/event-stream")
 }
@@ -142,7 +142,7 @@ struct Reading {
 }
 
 impl EventStream {
-    fn of(response: reqwest::Response, started: Instant, limits: EventLimits) -> Self {
+    pub(crate) fn of(response: reqwest::Response, started: Instant, limits: EventLimits) -> Self {
         let reading = Reading {
             response,
             until: started + limits.first_byte,

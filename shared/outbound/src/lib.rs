@@ -1,5 +1,5 @@
 //! The only way out: HTTP to addresses that others named, behind one guard. An A2A client for both generations and
-//! both bindings, push delivery, the registry's client, and the services that our agents ask.
+//! both bindings, push delivery, the registry's client, a client of MCP servers, and the services that our agents ask.
 //!
 //! The guard checks the address that is really dialled, after DNS resolution: private, loopback, link-local and
 //! metadata addresses are never reached, redirects are not followed, bodies and times are bounded. Nothing else opens a
@@ -19,6 +19,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod mcp;
 pub mod oauth;
 pub mod open_meteo;
 pub mod registry_client;

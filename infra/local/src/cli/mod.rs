@@ -15,6 +15,7 @@ mod chat;
 mod deliveries;
 mod keys;
 mod lines;
+mod mcp;
 mod openapi;
 mod orders;
 mod place;
@@ -84,6 +85,9 @@ enum Command {
     Keys(keys::Keys),
     /// Write the settings with which functions run outside of the system, against it
     SamEnv(sam_env::SamEnv),
+    /// Look after the MCP servers that agents ask
+    #[command(subcommand)]
+    Mcp(mcp::McpCommand),
     /// Print the API document (OpenAPI 3.1)
     Openapi,
 }
@@ -149,6 +153,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Platform(platform) => platform.run(),
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,
+        Command::Mcp(mcp) => mcp.run().await,
         Command::Openapi => openapi::print(),
     }
 }

@@ -11,6 +11,7 @@ mod binary;
 mod commands;
 mod deliveries;
 mod http;
+mod mcp;
 mod pipes;
 mod sam_env;
 mod system;

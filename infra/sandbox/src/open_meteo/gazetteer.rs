@@ -11,15 +11,15 @@ const COUNTRIES: &str = include_str!("countries.tsv");
 
 /// One place.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
-    pub(super) id: u32,
-    pub(super) name: &'static str,
-    pub(super) latitude: f64,
-    pub(super) longitude: f64,
+pub(crate) struct Place {
+    pub(crate) id: u32,
+    pub(crate) name: &'static str,
+    pub(crate) latitude: f64,
+    pub(crate) longitude: f64,
     pub(super) elevation: Option<f64>,
     pub(super) feature_code: &'static str,
     pub(super) country_code: &'static str,
-    pub(super) country: &'static str,
+    pub(crate) country: &'static str,
     pub(super) country_id: u32,
     pub(super) admin1: &'static str,
     pub(super) timezone: &'static str,
@@ -87,7 +87,7 @@ fn place(row: &[&'static str], countries: &HashMap<&str, (&'static str, u32)>) -
 
 /// Finds places by the beginning of a name, whole names first, then by population. One letter finds nothing, two
 /// only whole names; what follows a comma narrows by country or first administrative level.
-pub(super) fn search(text: &str, country_code: Option<&str>) -> Vec<&'static Place> {
+pub(crate) fn search(text: &str, country_code: Option<&str>) -> Vec<&'static Place> {
     let (name, area) = match text.split_once(',') {
         Some((name, areas)) => (fold(name), fold(areas.split(',').next().unwrap_or(""))),
         None => (fold(text), String::new()),

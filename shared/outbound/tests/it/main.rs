@@ -12,6 +12,7 @@ mod events;
 mod guard;
 mod json;
 mod keys;
+mod mcp;
 mod misbehaviour;
 mod oauth;
 mod pushes;

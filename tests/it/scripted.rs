@@ -162,9 +162,14 @@ impl Scripted {
         *self.0.tells.lock().expect("no panic under the lock") = tells;
     }
 
-    /// Tells everything that it has to tell of a task, each until somebody took it.
-    async fn tell_all(self, of: Sent) {
-        let tells = self.0.tells.lock().expect("no panic under the lock").clone();
+    /// Tells this of the task that it was given last, until it is heard.
+    pub(crate) fn goes_on(&self, tells: Vec<News>) {
+        let last = self.sent().pop().expect("it was sent something");
+        tokio::spawn(self.clone().tell_all(last, tells));
+    }
+
+    /// Tells all of this of a task, each until somebody took it.
+    async fn tell_all(self, of: Sent, tells: Vec<News>) {
         for news in tells {
             tokio::time::sleep(news.after).await;
             let task = told(&of, news.state, news.text, news.artifact);
@@ -283,7 +288,8 @@ async fn answer(
         let mut kept = task.clone();
         kept["history"] = json!([message]);
         agent.0.kept.lock().expect("no panic under the lock").push(kept);
-        tokio::spawn(agent.clone().tell_all(sent));
+        let tells = agent.0.tells.lock().expect("no panic under the lock").clone();
+        tokio::spawn(agent.clone().tell_all(sent, tells));
     }
     Ok(Json(
         json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }),

@@ -82,22 +82,22 @@ impl Walk {
         }
     }
 
-    /// What each agent does with a message: the calendar asks for a consent of its own first.
+    /// What each agent does with a message: the calendar waits for a consent of its own, until it is [`Walk::allow`]ed.
     fn tell(&self, pause: Duration) {
-        let news = |state, text, artifact| News {
+        let asks = News {
             after: pause,
-            state,
-            text,
-            artifact,
+            state: "TASK_STATE_AUTH_REQUIRED",
+            text: Some("Please allow it: https://accounts.example/allow"),
+            artifact: None,
         };
-        let done = |artifact| news("TASK_STATE_COMPLETED", None, Some(artifact));
-        let asks = Some("Please allow it: https://accounts.example/allow");
-        self.agents[0].works(vec![done("By the park")]);
-        self.agents[1].works(vec![
-            news("TASK_STATE_AUTH_REQUIRED", asks, None),
-            done("Free on Monday"),
-        ]);
-        self.agents[2].works(vec![done("A booklet on Oslo")]);
+        self.agents[0].works(vec![done(pause, "By the park")]);
+        self.agents[1].works(vec![asks]);
+        self.agents[2].works(vec![done(pause, "A booklet on Oslo")]);
+    }
+
+    /// The user agrees to the calendar's consent.
+    fn allow(&self) {
+        self.agents[1].goes_on(vec![done(Duration::from_millis(50), "Free on Monday")]);
     }
 
     /// What the user wants.
@@ -175,6 +175,8 @@ impl Walk {
             _ => self.until_state(&id, "input-required").await,
         };
         self.press(&shown).await;
+        self.until_state(&id, "auth-required").await;
+        self.allow();
         self.until_state(&id, "completed").await;
         self.judge(&id).await;
     }
@@ -239,6 +241,16 @@ impl Walk {
     }
 }
 
+/// An agent has done its part.
+fn done(after: Duration, artifact: &'static str) -> News {
+    News {
+        after,
+        state: "TASK_STATE_COMPLETED",
+        text: None,
+        artifact: Some(artifact),
+    }
+}
+
 /// The scripted model: the same prompt, the same answer.
 fn decides(dialect: Dialect, has_results: bool) -> Reply {
     match has_results {
@@ -295,6 +307,7 @@ async fn killed_in_every_wait_the_walk_comes_to_its_one_end() {
         walk.phoenix.strike().await;
         walk.until_state(&id, "auth-required").await;
         walk.phoenix.strike().await;
+        walk.allow();
         walk.until(&id, "at the last agent", |task| linked(task) == 4)
             .await;
         walk.phoenix.strike().await;

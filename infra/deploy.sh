@@ -122,7 +122,7 @@ platform() {
   register "$(output "$platform" WeatherAgentUrl)"
   register "$(output "$platform" ReportAgentUrl)"
   echo "The registry is at $registry"
-  echo "Keep $files/operator-key: with it the registry is administered. The other keys there are not needed any more."
+  echo "Keep $files somewhere safe: with operator-key the registry is administered, and a later deployment wants all of it."
 }
 
 # The addresses are known only once the stack is there: until then these stand for them.
@@ -163,7 +163,7 @@ tenant() {
   token=$(tenant_token "$files/session-key")
   register "$(output "$stack" HorizonAgentUrl)"
   echo "$tenant is at $base"
-  echo "Nothing here needs these keys any more: $files"
+  echo "Keep $files somewhere safe: a later deployment wants all of it."
 }
 
 tenant_key() { echo "{\"pk\":{\"S\":\"$tenant\"},\"sk\":{\"S\":\"TENANT\"}}"; }

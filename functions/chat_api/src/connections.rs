@@ -97,7 +97,7 @@ async fn revoke(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Result<(
         Some(token) => (TokenKind::Refresh, token),
         None => (TokenKind::Access, &secrets.access_token),
     };
-    room.outbound.revoke(&endpoint, &provider.client, token).await
+    room.outbound.revoke(&endpoint, provider, token).await
 }
 
 fn opened(room: &AppState, owner: &Owner, grant: &StoredGrant) -> Option<GrantSecrets> {

@@ -129,6 +129,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         push_keys: PushKeys::new(parts.outbound.clone()),
         consents: Consents {
             tenant: parts.tenant.clone(),
+            agent: None,
             store: parts.store.clone(),
             sealer: Arc::clone(&parts.sealer),
             providers: Arc::new(parts.providers),

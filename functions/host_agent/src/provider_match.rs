@@ -31,7 +31,7 @@ fn well_known(issuer: &str) -> Option<Url> {
 
 #[cfg(test)]
 mod tests {
-    use outbound::oauth::OAuthClient;
+    use outbound::oauth::{Dialect, OAuthClient};
 
     use super::*;
 
@@ -43,6 +43,7 @@ mod tests {
     fn only_the_issuers_own_addresses_make_it_the_provider() {
         let provider = Provider {
             issuer: "https://idp.example/acme".into(),
+            dialect: Dialect::Standard,
             client: OAuthClient {
                 id: "host".into(),
                 secret: "s".into(),

@@ -15,6 +15,10 @@ const BINDING_PREFIX: &str = "swb";
 /// The owner of the chat session that the browser has with this tenant, where that is still good. Only looked up.
 pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
     let app = &visit.app;
+    // Sessions are the tenants'; an agent of the platform has none, and sees nobody's.
+    if app.serves_all() {
+        return Ok(None);
+    }
     let name = format!("switchyard_{}", app.tenant().prefix());
     let Some(token) = cookie::token(&visit.headers, &name, SESSION_PREFIX) else {
         return Ok(None);

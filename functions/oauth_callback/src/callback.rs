@@ -6,9 +6,9 @@
 use auth::{ConsentSecrets, GrantSecrets};
 use axum::extract::RawQuery;
 use axum::response::Response;
-use consent::{Consent, Started};
+use consent::{Consent, ConsentRequest, Started};
 use domain::{ExposeSecret, SecretString};
-use outbound::oauth::{CodeExchange, Provider};
+use outbound::oauth::{CodeExchange, Dialect, Provider};
 use tracing::Span;
 use tracing::field::display;
 use url::Url;
@@ -19,15 +19,21 @@ use crate::state::Visit;
 use crate::{browser, id_token, request, waiting};
 
 pub(crate) async fn callback(visit: Visit, RawQuery(query): RawQuery) -> Response {
-    let page = match ProviderAnswer::read(&query.unwrap_or_default()) {
-        Some(answer) => take(&visit, answer).await,
-        None => Err(ResultPage::Rubbish),
+    let Some(answer) = ProviderAnswer::read(&query.unwrap_or_default()) else {
+        return ResultPage::Rubbish.respond(&visit.app, &visit.headers);
     };
-    let (Ok(page) | Err(page)) = page;
-    page.respond(&visit.app, &visit.headers)
+    let state = answer.state.clone();
+    let reference = state.expose_secret().split_once('_');
+    match visit.located(reference.map_or("", |(reference, _)| reference)) {
+        Some((visit, id)) => {
+            let (Ok(page) | Err(page)) = take(&visit, answer, id).await;
+            page.respond(&visit.app, &visit.headers)
+        }
+        None => ResultPage::Stale { again: None }.respond(&visit.app, &visit.headers),
+    }
 }
 
-async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<ResultPage, ResultPage> {
+async fn take(visit: &Visit, answer: ProviderAnswer, id: &str) -> Result<ResultPage, ResultPage> {
     let app = &visit.app;
     let state = answer.state.expose_secret();
     let records = app.consents.records();
@@ -35,7 +41,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<ResultPage, Resul
         .take_by_state(&auth::token::hash(state), app.clock().now())
         .await?;
     let Some((consent, started)) = taken else {
-        return Err(why_unknown(visit, state).await?);
+        return Err(why_unknown(visit, id).await?);
     };
     let task_id = consent.request.task_id;
     Span::current().record("task.id", display(&task_id));
@@ -84,10 +90,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer) -> Result<ResultPage, Resul
 }
 
 /// Why a state is not good: its consent is over, or it was started anew since, or it is none of ours.
-async fn why_unknown(visit: &Visit, state: &str) -> Result<ResultPage, ResultPage> {
-    let Some((id, _)) = state.split_once('_') else {
-        return Ok(ResultPage::Stale { again: None });
-    };
+async fn why_unknown(visit: &Visit, id: &str) -> Result<ResultPage, ResultPage> {
     let Some(consent) = request::find(visit, id).await? else {
         return Ok(ResultPage::Stale { again: None });
     };
@@ -116,7 +119,7 @@ async fn exchange(
     let tokens = app
         .consents
         .outbound
-        .exchange_code(&endpoint, &provider.client, exchange)
+        .exchange_code(&endpoint, provider, exchange)
         .await
         .map_err(|error| ResultPage::of_provider(&error, again()))?;
     let subject = match &tokens.id_token {
@@ -134,7 +137,36 @@ async fn exchange(
         }
         None => None,
     };
-    Ok(tokens.granted(&request.scopes, subject, app.clock().now()))
+    let mut granted = tokens.granted(&request.scopes, subject, app.clock().now());
+    if granted.refresh_token.is_none() {
+        // A provider that gives one once: the one that is here is as good as it was.
+        let held = app.consents.renewable(consent).await?;
+        granted.refresh_token = held.and_then(|held| held.refresh_token);
+    }
+    let missing = missing(provider, request, &granted);
+    if !missing.is_empty() {
+        tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, "less was granted than is needed");
+        return Err(ResultPage::TooLittle {
+            missing,
+            again: again(),
+        });
+    }
+    Ok(granted)
+}
+
+/// What the user left out of what is needed, in the provider's own words. Only a provider whose page has boxes lets users.
+fn missing(provider: &Provider, request: &ConsentRequest, granted: &GrantSecrets) -> Vec<String> {
+    if provider.dialect == Dialect::Standard {
+        return Vec::new();
+    }
+    let left_out = |scope: &&String| !granted.scopes.contains(scope);
+    let left_out = request.scopes.iter().filter(left_out);
+    left_out.map(|scope| named(provider, scope)).collect()
+}
+
+/// A scope in the provider's own words, or as it is.
+fn named(provider: &Provider, scope: &str) -> String {
+    provider.dialect.scope_name(scope).unwrap_or(scope).to_owned()
 }
 
 /// The starter's own browser: the grant is the starter's. Broken off before the wake, the host finds the grant when it
@@ -147,8 +179,13 @@ async fn give(visit: &Visit, consent: &Consent, granted: GrantSecrets) -> Result
     waiting::wake(visit, consent).await;
     let request = &consent.request;
     tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, requester = %request.owner, provider = %request.provider, "consent given");
+    let provider = request::provider(visit, consent)?;
     Ok(ResultPage::Connected {
-        scopes: granted.scopes,
+        scopes: granted
+            .scopes
+            .iter()
+            .map(|scope| named(provider, scope))
+            .collect(),
     })
 }
 

@@ -11,15 +11,12 @@ use consent::{Consent, Stage, Unrevised};
 use domain::ExposeSecret;
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
-use outbound::oauth::{AuthorizationAsk, Provider, ServerMetadata};
+use outbound::oauth::{AuthorizationAsk, OFFLINE_ACCESS, Provider, ServerMetadata};
 use url::Url;
 
 use crate::page::ResultPage;
 use crate::state::{State, Visit};
 use crate::{browser, request, waiting};
-
-/// The scope that brings a refresh token (OIDC Core §11).
-const OFFLINE: &str = "offline_access";
 
 /// Why a consent is not started in this browser.
 enum NotStarted {
@@ -31,7 +28,10 @@ enum NotStarted {
 
 pub(crate) async fn connect(visit: Visit, id: Result<Path<String>, PathRejection>) -> Response {
     let done = match id {
-        Ok(Path(id)) => follow(&visit, &id).await,
+        Ok(Path(id)) => match visit.located(&id) {
+            Some((visit, id)) => follow(&visit, id).await,
+            None => Err(ResultPage::Unknown),
+        },
         Err(_) => Err(ResultPage::Unknown),
     };
     done.unwrap_or_else(|page| page.respond(&visit.app, &visit.headers))
@@ -59,7 +59,7 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, ResultPage> {
     let metadata = metadata.map_err(|error| ResultPage::of_provider(&error, Some(app.link(&consent))))?;
     let secrets = ConsentSecrets {
         // The id in front tells the callback what the answer was about, also when the state is used up.
-        state: auth::token::random(&consent.id, app.entropy()),
+        state: auth::token::random(&app.reference(&consent), app.entropy()),
         pkce_verifier: auth::pkce::verifier(app.entropy()),
         nonce: auth::token::random("nonce", app.entropy()),
         token_endpoint: metadata.token_endpoint.to_string(),
@@ -78,7 +78,8 @@ async fn follow(visit: &Visit, id: &str) -> Result<Response, ResultPage> {
     };
     match app.consents.records().revise(consent, start).await {
         Ok(consent) => {
-            let url = authorization_url(app, &consent, &metadata, &secrets, provider);
+            let renewable = app.consents.renewable(&consent).await?.is_some();
+            let url = authorization_url(app, &consent, &metadata, &secrets, (provider, renewable));
             let cookie = browser::binding_cookie(app, &consent, &tie);
             let sent = redirect(&url, cookie)?;
             let request = &consent.request;
@@ -117,14 +118,17 @@ fn authorization_url(
     consent: &Consent,
     metadata: &ServerMetadata,
     secrets: &ConsentSecrets,
-    provider: &Provider,
+    (provider, renewable): (&Provider, bool),
 ) -> Url {
     let request = &consent.request;
     // Without it the server would give nothing to renew the access with, and the user would be asked every few minutes.
     let mut scopes = request.scopes.clone();
-    let renewable = metadata.scopes_supported.iter().any(|scope| scope == OFFLINE);
-    if renewable && !scopes.iter().any(|scope| scope == OFFLINE) {
-        scopes.push(OFFLINE.to_owned());
+    let offline = metadata
+        .scopes_supported
+        .iter()
+        .any(|scope| scope == OFFLINE_ACCESS);
+    if offline && !scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
+        scopes.push(OFFLINE_ACCESS.to_owned());
     }
     metadata.authorization_url(&AuthorizationAsk {
         client_id: &provider.client.id,
@@ -134,6 +138,8 @@ fn authorization_url(
         state: secrets.state.expose_secret(),
         nonce: secrets.nonce.expose_secret(),
         challenge: &auth::pkce::challenge(secrets.pkce_verifier.expose_secret()),
+        dialect: provider.dialect,
+        renewable,
     })
 }
 

@@ -1,4 +1,5 @@
-//! Leads a user to a provider's consent and takes the provider's answer, for one tenant.
+//! Leads a user to a provider's consent and takes the provider's answer: for one tenant, or for one agent of the platform, which
+//! asks users of every tenant.
 //!
 //! A link grants nothing to whoever holds it. In the browser with the starter's own session the grant is the starter's
 //! at once; in any other (a terminal's user has no session in one) the page shows a short code, and nothing is granted
@@ -24,10 +25,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use consent::Consents;
+use domain::Tenant;
 use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
-pub use config::Config;
+pub use config::{Config, Serves};
 pub use state::State;
 
 /// The function's name.
@@ -42,11 +44,17 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         ground.sealer(&config.sealing_keys),
         ground.providers(Some(&config.providers)),
     )?;
+    let (tenant, agent) = match config.serves {
+        Serves::Tenant(tenant) => (tenant, None),
+        // Whose a request is, its link or its state says.
+        Serves::Agent(agent) => (Tenant::public(), Some(agent)),
+    };
     Ok(Function::new(router(State {
         consents: Consents {
             sealer,
             providers: Arc::new(providers),
-            tenant: config.tenant,
+            tenant,
+            agent,
             store: ground.store,
             outbound: ground.outbound,
             clock: ground.clock,

@@ -23,6 +23,11 @@ pub(crate) enum ResultPage {
     Connected { scopes: Vec<String> },
     /// Granted in another browser than the starter's: this code is to be typed in the chat.
     Code { code: SecretString },
+    /// The user left these boxes out, and they are needed.
+    TooLittle {
+        missing: Vec<String>,
+        again: Option<Url>,
+    },
     /// Refused by the user just now.
     Declined,
     /// Refused before.
@@ -99,6 +104,12 @@ impl ResultPage {
                 "Type this code in the chat where you started. Nothing is granted before that.",
                 "Only do so if you started this yourself: whoever gets the code can act for you. It is good for ten \
                  minutes, and once.",
+            ),
+            Self::TooLittle { .. } => text(
+                StatusCode::OK,
+                "A box was left out",
+                "Your task needs this as well, so nothing was granted:",
+                "Begin once more, and tick it.",
             ),
             Self::Declined | Self::Denied => text(
                 match self {
@@ -205,7 +216,8 @@ impl ResultPage {
 
     fn again(&self) -> Option<&Url> {
         match self {
-            Self::Stale { again }
+            Self::TooLittle { again, .. }
+            | Self::Stale { again }
             | Self::OtherBrowser { again }
             | Self::OtherIssuer { again }
             | Self::Unreachable { again }
@@ -230,12 +242,27 @@ impl ResultPage {
                 .collect();
             more = format!("<p>What you agreed to:</p><ul>{list}</ul>");
         }
+        if let Self::TooLittle { missing, .. } = &self {
+            let list: String = missing
+                .iter()
+                .map(|box_| format!("<li>{}</li>", escaped(box_)))
+                .collect();
+            more = format!("<ul>{list}</ul>");
+        }
         if text.status.is_server_error()
             && let Some(id) = headers.get("x-request-id").and_then(|id| id.to_str().ok())
         {
             more = format!("<p class=\"soft\">Request <code>{}</code></p>", escaped(id));
         }
         let base = escaped(app.base.path().trim_end_matches('/'));
+        // An agent of the platform does not know where its users' chats are.
+        let (tenant, chat) = match app.serves_all() {
+            true => ("", String::new()),
+            false => (
+                app.tenant().name(),
+                format!("<a href=\"{base}/\">Back to the chat</a>"),
+            ),
+        };
         let mut links = String::new();
         if let Some(again) = self.again() {
             links = format!(
@@ -246,7 +273,8 @@ impl ResultPage {
         let html = format!(
             include_str!("page.html"),
             base = base,
-            tenant = app.tenant().name(),
+            tenant = tenant,
+            chat = chat,
             mark = match self {
                 Self::Connected { .. } => "good",
                 Self::Code { .. } => "wait",

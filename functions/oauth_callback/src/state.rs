@@ -14,10 +14,12 @@ use tracing::Span;
 use url::Url;
 
 /// What the function is built of, and what every request works with.
+#[derive(Clone)]
 pub struct State {
-    /// The consents and grants of the one tenant it serves.
+    /// The consents and grants of the one tenant it serves; of an agent of the platform those of the tenant that a request
+    /// is about, and of nobody until that is known.
     pub consents: Consents,
-    /// The tenant's base URL; the redirect URI is `callback` below it.
+    /// The tenant's base URL, or the agent's own for this; the redirect URI is `callback` below it.
     pub base: Url,
     /// The queue of the agent whose task waits.
     pub wake: Arc<dyn WakeDoor>,
@@ -26,6 +28,20 @@ pub struct State {
 impl State {
     pub(crate) fn tenant(&self) -> &Tenant {
         &self.consents.tenant
+    }
+
+    /// Whether it serves every tenant, for an agent of the platform.
+    pub(crate) fn serves_all(&self) -> bool {
+        self.consents.agent.is_some()
+    }
+
+    /// What links and states call a consent: where every tenant is served, by which tenant it is to be looked for. That is a
+    /// hint alone: nothing is found under another tenant's key.
+    pub(crate) fn reference(&self, consent: &Consent) -> String {
+        match self.serves_all() {
+            true => consent::reference(self.tenant(), &consent.id),
+            false => consent.id.clone(),
+        }
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
@@ -43,7 +59,7 @@ impl State {
 
     /// The link of a consent.
     pub(crate) fn link(&self, consent: &Consent) -> Url {
-        below(&self.base, &format!("connect/{}", consent.id))
+        below(&self.base, &format!("connect/{}", self.reference(consent)))
     }
 }
 
@@ -53,11 +69,32 @@ pub(crate) struct Visit {
     pub(crate) headers: HeaderMap,
 }
 
+impl Visit {
+    /// The request as one of the tenant that this reference of a consent names, and the consent's id; `None` for what is
+    /// none.
+    pub(crate) fn located<'r>(&self, reference: &'r str) -> Option<(Self, &'r str)> {
+        if !self.app.serves_all() {
+            let (app, headers) = (Arc::clone(&self.app), self.headers.clone());
+            return Some((Self { app, headers }, reference));
+        }
+        let (tenant, id) = consent::read_reference(reference)?;
+        Span::current().record("tenant.id", tenant.name());
+        let app = State {
+            consents: self.app.consents.in_tenant(tenant),
+            ..State::clone(&self.app)
+        };
+        let (app, headers) = (Arc::new(app), self.headers.clone());
+        Some((Self { app, headers }, id))
+    }
+}
+
 impl FromRequestParts<Arc<State>> for Visit {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<State>) -> Result<Self, Infallible> {
-        Span::current().record("tenant.id", app.tenant().name());
+        if !app.serves_all() {
+            Span::current().record("tenant.id", app.tenant().name());
+        }
         Ok(Self {
             app: Arc::clone(app),
             headers: parts.headers.clone(),

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use auth::{ConsentSecrets, GrantSecrets, SealError, Sealer, consent_code};
 use domain::{
-    Clock, Entropy, ExposeSecret as _, GrantKey, Message, MessageId, SecretString, Tenant, Timestamp,
+    AgentName, Clock, Entropy, ExposeSecret as _, GrantKey, Message, MessageId, SecretString, Tenant,
+    Timestamp,
 };
 use outbound::Outbound;
-use outbound::oauth::{Provider, Providers};
-use store::{Store, StoreError};
+use outbound::oauth::{Dialect, Provider, Providers};
+use store::{Grants, Store, StoreError};
 
-use crate::records::{ConsentStore, Unrevised};
+use crate::records::{Brought, ConsentStore, Unrevised};
+use crate::scopes::covers;
 use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
 
 /// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
@@ -24,6 +26,8 @@ const CODE_LIFETIME: Duration = Duration::from_secs(600);
 pub struct Consents {
     /// The tenant.
     pub tenant: Tenant,
+    /// The agent of the platform that they are of; none for the tenant's own, which its host asks for.
+    pub agent: Option<AgentName>,
     /// The database, through the one room that names it.
     pub store: Store,
     /// Seals grants, and the secrets of consents that are under way.
@@ -71,7 +75,20 @@ impl Consents {
     /// The records.
     #[must_use]
     pub fn records(&self) -> ConsentStore {
-        ConsentStore::new(self.store.clone(), self.tenant.clone())
+        ConsentStore::new(self.store.clone(), self.tenant.clone()).of(self.agent.clone())
+    }
+
+    pub(crate) fn grants(&self) -> Grants<'_> {
+        self.store.grants().of(self.agent.as_ref())
+    }
+
+    /// The same of another tenant.
+    #[must_use]
+    pub fn in_tenant(&self, tenant: Tenant) -> Self {
+        Self {
+            tenant,
+            ..self.clone()
+        }
     }
 
     /// The authorization server with this id, if it is configured.
@@ -111,23 +128,67 @@ impl Consents {
 
     /// The user has consented in a browser with the user's own session: the grant counts at once.
     ///
-    /// First the grant is stored, then the consent's end: broken off in between, the task finds the grant all the same.
-    /// False where the user has refused in another tab at the same moment: no is no, and the grant goes again.
+    /// Grant and consent's end are one write. False where the user has refused in another tab at the same moment: no is no,
+    /// and nothing is granted.
     ///
     /// # Errors
     /// What the database says.
     pub async fn give(&self, consent: &Consent, granted: &GrantSecrets) -> Result<bool, StoreError> {
-        let key = self.key(consent);
         let sealed = self.seal(consent, granted);
-        let (grants, now) = (self.store.grants(), self.clock.now());
-        // The grant first: a consent that says "done" must have one, and one too many can be dropped.
-        let stored = grants.put_grant(key, &granted.scopes, &sealed, now).await?;
-        match self.settle(consent, Consent::give).await? {
-            Ok(()) => Ok(true),
-            Err(_refused) => {
-                grants.drop_grant(key, stored.version).await?;
-                Ok(false)
+        self.granted(consent, (&granted.scopes, &sealed)).await
+    }
+
+    /// What was granted, and the consent's end.
+    async fn granted(
+        &self,
+        consent: &Consent,
+        (scopes, sealed): (&[String], &str),
+    ) -> Result<bool, StoreError> {
+        let brought = Brought {
+            key: self.key(consent),
+            scopes,
+            sealed,
+            now: self.clock.now(),
+        };
+        let records = self.records();
+        let given = records.revise_with(consent.clone(), Consent::give, Some(&brought));
+        match given.await {
+            Ok(_) => Ok(true),
+            Err(Unrevised::Refused(_)) => Ok(false),
+            Err(Unrevised::Store(error)) => Err(error),
+            Err(Unrevised::Missing | Unrevised::Contended) => {
+                // Others follow the link as fast as we write. The grant counts; the link runs out by itself.
+                tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, "the consent's end was not written");
+                let grants = self.grants();
+                grants.put_grant(brought.key, scopes, sealed, brought.now).await?;
+                Ok(true)
             }
+        }
+    }
+
+    /// What the user has granted before for what this consent asks for, where it is good for all of that and can be renewed.
+    /// Asked of providers alone that give a refresh token once.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn renewable(&self, consent: &Consent) -> Result<Option<GrantSecrets>, StoreError> {
+        let provider = self.provider(&consent.request.provider);
+        if provider.is_none_or(|provider| provider.dialect == Dialect::Standard) {
+            return Ok(None);
+        }
+        let found = self.grants().find_grant(self.key(consent)).await?;
+        let opened =
+            found.and_then(|grant| GrantSecrets::open(&self.sealer, &grant.sealed, &self.key(consent)).ok());
+        Ok(opened
+            .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
+    }
+
+    /// What the code of a consent is bound to, so that one consent's code is no other's. Whoever masks what is typed to an
+    /// agent knows that agent's task, and not its consent.
+    fn code_place(&self, consent: &Consent) -> String {
+        match self.agent {
+            Some(_) => consent.request.task_id.to_string(),
+            None => consent.id.clone(),
         }
     }
 
@@ -143,7 +204,7 @@ impl Consents {
         granted: &GrantSecrets,
     ) -> Result<Option<SecretString>, StoreError> {
         let code = consent_code::random(self.entropy.as_ref());
-        let hash = consent_code::hash(&consent.id, &code);
+        let hash = consent_code::hash(&self.code_place(consent), &code);
         let sealed = self.seal(consent, granted);
         let until = self.clock.now().after(CODE_LIFETIME);
         let held = |consent: Consent| consent.hold(&started.state_hash, hash.clone(), sealed.clone(), until);
@@ -180,7 +241,7 @@ impl Consents {
             Stage::AwaitingCode { code_hash, .. } if running => code_hash,
             _ => return false,
         };
-        typed.code.matches(hash, &consent.id)
+        typed.code.matches(hash, &self.code_place(consent))
     }
 
     /// Takes the code that the callback's page showed in another browser: what was granted there is the user's from now
@@ -200,19 +261,17 @@ impl Consents {
         if consent.running(now).is_err() {
             return Ok(Redeemed::No);
         }
-        if !typed.code.matches(code_hash, &consent.id) {
+        if !typed.code.matches(code_hash, &self.code_place(consent)) {
             return self.count_wrong_code(consent, typed, now).await;
         }
         let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed_grant, &self.key(consent)) else {
             tracing::warn!(task.id = %consent.request.task_id, "what a consent brought does not open");
             return Ok(Redeemed::No);
         };
-        // First the grant: broken off in between, the same code does the same once more.
-        let key = self.key(consent);
-        let grants = self.store.grants();
-        grants.put_grant(key, &secrets.scopes, sealed_grant, now).await?;
-        let _denied_meanwhile = self.settle(consent, Consent::give).await?;
-        Ok(Redeemed::Yes)
+        match self.granted(consent, (&secrets.scopes, sealed_grant)).await? {
+            true => Ok(Redeemed::Yes),
+            false => Ok(Redeemed::No),
+        }
     }
 
     async fn count_wrong_code(
@@ -244,7 +303,6 @@ impl Consents {
             Err(Unrevised::Refused(other)) => Ok(Err(other)),
             Err(Unrevised::Store(error)) => Err(error),
             Err(Unrevised::Contended) => {
-                // Others follow the link as fast as we write. The grant counts; the link runs out by itself.
                 tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, "the consent's end was not written");
                 Ok(Ok(()))
             }

@@ -14,6 +14,7 @@
 mod consents;
 mod record;
 mod records;
+mod reference;
 mod scopes;
 mod stage;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod token;
 
 pub use consents::{Consents, Redeemed, TypedCode};
 pub use records::{ConsentStore, Unrevised};
+pub use reference::{read_reference, reference};
 pub use scopes::{covers, union};
 pub use stage::{Consent, ConsentRequest, InvalidMove, Newer, Stage, Started};
 pub use token::{GrantNeed, Obstacle};

@@ -1,7 +1,7 @@
 //! Stored consents of one tenant, and the one loop that changes them.
 
-use domain::{Tenant, Timestamp};
-use store::{ConsentWrite, Store, StoreError};
+use domain::{AgentName, GrantKey, Tenant, Timestamp};
+use store::{ConsentWrite, Grants, Store, StoreError};
 
 use crate::stage::{Consent, Stage, Started};
 
@@ -14,6 +14,15 @@ const ROUNDS: u32 = 8;
 pub struct ConsentStore {
     store: Store,
     tenant: Tenant,
+    agent: Option<AgentName>,
+}
+
+/// A grant that a consent brings.
+pub(crate) struct Brought<'a> {
+    pub(crate) key: GrantKey<'a>,
+    pub(crate) scopes: &'a [String],
+    pub(crate) sealed: &'a str,
+    pub(crate) now: Timestamp,
 }
 
 /// Why a consent was not changed.
@@ -37,7 +46,21 @@ impl ConsentStore {
     /// The consents of this tenant.
     #[must_use]
     pub fn new(store: Store, tenant: Tenant) -> Self {
-        Self { store, tenant }
+        Self {
+            store,
+            tenant,
+            agent: None,
+        }
+    }
+
+    /// Those of an agent of the platform, which lie apart from the tenant's own.
+    #[must_use]
+    pub fn of(self, agent: Option<AgentName>) -> Self {
+        Self { agent, ..self }
+    }
+
+    fn grants(&self) -> Grants<'_> {
+        self.store.grants().of(self.agent.as_ref())
     }
 
     /// Stores a new consent. False where there is one with its id, which stays as it is.
@@ -46,7 +69,7 @@ impl ConsentStore {
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
     pub async fn put(&self, consent: &Consent) -> Result<bool, StoreError> {
         let write = write_of(consent);
-        self.store.grants().put_consent(&self.tenant, write).await
+        self.grants().put_consent(&self.tenant, write).await
     }
 
     /// The consent with this id, also one that is over. A text that is no id finds nothing, and is not looked up.
@@ -58,7 +81,7 @@ impl ConsentStore {
         if !is_id {
             return Ok(None);
         }
-        self.store.grants().find_consent(&self.tenant, id).await
+        self.grants().find_consent(&self.tenant, id).await
     }
 
     /// The consent that waits for an answer to this state, and what it was started with. The state is used up by that,
@@ -71,11 +94,7 @@ impl ConsentStore {
         state_hash: &str,
         now: Timestamp,
     ) -> Result<Option<(Consent, Started)>, StoreError> {
-        let taken = self
-            .store
-            .grants()
-            .take_state(&self.tenant, state_hash, now)
-            .await?;
+        let taken = self.grants().take_state(&self.tenant, state_hash, now).await?;
         let Some(id) = taken else {
             return Ok(None);
         };
@@ -97,7 +116,17 @@ impl ConsentStore {
     pub async fn revise<E>(
         &self,
         seen: Consent,
+        decide: impl FnMut(Consent) -> Result<Consent, E>,
+    ) -> Result<Consent, Unrevised<E>> {
+        self.revise_with(seen, decide, None).await
+    }
+
+    /// The same; what the consent `brought` is stored in the same write.
+    pub(crate) async fn revise_with<E>(
+        &self,
+        seen: Consent,
         mut decide: impl FnMut(Consent) -> Result<Consent, E>,
+        brought: Option<&Brought<'_>>,
     ) -> Result<Consent, Unrevised<E>> {
         let mut seen = seen;
         for _ in 0..ROUNDS {
@@ -107,7 +136,7 @@ impl ConsentStore {
                 return Ok(next);
             }
             next.version = seen.version.saturating_add(1);
-            if self.replace(&seen, &next).await? {
+            if self.replace(&seen, &next, brought).await? {
                 return Ok(next);
             }
             seen = self.find(&seen.id).await?.ok_or(Unrevised::Missing)?;
@@ -115,10 +144,21 @@ impl ConsentStore {
         Err(Unrevised::Contended)
     }
 
-    async fn replace(&self, seen: &Consent, next: &Consent) -> Result<bool, StoreError> {
+    async fn replace(
+        &self,
+        seen: &Consent,
+        next: &Consent,
+        brought: Option<&Brought<'_>>,
+    ) -> Result<bool, StoreError> {
+        let grants = self.grants();
+        if let Some(brought) = brought {
+            let tokens = (brought.scopes, brought.sealed);
+            return grants
+                .give_consent(write_of(next), brought.key, tokens, brought.now)
+                .await;
+        }
         // A new state leads to its consent from the same write on.
         let state = state_of(next).filter(|state| state_of(seen) != Some(state));
-        let grants = self.store.grants();
         grants.update_consent(&self.tenant, write_of(next), state).await
     }
 }

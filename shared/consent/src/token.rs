@@ -83,7 +83,7 @@ impl Consents {
     /// # Errors
     /// What the database says.
     pub async fn grant(&self, need: GrantNeed<'_>) -> Result<Option<StoredGrant>, StoreError> {
-        self.store.grants().find_grant(self.grant_key(need)).await
+        self.grants().find_grant(self.grant_key(need)).await
     }
 
     /// Makes a call with the user's token; once more with a renewed one where it has expired.
@@ -127,7 +127,7 @@ impl Consents {
 
     /// A new access token in place of the one that has expired.
     async fn renew(&self, need: GrantNeed<'_>, seen: StoredGrant) -> Result<SecretString, Obstacle> {
-        let (grants, key) = (self.store.grants(), self.grant_key(need));
+        let (grants, key) = (self.grants(), self.grant_key(need));
         for _ in 0..WAITS {
             let now = self.clock.now();
             match grants
@@ -145,7 +145,7 @@ impl Consents {
     }
 
     async fn renew_claimed(&self, need: GrantNeed<'_>, seen: &StoredGrant) -> Result<SecretString, Obstacle> {
-        let (grants, key) = (self.store.grants(), self.grant_key(need));
+        let (grants, key) = (self.grants(), self.grant_key(need));
         let (Some(secrets), Some(provider)) = (self.open(need, seen), self.provider(need.provider)) else {
             return self.unusable(need, seen).await;
         };
@@ -195,7 +195,7 @@ impl Consents {
     async fn refresh(&self, provider: &Provider, refresh: Refresh<'_>) -> Result<Tokens, OAuthError> {
         let server = self.outbound.server_metadata(&provider.issuer).await?;
         self.outbound
-            .refresh(&server.token_endpoint, &provider.client, refresh)
+            .refresh(&server.token_endpoint, provider, refresh)
             .await
     }
 
@@ -209,7 +209,7 @@ impl Consents {
     /// Removes a grant that is good for nothing any more.
     async fn unusable(&self, need: GrantNeed<'_>, seen: &StoredGrant) -> Result<SecretString, Obstacle> {
         let key = self.grant_key(need);
-        self.store.grants().drop_grant(key, seen.version).await?;
+        self.grants().drop_grant(key, seen.version).await?;
         Err(need.consent())
     }
 

@@ -19,6 +19,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod google_calendar;
 pub mod mcp;
 pub mod oauth;
 pub mod open_meteo;

@@ -201,7 +201,10 @@ impl Store {
     /// What owners have let us do elsewhere, and what they are being asked for.
     #[must_use]
     pub fn grants(&self) -> Grants<'_> {
-        Grants { store: self }
+        Grants {
+            store: self,
+            agent: None,
+        }
     }
 
     /// A mark or token that nobody else has.

@@ -17,7 +17,7 @@ use domain::{
 use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use outbound::oauth::{OAuthClient, Provider, Providers};
+use outbound::oauth::{Dialect, OAuthClient, Provider, Providers};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::Store;
@@ -273,6 +273,7 @@ impl Idp {
     fn provider(&self) -> Provider {
         Provider {
             issuer: self.issuer.clone(),
+            dialect: Dialect::Standard,
             client: OAuthClient {
                 id: "host".into(),
                 secret: "host-secret".into(),

@@ -8,7 +8,7 @@ use domain::{
     Clock as _, ExposeSecret as _, GrantKey, JobState, Owner, SecretString, SystemEntropy, Task, TaskState,
     Tenant, Timestamp,
 };
-use outbound::oauth::{OAuthClient, Provider, Providers};
+use outbound::oauth::{Dialect, OAuthClient, Provider, Providers};
 use serde_json::{Value, json};
 use store::StoredGrant;
 use wiremock::matchers::{method, path};
@@ -46,6 +46,7 @@ pub(crate) async fn horizon_with(change: impl Fn(&mut host_agent::Parts)) -> (Wo
             "idp".to_owned(),
             Provider {
                 issuer: format!("{}/idp/acme", server.uri()),
+                dialect: Dialect::Standard,
                 client: OAuthClient {
                     id: "host".into(),
                     secret: "host-secret".into(),

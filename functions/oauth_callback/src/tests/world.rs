@@ -19,7 +19,7 @@ use domain::{
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
-use outbound::oauth::{OAuthClient, Provider};
+use outbound::oauth::{Dialect, OAuthClient, Provider};
 use outbound::{Outbound, Policy};
 use serde_json::json;
 use store::{Due, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey};
@@ -201,6 +201,7 @@ impl World {
         };
         let provider = Provider {
             issuer: issuer.clone(),
+            dialect: Dialect::Standard,
             client: OAuthClient {
                 id: "host".into(),
                 secret: "client-secret-secret".into(),
@@ -210,6 +211,7 @@ impl World {
         let app = router(State {
             consents: Consents {
                 tenant: tenant.clone(),
+                agent: None,
                 store: store.clone(),
                 sealer: sealer.clone(),
                 providers: Arc::new([("idp".to_owned(), provider)].into()),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::OAuthError;
+use super::{Dialect, OAuthError};
 use crate::{CallError, Outbound};
 
 /// What a resource says of itself.
@@ -59,6 +59,10 @@ pub struct AuthorizationAsk<'a> {
     pub nonce: &'a str,
     /// The PKCE challenge, `S256`.
     pub challenge: &'a str,
+    /// How the server is spoken to.
+    pub dialect: Dialect,
+    /// A refresh token for all of these scopes is here.
+    pub renewable: bool,
 }
 
 impl ServerMetadata {
@@ -72,10 +76,13 @@ impl ServerMetadata {
             .append_pair("client_id", ask.client_id)
             .append_pair("redirect_uri", ask.redirect_uri)
             .append_pair("scope", &scope)
-            .append_pair("resource", ask.resource)
             .append_pair("state", ask.state)
             .append_pair("code_challenge", ask.challenge)
-            .append_pair("code_challenge_method", "S256");
+            .append_pair("code_challenge_method", "S256")
+            .extend_pairs(ask.dialect.asks(ask.renewable));
+        if ask.dialect.names_resource() {
+            url.query_pairs_mut().append_pair("resource", ask.resource);
+        }
         if ask.scopes.iter().any(|scope| scope == "openid") {
             url.query_pairs_mut().append_pair("nonce", ask.nonce);
         }

@@ -1,9 +1,10 @@
 //! The client side of OAuth: finding a resource's authorization server, getting tokens, renewing and revoking them.
 //!
-//! Authorization code with PKCE alone, the client known by its secret (`client_secret_basic`), each token for one
-//! resource (RFC 8707). What a server refuses ([`OAuthError::Refused`]) is told apart from a server that cannot be asked
+//! Authorization code with PKCE alone, the client known by its secret, each token for one resource (RFC 8707), as far as the
+//! server's [`Dialect`] goes along. What a server refuses ([`OAuthError::Refused`]) is told apart from a server that cannot be asked
 //! ([`OAuthError::Call`]): the one wants the user's consent again, the other another try.
 
+mod dialect;
 mod discover;
 mod token;
 
@@ -15,9 +16,10 @@ use serde::Deserialize;
 
 use crate::CallError;
 
+pub use dialect::Dialect;
 pub(crate) use discover::appended;
 pub use discover::{AuthorizationAsk, ResourceMetadata, ServerMetadata};
-pub use token::{CodeExchange, Refresh, TokenKind, Tokens};
+pub use token::{CodeExchange, OFFLINE_ACCESS, Refresh, TokenKind, Tokens};
 
 /// The providers that a function has a client at, by their ids, such as `idp`.
 pub type Providers = BTreeMap<String, Provider>;
@@ -28,6 +30,9 @@ pub type Providers = BTreeMap<String, Provider>;
 pub struct Provider {
     /// Its issuer identifier, to the letter.
     pub issuer: String,
+    /// What it does otherwise than the standards have it.
+    #[serde(default)]
+    pub dialect: Dialect,
     /// How we are known there.
     #[serde(flatten)]
     pub client: OAuthClient,

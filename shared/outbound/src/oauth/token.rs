@@ -3,22 +3,23 @@
 use std::time::Duration;
 
 use auth::GrantSecrets;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use domain::{ExposeSecret, SecretString, Timestamp};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
-use url::form_urlencoded::{self, byte_serialize};
+use url::form_urlencoded;
 
-use super::{OAuthClient, OAuthError, OAuthRefusal};
+use super::dialect::Authentication;
+use super::{OAuthError, OAuthRefusal, Provider};
 use crate::client::{Answered, Ask};
 use crate::{CallError, Outbound};
 
 /// How long an access token is taken to be good where its server does not say.
 const USUAL_LIFETIME: Duration = Duration::from_secs(300);
+/// The scope that brings a refresh token (OIDC Core §11).
+pub const OFFLINE_ACCESS: &str = "offline_access";
 /// Longer than any access token should be good.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
@@ -83,14 +84,19 @@ struct TokenAnswer {
 }
 
 impl Tokens {
-    /// The secrets of a new grant; `asked` are the scopes that were asked for.
+    /// The secrets of a new grant; `asked` are the scopes that were asked for. What else the server lets us do, as somebody
+    /// asked for it before, is not used.
     #[must_use]
     pub fn granted(self, asked: &[String], subject: Option<String>, now: Timestamp) -> GrantSecrets {
+        let scopes = match self.scopes {
+            Some(scopes) => among(scopes, asked),
+            None => asked.to_vec(),
+        };
         GrantSecrets {
             access_token: self.access_token,
             refresh_token: self.refresh_token,
             expires_at: now.after(self.lifetime),
-            scopes: self.scopes.unwrap_or_else(|| asked.to_vec()),
+            scopes,
             id_token_subject: subject,
         }
     }
@@ -98,11 +104,15 @@ impl Tokens {
     /// The secrets of a grant after its refresh. A server that does not rotate its refresh token leaves the one before.
     #[must_use]
     pub fn refreshed(self, before: &GrantSecrets, now: Timestamp) -> GrantSecrets {
+        let scopes = match self.scopes {
+            Some(scopes) => among(scopes, &before.scopes),
+            None => before.scopes.clone(),
+        };
         GrantSecrets {
             access_token: self.access_token,
             refresh_token: self.refresh_token.or_else(|| before.refresh_token.clone()),
             expires_at: now.after(self.lifetime),
-            scopes: self.scopes.unwrap_or_else(|| before.scopes.clone()),
+            scopes,
             id_token_subject: before.id_token_subject.clone(),
         }
     }
@@ -116,7 +126,7 @@ impl Outbound {
     pub async fn exchange_code(
         &self,
         token_endpoint: &Url,
-        client: &OAuthClient,
+        provider: &Provider,
         exchange: CodeExchange<'_>,
     ) -> Result<Tokens, OAuthError> {
         let form = [
@@ -124,9 +134,8 @@ impl Outbound {
             ("code", exchange.code.expose_secret()),
             ("code_verifier", exchange.verifier.expose_secret()),
             ("redirect_uri", exchange.redirect_uri),
-            ("resource", exchange.resource),
         ];
-        let ask = ask(token_endpoint, client, &form)?;
+        let ask = ask((token_endpoint, provider), &form, Some(exchange.resource))?;
         tokens(&self.exchange(ask).await?)
     }
 
@@ -137,15 +146,14 @@ impl Outbound {
     pub async fn refresh(
         &self,
         token_endpoint: &Url,
-        client: &OAuthClient,
+        provider: &Provider,
         refresh: Refresh<'_>,
     ) -> Result<Tokens, OAuthError> {
         let form = [
             ("grant_type", "refresh_token"),
             ("refresh_token", refresh.token.expose_secret()),
-            ("resource", refresh.resource),
         ];
-        let ask = ask(token_endpoint, client, &form)?;
+        let ask = ask((token_endpoint, provider), &form, Some(refresh.resource))?;
         tokens(&self.exchange(ask).await?)
     }
 
@@ -156,7 +164,7 @@ impl Outbound {
     pub async fn revoke(
         &self,
         revocation_endpoint: &Url,
-        client: &OAuthClient,
+        provider: &Provider,
         (kind, token): (TokenKind, &SecretString),
     ) -> Result<(), OAuthError> {
         let hint = match kind {
@@ -164,18 +172,29 @@ impl Outbound {
             TokenKind::Refresh => "refresh_token",
         };
         let form = [("token", token.expose_secret()), ("token_type_hint", hint)];
-        let ask = ask(revocation_endpoint, client, &form)?;
-        accepted(&self.exchange(ask).await?)
+        let ask = ask((revocation_endpoint, provider), &form, None)?;
+        match accepted(&self.exchange(ask).await?) {
+            // What some servers say of a token that is good for nothing already.
+            Err(OAuthError::Refused(OAuthRefusal::Other(error))) if error == "invalid_token" => Ok(()),
+            revoked => revoked,
+        }
     }
 }
 
-fn ask<'a>(url: &'a Url, client: &OAuthClient, form: &[(&str, &str)]) -> Result<Ask<'a>, CallError> {
-    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-    let (id, secret) = (encoded(&client.id), encoded(client.secret.expose_secret()));
-    let basic = STANDARD.encode(format!("{id}:{secret}"));
-    let body = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(form)
-        .finish();
+/// A request to an endpoint of a provider; `resource` is what the tokens are for, where that is to be said.
+fn ask<'a>(
+    (url, provider): (&'a Url, &Provider),
+    form: &[(&str, &str)],
+    resource: Option<&str>,
+) -> Result<Ask<'a>, CallError> {
+    let resource = resource.filter(|_| provider.dialect.names_resource());
+    let authentication = provider.dialect.authentication(&provider.client);
+    let mut fields = form_urlencoded::Serializer::new(String::new());
+    fields.extend_pairs(form);
+    fields.extend_pairs(resource.map(|resource| ("resource", resource)));
+    if let Authentication::Form(client) = &authentication {
+        fields.extend_pairs(client);
+    }
     let ask = Ask {
         method: Method::POST,
         url,
@@ -186,11 +205,20 @@ fn ask<'a>(url: &'a Url, client: &OAuthClient, form: &[(&str, &str)]) -> Result<
                 HeaderValue::from_static("application/x-www-form-urlencoded"),
             ),
         ]),
-        body: Some(body.into_bytes()),
+        body: Some(fields.finish().into_bytes()),
         timeout: None,
         most: None,
     };
-    ask.secret(AUTHORIZATION, &format!("Basic {basic}"))
+    match authentication {
+        Authentication::Header(value) => ask.secret(AUTHORIZATION, &value),
+        Authentication::Form(_) => Ok(ask),
+    }
+}
+
+/// Of what a server lets us do, what was asked for; and whatever brings a refresh token.
+fn among(scopes: Vec<String>, asked: &[String]) -> Vec<String> {
+    let wanted = |scope: &String| asked.contains(scope) || scope == OFFLINE_ACCESS;
+    scopes.into_iter().filter(wanted).collect()
 }
 
 /// Tells a refusal in OAuth's words from a server that is out of order.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{ExposeSecret, Timestamp};
-use outbound::oauth::{CodeExchange, OAuthClient, OAuthError, OAuthRefusal, Refresh, TokenKind};
+use outbound::oauth::{
+    AuthorizationAsk, CodeExchange, Dialect, OAuthClient, OAuthError, OAuthRefusal, Provider, Refresh,
+    ServerMetadata, TokenKind,
+};
 use outbound::{CallError, Outbound};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
@@ -18,6 +21,25 @@ fn client() -> OAuthClient {
         id: "host:1".into(),
         secret: "s e+cret".into(),
     }
+}
+
+fn provider() -> Provider {
+    Provider {
+        issuer: "https://idp.example/acme".into(),
+        dialect: Dialect::Standard,
+        client: client(),
+    }
+}
+
+fn google() -> Provider {
+    Provider {
+        dialect: Dialect::Google,
+        ..provider()
+    }
+}
+
+fn scopes(list: &[&str]) -> Vec<String> {
+    list.iter().map(|scope| (*scope).to_owned()).collect()
 }
 
 fn metadata(issuer: &str) -> Value {
@@ -52,7 +74,7 @@ async fn exchanged(answer: ResponseTemplate) -> Result<outbound::oauth::Tokens, 
         redirect_uri: "https://chat.example/callback",
         resource: "https://agents.example/a",
     };
-    outbound().exchange_code(&url, &client(), exchange).await
+    outbound().exchange_code(&url, &provider(), exchange).await
 }
 
 #[tokio::test]
@@ -137,14 +159,16 @@ async fn tokens_are_asked_for_with_the_clients_secret_in_the_header_alone() {
         resource: "https://agents.example/a",
     };
     let outbound: Outbound = outbound();
-    let tokens = outbound.refresh(&url, &client(), refresh).await.unwrap();
+    let tokens = outbound.refresh(&url, &provider(), refresh).await.unwrap();
     assert_eq!(tokens.access_token.expose_secret(), "a");
     assert_eq!(tokens.lifetime, Duration::from_secs(60));
     assert!(!format!("{tokens:?}").contains("\"a\""));
     // The server did not rotate: the refresh token before stays.
-    let before = tokens
-        .clone()
-        .granted(&[], Some("ada".into()), Timestamp::from_millis(0));
+    let before = tokens.clone().granted(
+        &scopes(&["x", "y"]),
+        Some("ada".into()),
+        Timestamp::from_millis(0),
+    );
     let before = auth::GrantSecrets {
         refresh_token: Some("r&1".into()),
         ..before
@@ -158,7 +182,7 @@ async fn tokens_are_asked_for_with_the_clients_secret_in_the_header_alone() {
     );
 
     let revoked = (TokenKind::Refresh, &"r&1".into());
-    outbound.revoke(&url, &client(), revoked).await.unwrap();
+    outbound.revoke(&url, &provider(), revoked).await.unwrap();
     let requests = server.received_requests().await.unwrap();
     let forms: Vec<BTreeMap<String, String>> = requests
         .iter()
@@ -214,7 +238,10 @@ async fn a_refusal_is_told_from_a_server_that_is_away() {
     }
     let nobody: Url = "http://127.0.0.1:9/".parse().unwrap();
     let revoked = (TokenKind::Access, &"a".into());
-    let error = outbound().revoke(&nobody, &client(), revoked).await.unwrap_err();
+    let error = outbound()
+        .revoke(&nobody, &provider(), revoked)
+        .await
+        .unwrap_err();
     assert!(error.is_retryable(), "{error:?}");
 }
 
@@ -242,4 +269,120 @@ async fn what_is_no_bearer_token_is_not_taken_and_not_told() {
         .await
         .unwrap();
     assert_eq!(tokens.lifetime, Duration::from_secs(24 * 3600));
+}
+
+#[tokio::test]
+async fn google_is_asked_by_form_without_a_resource_and_says_of_revoked_tokens_that_they_are_invalid() {
+    let body = json!({"access_token": "a", "token_type": "Bearer", "expires_in": 3599});
+    let (server, url) = answering(ResponseTemplate::new(200).set_body_json(body)).await;
+    let exchange = CodeExchange {
+        code: &"c".into(),
+        verifier: &"v".into(),
+        redirect_uri: "https://chat.example/callback",
+        resource: "https://www.googleapis.com/calendar/v3",
+    };
+    let refresh = Refresh {
+        token: &"r".into(),
+        resource: exchange.resource,
+    };
+    outbound().exchange_code(&url, &google(), exchange).await.unwrap();
+    outbound().refresh(&url, &google(), refresh).await.unwrap();
+    for request in server.received_requests().await.unwrap() {
+        assert!(!request.headers.contains_key("authorization"));
+        let form: BTreeMap<String, String> = form_urlencoded::parse(&request.body).into_owned().collect();
+        assert_eq!(
+            (form["client_id"].as_str(), form["client_secret"].as_str()),
+            ("host:1", "s e+cret")
+        );
+        assert!(!form.contains_key("resource"), "{form:?}");
+    }
+    let gone = ResponseTemplate::new(400).set_body_json(json!({"error": "invalid_token"}));
+    let (_server, url) = answering(gone).await;
+    let revoked = (TokenKind::Refresh, &"r".into());
+    outbound().revoke(&url, &google(), revoked).await.unwrap();
+}
+
+#[test]
+fn google_is_asked_for_a_refresh_token_where_there_is_none_and_never_for_what_others_were_granted() {
+    let server: ServerMetadata = serde_json::from_value(metadata("https://accounts.example")).unwrap();
+    let (asked, resource) = (scopes(&["calendar.freebusy"]), "https://calendar.example");
+    let sent = |dialect, renewable| {
+        let ask = AuthorizationAsk {
+            client_id: "host:1",
+            redirect_uri: "https://chat.example/callback",
+            scopes: &asked,
+            resource,
+            state: "s",
+            nonce: "n",
+            challenge: "c",
+            dialect,
+            renewable,
+        };
+        let url = server.authorization_url(&ask);
+        url.query_pairs()
+            .into_owned()
+            .collect::<BTreeMap<String, String>>()
+    };
+    let first = sent(Dialect::Google, false);
+    assert_eq!(
+        (first["access_type"].as_str(), first["prompt"].as_str()),
+        ("offline", "consent")
+    );
+    assert_eq!(first["code_challenge_method"], "S256");
+    let again = sent(Dialect::Google, true);
+    assert_eq!(
+        (again["access_type"].as_str(), again.get("prompt")),
+        ("offline", None)
+    );
+    for asked in [first, again] {
+        assert!(
+            !asked.contains_key("include_granted_scopes") && !asked.contains_key("resource"),
+            "{asked:?}"
+        );
+    }
+    let standard = sent(Dialect::Standard, false);
+    assert_eq!(standard["resource"], resource);
+    assert!(!standard.contains_key("access_type") && !standard.contains_key("prompt"));
+}
+
+#[test]
+fn a_provider_of_before_has_the_standards_dialect_and_google_is_named() {
+    let read = |dialect: &str| {
+        let text =
+            format!(r#"{{"issuer": "https://a.example", {dialect}"client_id": "c", "client_secret": "s"}}"#);
+        serde_json::from_str::<Provider>(&text).map(|provider| provider.dialect)
+    };
+    assert_eq!(read("").unwrap(), Dialect::Standard);
+    assert_eq!(read(r#""dialect": "google", "#).unwrap(), Dialect::Google);
+    assert!(read(r#""dialect": "googel", "#).is_err());
+}
+
+#[tokio::test]
+async fn scopes_that_nobody_asked_for_are_not_used_and_boxes_may_be_unticked() {
+    let told = |scope: &str| json!({"access_token": "a", "token_type": "Bearer", "scope": scope});
+    let asked = scopes(&["x", "y"]);
+    let now = Timestamp::from_millis(0);
+    for (told_scopes, granted) in [
+        ("x y z", vec!["x", "y"]),
+        ("y", vec!["y"]),
+        ("x offline_access", vec!["x", "offline_access"]),
+    ] {
+        let tokens = exchanged(ResponseTemplate::new(200).set_body_json(told(told_scopes)))
+            .await
+            .unwrap();
+        let grant = tokens.clone().granted(&asked, None, now);
+        assert_eq!(grant.scopes, granted);
+        // A refresh widens nothing.
+        let narrow = auth::GrantSecrets {
+            scopes: scopes(&["y"]),
+            ..grant
+        };
+        assert!(
+            tokens
+                .refreshed(&narrow, now)
+                .scopes
+                .iter()
+                .all(|scope| scope == "y" || scope == "offline_access")
+        );
+    }
 }

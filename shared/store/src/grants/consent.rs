@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::{Tenant, Timestamp};
+use domain::{GrantKey, Tenant, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Key, decode, document, encode, parse, text_of};
 use crate::dynamo::Written;
-use crate::record::{document_of, record};
+use crate::record::{document_of, fits_key, record};
 use crate::tasks::expiry;
 use crate::transact::{Transacted, Writes};
 
@@ -52,17 +52,6 @@ struct State {
     expires_at: Timestamp,
 }
 
-fn consent_key(tenant: &Tenant, id: &str) -> Key {
-    (format!("{}#consent#{id}", tenant.prefix()), "CONSENT".to_owned())
-}
-
-fn state_key(tenant: &Tenant, state_hash: &str) -> Key {
-    (
-        format!("{}#state#{state_hash}", tenant.prefix()),
-        "STATE".to_owned(),
-    )
-}
-
 /// The change that writes the next version where nobody else has changed it.
 fn next_version<T: Serialize>(write: &ConsentWrite<'_, T>) -> Result<Change, StoreError> {
     Ok(Change::new()
@@ -85,6 +74,45 @@ fn is_own(written: &Written, write: &str) -> bool {
 }
 
 impl Grants<'_> {
+    fn consent_key(&self, tenant: &Tenant, id: &str) -> Key {
+        (
+            format!("{}#consent#{id}", self.place(tenant)),
+            "CONSENT".to_owned(),
+        )
+    }
+
+    fn state_key(&self, tenant: &Tenant, state_hash: &str) -> Key {
+        (
+            format!("{}#state#{state_hash}", self.place(tenant)),
+            "STATE".to_owned(),
+        )
+    }
+
+    /// Writes a consent over the version before, and in the same write the grant that it brought. False where it changed
+    /// since: nothing is written then.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] where something does not fit; otherwise what the database says.
+    pub async fn give_consent<T: Serialize>(
+        &self,
+        consent: ConsentWrite<'_, T>,
+        grant: GrantKey<'_>,
+        (scopes, sealed): (&[String], &str),
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let at = self.key(&grant);
+        fits_key("the grant", &at)?;
+        let mut writes = Writes::default();
+        writes.update(
+            self.table(),
+            &self.consent_key(grant.tenant, consent.id),
+            next_version(&consent)?,
+        )?;
+        writes.update(self.table(), &at, Self::given(&grant, (scopes, sealed), now)?)?;
+        let done = self.store.transact(writes).await?;
+        Ok(matches!(done, Transacted::Done))
+    }
+
     /// Stores a new consent. False where there is one of that id, which stays as it is.
     ///
     /// # Errors
@@ -94,7 +122,7 @@ impl Grants<'_> {
         tenant: &Tenant,
         consent: ConsentWrite<'_, T>,
     ) -> Result<bool, StoreError> {
-        let (pk, sk) = consent_key(tenant, consent.id);
+        let (pk, sk) = self.consent_key(tenant, consent.id);
         let write = self.store.mark();
         let item = ConsentItem {
             pk,
@@ -118,7 +146,7 @@ impl Grants<'_> {
         tenant: &Tenant,
         id: &str,
     ) -> Result<Option<T>, StoreError> {
-        let key = consent_key(tenant, id);
+        let key = self.consent_key(tenant, id);
         let found = self.store.item_at(self.table(), &key).await?;
         found
             .map(|item| {
@@ -139,7 +167,7 @@ impl Grants<'_> {
         consent: ConsentWrite<'_, T>,
         state_hash: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let key = consent_key(tenant, consent.id);
+        let key = self.consent_key(tenant, consent.id);
         let change = next_version(&consent)?;
         let Some(state_hash) = state_hash else {
             let write = self.store.mark();
@@ -152,7 +180,7 @@ impl Grants<'_> {
             expires_at: consent.expires_at,
         };
         let pointer = record(
-            state_key(tenant, state_hash),
+            self.state_key(tenant, state_hash),
             "the state",
             &state,
             Some(state.expires_at),
@@ -175,7 +203,7 @@ impl Grants<'_> {
         state_hash: &str,
         now: Timestamp,
     ) -> Result<Option<String>, StoreError> {
-        let key = state_key(tenant, state_hash);
+        let key = self.state_key(tenant, state_hash);
         let Some(taken) = self.store.take(self.table(), &key).await? else {
             return Ok(None);
         };

@@ -3,7 +3,7 @@
 mod consent;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{GrantKey, Owner, Tenant, Timestamp};
+use domain::{AgentName, GrantKey, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, number, text};
@@ -17,12 +17,6 @@ pub use consent::ConsentWrite;
 
 /// Most grants of one owner in a listing.
 const LISTED: u32 = 100;
-
-/// The resource's digest has a fixed length, so that no provider can be mistaken for another with it.
-fn key(grant: &GrantKey<'_>) -> Key {
-    let sk = format!("{}#{}", grant.provider, digest(grant.resource));
-    (partition(grant.tenant, grant.owner), sk)
-}
 
 /// A grant: sealed tokens, and what they are for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +56,8 @@ pub enum Claim {
 #[derive(Clone, Copy)]
 pub struct Grants<'s> {
     pub(crate) store: &'s Store,
-}
-
-fn partition(tenant: &Tenant, owner: &Owner) -> String {
-    format!("{}#owner#{owner}#grants", tenant.prefix())
+    /// The agent of the platform that they are of; none for the tenant's own.
+    pub(crate) agent: Option<&'s AgentName>,
 }
 
 /// The changes that give a grant other tokens.
@@ -79,7 +71,46 @@ fn tokens(scopes: &[String], sealed: &str, now: Timestamp) -> Result<Change, Sto
         .remove(&["refreshing_until"]))
 }
 
-impl Grants<'_> {
+impl<'s> Grants<'s> {
+    /// The same of an agent of the platform, which has them under a key of its own, so that it never sees a tenant's.
+    #[must_use]
+    pub fn of(self, agent: Option<&'s AgentName>) -> Self {
+        Self { agent, ..self }
+    }
+
+    /// What every key begins with.
+    fn place(&self, tenant: &Tenant) -> String {
+        match self.agent {
+            Some(agent) => format!("{}#{agent}", tenant.prefix()),
+            None => tenant.prefix().to_owned(),
+        }
+    }
+
+    fn partition(&self, tenant: &Tenant, owner: &Owner) -> String {
+        format!("{}#owner#{owner}#grants", self.place(tenant))
+    }
+
+    /// The resource's digest has a fixed length, so that no provider can be mistaken for another with it.
+    fn key(&self, grant: &GrantKey<'_>) -> Key {
+        let sk = format!("{}#{}", grant.provider, digest(grant.resource));
+        (self.partition(grant.tenant, grant.owner), sk)
+    }
+
+    /// The change that stores a grant over the one there is.
+    fn given(
+        grant: &GrantKey<'_>,
+        (scopes, sealed): (&[String], &str),
+        now: Timestamp,
+    ) -> Result<Change, StoreError> {
+        // A version counts on from the time of its start, so that no grant that comes back has one of before.
+        Ok(tokens(scopes, sealed, now)?
+            .set("provider", text(grant.provider))
+            .set("resource", text(grant.resource))
+            .set_to("created_at", "if_not_exists(#created_at, :updated_at)")
+            .set_to("version", "if_not_exists(#version, :start) + :one")
+            .value("start", number(now.millis())))
+    }
+
     /// Stores a grant, over the one there is.
     ///
     /// # Errors
@@ -91,15 +122,9 @@ impl Grants<'_> {
         sealed: &str,
         now: Timestamp,
     ) -> Result<StoredGrant, StoreError> {
-        let key = key(&grant);
+        let key = self.key(&grant);
         fits_key("the grant", &key)?;
-        // A version counts on from the time of its start, so that no grant that comes back has one of before.
-        let change = tokens(scopes, sealed, now)?
-            .set("provider", text(grant.provider))
-            .set("resource", text(grant.resource))
-            .set_to("created_at", "if_not_exists(#created_at, :updated_at)")
-            .set_to("version", "if_not_exists(#version, :start) + :one")
-            .value("start", number(now.millis()));
+        let change = Self::given(&grant, (scopes, sealed), now)?;
         match self.store.update(self.table(), &key, change).await? {
             Written::Done(item) => self.grant(item),
             Written::Refused(_) => Err(inconsistent(self.table(), &key, "refused without a condition")),
@@ -111,7 +136,7 @@ impl Grants<'_> {
     /// # Errors
     /// What the database says.
     pub async fn find_grant(&self, grant: GrantKey<'_>) -> Result<Option<StoredGrant>, StoreError> {
-        let found = self.store.item_at(self.table(), &key(&grant)).await?;
+        let found = self.store.item_at(self.table(), &self.key(&grant)).await?;
         found.map(|item| self.grant(item)).transpose()
     }
 
@@ -123,7 +148,7 @@ impl Grants<'_> {
         let query = Query {
             table: self.table(),
             condition: "#pk = :pk",
-            values: vec![(":pk", text(partition(tenant, owner)))],
+            values: vec![(":pk", text(self.partition(tenant, owner)))],
             limit: Some(LISTED),
             ..Query::default()
         };
@@ -170,7 +195,11 @@ impl Grants<'_> {
             // A claim ends by itself: its holder may have died.
             .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
             .value("now", text(now));
-        match self.store.update_at(self.table(), &key(&grant), change).await? {
+        match self
+            .store
+            .update_at(self.table(), &self.key(&grant), change)
+            .await?
+        {
             Written::Done(_) => Ok(Claim::Yes),
             Written::Refused(None) => Ok(Claim::Gone),
             Written::Refused(Some(item)) => {
@@ -201,7 +230,11 @@ impl Grants<'_> {
             .set_to("version", "#version + :one")
             .when("#version = :seen")
             .value("seen", number(seen_version));
-        match self.store.update_at(self.table(), &key(&grant), change).await? {
+        match self
+            .store
+            .update_at(self.table(), &self.key(&grant), change)
+            .await?
+        {
             Written::Done(_) => Ok(true),
             Written::Refused(None) => Ok(false),
             // The repeat of a write whose answer was lost finds its own: no two seals are alike.
@@ -220,7 +253,7 @@ impl Grants<'_> {
             .when("attribute_not_exists(#pk) OR #version = :seen")
             .value("seen", number(seen_version));
         let mut writes = Writes::default();
-        writes.delete(self.table(), &key(&grant), seen)?;
+        writes.delete(self.table(), &self.key(&grant), seen)?;
         let done = self.store.transact(writes).await?;
         Ok(matches!(done, Transacted::Done))
     }

@@ -19,6 +19,7 @@ mod guard;
 mod host;
 mod kept;
 mod messages;
+mod news;
 mod owned;
 mod page;
 mod relay;
@@ -33,6 +34,7 @@ mod tasks;
 mod turn;
 mod ui_message;
 mod view;
+mod watch;
 
 use std::sync::Arc;
 
@@ -91,8 +93,16 @@ fn served() -> Routes<Arc<state::AppState>> {
     let connection = "/api/connections/{provider}";
     Routes::new()
         .get("/", "the chat page", page::page)
-        .get("/app.js", "the page's script", page::script)
-        .get("/app.css", "the page's style", page::style)
+        .get("/chats/{id}", "the page, at a chat", page::page)
+        .get(
+            "/chats/{id}/tasks/{task}",
+            "the page, at a task of a chat",
+            page::page,
+        )
+        .get("/tasks", "the page, at the list of tasks", page::page)
+        .get("/tasks/{id}", "the page, at a task", page::page)
+        .get("/accounts", "the page, at the connected accounts", page::page)
+        .get("/assets/{file}", "a file of the page", page::asset)
         .post(
             "/api/chat",
             "takes a message of the user, and streams the answer",
@@ -117,6 +127,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/chats/{id}/messages",
             "shows a chat's messages",
             messages::messages,
+        )
+        .get(
+            "/api/events",
+            "streams the cards of all tasks as they change",
+            news::news,
         )
         .get("/api/tasks", "lists the session's tasks", tasks::tasks)
         .get("/api/tasks/{id}", "shows a task with its history", task::task)

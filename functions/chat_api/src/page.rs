@@ -1,52 +1,105 @@
-//! The chat page: one document, one script, one style sheet, all from here. Nothing else is loaded, and the policy
-//! says so to the browser.
+//! The chat page: one document for every view, and the files it is built of (`ui/`), all from here. Nothing else is loaded, and
+//! the policy says so to the browser.
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use miniz_oxide::inflate::decompress_to_vec;
 
+use crate::error::RouteError;
 use crate::state::AppState;
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src 'self' data:; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
+/// A file of the page, as the build script packed it.
+struct Asset {
+    /// Its name, with a hash of what it holds.
+    name: &'static str,
+    /// Its media type.
+    media: &'static str,
+    /// Its entity tag.
+    tag: &'static str,
+    /// Itself, gzipped.
+    packed: &'static [u8],
+}
+
+const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+const INDEX: &str = include_str!("../ui/dist/index.html");
+
+/// What stands around the deflated bytes in a gzip file of ours.
+const HEAD: usize = 10;
+const FOOT: usize = 8;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; \
+    worker-src 'self'; manifest-src 'self'; img-src 'self' data: blob:; base-uri 'self'; form-action 'self'; \
+    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
+const HSTS: &str = "max-age=31536000; includeSubDomains";
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
-    // The base makes every address on the page relative to the tenant, with or without a slash at the end.
+    // The base makes every address on the page relative to the tenant, whichever view it shows.
     let base = format!("{}/", room.base.path().trim_end_matches('/'));
-    let html = include_str!("../page/index.html").replace("{{base}}", &escaped(&base));
-    asset(
-        "text/html; charset=utf-8",
-        html.replace("{{tenant}}", room.tenant.name()),
-    )
-}
-
-pub(crate) async fn script() -> Response {
-    asset(
-        "text/javascript; charset=utf-8",
-        include_str!("../page/app.js").to_owned(),
-    )
-}
-
-pub(crate) async fn style() -> Response {
-    asset(
-        "text/css; charset=utf-8",
-        include_str!("../page/app.css").to_owned(),
-    )
-}
-
-fn asset(media: &'static str, content: String) -> Response {
-    let headers = [
-        (CONTENT_TYPE, media),
+    let html = INDEX
+        .replace("{{base}}", &escaped(&base))
+        .replace("{{tenant}}", &escaped(room.tenant.name()));
+    let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response();
+    let headers = response.headers_mut();
+    let own = [
         (CACHE_CONTROL, "no-cache"),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("permissions-policy"), PERMISSIONS),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
     ];
-    (headers, content).into_response()
+    for (name, value) in own {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if room.base.scheme() == "https" {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
+    }
+    guarded(response)
+}
+
+pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, RouteError> {
+    let found = ASSETS.iter().find(|asset| asset.name == name);
+    let asset = found.ok_or(RouteError::NotFound)?;
+    let own = [
+        (ETAG, asset.tag),
+        (CACHE_CONTROL, FOR_EVER),
+        (VARY, "accept-encoding"),
+    ];
+    let says = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    if says(IF_NONE_MATCH).is_some_and(|known| known.contains(asset.tag)) {
+        return Ok(guarded((StatusCode::NOT_MODIFIED, own).into_response()));
+    }
+    let media = [(CONTENT_TYPE, asset.media)];
+    if says(ACCEPT_ENCODING).is_some_and(|takes| takes.contains("gzip")) {
+        let packed = [(CONTENT_ENCODING, "gzip")];
+        return Ok(guarded((own, media, packed, asset.packed).into_response()));
+    }
+    let inner = HEAD..asset.packed.len().saturating_sub(FOOT);
+    let plain = decompress_to_vec(asset.packed.get(inner).unwrap_or_default());
+    let plain = plain.map_err(|_| RouteError::NotFound)?;
+    Ok(guarded((own, media, plain).into_response()))
+}
+
+/// Nothing of it is read as something else, or by another site.
+fn guarded(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
+    response
 }
 
 fn escaped(text: &str) -> String {

@@ -56,7 +56,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "agentName": job.map(|job| &job.agent_name),
         "remoteTaskId": job.and_then(Job::remote_task_id),
         "jobs": task.jobs.iter().map(|job| job_of(task, job)).collect::<Vec<_>>(),
-        "plan": task.plan.as_ref().map(plan),
+        "plan": plan_of(task),
         "prompt": prompt(task),
         "createdAt": task.created_at,
         "updatedAt": task.updated_at,
@@ -98,7 +98,7 @@ pub(crate) fn card(task: &Task) -> Value {
                 .map(Value::String),
         ),
         ("outcome", outcome(task).map(Value::String)),
-        ("plan", task.plan.as_ref().map(plan)),
+        ("plan", plan_of(task)),
         ("authUrl", auth_url(task).map(Value::String)),
         ("choices", choices(task)),
         (
@@ -154,15 +154,31 @@ pub(crate) fn draft(draft: &AnswerDraft) -> Value {
 fn work(note: &WorkNote) -> Value {
     match note {
         WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
-        WorkNote::Plan { plan } => json!({"plan": self::plan(plan)}),
+        WorkNote::Plan { plan } => json!({"plan": self::plan(plan, &[])}),
         WorkNote::Checkpoint { .. } | WorkNote::Turn { .. } | WorkNote::Direct | WorkNote::Unknown => {
             json!({})
         }
     }
 }
 
-/// A plan. How far a step is that has begun, the job of its number says.
-fn plan(plan: &TaskPlan) -> Value {
+/// The plan of a task, with what its user is asked before it goes on.
+fn plan_of(task: &Task) -> Option<Value> {
+    let plan = task.plan.as_ref()?;
+    let asked = match task.status.state {
+        TaskState::InputRequired => plan.guarded(&task.jobs),
+        _ => Vec::new(),
+    };
+    let asked: Vec<u32> = asked.iter().map(|step| step.number).collect();
+    Some(self::plan(plan, &asked))
+}
+
+/// A plan. How far a step is that has begun, the job of its number says. What is sent with its user's word alone has `guard`: the
+/// agents whose results would go to it, and whether the task waits for that word now.
+fn plan(plan: &TaskPlan, asked: &[u32]) -> Value {
+    let guard = |step: &PlanStep| {
+        let guard = step.guard.as_ref()?;
+        Some(json!({"from": guard.from, "isAsked": asked.contains(&step.number)}))
+    };
     let step = |step: &PlanStep| {
         let (state, why) = match &step.state {
             StepState::Planned => ("planned", None),
@@ -180,6 +196,7 @@ fn plan(plan: &TaskPlan) -> Value {
             "optional": step.optional,
             "state": state,
             "reason": why,
+            "guard": guard(step),
         })
     };
     json!({

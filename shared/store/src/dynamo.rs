@@ -205,6 +205,16 @@ impl Store {
 
     /// The items of these keys, as they are now, by key; what is not there is not in the answer.
     pub(crate) async fn items(&self, table: &str, keys: &[Key]) -> Result<HashMap<Key, Item>, StoreError> {
+        self.items_of(table, keys, None).await
+    }
+
+    /// The same with these attributes alone, a projection expression that has the key's.
+    pub(crate) async fn items_of(
+        &self,
+        table: &str,
+        keys: &[Key],
+        only: Option<&str>,
+    ) -> Result<HashMap<Key, Item>, StoreError> {
         const OPERATION: &str = "BatchGetItem";
         let _turn = self.turn().await;
         let mut found = HashMap::with_capacity(keys.len());
@@ -214,6 +224,7 @@ impl Store {
             while !open.is_empty() {
                 let wanted = KeysAndAttributes::builder()
                     .set_keys(Some(open))
+                    .set_projection_expression(only.map(str::to_owned))
                     .consistent_read(true)
                     .build();
                 let wanted = wanted.map_err(unavailable(OPERATION))?;

@@ -67,7 +67,7 @@ pub use schema::Tables;
 pub use sessions::{Added, Chat, Conversation, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
-    DeliveryFilter, DeliveryState, Due, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,
+    DeliveryFilter, DeliveryState, Due, Head, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,
     Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
     TaskQuery, Tasks,
 };

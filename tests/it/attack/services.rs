@@ -162,12 +162,17 @@ fn chat() -> impl Iterator<Item = Row> {
     let (gone, empty) = ([Is(404); 2], [Hidden(200); 2]);
     [
         public("/"),
-        public("/app.js"),
-        public("/app.css"),
+        public("/chats/{id}"),
+        public("/chats/{id}/tasks/{task}"),
+        public("/tasks"),
+        public("/tasks/{id}"),
+        public("/accounts"),
+        public("/assets/{file}"),
         row(("GET", "/api/chats", ""), empty, 200),
         row(("GET", "/api/chats/{id}/messages", ""), gone, 200),
         // Nothing runs, in one's own chat as in what is none: the page asks, and needs no more.
         row(("GET", "/api/chat/{id}/stream", ""), [Hidden(204); 2], 204),
+        row(("GET", "/api/events", ""), empty, 200),
         row(("GET", "/api/tasks", ""), empty, 200),
         row(("GET", "/api/tasks/{id}", ""), gone, 200),
         row(("GET", "/api/tasks/{id}/events", ""), gone, 200),
@@ -219,6 +224,16 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         true => path.replace("{id}", &world.chat_task),
         false => path.replace("{id}", &world.chat).replace("{provider}", "idp"),
     };
+    if path.contains("{file}") {
+        // Whichever file the page names.
+        let page = told(world.request("GET", &base)).await;
+        let named = page
+            .text
+            .split("assets/")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        path = path.replace("{file}", named.expect("a page of files"));
+    }
     if attack.is_none() && row.route == "/api/connections/{provider}" {
         // There must be a connection to end.
         connect(world).await;

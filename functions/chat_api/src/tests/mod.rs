@@ -3,6 +3,7 @@
 mod chatting;
 mod connections;
 mod drafts;
+mod news;
 mod rubbish;
 mod sessions;
 mod tasks;

@@ -154,12 +154,40 @@ async fn the_page_is_whole_and_allows_nothing_from_elsewhere() {
     assert!(page.text.contains(r#"<base href="/t/acme/">"#) && !page.text.contains("{{"));
     let policy = page.headers["content-security-policy"].to_str().unwrap();
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"));
-    for (path, media) in [("/app.js", "text/javascript"), ("/app.css", "text/css")] {
-        let asset = browser.get(&app, path).await;
+    // Each view is the same page.
+    for view in ["/chats/1", "/chats/1/tasks/2", "/tasks", "/tasks/2", "/accounts"] {
+        assert_eq!(browser.get(&app, view).await.text, page.text, "{view}");
+    }
+    let named: Vec<&str> = page
+        .text
+        .split("\"./")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    for media in ["text/javascript", "text/css"] {
+        let ending = if media == "text/css" { ".css" } else { ".js" };
+        let path = named.iter().find(|path| path.ends_with(ending)).unwrap();
+        let asset = browser.get(&app, &format!("/{path}")).await;
         assert!(asset.headers[CONTENT_TYPE].to_str().unwrap().starts_with(media));
         assert!(
-            !asset.text.contains("https://"),
-            "{path} loads nothing from elsewhere"
+            asset.headers["cache-control"]
+                .to_str()
+                .unwrap()
+                .contains("immutable")
+        );
+        assert!(
+            !asset.text.contains("import(\"http") && !asset.text.contains("url(http"),
+            "{path}"
+        );
+
+        let mut known = browser.request(Method::GET, &format!("/{path}"));
+        known = known.header("if-none-match", &asset.headers["etag"]);
+        let known = browser.send(&app, known.body(Body::empty()).unwrap()).await;
+        assert_eq!(
+            (known.status, known.text.as_str()),
+            (StatusCode::NOT_MODIFIED, "")
         );
     }
+    let unknown = browser.get(&app, "/assets/none.js").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
 }

@@ -177,6 +177,16 @@ impl World {
         self.app_with(settings, host_url)
     }
 
+    /// The function whose streams of events end after this long.
+    pub(super) fn brief_app(&self, events_limit: Duration) -> Router {
+        let settings = ChatSettings {
+            grace: Duration::ZERO,
+            events_limit,
+            ..ChatSettings::default()
+        };
+        self.app_with(settings, self.host.card.url.clone())
+    }
+
     /// The function whose sessions last longer than tasks are kept.
     pub(super) fn lasting_app(&self, grace: Duration) -> Router {
         let settings = ChatSettings {

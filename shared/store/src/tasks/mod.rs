@@ -14,6 +14,7 @@ mod query;
 mod retention;
 mod revise;
 mod stray;
+mod watch;
 
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub use item::DUE_SHARDS;
 pub(crate) use item::expiry;
 pub use query::{TaskPage, TaskQuery};
 pub use revise::{Decision, Revised};
+pub use watch::Head;
 
 /// Most push configurations of one task.
 pub const MAX_PUSH_CONFIGS: usize = 10;

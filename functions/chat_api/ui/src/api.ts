@@ -1,0 +1,55 @@
+// Calls of the chat API. All addresses are relative to the tenant's base, which the server wrote into <base>.
+
+import { z } from 'zod';
+
+/** The tenant's base as a path, without a slash at its end. */
+export const root = new URL(document.baseURI).pathname.replace(/\/+$/, '');
+
+/** The tenant's name, for people. */
+export const tenant = document.querySelector<HTMLMetaElement>('meta[name=tenant]')?.content ?? '';
+
+export function at(path: string): string {
+  return `${root}/api/${path}`;
+}
+
+/** The server refused, and said why. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+
+  /** Whether the same request may do better later. */
+  get mayPass(): boolean {
+    return this.status >= 500 || this.status === 408 || this.status === 429;
+  }
+}
+
+const Problem = z.object({ error: z.string(), message: z.string() });
+
+/** What an answer says that is not 2xx. */
+export async function refusal(response: Response): Promise<ApiError> {
+  const body = Problem.safeParse(await response.json().catch(() => null));
+  const { error, message } = body.success
+    ? body.data
+    : { error: 'unknown', message: `The server answered ${response.status}.` };
+  return new ApiError(response.status, error, message);
+}
+
+export async function call(path: string, options?: RequestInit): Promise<Response> {
+  const response = await fetch(at(path), options);
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+export async function get<T>(path: string, schema: z.ZodType<T>, signal?: AbortSignal): Promise<T> {
+  const response = await call(path, signal ? { signal } : {});
+  return schema.parse(await response.json());
+}
+
+export function send(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body: unknown = {}): Promise<Response> {
+  return call(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+}

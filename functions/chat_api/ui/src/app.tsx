@@ -1,0 +1,78 @@
+// The page: the sidebar, one view, and a task's panel beside it.
+
+import { useEffect, useState } from 'react';
+import { Route, Switch, useLocation } from 'wouter';
+import { ChatView } from './chat/view.tsx';
+import { sendLeftOvers } from './chat/session.ts';
+import { live } from './live/live.ts';
+import { AccountsPage } from './pages/accounts.tsx';
+import { TasksPage } from './pages/tasks.tsx';
+import { Announcer } from './parts/announce.tsx';
+import { Close, Menu } from './parts/icons.tsx';
+import { Gone } from './parts/states.tsx';
+import { Sidebar } from './sidebar.tsx';
+import { Panel } from './task/panel.tsx';
+import { words } from './words.ts';
+
+/** Links of before name the chat behind a hash. */
+function useOldLinks() {
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    if (id) navigate(`/chats/${encodeURIComponent(id)}`, { replace: true });
+  }, [navigate]);
+}
+
+/** One element for a chat with and without its panel: the chat is not begun anew when a task is opened. */
+function ChatPage({ id, task }: { id: string | null; task: string | null }) {
+  return (
+    <>
+      <ChatView id={id} />
+      {id !== null && task !== null ? <Panel key={task} id={task} close={`/chats/${encodeURIComponent(id)}`} /> : null}
+    </>
+  );
+}
+
+function Views() {
+  return (
+    <Switch>
+      <Route path="/tasks"><TasksPage /></Route>
+      <Route path="/tasks/:id">{({ id }) => <><TasksPage /><Panel key={id} id={id} close="/tasks" /></>}</Route>
+      <Route path="/accounts"><AccountsPage /></Route>
+      <Route path="/*?">{(params) => {
+        const [chats, id, tasks, task, more] = (params['*'] ?? '').split('/').map(decodeURIComponent);
+        if (!chats) return <ChatPage id={null} task={null} />;
+        const isChat = chats === 'chats' && id && !more && (tasks === undefined || (tasks === 'tasks' && task));
+        return isChat ? <ChatPage id={id} task={task ?? null} /> : <main className="page" id="conversation"><Gone /></main>;
+      }}</Route>
+    </Switch>
+  );
+}
+
+export function App() {
+  const [isOpen, open] = useState(false);
+  useOldLinks();
+  useEffect(() => {
+    live.start();
+    void sendLeftOvers();
+  }, []);
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') open(false);
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, []);
+  return (
+    <div className="frame" data-menu={isOpen ? 'open' : 'closed'}>
+      <a className="skip" href="#conversation" onClick={(event) => { event.preventDefault(); document.getElementById('prompt')?.focus(); }}>{words.skip}</a>
+      <header className="top">
+        <button type="button" className="icon-button" aria-expanded={isOpen} aria-label={isOpen ? words.close : words.menu} onClick={() => open(!isOpen)}>{isOpen ? <Close /> : <Menu />}</button>
+        <p className="brand">{words.product}</p>
+      </header>
+      <Sidebar leave={() => open(false)} />
+      <div className="views"><Views /></div>
+      <Announcer />
+    </div>
+  );
+}

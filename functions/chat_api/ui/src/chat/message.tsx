@@ -1,0 +1,76 @@
+// One message: the user's words, or an answer with its cards.
+
+import { memo, useState } from 'react';
+import { z } from 'zod';
+import { Markdown } from '../markdown/markdown.tsx';
+import { Card, isOver } from '../model.ts';
+import { Again, Check, Copy } from '../parts/icons.tsx';
+import { Boundary } from '../parts/states.tsx';
+import { Tree } from '../result/tree.tsx';
+import { TaskCard } from '../task/card.tsx';
+import { words } from '../words.ts';
+import type { Message } from './drafted.ts';
+
+const Draft = z.object({ text: z.string() });
+
+interface Shown {
+  message: Message;
+  chat: string;
+  /** Only the newest answer that is done can be asked for again. */
+  again: (() => void) | null;
+  reply: (text: string, taskId: string) => void;
+}
+
+type OnePart = Message['parts'][number];
+
+function PartView({ part, chat, says, reply }: { part: OnePart; chat: string; says: string; reply: Shown['reply'] }) {
+  if (part.type === 'text') return part.text ? <Markdown text={part.text} /> : null;
+  if (part.type === 'data-task') {
+    const card = Card.safeParse(part.data);
+    if (!card.success) return <div className="broken"><p>{words.broken}</p><Tree value={part.data} /></div>;
+    return <TaskCard card={card.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${card.data.taskId}`} says={says} reply={reply} />;
+  }
+  if (part.type === 'data-draft') {
+    const draft = Draft.safeParse(part.data);
+    return draft.success && draft.data.text ? <Markdown text={draft.data.text} /> : null;
+  }
+  if (part.type === 'file') return <p className="file">{part.filename || part.mediaType}</p>;
+  return null;
+}
+
+const textOf = (message: Message): string =>
+  message.parts.map((part) => (part.type === 'text' ? part.text : '')).filter(Boolean).join('\n\n');
+
+function CopyButton({ text }: { text: string }) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setDone(true);
+    setTimeout(() => setDone(false), 2000);
+  };
+  return (
+    <button type="button" className="icon-button" onClick={() => void copy()} aria-label={isDone ? words.copied : words.copy} title={isDone ? words.copied : words.copy}>
+      {isDone ? <Check /> : <Copy />}
+    </button>
+  );
+}
+
+export const MessageView = memo(function MessageView({ message, chat, again, reply }: Shown) {
+  const isMine = message.role === 'user';
+  const text = textOf(message);
+  const isDone = message.parts.every((part) => part.type !== 'data-task' || isOver(part.data.state));
+  return (
+    <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
+      {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
+        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} reply={reply} /></Boundary>
+      ))}
+      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} reply={reply} /> : null)) : null}
+      {!isMine && text && isDone ? (
+        <div className="message-tools">
+          <CopyButton text={text} />
+          {again ? <button type="button" className="icon-button" onClick={again} aria-label={words.again} title={words.again}><Again /></button> : null}
+        </div>
+      ) : null}
+    </article>
+  );
+});

@@ -1,0 +1,24 @@
+// A message that has not left yet.
+
+import { words } from '../words.ts';
+import type { Waiting } from './session.ts';
+
+interface Shown {
+  entry: Waiting;
+  isBusy: boolean;
+  discard: () => void;
+  edit: () => void;
+}
+
+export function Pending({ entry, isBusy, discard, edit }: Shown) {
+  return (
+    <article className="message user pending" aria-label={words.you}>
+      <p className="said">{entry.text}</p>
+      <p className="pending-why">
+        {entry.refused ? <span className="problem" role="alert">{words.refused}: {entry.refused}</span> : isBusy ? words.queued : words.waits}{' '}
+        {entry.refused ? <button type="button" className="link" onClick={edit}>{words.edit}</button> : null}{' '}
+        <button type="button" className="link" onClick={discard}>{words.discard}</button>
+      </p>
+    </article>
+  );
+}

@@ -1,0 +1,305 @@
+// One chat as this tab has it: what the server knows of it, what waits to be sent, and the answer under way.
+//
+// A message leaves one at a time and under the id it was written with, so that a repeat, also after a reload, is the same
+// message. When a stream breaks off, the chat comes back to it; when it ends, the server's history replaces what was shown.
+
+import { Chat } from '@ai-sdk/react';
+import { z } from 'zod';
+import { ApiError, get, send } from '../api.ts';
+import { rest } from '../backoff.ts';
+import { cards } from '../live/cards.ts';
+import { live } from '../live/live.ts';
+import { Card, isActive } from '../model.ts';
+import { keys, queries } from '../queries.ts';
+import { type Entry, outbox } from '../storage.ts';
+import type { Message } from './drafted.ts';
+import { Transport } from './transport.ts';
+
+const History = z.array(z.looseObject({ id: z.string(), role: z.enum(['user', 'assistant', 'system']), parts: z.array(z.looseObject({ type: z.string() })) }));
+
+export interface Waiting extends Entry {
+  /** Why the server would not take it. */
+  refused?: string;
+}
+
+export interface Snapshot {
+  loading: 'fresh' | 'loading' | 'there' | 'gone' | 'failed';
+  waiting: readonly Waiting[];
+  progress: string;
+  /** The server cannot be reached, and is tried again. */
+  isLost: boolean;
+  problem: string;
+}
+
+export class Session {
+  readonly id: string;
+  readonly chat: Chat<Message>;
+  #snapshot: Snapshot = { loading: 'fresh', waiting: [], progress: '', isLost: false, problem: '' };
+  readonly #listeners = new Set<() => void>();
+  #isTaken = false;
+  #isDisconnected = false;
+  #isDraining = false;
+  /** Nothing of it has reached the server yet. */
+  #isUnborn = false;
+  #isFollowing = false;
+  #soon: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+    this.chat = new Chat<Message>({
+      id,
+      transport: new Transport({
+        taken: () => {
+          this.#isTaken = true;
+          void this.#took();
+        },
+      }),
+      onData: (part) => {
+        if (part.type === 'data-progress') this.#set({ progress: part.data.text });
+        if (part.type === 'data-task') {
+          cards.learn(part.data);
+          live.tell({ type: 'card', card: part.data });
+        }
+      },
+      onFinish: ({ isDisconnect }) => {
+        this.#isDisconnected = isDisconnect;
+      },
+    });
+    cards.listen((card) => this.#changed(card));
+    addEventListener('online', () => void this.drain());
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  snapshot = (): Snapshot => this.#snapshot;
+
+  #set(change: Partial<Snapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+
+  get isBusy(): boolean {
+    return this.chat.status === 'submitted' || this.chat.status === 'streaming';
+  }
+
+  /** Reads the chat from the server, and goes on with what runs. */
+  async open(): Promise<void> {
+    if (this.#isUnborn) return;
+    if (this.#snapshot.loading !== 'fresh' && this.#snapshot.loading !== 'failed') {
+      return this.isBusy ? undefined : this.refresh();
+    }
+    this.#set({ loading: 'loading' });
+    await this.readOutbox();
+    await this.refresh();
+    void this.drain();
+    const last = this.chat.messages.at(-1)?.parts.findLast((part) => part.type === 'data-task');
+    if (last?.type === 'data-task' && isActive(last.data.state) && !this.isBusy) void this.#follow();
+  }
+
+  /** What waits of this chat, from all tabs. */
+  async readOutbox(): Promise<void> {
+    const kept = (await outbox.all().catch(() => [])).filter(({ chat }) => chat === this.id);
+    const here = new Map(this.#snapshot.waiting.map((entry) => [entry.id, entry]));
+    const waiting: Waiting[] = kept.map((entry) => here.get(entry.id) ?? entry);
+    if (waiting.length > 0 || here.size > 0) this.#set({ waiting });
+  }
+
+  /** The server's history in place of what was shown. */
+  async refresh(): Promise<void> {
+    if (this.#isUnborn) return;
+    try {
+      const messages = await get(`chats/${encodeURIComponent(this.id)}/messages`, History);
+      if (this.isBusy) return;
+      this.chat.messages = messages as unknown as Message[];
+      for (const message of this.chat.messages) {
+        for (const part of message.parts) {
+          const card = part.type === 'data-task' ? Card.safeParse(part.data) : null;
+          if (card?.success) cards.learn(card.data);
+        }
+      }
+      this.#set({ loading: 'there', isLost: false });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) {
+        const isNew = this.#snapshot.waiting.length > 0 || this.isBusy || this.#isDraining;
+        this.#set({ loading: isNew ? 'there' : 'gone' });
+      } else if (this.#snapshot.loading === 'loading') {
+        this.#set({ loading: this.#snapshot.waiting.length > 0 ? 'there' : 'failed' });
+      }
+    }
+  }
+
+  /** Sends what the user says: it is kept until the server has it. */
+  async say(text: string, taskId?: string): Promise<void> {
+    if (this.#snapshot.loading === 'fresh') this.#isUnborn = true;
+    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, at: Date.now(), ...(taskId ? { taskId } : {}) };
+    this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
+    await outbox.put(entry).catch(() => undefined);
+    live.tell({ type: 'outbox', chat: this.id });
+    await this.drain();
+  }
+
+  async discard(id: string): Promise<void> {
+    this.#set({ waiting: this.#snapshot.waiting.filter((entry) => entry.id !== id) });
+    await outbox.remove(id).catch(() => undefined);
+    live.tell({ type: 'outbox', chat: this.id });
+    void this.drain();
+  }
+
+  /** Sends what waits, in order; one tab of the browser does. */
+  async drain(): Promise<void> {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    try {
+      await navigator.locks.request(`switchyard:send:${this.id}`, async () => {
+        for (let failures = 0; ; ) {
+          const next = this.#snapshot.waiting.find(({ refused }) => !refused);
+          if (!next || this.isBusy || this.#isFollowing) return;
+          if (navigator.onLine && (await this.#deliver(next))) failures = 0;
+          else {
+            this.#set({ isLost: true });
+            await rest(failures++);
+          }
+        }
+      });
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  #sending: string | undefined;
+
+  /** False where the server could not be reached. */
+  async #deliver(entry: Waiting): Promise<boolean> {
+    this.#isTaken = false;
+    this.#sending = entry.id;
+    this.#set({ progress: '' });
+    await this.chat.sendMessage(
+      { id: entry.id, role: 'user', parts: [{ type: 'text', text: entry.text }] },
+      { body: entry.taskId ? { taskId: entry.taskId } : {} },
+    );
+    this.#sending = undefined;
+    if (this.#isTaken) {
+      await this.#ended();
+      return true;
+    }
+    const error = this.chat.error;
+    this.chat.messages = this.chat.messages.filter(({ id }) => id !== entry.id);
+    this.chat.clearError();
+    if (!(error instanceof ApiError) || error.mayPass) return false;
+    const refused = this.#snapshot.waiting.map((one) => (one.id === entry.id ? { ...one, refused: error.message } : one));
+    this.#set({ waiting: refused, isLost: false });
+    return true;
+  }
+
+  /** The server has the message: nothing of it waits any more. */
+  async #took(): Promise<void> {
+    const id = this.#sending;
+    this.#isUnborn = false;
+    live.wake();
+    if (!id) return;
+    this.#set({ isLost: false, waiting: this.#snapshot.waiting.filter((entry) => entry.id !== id) });
+    await outbox.remove(id).catch(() => undefined);
+    live.tell({ type: 'chat', chat: this.id });
+    void queries.invalidateQueries({ queryKey: keys.chats });
+  }
+
+  /** After a stream: comes back to it where it broke off, and takes the server's history. */
+  async #ended(): Promise<void> {
+    if (this.#isDisconnected || this.chat.status === 'error') await this.#follow();
+    else {
+      this.#set({ progress: '' });
+      await this.refresh();
+    }
+    live.wake();
+    live.tell({ type: 'chat', chat: this.id });
+    void queries.invalidateQueries({ queryKey: keys.chats });
+    void queries.invalidateQueries({ queryKey: keys.connections });
+  }
+
+  /** Follows the answer that is under way until its stream ends by itself. */
+  async #follow(): Promise<void> {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    for (let failures = 0; ; ) {
+      this.#isDisconnected = false;
+      await this.chat.resumeStream();
+      const isCut = this.#isDisconnected || this.chat.status === 'error';
+      if (!isCut) break;
+      this.chat.clearError();
+      this.#set({ isLost: failures > 0 });
+      await rest(failures++);
+    }
+    this.#isFollowing = false;
+    this.#set({ progress: '', isLost: false });
+    await this.refresh();
+    if (!this.#isDraining) void this.drain();
+  }
+
+  /** Another answer in place of this one. */
+  async regenerate(messageId: string): Promise<void> {
+    if (this.isBusy) return;
+    this.#set({ problem: '' });
+    await this.chat.regenerate({ messageId });
+    if (this.chat.status === 'error') {
+      const problem = this.chat.error?.message ?? '';
+      this.chat.clearError();
+      this.#set({ problem });
+    }
+    await this.#ended();
+    void this.drain();
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await send('POST', `chat/${encodeURIComponent(this.id)}/stop`);
+    } catch (error) {
+      this.#set({ problem: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  /** A task has changed: the answer may be there. */
+  #changed(card: Card): void {
+    const contexts = new Set<unknown>();
+    const isMine = this.chat.messages.some((message) =>
+      message.parts.some((part) => {
+        if (part.type === 'data-task') contexts.add(part.data.contextId);
+        return part.type === 'data-task' && part.data.taskId === card.taskId;
+      }),
+    );
+    if (isMine || contexts.has(card.contextId)) this.refreshSoon();
+  }
+
+  refreshSoon(): void {
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(() => {
+      if (!this.isBusy) void this.refresh();
+    }, 120);
+  }
+}
+
+const sessions = new Map<string, Session>();
+
+export function sessionOf(id: string): Session {
+  const known = sessions.get(id);
+  if (known) return known;
+  const session = new Session(id);
+  sessions.set(id, session);
+  return session;
+}
+
+live.hear((news) => {
+  if (news.type === 'outbox') void sessions.get(news.chat)?.readOutbox();
+  if (news.type === 'chat') sessions.get(news.chat)?.refreshSoon();
+});
+
+/** What an earlier visit left unsent goes out now, whichever chat is open. */
+export async function sendLeftOvers(): Promise<void> {
+  const left = await outbox.all().catch(() => []);
+  for (const chat of new Set(left.map((entry) => entry.chat))) {
+    const session = sessionOf(chat);
+    await session.readOutbox();
+    void session.drain();
+  }
+}

@@ -1,0 +1,44 @@
+// The AI SDK's transport, with the body that our route takes.
+
+import { DefaultChatTransport, type UIMessageChunk } from 'ai';
+import { at, refusal } from '../api.ts';
+import { drafted, type Message } from './drafted.ts';
+
+interface Options {
+  /** Told when the server has taken the message. */
+  taken: () => void;
+}
+
+const context = () => ({
+  locale: navigator.language || undefined,
+  timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+});
+
+export class Transport extends DefaultChatTransport<Message> {
+  constructor({ taken }: Options) {
+    super({
+      api: at('chat'),
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (!response.ok) throw await refusal(response);
+        if (init?.method === 'POST') taken();
+        return response;
+      },
+      prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
+        body: {
+          ...body,
+          ...context(),
+          id,
+          message: messages.findLast(({ role }) => role === 'user'),
+          trigger,
+          messageId: messageId ?? null,
+        },
+      }),
+      prepareReconnectToStreamRequest: ({ id }) => ({ api: at(`chat/${encodeURIComponent(id)}/stream`) }),
+    });
+  }
+
+  protected override processResponseStream(stream: ReadableStream<Uint8Array>): ReadableStream<UIMessageChunk> {
+    return super.processResponseStream(stream).pipeThrough(drafted() as TransformStream<UIMessageChunk, UIMessageChunk>);
+  }
+}

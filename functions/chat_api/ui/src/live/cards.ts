@@ -1,0 +1,41 @@
+// The newest card of each task that this tab has heard of. A card in a message is as old as the message; this one is newer.
+
+import { useSyncExternalStore } from 'react';
+import { Card, isActive, isOver } from '../model.ts';
+
+const known = new Map<string, Card>();
+const listeners = new Set<(card: Card) => void>();
+
+const isNewer = (card: Card, than: Card): boolean => (card.updatedAt ?? '') > (than.updatedAt ?? '');
+
+export const cards = {
+  /** Takes note of a card; tells of it only where it is news about a task that was known. */
+  learn(card: Card): void {
+    const before = known.get(card.taskId);
+    if (before && !isNewer(card, before)) return;
+    known.set(card.taskId, card);
+  },
+  /** A card that came by itself: whoever shows the task shows it now. */
+  update(card: Card): void {
+    const before = known.get(card.taskId);
+    if (before && !isNewer(card, before)) return;
+    known.set(card.taskId, card);
+    for (const listener of listeners) listener(card);
+  },
+  listen(listener: (card: Card) => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  get anyActive(): boolean {
+    return [...known.values()].some(({ state }) => isActive(state));
+  },
+  get anyUnfinished(): boolean {
+    return [...known.values()].some(({ state }) => !isOver(state));
+  },
+};
+
+/** This card, or the newer one that was heard of. */
+export function useCard(shown: Card): Card {
+  const heard = useSyncExternalStore(cards.listen, () => known.get(shown.taskId));
+  return heard && isNewer(heard, shown) ? heard : shown;
+}

@@ -1,0 +1,142 @@
+// News of all tasks, once per browser: the tabs elect one by a lock, which asks the server and tells the others.
+//
+// The stream is open only while a visible tab shows work under way, or a consent page was just opened. While tasks merely wait,
+// one look every half minute is enough; when nothing is unfinished, or no tab is visible, nobody asks anything.
+
+import { z } from 'zod';
+import { at, get, root } from '../api.ts';
+import { pause } from '../backoff.ts';
+import { Card } from '../model.ts';
+import { keys, queries } from '../queries.ts';
+import { cards } from './cards.ts';
+
+export type News = { type: 'card'; card: Card } | { type: 'chat'; chat: string } | { type: 'outbox'; chat: string } | { type: 'wake' };
+
+const SELDOM = 30_000;
+/** How long a consent page may take before nobody hurries any more. */
+const CONSENT = 5 * 60_000;
+
+const Look = z.object({ tasks: z.array(Card), cursor: z.string() });
+
+const channel = new BroadcastChannel(`switchyard:${root}`);
+const listeners = new Set<(news: News) => void>();
+
+let cursor = '';
+let hurryUntil = 0;
+let release: (() => void) | undefined;
+let leading = false;
+let source: EventSource | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let failures = 0;
+
+function take(news: News): void {
+  if (news.type === 'card') {
+    cards.update(news.card);
+    void queries.invalidateQueries({ queryKey: keys.task(news.card.taskId) });
+    void queries.invalidateQueries({ queryKey: keys.tasks });
+  }
+  if (news.type === 'wake' && leading) ask();
+  for (const listener of listeners) listener(news);
+}
+
+function tell(news: News): void {
+  channel.postMessage(news);
+}
+
+function heard(card: Card): void {
+  take({ type: 'card', card });
+  tell({ type: 'card', card });
+}
+
+const wantsStream = (): boolean => cards.anyActive || Date.now() < hurryUntil;
+
+/** Asks in the way that what is going on calls for. */
+function ask(): void {
+  clearTimeout(timer);
+  if (!leading) return;
+  if (wantsStream()) {
+    if (!source) listen();
+    return;
+  }
+  source?.close();
+  source = undefined;
+  if (cards.anyUnfinished) timer = setTimeout(() => void look(), SELDOM);
+}
+
+function listen(): void {
+  const stream = new EventSource(`${at('events')}${cursor ? `?after=${encodeURIComponent(cursor)}` : ''}`);
+  source = stream;
+  stream.onmessage = ({ data, lastEventId }) => {
+    cursor = lastEventId || cursor;
+    failures = 0;
+    const card = Card.safeParse(JSON.parse(data));
+    if (card.success) heard(card.data);
+    ask();
+  };
+  stream.onerror = () => {
+    stream.close();
+    if (source !== stream) return;
+    source = undefined;
+    clearTimeout(timer);
+    timer = setTimeout(ask, pause(failures++));
+  };
+}
+
+/** One look: everything unfinished, and what has ended since. */
+async function look(): Promise<void> {
+  try {
+    const found = await get(`events${cursor ? `?after=${encodeURIComponent(cursor)}` : ''}`, Look);
+    cursor = found.cursor;
+    failures = 0;
+    for (const card of found.tasks) heard(card);
+    ask();
+  } catch {
+    timer = setTimeout(() => void look(), Math.max(SELDOM / 10, pause(failures++)));
+  }
+}
+
+/** Leads for as long as the tab is visible, once no other does. */
+function stand(): void {
+  if (document.visibilityState !== 'visible') {
+    release?.();
+    release = undefined;
+    return;
+  }
+  if (release) return;
+  const given = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  void navigator.locks.request(`switchyard:live:${root}`, async () => {
+    if (document.visibilityState !== 'visible') return;
+    leading = true;
+    await look();
+    await given;
+    leading = false;
+    clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  });
+}
+
+export const live = {
+  start(): void {
+    channel.onmessage = ({ data }: MessageEvent<News>) => take(data);
+    document.addEventListener('visibilitychange', stand);
+    stand();
+  },
+  hear(listener: (news: News) => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  tell,
+  /** Something was set going: whoever leads looks at it. */
+  wake(): void {
+    if (leading) ask();
+    else tell({ type: 'wake' });
+  },
+  /** A consent page was opened: its end is to be seen at once. */
+  hurry(): void {
+    hurryUntil = Date.now() + CONSENT;
+    live.wake();
+  },
+};

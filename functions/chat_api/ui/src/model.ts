@@ -1,0 +1,160 @@
+// What the API answers, as far as the page reads it. Fields that are not named here pass through.
+
+import { z } from 'zod';
+
+const text = z.string().nullish();
+
+export const Choice = z.object({ label: z.string(), say: z.string() });
+
+export const Step = z.looseObject({
+  number: z.number(),
+  agentType: text,
+  agentName: text,
+  instruction: z.string(),
+  after: z.array(z.number()).nullish(),
+  optional: z.boolean().nullish(),
+  state: z.string(),
+  reason: text,
+  guard: z.looseObject({ from: z.array(z.string()), isAsked: z.boolean() }).nullish(),
+});
+
+export const Plan = z.looseObject({
+  goal: text,
+  hash: z.string(),
+  isApproved: z.boolean(),
+  steps: z.array(Step),
+});
+
+export const JobBrief = z.looseObject({ number: z.number(), agentName: text, agentType: text, state: z.string() });
+
+/** A task as a card in the chat. */
+export const Card = z.looseObject({
+  artifactType: z.literal('task'),
+  taskId: z.string(),
+  contextId: text,
+  state: z.string(),
+  updatedAt: text,
+  title: text,
+  agentType: text,
+  agentName: text,
+  statusMessage: text,
+  outcome: text,
+  authUrl: text,
+  choices: z.array(Choice).nullish(),
+  plan: Plan.nullish(),
+  jobs: z.array(JobBrief).nullish(),
+});
+
+/** A part as A2A 1.0 writes it. */
+export const Part = z.looseObject({
+  text,
+  data: z.unknown().optional(),
+  url: text,
+  raw: text,
+  filename: text,
+  mediaType: text,
+});
+
+export const Artifact = z.looseObject({
+  artifactId: z.string(),
+  name: text,
+  description: text,
+  parts: z.array(Part),
+  bytes: z.number().nullish(),
+});
+
+const Entry = z.looseObject({ state: z.string(), at: z.string(), message: text });
+
+export const Job = z.looseObject({
+  number: z.number(),
+  agentName: text,
+  agentType: text,
+  attempts: z.number().nullish(),
+  instruction: text,
+  state: z.string(),
+  statusMessage: text,
+  artifacts: z.array(Artifact).nullish(),
+  history: z.array(Entry).nullish(),
+  createdAt: text,
+  updatedAt: text,
+});
+
+/** The whole task. */
+export const Task = z.looseObject({
+  id: z.string(),
+  contextId: z.string(),
+  status: z.string(),
+  statusMessage: text,
+  authUrl: text,
+  choices: z.array(Choice).nullish(),
+  outcome: text,
+  artifacts: z.array(Artifact),
+  jobs: z.array(Job),
+  plan: Plan.nullish(),
+  prompt: text,
+  agentName: text,
+  agentType: text,
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  traceId: text,
+  rev: z.number(),
+  history: z.array(Entry).nullish(),
+  failedAttempts: z.array(z.looseObject({ attempt: z.number(), reason: text, at: z.string() })).nullish(),
+});
+
+export const Chat = z.looseObject({
+  id: z.string(),
+  title: z.string(),
+  contextId: z.string(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+});
+
+export const Connection = z.looseObject({
+  provider: z.string(),
+  account: text,
+  scopes: z.array(z.string()),
+  agents: z.number(),
+  connectedAt: text,
+});
+
+export const Chats = z.object({ chats: z.array(Chat), next: text });
+export const Tasks = z.object({ tasks: z.array(Task), next: text });
+export const Connections = z.object({ connections: z.array(Connection) });
+
+export type Card = z.infer<typeof Card>;
+export type Task = z.infer<typeof Task>;
+export type Job = z.infer<typeof Job>;
+export type Artifact = z.infer<typeof Artifact>;
+export type Part = z.infer<typeof Part>;
+export type Plan = z.infer<typeof Plan>;
+export type Step = z.infer<typeof Step>;
+export type Chat = z.infer<typeof Chat>;
+export type Connection = z.infer<typeof Connection>;
+
+const finals = new Set(['completed', 'canceled', 'failed', 'rejected']);
+
+/** Nothing changes a task any more that is over. */
+export const isOver = (state: string): boolean => finals.has(state);
+
+/** Somebody works on it: news may come at any moment. */
+export const isActive = (state: string): boolean => state === 'submitted' || state === 'working';
+
+/** The user is asked for something. */
+export const waitsForUser = (state: string): boolean => state === 'input-required' || state === 'auth-required';
+
+/** A finished task that brought nothing can be asked for once more; so can one of which nothing was heard. */
+export const mayRetry = (state: string): boolean => ['failed', 'rejected', 'canceled', 'unknown'].includes(state);
+
+/** The card of a whole task. */
+export function cardOf(task: Task): Card {
+  const { id, status, prompt, ...rest } = task;
+  return {
+    ...rest,
+    artifactType: 'task',
+    taskId: id,
+    state: status,
+    title: prompt,
+    jobs: rest.jobs.length > 1 || rest.plan ? rest.jobs : null,
+  };
+}

@@ -1,0 +1,53 @@
+// Where the user is connected, what that allows, and the way out of it.
+
+import { useState } from 'react';
+import { send } from '../api.ts';
+import type { Connection } from '../model.ts';
+import { Failed, Loading } from '../parts/states.tsx';
+import { Time } from '../parts/time.tsx';
+import { keys, queries, useConnections } from '../queries.ts';
+import { words } from '../words.ts';
+
+function Account({ connection }: { connection: Connection }) {
+  const [asks, ask] = useState(false);
+  const [problem, setProblem] = useState('');
+  const name = connection.account ? `${connection.provider} · ${connection.account}` : connection.provider;
+  const disconnect = async () => {
+    try {
+      await send('DELETE', `connections/${encodeURIComponent(connection.provider)}`);
+      await queries.invalidateQueries({ queryKey: keys.connections });
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <li className="account">
+      <div>
+        <h2>{name}</h2>
+        <p className="soft">{connection.connectedAt ? <>{words.connectedSince} <Time at={connection.connectedAt} /></> : null}</p>
+        <p className="scopes">{words.allows} {connection.scopes.map((scope) => <code key={scope}>{scope}</code>)}</p>
+      </div>
+      {asks ? (
+        <div className="account-ask" role="group" aria-label={words.disconnectAsk}>
+          <p>{words.disconnectAsk}</p>
+          <button type="button" className="danger" onClick={() => void disconnect()}>{words.disconnect}</button>
+          <button type="button" onClick={() => ask(false)}>{words.keep}</button>
+        </div>
+      ) : <button type="button" onClick={() => ask(true)} aria-label={`${words.disconnect} ${name}`}>{words.disconnect}</button>}
+      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+    </li>
+  );
+}
+
+export function AccountsPage() {
+  const { data, error, isPending, refetch } = useConnections();
+  return (
+    <main className="page" id="conversation">
+      <h1>{words.accounts}</h1>
+      {isPending ? <Loading /> : null}
+      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
+      {data?.connections.length === 0 ? <p className="soft">{words.noAccounts}</p> : null}
+      <ul className="accounts">{data?.connections.map((one) => <Account key={one.provider} connection={one} />)}</ul>
+    </main>
+  );
+}

@@ -1,0 +1,55 @@
+// What is asked of the server and kept for as long as it is good.
+
+import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { ApiError, get } from './api.ts';
+import { Chats, Connections, Task, Tasks } from './model.ts';
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      refetchOnWindowFocus: true,
+      // What the server refuses, it refuses again.
+      retry: (failures, error) => failures < 3 && !(error instanceof ApiError && !error.mayPass),
+    },
+  },
+});
+
+export const keys = {
+  chats: ['chats'] as const,
+  tasks: ['tasks'] as const,
+  task: (id: string) => ['task', id] as const,
+  connections: ['connections'] as const,
+};
+
+function page(path: string, cursor: string | null, more: Record<string, string> = {}): string {
+  const query = new URLSearchParams(more);
+  if (cursor) query.set('cursor', cursor);
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export const useChats = () =>
+  useInfiniteQuery({
+    queryKey: keys.chats,
+    queryFn: ({ pageParam, signal }) => get(page('chats', pageParam), Chats, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next ?? null,
+  });
+
+export const useTasks = () =>
+  useInfiniteQuery({
+    queryKey: keys.tasks,
+    queryFn: ({ pageParam, signal }) => get(page('tasks', pageParam), Tasks, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next ?? null,
+  });
+
+export const useTask = (id: string) =>
+  useQuery({
+    queryKey: keys.task(id),
+    queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
+  });
+
+export const useConnections = () =>
+  useQuery({ queryKey: keys.connections, queryFn: ({ signal }) => get('connections', Connections, signal) });

@@ -1,0 +1,78 @@
+// Artifacts by the shape of what they hold.
+
+import type { Artifact, Part, Task } from '../model.ts';
+import { Markdown, SafeLink } from '../markdown/markdown.tsx';
+import { Boundary } from '../parts/states.tsx';
+import { words } from '../words.ts';
+import { Forecast } from './forecast.tsx';
+import { shapeOf } from './shape.ts';
+import { Table } from './table.tsx';
+import { Tree } from './tree.tsx';
+
+export function Data({ value }: { value: unknown }) {
+  const shape = shapeOf(value);
+  switch (shape.kind) {
+    case 'forecast':
+      return <Forecast forecast={shape.forecast} />;
+    case 'table':
+      return (
+        <>
+          <Table name={shape.name} rows={shape.rows} />
+          {Object.keys(shape.rest).length > 0 ? <Tree value={shape.rest} depth={1} /> : null}
+        </>
+      );
+    case 'text':
+      return <Markdown text={shape.text} />;
+    default:
+      return <Tree value={shape.value} />;
+  }
+}
+
+function File({ part }: { part: Part }) {
+  const name = part.filename || part.mediaType || 'file';
+  if (part.url) return <p className="file"><SafeLink href={part.url}>{name}</SafeLink></p>;
+  const media = part.mediaType ?? 'application/octet-stream';
+  const open = () => {
+    const bytes = Uint8Array.from(atob(part.raw ?? ''), (one) => one.charCodeAt(0));
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  return <p className="file"><button type="button" onClick={open}>{words.download} {name}</button> <span className="soft">{media}</span></p>;
+}
+
+function OnePart({ part, says }: { part: Part; says: ReadonlySet<string> }) {
+  if (typeof part.text === 'string') return <Markdown text={part.text} />;
+  if (part.data !== undefined) {
+    const shape = shapeOf(part.data);
+    // Beside a text the same text for programs.
+    if (shape.kind === 'text' && says.has(shape.text.trim())) return null;
+    return <Data value={part.data} />;
+  }
+  return <File part={part} />;
+}
+
+export function ArtifactView({ artifact }: { artifact: Artifact }) {
+  const says = new Set([artifact.parts.map(({ text }) => text ?? '').join('').trim(), ...artifact.parts.map(({ text }) => (text ?? '').trim())]);
+  // The data of a forecast says all that its text does.
+  const isDrawn = artifact.parts.some(({ data }) => data !== undefined && ['forecast', 'table'].includes(shapeOf(data).kind));
+  return (
+    <article className="artifact" aria-label={artifact.name || words.result}>
+      {artifact.name ? <h3>{artifact.name}</h3> : null}
+      {(isDrawn ? artifact.parts.toSorted((one, two) => Number(typeof one.text === 'string') - Number(typeof two.text === 'string')) : artifact.parts).map((part, place) => (
+        <Boundary key={place} value={part}>
+          {isDrawn && typeof part.text === 'string' ? <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details> : <OnePart part={part} says={says} />}
+        </Boundary>
+      ))}
+      {artifact.parts.length === 0 && artifact.bytes ? <p className="soft">{Math.round(artifact.bytes / 1024)} KB</p> : null}
+    </article>
+  );
+}
+
+/** All that a task brought: its answer's artifacts, and those of its jobs that are not in the answer. */
+export function artifactsOf(task: Task): Artifact[] {
+  const own = task.jobs.flatMap((job) => job.artifacts ?? []).filter(({ parts }) => parts.length > 0);
+  return [...task.artifacts, ...own];
+}

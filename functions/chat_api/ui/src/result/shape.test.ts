@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cellText, heading, shapeOf } from './shape.ts';
+
+test('a result is drawn by what it holds, whoever made it', () => {
+  const day = { date: '2026-11-24', temperatureMin: 1, temperatureMax: 6 };
+  assert.equal(shapeOf({ places: [{ name: 'Oslo', days: [day] }] }).kind, 'forecast');
+  assert.equal(shapeOf({ places: [{ name: 'Oslo', days: [] }] }).kind, 'table');
+  const orders = shapeOf({ orders: [{ id: '1001', status: 'sent', items: [{ name: 'lantern', quantity: 2 }] }], unknown: [] });
+  assert.deepEqual(orders, { kind: 'table', name: 'orders', rows: [{ id: '1001', status: 'sent', items: [{ name: 'lantern', quantity: 2 }] }], rest: {} });
+  assert.equal(shapeOf([{ a: 1 }, { a: 2 }]).kind, 'table');
+  assert.deepEqual(shapeOf({ result: '# A\n\nb', topic: 'x' }), { kind: 'text', text: '# A\n\nb' });
+});
+
+test('what is nothing of that is shown as it is', () => {
+  const deep: unknown[] = [];
+  let inner = deep;
+  for (let depth = 0; depth < 500; depth += 1) inner.push((inner = []));
+  const odd = [null, 0, '', 'text', [], [1, 2], [{}], { places: 'x' }, { orders: [1] }, deep, [[{ a: 1 }]], { a: [{ b: {} }] }];
+  for (const value of odd) assert.equal(shapeOf(value).kind, 'json', JSON.stringify(value)?.slice(0, 40));
+});
+
+test('cells say lists of things in words, and nothing that they cannot', () => {
+  assert.equal(cellText([{ name: 'lantern', quantity: 2 }, { name: 'rope' }]), '2 × lantern, rope');
+  assert.equal(cellText(null), '');
+  assert.equal(cellText({ a: 1 }), null);
+  assert.equal(heading('placedAt'), 'Placed at');
+});

@@ -1,0 +1,39 @@
+// What can be done with a task. Its new state comes as news; what the server refuses is said beside the button.
+
+import { useState } from 'react';
+import { send } from '../api.ts';
+import { cards } from '../live/cards.ts';
+import { live } from '../live/live.ts';
+import { cardOf, Task } from '../model.ts';
+import { keys, queries } from '../queries.ts';
+
+export type Action = 'cancel' | 'start' | 'retry';
+
+async function act(taskId: string, action: Action, body: object): Promise<void> {
+  const response = await send('POST', `tasks/${encodeURIComponent(taskId)}/${action}`, body);
+  const task = Task.safeParse(await response.json());
+  if (task.success) {
+    cards.update(cardOf(task.data));
+    live.tell({ type: 'card', card: cardOf(task.data) });
+  }
+  live.wake();
+  await queries.invalidateQueries({ queryKey: keys.task(taskId) });
+  await queries.invalidateQueries({ queryKey: keys.tasks });
+}
+
+export function useActions(taskId: string) {
+  const [running, setRunning] = useState<Action | null>(null);
+  const [problem, setProblem] = useState('');
+  const run = async (action: Action, body: object = {}) => {
+    setRunning(action);
+    setProblem('');
+    try {
+      await act(taskId, action, body);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setRunning(null);
+    }
+  };
+  return { run, running, problem };
+}

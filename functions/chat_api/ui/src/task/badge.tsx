@@ -1,0 +1,30 @@
+// The state of a task: a word and a sign, never a colour alone.
+
+import { Again, Check, Clock, Cross, Done, Key, Question, Slash } from '../parts/icons.tsx';
+import { stateOf } from '../words.ts';
+
+const signs: Record<string, () => React.ReactNode> = {
+  submitted: Clock,
+  planned: Clock,
+  'input-required': Question,
+  'auth-required': Key,
+  completed: Done,
+  canceled: Slash,
+  skipped: Slash,
+  dropped: Slash,
+  failed: Cross,
+  rejected: Cross,
+  unknown: Question,
+  connected: Check,
+  retried: Again,
+};
+
+export function Badge({ state }: { state: string }) {
+  const Sign = signs[state];
+  return (
+    <span className="badge" data-state={state}>
+      {Sign ? <Sign /> : <span className="pulse" />}
+      {stateOf(state)}
+    </span>
+  );
+}

@@ -1,0 +1,95 @@
+// A task as it stands in the chat: who works on it, how far it is, and what can be done about it.
+
+import { Link } from 'wouter';
+import { useCard } from '../live/cards.ts';
+import { live } from '../live/live.ts';
+import { type Card, isOver, mayRetry } from '../model.ts';
+import { Arrow } from '../parts/icons.tsx';
+import { Time } from '../parts/time.tsx';
+import { words } from '../words.ts';
+import { useActions } from './act.ts';
+import { Badge } from './badge.tsx';
+import { asked, Guard, PlanSteps } from './plan.tsx';
+
+interface Shown {
+  card: Card;
+  /** Where its panel is. */
+  href: string;
+  /** What stands below it: the card does not say it too. */
+  says: string;
+  /** Says something in reply to it. */
+  reply: (text: string, taskId: string) => void;
+}
+
+export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentType' | 'title'>): string => {
+  const agents = [...new Set([...(card.plan?.steps ?? []), ...(card.jobs ?? [])].map(({ agentName, agentType }) => agentName || agentType).filter(Boolean))];
+  if (agents.length > 1) return agents.join(' + ');
+  return card.agentName || card.agentType || card.title || words.task;
+};
+
+/** Where consent is given, where that is an address of the web. */
+export function consentAddress(address: string | null | undefined): string | null {
+  if (!address || !URL.canParse(address)) return null;
+  const { protocol, href } = new URL(address);
+  return protocol === 'https:' || protocol === 'http:' ? href : null;
+}
+
+function Consent({ card }: { card: Card }) {
+  const href = consentAddress(card.authUrl);
+  if (!href) return null;
+  return (
+    <div className="consent">
+      <div>
+        <strong>{words.consentTitle}</strong>
+        <p>{words.consentText}</p>
+      </div>
+      <a className="button primary" href={href} target="_blank" rel="noopener" onClick={() => live.hurry()}>
+        {words.connect}
+      </a>
+    </div>
+  );
+}
+
+export function TaskCard({ card: shown, href, says, reply }: Shown) {
+  const card = useCard(shown);
+  const { run, running, problem } = useActions(card.taskId);
+  const { plan } = card;
+  const waitsForStart = plan && !plan.isApproved && card.state === 'input-required';
+  const jobs = (card.jobs ?? []).filter(() => !plan);
+  return (
+    <section className="card" data-state={card.state} aria-label={`${words.task}: ${nameOf(card)}`}>
+      <div className="card-top">
+        <Link className="card-name" href={href}>
+          {nameOf(card)} <Arrow />
+        </Link>
+        {card.updatedAt ? <span className="card-age"><Time at={card.updatedAt} /></span> : null}
+        <Badge state={card.state} />
+      </div>
+      {!isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
+      {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
+      {plan ? <PlanSteps plan={plan} jobs={card.jobs ?? []} /> : null}
+      {asked(plan).map((step) => <Guard key={step.number} step={step} answer={(word) => reply(word, card.taskId)} />)}
+      {jobs.length > 0 ? (
+        <ul className="card-jobs">
+          {jobs.map((job) => <li key={job.number}><span>{job.agentName || job.agentType}</span><Badge state={job.state} /></li>)}
+        </ul>
+      ) : null}
+      <Consent card={card} />
+      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <div className="card-row">
+        {waitsForStart ? (
+          <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
+        ) : null}
+        {(card.choices ?? []).map(({ label, say }) => (
+          <button key={label} type="button" className="choice" onClick={() => reply(say, card.taskId)}>{label}</button>
+        ))}
+        {mayRetry(card.state) ? (
+          <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button>
+        ) : null}
+        {isOver(card.state) ? null : (
+          <button type="button" className="quiet" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>
+        )}
+      </div>
+    </section>
+  );
+}

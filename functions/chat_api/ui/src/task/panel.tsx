@@ -1,0 +1,102 @@
+// One task, opened: its result, what happened, and all that is known of it.
+
+import { useEffect, useRef, useState } from 'react';
+import { Link } from 'wouter';
+import { ApiError } from '../api.ts';
+import { cards } from '../live/cards.ts';
+import { live } from '../live/live.ts';
+import { cardOf, isActive, isOver, mayRetry, type Task } from '../model.ts';
+import { Close } from '../parts/icons.tsx';
+import { Boundary, Failed, Gone, Loading } from '../parts/states.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { Time } from '../parts/time.tsx';
+import { useTask } from '../queries.ts';
+import { ArtifactView, artifactsOf } from '../result/result.tsx';
+import { Tree } from '../result/tree.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
+import { span, words } from '../words.ts';
+import { useActions } from './act.ts';
+import { Badge } from './badge.tsx';
+import { consentAddress, nameOf } from './card.tsx';
+import { PlanSteps } from './plan.tsx';
+import { Timeline } from './timeline.tsx';
+
+function Result({ task }: { task: Task }) {
+  const found = artifactsOf(task);
+  if (found.length > 0) return <>{found.map((artifact, place) => <Boundary key={place} value={artifact}><ArtifactView artifact={artifact} /></Boundary>)}</>;
+  if (task.statusMessage) return <Markdown text={task.statusMessage} />;
+  return <p className="soft">{isOver(task.status) ? words.broughtNothing : words.noResult}</p>;
+}
+
+function Facts({ task }: { task: Task }) {
+  return (
+    <dl className="facts">
+      <dt>{words.prompt}</dt><dd>{task.prompt}</dd>
+      <dt>{words.started}</dt><dd><Time at={task.createdAt} /></dd>
+      {isOver(task.status) ? <><dt>{words.lasted}</dt><dd>{span(task.createdAt, task.updatedAt)}</dd></> : null}
+    </dl>
+  );
+}
+
+function Actions({ task }: { task: Task }) {
+  const { run, running, problem } = useActions(task.id);
+  const { plan } = task;
+  const consent = consentAddress(task.authUrl);
+  return (
+    <div className="panel-actions">
+      {consent ? <a className="button primary" href={consent} target="_blank" rel="noopener" onClick={() => live.hurry()}>{words.connect}</a> : null}
+      {plan && !plan.isApproved && task.status === 'input-required' ? (
+        <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
+      ) : null}
+      {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
+      {isOver(task.status) ? null : <button type="button" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+    </div>
+  );
+}
+
+function Whole({ task, close }: { task: Task; close: string }) {
+  const [tab, setTab] = useState('result');
+  const title = useRef<HTMLHeadingElement>(null);
+  const name = nameOf({ ...task, title: task.prompt });
+  useEffect(() => {
+    const card = cardOf(task);
+    cards.learn(card);
+    if (isActive(card.state)) live.wake();
+  }, [task]);
+  useEffect(() => title.current?.focus(), [task.id]);
+  return (
+    <>
+      <header className="panel-top">
+        <h2 ref={title} tabIndex={-1}>{name}</h2>
+        <Badge state={task.status} />
+        <Link className="icon-button" href={close} aria-label={words.close}><Close /></Link>
+      </header>
+      <Facts task={task} />
+      <Actions task={task} />
+      {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
+      <Tabs
+        label={name}
+        chosen={tab}
+        choose={setTab}
+        tabs={[
+          { id: 'result', name: words.result, show: () => <Result task={task} /> },
+          { id: 'timeline', name: words.timeline, show: () => <Timeline task={task} /> },
+          { id: 'raw', name: words.raw, show: () => <Tree value={task} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Panel({ id, close }: { id: string; close: string }) {
+  const { data, error, isPending, refetch } = useTask(id);
+  return (
+    <aside className="panel" aria-label={words.task}>
+      {isPending ? <Loading /> : null}
+      {error instanceof ApiError && error.status === 404 ? <Gone /> : null}
+      {error && !(error instanceof ApiError && error.status === 404) ? <Failed error={error} retry={() => void refetch()} /> : null}
+      {data ? <Whole task={data} close={close} /> : null}
+    </aside>
+  );
+}

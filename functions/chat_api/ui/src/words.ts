@@ -1,0 +1,153 @@
+// Every text of the page, in one catalogue.
+
+export const words = {
+  product: 'Switchyard',
+  newChat: 'New chat',
+  chats: 'Chats',
+  yourChats: 'Your chats',
+  noChats: 'Your chats will be listed here.',
+  search: 'Search chats',
+  noneFound: 'No chat is called that.',
+  more: 'More',
+  tasks: 'Tasks',
+  accounts: 'Connected accounts',
+  menu: 'Menu',
+  close: 'Close',
+  back: 'Back',
+  skip: 'Skip to the conversation',
+
+  hello: 'What can I do for you?',
+  pitch: 'I find the right agent, hand the work over, and bring the answer back, also if that takes hours.',
+  examples: 'Try one of these',
+  conversation: 'Conversation',
+  you: 'You',
+  answer: 'Answer',
+  message: 'Your message',
+  ask: 'Ask for something',
+  askMore: 'Write a message',
+  send: 'Send',
+  stop: 'Stop',
+  copy: 'Copy',
+  copied: 'Copied',
+  again: 'Answer again',
+  thinking: 'Thinking',
+  toEnd: 'Jump to the newest message',
+
+  queued: 'Goes out when this answer is done',
+  waits: 'Not sent yet. It goes out as soon as the server can be reached.',
+  offline: 'You are offline. What you write is kept and sent later.',
+  reconnecting: 'The connection was lost. Trying again …',
+  refused: 'Not sent',
+  sending: 'Sending',
+  edit: 'Edit',
+  discard: 'Discard',
+  tooLong: 'Shown in part: the text is long.',
+  showAll: 'Show all of it',
+
+  task: 'Task',
+  open: 'Open',
+  connect: 'Connect',
+  start: 'Start',
+  cancel: 'Cancel',
+  retry: 'Try again',
+  reply: 'Answer',
+  plan: 'Plan',
+  result: 'Result',
+  timeline: 'Timeline',
+  raw: 'Raw',
+  asText: 'As text',
+  noResult: 'No result so far.',
+  broughtNothing: 'It ended without a result.',
+  attempt: 'Attempt',
+  failedAttempt: 'An attempt failed',
+  refresh: 'Ask the agent how far it is',
+  consentTitle: 'Your consent is needed',
+  consentText: 'It opens a page of the provider in a new tab. This card goes on by itself.',
+  sendIt: 'Send',
+  dontSend: "Don't send",
+  maySend: 'May this be sent to',
+  holds: 'It may hold what these agents brought:',
+  after: 'after',
+  optional: 'optional',
+  trace: 'Trace',
+  revision: 'Revision',
+  started: 'Started',
+  lasted: 'Took',
+  prompt: 'Asked',
+  download: 'Download',
+
+  noTasks: 'No tasks yet. Ask for something in a chat, and its task is listed here.',
+  noTaskInState: 'No task is in this state.',
+  all: 'All',
+  state: 'State',
+  agent: 'Agent',
+  changed: 'Changed',
+
+  noAccounts: 'No accounts are connected. An agent that needs one asks for it in the chat.',
+  disconnect: 'Disconnect',
+  disconnectAsk: 'Disconnect it? Agents that need it will ask again.',
+  keep: 'Keep it',
+  connectedSince: 'Connected since',
+  usedBy: 'Used by',
+  allows: 'Allows',
+
+  loading: 'Loading',
+  failed: 'This could not be loaded.',
+  tryAgain: 'Try again',
+  goneTitle: 'Not here',
+  gone: 'It does not exist, or belongs to somebody else.',
+  home: 'To a new chat',
+  broken: 'This could not be drawn. Here is what it holds.',
+  address: 'goes to',
+} as const;
+
+export const states: Record<string, string> = {
+  submitted: 'Submitted',
+  working: 'Working',
+  'input-required': 'Needs your answer',
+  'auth-required': 'Needs your consent',
+  completed: 'Completed',
+  canceled: 'Canceled',
+  failed: 'Failed',
+  rejected: 'Rejected',
+  unknown: 'No news',
+  planned: 'Planned',
+  skipped: 'Skipped',
+  dropped: 'Dropped',
+};
+
+export const stateOf = (state: string): string => states[state] ?? state;
+
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const precise = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+export const wholeTime = (at: string): string => full.format(new Date(at));
+export const timeOfDay = (at: string): string => precise.format(new Date(at));
+/** A date without a time, such as `2026-11-23`. */
+export const dateOnly = (date: string): string => weekday.format(new Date(`${date}T00:00:00Z`));
+
+/** How long ago: seconds and minutes as such, later the time of day, then the date. */
+export function ago(at: string, now = Date.now()): string {
+  const seconds = Math.round((new Date(at).getTime() - now) / 1000);
+  if (seconds > -45) return relative.format(0, 'second');
+  if (seconds > -3600) return relative.format(Math.round(seconds / 60), 'minute');
+  if (seconds > -86_400) return clock.format(new Date(at));
+  return day.format(new Date(at));
+}
+
+/** A span between two times, such as `3.2 s` or `4 min`. */
+export function span(from: string, to: string): string {
+  const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
+  const unit = (value: number, name: string) =>
+    new Intl.NumberFormat(undefined, {
+      style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: value < 10 ? 1 : 0,
+    }).format(value);
+  if (seconds < 1) return unit(Math.max(0, Math.round(seconds * 1000)), 'millisecond');
+  if (seconds < 90) return unit(seconds, 'second');
+  if (seconds < 5400) return unit(seconds / 60, 'minute');
+  return unit(seconds / 3600, 'hour');
+}

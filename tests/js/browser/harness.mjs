@@ -1,0 +1,150 @@
+// A real browser in front of a real `switchyard`. Whatever a page does that its policy forbids, every error on its console and
+// every request elsewhere fails the test that did it.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chromium } from 'playwright-core';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** A `switchyard` of its own, over a folder that outlives it. */
+export class System {
+  #process;
+  #folder = mkdtempSync(join(tmpdir(), 'switchyard-page-'));
+  #more;
+
+  static async start(...more) {
+    const system = new System();
+    system.#more = more;
+    await system.up();
+    return system;
+  }
+
+  async up() {
+    const file = join(this.#folder, 'endpoints.json');
+    rmSync(file, { force: true });
+    const program = process.env.SWITCHYARD ?? join(root, 'target/debug/switchyard');
+    const arguments_ = ['up', '--port', String(this.port ?? 0), '--data', this.#folder, ...this.#more];
+    const started = spawn(program, arguments_, { stdio: ['ignore', 'ignore', 'inherit'] });
+    this.#process = started;
+    for (let waited = 0; !existsSync(file); waited += 50) {
+      assert.equal(started.exitCode, null, 'switchyard ended');
+      assert(waited < 60_000, 'switchyard is not ready after a minute');
+      await sleep(50);
+    }
+    this.endpoints = JSON.parse(readFileSync(file, 'utf8'));
+    this.port = new URL(this.base('acme')).port;
+  }
+
+  base(tenant) {
+    return this.endpoints.tenants[tenant].base.replace(/\/+$/, '');
+  }
+
+  /** SIGKILL: no word of warning. */
+  async kill() {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
+    this.#process.kill('SIGKILL');
+    await ended;
+  }
+
+  async stop() {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const ended = new Promise((resolve) => this.#process.once('exit', resolve));
+      this.#process.kill('SIGTERM');
+      await ended;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A way to the system that cuts every stream after a while, as a bad network does. */
+export async function cutting(port, after) {
+  const server = createServer((incoming, outgoing) => {
+    const passed = request({ host: '127.0.0.1', port, method: incoming.method, path: incoming.url, headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(outgoing);
+      if ((answer.headers['content-type'] ?? '').startsWith('text/event-stream')) setTimeout(() => outgoing.destroy(), after);
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: server.address().port, close: () => server.close() };
+}
+
+export function program() {
+  const own = join(root, 'tests/.tools/chromium/usr/bin/chromium');
+  return [process.env.CHROMIUM, own, '/usr/bin/chromium'].find((path) => path && existsSync(path));
+}
+
+export async function launch() {
+  const executablePath = program();
+  assert(executablePath, 'there is no Chromium here: `tests/run tools` installs it');
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}
+
+/** With PAGE=dist the page is the one in `ui/dist`, so that a change of it is tried without building the program anew. */
+async function fromDist(context) {
+  const dist = join(root, 'functions/chat_api/ui/dist');
+  const media = { js: 'text/javascript', css: 'text/css' };
+  await context.route(/\/t\/[^/]+\/assets\//, (route) => {
+    const name = new URL(route.request().url()).pathname.split('/').at(-1);
+    return route.fulfill({ body: readFileSync(join(dist, 'assets', name)), contentType: media[name.split('.').at(-1)] });
+  });
+  await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|connect\/).*)?$/, async (route) => {
+    if (route.request().resourceType() !== 'document') return route.fallback();
+    const response = await route.fetch();
+    const tenant = new URL(route.request().url()).pathname.split('/')[2];
+    const body = readFileSync(join(dist, 'index.html'), 'utf8').replaceAll('{{tenant}}', tenant).replace('{{base}}', `/t/${tenant}/`);
+    return route.fulfill({ response, body });
+  });
+}
+
+/** A profile whose pages are watched. */
+export async function visitor(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'Europe/Oslo', ...options });
+  if (process.env.PAGE === 'dist') await fromDist(context);
+  const wrong = [];
+  /** What a test does on purpose, such as taking the server away. */
+  const expected = [];
+  context.on('page', (page) => {
+    page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) wrong.push(`console: ${message.text()}`);
+    });
+  });
+  context.on('request', (asked) => {
+    const { protocol, hostname } = new URL(asked.url());
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1') wrong.push(`elsewhere: ${asked.url()}`);
+  });
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+  });
+  return {
+    context,
+    expect: (pattern) => expected.push(pattern),
+    check: () => assert.deepEqual(wrong.filter((one) => !expected.some((pattern) => pattern.test(one))), []),
+  };
+}
+
+/** The page's own words for its parts. */
+export const at = (page) => ({
+  prompt: page.getByLabel('Your message'),
+  log: page.getByRole('log'),
+  card: page.locator('.card'),
+  answer: page.getByRole('article', { name: 'Answer' }),
+  mine: page.getByRole('article', { name: 'You' }),
+  badge: page.locator('.card .badge'),
+});
+
+export async function ask(page, text) {
+  await at(page).prompt.fill(text);
+  await at(page).prompt.press('Enter');
+}

@@ -1,0 +1,175 @@
+// What a user does, from the prompt to the result, over a network that cuts every stream after two seconds.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ask, at, cutting, launch, System, visitor } from './harness.mjs';
+
+let system, browser, line, base;
+before(async () => {
+  system = await System.start();
+  line = await cutting(system.port, 2000);
+  base = system.base('acme').replace(`:${system.port}`, `:${line.port}`);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  line?.close();
+  await system?.stop();
+});
+
+/** A fresh profile at the page's start; what it did wrong fails the test. */
+async function visit(t, options) {
+  const own = await visitor(browser, options);
+  // The line cuts streams on purpose.
+  own.expect(/net::ERR_INCOMPLETE_CHUNKED_ENCODING|net::ERR_EMPTY_RESPONSE/);
+  t.after(() => own.context.close());
+  const page = await own.context.newPage();
+  page.setDefaultTimeout(20_000);
+  await page.goto(`${base}/`);
+  return { ...own, page, ...at(page) };
+}
+
+test('prompt, card, panel, result', async (t) => {
+  const { page, card, answer, badge, check } = await visit(t);
+  await ask(page, 'What will the weather be like in Oslo over the next three days?');
+  await badge.getByText('Completed').waitFor();
+  await answer.getByText(/Oslo/).first().waitFor();
+  assert.match(page.url(), /\/chats\/[\w-]+$/);
+
+  await card.getByRole('link', { name: /Weather/ }).click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('heading', { name: 'Oslo' }).waitFor();
+  assert.equal(await panel.locator('.place li').count(), 3);
+  await panel.getByRole('tab', { name: 'Timeline' }).click();
+  await panel.getByText('Completed').first().waitFor();
+  await panel.getByRole('link', { name: 'Close' }).click();
+  await panel.waitFor({ state: 'detached' });
+
+  await page.reload();
+  await badge.getByText('Completed').waitFor();
+  assert.equal(await card.count(), 1);
+  check();
+});
+
+test('a report is followed to its end and drawn', async (t) => {
+  const { page, answer, badge, card, check } = await visit(t);
+  await ask(page, 'Write a report about whales');
+  await badge.getByText('Working').waitFor();
+  await badge.getByText('Completed').waitFor({ timeout: 60_000 });
+  await answer.getByRole('heading', { name: /Report on whales/ }).waitFor();
+  assert.equal(await card.count(), 1);
+  check();
+});
+
+test('consent in a second tab: the first goes on by itself', async (t) => {
+  const { page, badge, card, answer, context, check } = await visit(t);
+  await ask(page, 'Where is my order 1001?');
+  const [consent] = await Promise.all([context.waitForEvent('page'), card.getByRole('link', { name: 'Connect' }).click()]);
+  await signIn(consent);
+  await badge.getByText('Completed').waitFor();
+  await answer.getByText(/1001/).first().waitFor();
+  await page.getByRole('link', { name: 'Connected accounts' }).click();
+  await page.getByRole('button', { name: /Disconnect/ }).waitFor();
+  check();
+});
+
+/** The demo user signs in at the provider, and agrees. */
+async function signIn(page) {
+  const [login] = system.endpoints.users.acme;
+  await page.locator('[name=username]').fill(login.username);
+  await page.locator('[name=password]').fill(login.password);
+  await page.locator('[name=password]').press('Enter');
+  await page.locator('[value=allow]').click();
+  await page.getByText(/connected/i).first().waitFor();
+  await page.close();
+}
+
+test('cancel ends a task, and it can be tried again', async (t) => {
+  const { page, badge, card, check } = await visit(t);
+  await ask(page, 'Write a report about umbrellas');
+  await badge.getByText('Working').waitFor();
+  await card.getByRole('button', { name: 'Cancel' }).click();
+  await badge.getByText('Canceled').waitFor();
+  await card.getByRole('button', { name: 'Try again' }).click();
+  await badge.getByText('Working').waitFor();
+  check();
+});
+
+test('what is written while an answer streams waits its turn', async (t) => {
+  const { page, mine, answer, badge, check } = await visit(t);
+  await ask(page, 'Write a report about foxes');
+  await ask(page, 'Will it rain in Bergen tomorrow?');
+  await mine.getByText('Will it rain in Bergen tomorrow?').waitFor();
+  await answer.getByText(/Bergen/).first().waitFor();
+  await badge.getByText('Completed').last().waitFor({ timeout: 60_000 });
+  const said = await mine.allInnerTexts();
+  assert.deepEqual(said.map((text) => text.split('\n')[0]), ['Write a report about foxes', 'Will it rain in Bergen tomorrow?']);
+  check();
+});
+
+test('offline, three prompts, a reload, online: three tasks in their order', async (t) => {
+  const { page, mine, card, context, expect, check } = await visit(t);
+  expect(/ERR_INTERNET_DISCONNECTED|ERR_NETWORK|Failed to load resource/);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await card.first().waitFor();
+  await page.getByText('Completed').first().waitFor();
+  // The page itself has to come from somewhere when it is loaded again: only the API is away.
+  await context.route(/\/api\//, (route) => route.abort('internetdisconnected'));
+  for (const place of ['Rome', 'Paris', 'Cairo']) await ask(page, `Will it rain in ${place} tomorrow?`);
+  await page.getByText('Not sent yet').first().waitFor();
+  assert.equal(await mine.count(), 4);
+  await page.reload();
+  await page.getByText('Will it rain in Cairo tomorrow?').first().waitFor();
+  await context.unroute(/\/api\//);
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await page.waitForFunction(() => document.querySelectorAll('.card[data-state=completed]').length === 4, null, { timeout: 60_000 });
+  const said = (await mine.allInnerTexts()).map((text) => text.match(/rain in (\w+)/)[1]);
+  assert.deepEqual(said, ['Oslo', 'Rome', 'Paris', 'Cairo']);
+  check();
+});
+
+test('two tabs of one chat stay the same, and either stops it', async (t) => {
+  const { page, context, badge, check } = await visit(t);
+  await ask(page, 'Write a report about owls');
+  await badge.getByText('Working').waitFor();
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await at(other).badge.getByText('Working').waitFor();
+  await ask(other, 'Will it rain in Madrid tomorrow?');
+  await page.getByText('Will it rain in Madrid tomorrow?').first().waitFor();
+  await at(other).card.first().getByRole('button', { name: 'Cancel' }).click();
+  await badge.getByText('Canceled').waitFor();
+  check();
+});
+
+test('the server is killed in the middle: the page catches up, and the task is done once', async (t) => {
+  const { page, badge, card, answer, expect, check } = await visit(t);
+  expect(/ERR_|Failed to load resource|502/);
+  await ask(page, 'Write a report about storms');
+  await badge.getByText('Working').waitFor();
+  await system.kill();
+  await ask(page, 'Will it rain in Lima tomorrow?');
+  await page.getByText('Not sent yet').first().waitFor();
+  await system.up();
+  await page.waitForFunction(() => document.querySelectorAll('.card[data-state=completed]').length === 2, null, { timeout: 90_000 });
+  assert.equal(await card.count(), 2);
+  await answer.getByRole('heading', { name: /Report on storms/ }).waitFor();
+  check();
+});
+
+test('an old link behind a hash leads to its chat; a foreign chat is not there', async (t) => {
+  const { page, badge, expect, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  const id = page.url().split('/').at(-1);
+  await page.goto('about:blank');
+  await page.goto(`${base}/#${id}`);
+  await badge.getByText('Completed').waitFor();
+  expect(/404/);
+  const stranger = await visitor(browser);
+  const other = await stranger.context.newPage();
+  await other.goto(`${base}/chats/${id}`);
+  await other.getByRole('heading', { name: 'Not here' }).waitFor();
+  await stranger.context.close();
+  check();
+});

@@ -1,0 +1,118 @@
+// Every state of the page, in light and dark, wide and narrow: axe finds nothing serious, nothing scrolls sideways, and all of it
+// is reached by the keyboard.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { ask, at, launch, System, visitor } from './harness.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let system, browser;
+before(async () => {
+  system = await System.start();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+/** What axe finds that is serious, as its rule and the places. */
+async function faults(page) {
+  // By the protocol of the browser's tools, which the page's policy does not bind.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join('; ')}`);
+}
+
+const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 780 }, least: { width: 320, height: 640 } };
+
+/** The chats that the states are looked at in; made once. */
+async function prepare(page) {
+  const base = system.base('acme');
+  const chat = async (text, until) => {
+    await page.goto(`${base}/`);
+    await ask(page, text);
+    await page.getByText(until).first().waitFor({ timeout: 60_000 });
+    return new URL(page.url()).pathname.slice(new URL(base).pathname.length);
+  };
+  const weather = await chat('What will the weather be like in Oslo and Bergen over the next five days?', 'Completed');
+  const report = await chat('Write a report about whales', 'Completed');
+  const consent = await chat('Where is my order 1001?', 'Needs your consent');
+  const question = await chat('weather in Springfield', 'Needs your answer');
+  const task = async (path) => {
+    await page.goto(`${base}${path}`);
+    return (await at(page).card.first().getByRole('link').first().getAttribute('href')).split('/').at(-1);
+  };
+  return { weather, report, consent, question, task: await task(weather), reported: await task(report) };
+}
+
+test('every state, in both schemes and all widths', { timeout: 280_000 }, async (t) => {
+  const first = await visitor(browser);
+  const page = await first.context.newPage();
+  page.setDefaultTimeout(30_000);
+  const made = await prepare(page);
+  const state = await first.context.storageState();
+  await first.context.close();
+  const views = {
+    empty: ['/', '.welcome'], weather: [made.weather, '.message-tools'], report: [made.report, '.markdown h3'], consent: [made.consent, '.consent'], question: [made.question, '.card'],
+    result: [`${made.weather}/tasks/${made.task}`, '.forecast'], markdown: [`${made.report}/tasks/${made.reported}`, '.artifact'],
+    timeline: [`/tasks/${made.task}`, '.panel .tabs', (own) => own.getByRole('tab', { name: 'Timeline' }).click()],
+    raw: [`/tasks/${made.task}`, '.panel .tabs', (own) => own.getByRole('tab', { name: 'Raw' }).click()],
+    tasks: ['/tasks', '.rows li'], accounts: ['/accounts', '.page h1'], gone: ['/chats/none', '.empty'], goneTask: ['/tasks/none', '.panel .empty'],
+    written: ['/', '.welcome', (own) => at(own).prompt.fill('A draft')],
+  };
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      const { context, expect, check } = await visitor(browser, { viewport, colorScheme, storageState: state });
+      expect(/404/);
+      const own = await context.newPage();
+      for (const [name, [path, sign, act]] of Object.entries(views)) {
+        await own.goto(`${system.base('acme')}${path}`);
+        await own.locator(sign).first().waitFor();
+        await act?.(own);
+        const wide = await own.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert(wide <= 0, `${name} scrolls sideways by ${wide} (${size})`);
+        if (size !== 'least') assert.deepEqual(await faults(own), [], `${name}, ${size}, ${colorScheme}`);
+      }
+      if (size === 'narrow') {
+        await own.getByRole('button', { name: 'Menu' }).click();
+        assert.deepEqual(await faults(own), [], `menu, ${colorScheme}`);
+      }
+      check();
+      await context.close();
+    }
+  }
+});
+
+test('the keyboard alone: from the prompt to the result and back', async (t) => {
+  const { context, check } = await visitor(browser);
+  t.after(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(`${system.base('acme')}/`);
+  await at(page).prompt.waitFor();
+  await page.keyboard.type('Will it rain in Oslo tomorrow?');
+  await page.keyboard.press('Enter');
+  await at(page).badge.getByText('Completed').waitFor();
+  const to = async (matches) => {
+    for (let steps = 0; steps < 40; steps += 1) {
+      await page.keyboard.press('Shift+Tab');
+      if (await page.evaluate(matches)) return;
+    }
+    assert.fail(`never reached: ${matches}`);
+  };
+  await to(() => document.activeElement?.classList.contains('card-name'));
+  await page.keyboard.press('Enter');
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('heading', { name: 'Oslo' }).waitFor();
+  await panel.getByRole('tab', { name: 'Result' }).focus();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await panel.getByRole('tab', { name: 'Timeline' }).getAttribute('aria-selected'), 'true');
+  await to(() => document.activeElement?.getAttribute('aria-label') === 'Close');
+  await page.keyboard.press('Enter');
+  await panel.waitFor({ state: 'detached' });
+  check();
+});

@@ -9,8 +9,8 @@ use url::Url;
 pub struct Config {
     /// Whose consents it takes.
     pub serves: Serves,
-    /// `TENANT_BASE_URL`: the tenant's base URL; the redirect URI is `callback` below it. For an agent of the platform
-    /// `CONSENT_BASE_URL` instead.
+    /// `TENANT_BASE_URL`: the tenant's base URL; for an agent of the platform this deployment's own. The redirect URI is
+    /// `callback` below it.
     pub base: Url,
     /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds the sealing keys, newest first, as JSON
     /// `[["key id", "32 bytes in base64url"]]`.
@@ -36,12 +36,19 @@ impl Config {
     /// # Errors
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
-        let agent: Result<Option<AgentName>, ConfigError> = env.optional("CONSENT_AGENT");
-        let (serves, base) = match agent {
-            Ok(Some(agent)) => (Ok(Serves::Agent(agent)), env.required("CONSENT_BASE_URL")),
-            Ok(None) => (env.tenant().map(Serves::Tenant), env.required("TENANT_BASE_URL")),
-            Err(wrong) => (Err(wrong), env.required("CONSENT_BASE_URL")),
+        let agent: Option<AgentName> = env.optional("CONSENT_AGENT")?;
+        let serves = match agent {
+            Some(agent) => {
+                // It has no tenant of its own: who names one means something else.
+                let named: [Option<Tenant>; 2] = [env.optional("TENANT_ID")?, env.optional("TENANT_PREFIX")?];
+                match named.iter().any(Option::is_some) {
+                    true => Err(env.problem("CONSENT_AGENT", "goes with no TENANT_ID".to_owned())),
+                    false => Ok(Serves::Agent(agent)),
+                }
+            }
+            None => env.tenant().map(Serves::Tenant),
         };
+        let base = env.required("TENANT_BASE_URL");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.required("OAUTH_PROVIDERS_SECRET");
         Ok(Self {
@@ -61,7 +68,7 @@ mod tests {
     fn a_deployment_for_an_agent_has_no_tenant() {
         let env = Env::of([
             ("CONSENT_AGENT", "calendar"),
-            ("CONSENT_BASE_URL", "https://gateway.example/consent"),
+            ("TENANT_BASE_URL", "https://gateway.example/consent"),
             ("SEALING_KEYS_SECRET", "sealing"),
             ("OAUTH_PROVIDERS_SECRET", "providers"),
         ]);

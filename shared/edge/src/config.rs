@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | `TENANT_ID` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
 //! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
-//! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there | required |
+//! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
@@ -27,7 +27,6 @@
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
 //! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback, report_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `CONSENT_AGENT` | oauth_callback | the agent of the platform whose consents it takes, in every tenant; it has no `TENANT_ID` then | those of the tenant's host |
-//! | `CONSENT_BASE_URL` | oauth_callback | with `CONSENT_AGENT`: its own base URL | required then |
 //! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}`, with `"dialect": "google"` for Google | required at oauth_callback; without it agents behind a sign-in are not asked |
 //! | `MODELS` | host_agent | the language models that it asks, in their order: JSON `[{"kind": "bedrock", "model"}, {"kind": "openai", "url", "model", "key"}, {"kind": "rules"}]`, `key` the name of a secret; any of the first two may say `max_tokens`, `prompt_tokens`, and `first_byte` and `idle` in seconds (4096, 32000, 20 and 15), `bedrock` a `region` | the rules decide |
 //! | `PLAN_APPROVAL` | host_agent | which plans wait until their user says go: `always` (every task in which more than one piece of work is handed out), `over:N` (those of more than N) or `never` | `never` |
@@ -315,7 +314,8 @@ impl Env {
             .filter(|text| !text.is_empty()))
     }
 
-    fn problem(&mut self, name: &str, reason: String) -> ConfigError {
+    /// Says of a variable what is wrong with it, where only its reader can tell.
+    pub fn problem(&mut self, name: &str, reason: String) -> ConfigError {
         let problem = Problem {
             name: name.to_owned(),
             reason,

@@ -1,6 +1,7 @@
 //! The JSON-RPC binding: requests in, answers out, for a server; the same the other way round for a client.
 
 use domain::Generation;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::capped;
@@ -9,11 +10,11 @@ use crate::params::{self, Params};
 use crate::{A2aError, Call, encode, generation, v0_3, v1_0};
 
 /// The id of a JSON-RPC request, given back as it came: text, a number, or nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RpcId(Value);
 
 impl RpcId {
-    fn read(told: Option<&Value>) -> Option<Self> {
+    pub(crate) fn read(told: Option<&Value>) -> Option<Self> {
         match told {
             None | Some(Value::Null) => Some(Self::default()),
             Some(id @ (Value::String(_) | Value::Number(_))) => Some(Self(id.clone())),

@@ -23,6 +23,7 @@ pub mod decode;
 pub mod encode;
 pub mod jsonrpc;
 pub mod media;
+pub mod mqtt;
 pub mod rest;
 
 mod call;
@@ -30,6 +31,7 @@ mod chunks;
 mod common;
 mod drafts;
 mod error;
+mod extensions;
 mod lenient;
 mod params;
 mod plain;
@@ -41,6 +43,9 @@ pub use call::{Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, SendR
 pub use domain::{Endpoint, Generation, Transport};
 pub use drafts::{DRAFTS, wants_drafts};
 pub use error::{A2aError, ERROR_DOMAIN};
+pub use extensions::{
+    CLIENT_TASK_ID, EVERY_EVENT, carrier_extensions, ends_task, event_number, numbered_push,
+};
 pub use version::{
     EXTENSIONS_HEADER, EXTENSIONS_HEADER_0_3, VERSION_HEADER, asked_version, extensions, generation,
     generation_of_path, version,

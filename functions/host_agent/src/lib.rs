@@ -144,6 +144,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         noted: Mutex::default(),
     });
     let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());
+    card.extensions.extend(a2a::carrier_extensions());
     if parts.model.is_hosted() {
         card.extensions.push(card::drafts());
     }

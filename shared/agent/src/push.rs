@@ -7,6 +7,7 @@
 //! the others' deliveries find free workers.
 
 pub(crate) mod deliveries;
+mod each;
 mod schedule;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use auth::webhook::SenderKeys;
 use domain::trace::within;
 use domain::{Event, MessageId, PushConfigId, Revision, SecretString, Task};
 use outbound::{CallError, PushDelivery, PushError};
+use serde_json::Value;
 use store::{ClaimedPush, Due, Owed, PushConfig, PushSettled, Settled, StoreError, TaskKey};
 use tracing::Instrument as _;
 
@@ -83,8 +85,21 @@ pub(crate) async fn deliver(
             // The first event is the `submitted` that the client got as its answer.
             .filter(|event| event.seq > 1 && event.kind.is_public())
             .collect();
+        let mut numbered = claimed.numbered;
         let delivered = match stored.filter(|_| !visible.is_empty()) {
             None => last,
+            Some(stored) if claimed.config.every_event => {
+                let told = Box::pin(each::tell(agent, &stored.task, &visible, &claimed)).await;
+                if told.is_over {
+                    return tasks.delete_push(key, config, now).await;
+                }
+                let sofar = told.claimed;
+                if let Some(error) = told.failed {
+                    return later(agent, &stored.task, &sofar, &holder, &error).await;
+                }
+                numbered = sofar.numbered;
+                if told.is_all { last } else { sofar.delivered }
+            }
             Some(stored) => {
                 // The sweeper's wakes know no trace.
                 if let Some(trace) = &stored.task.trace {
@@ -102,7 +117,8 @@ pub(crate) async fn deliver(
                     let span = tracing::debug_span!(
                         "agent.push.deliver", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, seq = told
                     );
-                    let sending = send(agent, &stored.task, &visible, key, &claimed.config, id);
+                    let body = a2a::encode::push(&stored.task, &visible, claimed.config.generation);
+                    let sending = send(agent, key, &claimed.config, (id, body));
                     sending.instrument(span).await
                 });
                 if let Err(error) = sent.await {
@@ -115,6 +131,7 @@ pub(crate) async fn deliver(
         };
         let settled = Settled {
             delivered,
+            numbered,
             attempts: 0,
             at: now,
             due: Due::Keep,
@@ -153,11 +170,9 @@ enum NotDelivered {
 
 async fn send(
     agent: &Agent,
-    task: &Task,
-    events: &[Event],
     key: &TaskKey,
     config: &PushConfig,
-    id: MessageId,
+    (id, body): (MessageId, Value),
 ) -> Result<(), NotDelivered> {
     let place = associated(key, &config.id);
     let open = |sealed: &Option<String>| -> Result<Option<SecretString>, NotDelivered> {
@@ -172,7 +187,7 @@ async fn send(
         token: open(&config.sealed_token)?,
         scheme: config.scheme.clone(),
         credentials: open(&config.sealed_credentials)?,
-        body: a2a::encode::push(task, events, config.generation),
+        body,
         generation: config.generation,
         id: id.to_string(),
     };
@@ -232,6 +247,7 @@ async fn later(
             holder,
             Settled {
                 delivered: claimed.delivered,
+                numbered: claimed.numbered,
                 attempts,
                 at: now,
                 due,

@@ -94,10 +94,11 @@ impl AgentParts {
     #[must_use]
     pub fn agent(
         self,
-        (name, card): (AgentName, a2a::card::Card),
+        (name, mut card): (AgentName, a2a::card::Card),
         (access, own_tenant): (Access, Option<Tenant>),
         executor: Arc<dyn Executor>,
     ) -> Arc<Agent> {
+        card.extensions.extend(a2a::carrier_extensions());
         Arc::new(Agent {
             name,
             card,

@@ -64,6 +64,7 @@ async fn create_with(store: &Store, wanted: Wanted, config: Option<&PushConfigId
         sealed_token: None,
         scheme: None,
         sealed_credentials: None,
+        every_event: false,
     });
     let record = NewRecord {
         task: &task,

@@ -52,7 +52,27 @@ impl Ask {
         stream::Wants {
             generation: self.generation,
             last_event: self.last_event,
-            drafts: self.extensions.iter().any(|uri| uri == a2a::DRAFTS),
+            drafts: self.has(a2a::DRAFTS),
+        }
+    }
+
+    fn has(&self, extension: &str) -> bool {
+        self.extensions.iter().any(|uri| uri == extension)
+    }
+
+    /// How a push configuration that comes with the call is written.
+    fn written(&self) -> push_configs::Written {
+        push_configs::Written {
+            generation: self.generation,
+            every_event: self.has(a2a::EVERY_EVENT),
+        }
+    }
+
+    /// What a send may do beyond the protocol.
+    fn ways(&self) -> send::Ways {
+        send::Ways {
+            written: self.written(),
+            client_task_id: self.has(a2a::CLIENT_TASK_ID),
         }
     }
 
@@ -94,13 +114,13 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
         Call::Send(call) => {
             let call = ask.taken(call)?;
             let history_length = call.history_length;
-            let task = send::send(agent, caller, call, generation).await?;
+            let task = send::send(agent, caller, call, ask.ways()).await?;
             Done::Sent(Box::new(task), history_length)
         }
         Call::Stream(call) => {
             let call = ask.taken(call)?;
             let history_length = call.history_length;
-            let task = send::accept(agent, caller, call, generation).await?;
+            let task = send::accept(agent, caller, call, ask.ways()).await?;
             let live = stream::of_send(agent, task, history_length, &ask.wants()).await?;
             Done::Stream(Box::new(live))
         }
@@ -124,7 +144,7 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
             Done::Stream(Box::new(live))
         }
         Call::CreatePush { task_id, target, .. } => {
-            let shown = push_configs::create(agent, caller, &task_id, target, generation).await?;
+            let shown = push_configs::create(agent, caller, &task_id, target, ask.written()).await?;
             Done::Push(task_id, shown)
         }
         Call::GetPush { task_id, id, .. } => {

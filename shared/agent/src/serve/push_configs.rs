@@ -9,6 +9,14 @@ use store::{PushConfig, PutPush, TaskKey};
 use super::find::{failed, owned};
 use crate::{Agent, push};
 
+/// How a configuration's notifications are written.
+#[derive(Clone, Copy)]
+pub(crate) struct Written {
+    pub(crate) generation: Generation,
+    /// Each event by itself, numbered ([`a2a::EVERY_EVENT`]).
+    pub(crate) every_event: bool,
+}
+
 /// Which configurations of a task are wanted.
 pub(crate) struct PageRequest {
     pub(crate) size: Option<u32>,
@@ -21,11 +29,11 @@ pub(crate) async fn create(
     caller: &Caller,
     task_id: &str,
     target: PushTarget,
-    generation: Generation,
+    written: Written,
 ) -> Result<ShownPush, A2aError> {
     let task = owned(agent, caller, task_id).await?.task;
     let key = TaskKey::from(&task);
-    let config = sealed(agent, &key, target, generation)?;
+    let config = sealed(agent, &key, target, written)?;
     put(agent, &key, &config, task.rev).await?;
     Ok(shown(config))
 }
@@ -116,7 +124,7 @@ pub(super) fn sealed(
     agent: &Agent,
     key: &TaskKey,
     target: PushTarget,
-    generation: Generation,
+    written: Written,
 ) -> Result<PushConfig, A2aError> {
     if !agent.card.push_notifications {
         return Err(A2aError::PushNotificationNotSupported);
@@ -125,7 +133,7 @@ pub(super) fn sealed(
         .outbound
         .check_url(&target.url)
         .map_err(|error| A2aError::InvalidParams(format!("push notification url: {error}")))?;
-    let id = match (target.id, generation) {
+    let id = match (target.id, written.generation) {
         (Some(id), _) => Ok(id),
         (None, Generation::V1_0) => PushConfigId::parse(&agent.entropy.uuid().to_string()),
         // 0.3 does not create a configuration, it sets the task's: without an id it is always the same one.
@@ -143,7 +151,9 @@ pub(super) fn sealed(
         .map_or((None, None), |auth| (Some(auth.scheme), auth.credentials));
     Ok(PushConfig {
         url: target.url,
-        generation,
+        generation: written.generation,
+        // The numbers stand in words of 1.0.
+        every_event: written.every_event && written.generation == Generation::V1_0,
         sealed_token: target.token.as_ref().map(seal),
         scheme,
         sealed_credentials: credentials.as_ref().map(seal),

@@ -5,27 +5,36 @@ use std::time::Duration;
 
 use a2a::{A2aError, SendCall};
 use domain::{
-    Caller, ContextId, EventKind, Generation, Message, MessageId, NewTask, Revision, Task, TaskId, TaskState,
-    Timestamp, TraceParent,
+    Caller, ContextId, EventKind, Message, MessageId, NewTask, Revision, Task, TaskId, TaskState, Timestamp,
+    TraceParent,
 };
 use store::{Created, Decision, Due, NewRecord, Revised, StoreError, TaskKey, Tasks};
 use tokio::time::Instant;
 
 use super::find::{failed, owned};
-use super::push_configs;
+use super::push_configs::{self, Written};
 use crate::tail::{News, Tail, TailLimits};
 use crate::worker::{Executed, WorkError};
 use crate::{Agent, Shutdown, Wake, measure, push, wake_or_log, worker};
+
+/// What a send may do beyond the protocol, by the extensions that it names.
+#[derive(Clone, Copy)]
+pub(crate) struct Ways {
+    /// How its push configuration is written.
+    pub(crate) written: Written,
+    /// The task's id is the caller's choice ([`a2a::CLIENT_TASK_ID`]).
+    pub(crate) client_task_id: bool,
+}
 
 /// Takes a message, and answers it in the way it asks for: at once, or when the task is settled.
 pub(crate) async fn send(
     agent: &Arc<Agent>,
     caller: &Caller,
     call: SendCall,
-    generation: Generation,
+    ways: Ways,
 ) -> Result<Task, A2aError> {
     let at_once = call.return_immediately;
-    let task = accept(agent, caller, call, generation).await?;
+    let task = accept(agent, caller, call, ways).await?;
     if is_settled(task.status.state) {
         return Ok(task);
     }
@@ -43,17 +52,26 @@ pub(crate) async fn accept(
     agent: &Arc<Agent>,
     caller: &Caller,
     mut call: SendCall,
-    generation: Generation,
+    ways: Ways,
 ) -> Result<Task, A2aError> {
     if call.message.parts.is_empty() {
         return Err(A2aError::InvalidParams(
             "a message needs at least one part".to_owned(),
         ));
     }
-    match call.task_id.take() {
-        Some(id) => follow_up(agent, caller, &id, call, generation).await,
-        None => create(agent, caller, call, generation).await,
+    let Some(id) = call.task_id.take() else {
+        let made = create(agent, caller, (None, call), ways.written).await?;
+        // A random id is nobody's.
+        return made.ok_or_else(A2aError::internal);
+    };
+    // Most such sends make their task, and cost what others cost.
+    if ways.client_task_id
+        && let Ok(chosen) = TaskId::parse(&id)
+        && let Some(task) = create(agent, caller, (Some(chosen), call.clone()), ways.written).await?
+    {
+        return Ok(task);
     }
+    follow_up(agent, caller, &id, call, ways).await
 }
 
 /// The task is over, or waits for its user.
@@ -61,14 +79,15 @@ fn is_settled(state: TaskState) -> bool {
     state.is_terminal() || state.is_interrupted()
 }
 
+/// Makes a task, under the id that its caller chose if it did; `None` where there is one of that id.
 async fn create(
     agent: &Arc<Agent>,
     caller: &Caller,
-    mut call: SendCall,
-    generation: Generation,
-) -> Result<Task, A2aError> {
+    (chosen, mut call): (Option<TaskId>, SendCall),
+    written: Written,
+) -> Result<Option<Task>, A2aError> {
     let now = agent.clock.now();
-    let id = TaskId::random(agent.entropy.as_ref());
+    let id = chosen.unwrap_or_else(|| TaskId::random(agent.entropy.as_ref()));
     // What stands beside a message does not make another message of it.
     let terms = std::mem::take(&mut call.message.terms);
     let body_hash = body_hash(&call.message)?;
@@ -92,7 +111,7 @@ async fn create(
     let key = TaskKey::from(&task);
     let push = call
         .push
-        .map(|target| push_configs::sealed(agent, &key, target, generation))
+        .map(|target| push_configs::sealed(agent, &key, target, written))
         .transpose()?;
     task.push_configs
         .extend(push.iter().map(|config| config.id.clone()));
@@ -104,13 +123,19 @@ async fn create(
         due_at: now.after(agent.settings.born_due),
         retention: agent.settings.retention,
     };
-    match agent.store.tasks().create(&record).await.map_err(failed)? {
+    let tasks = agent.store.tasks();
+    let created = match chosen {
+        Some(_) => tasks.create_chosen(&record).await,
+        None => tasks.create(&record).await,
+    };
+    match created.map_err(failed)? {
         Created::New => {
             tracing::info!(tenant.id = task.tenant.name(), agent = %agent.name, task.id = %task.id, "task acknowledged");
             measure::count(measure::ACKNOWLEDGED, agent);
-            Ok(task)
+            Ok(Some(task))
         }
-        Created::Repeated(stored) => Ok(stored.task),
+        Created::Repeated(stored) => Ok(Some(stored.task)),
+        Created::Taken => Ok(None),
         Created::MessageReused => Err(reused()),
     }
 }
@@ -137,14 +162,15 @@ async fn follow_up(
     caller: &Caller,
     id: &str,
     call: SendCall,
-    generation: Generation,
+    ways: Ways,
 ) -> Result<Task, A2aError> {
     let SendCall { message, push, .. } = call;
     let mut task = owned(agent, caller, id).await?.task;
-    let fresh = takes(&task, &message)?;
-    if let Some(target) = push.filter(|_| fresh) {
+    // Whoever made the task's id repeats a send because it heard nothing, and may listen elsewhere by now.
+    let listens = takes(&task, &message)? || ways.client_task_id && !is_settled(task.status.state);
+    if let Some(target) = push.filter(|_| listens) {
         let key = TaskKey::from(&task);
-        let config = push_configs::sealed(agent, &key, target, generation)?;
+        let config = push_configs::sealed(agent, &key, target, ways.written)?;
         push_configs::put(agent, &key, &config, task.rev).await?;
         // The task names its configurations: it is another one now.
         task = owned(agent, caller, id).await?.task;

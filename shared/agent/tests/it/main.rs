@@ -9,6 +9,7 @@
 
 mod calls;
 mod cards;
+mod carried;
 mod drafts;
 mod operations;
 mod pushes;

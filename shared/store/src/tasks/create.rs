@@ -126,6 +126,20 @@ impl Tasks<'_> {
         fields(tenant.id = new.task.tenant.name(), agent = %new.task.agent, task.id = %new.task.id)
     )]
     pub async fn create(&self, new: &NewRecord<'_>) -> Result<Created, StoreError> {
+        Box::pin(self.put_new(new, Created::New)).await
+    }
+
+    /// The same under an id that its caller chose: where the message made this very task already, that is
+    /// [`Created::Taken`], as the task may have gone on since.
+    ///
+    /// # Errors
+    /// As [`Tasks::create`].
+    pub async fn create_chosen(&self, new: &NewRecord<'_>) -> Result<Created, StoreError> {
+        Box::pin(self.put_new(new, Created::Taken)).await
+    }
+
+    /// `itself` is said where the message has made this very task.
+    async fn put_new(&self, new: &NewRecord<'_>, itself: Created) -> Result<Created, StoreError> {
         let table = self.table();
         let (task, now) = (new.task, new.task.created_at);
         let key = TaskKey::from(task);
@@ -156,13 +170,14 @@ impl Tasks<'_> {
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Created::New),
             Transacted::Refused(refused) => match refused.into_iter().next() {
-                Some((0, Some(known))) => self.repeated(&key, new, decode(table, known)?).await,
+                Some((0, Some(known))) => self.repeated(&key, new, decode(table, known)?, itself).await,
                 // Not every stand-in for DynamoDB hands the item out with the refusal.
                 Some((0, None)) => match self.store.item(table, &message).await? {
-                    Some(known) => self.repeated(&key, new, decode(table, known)?).await,
+                    Some(known) => self.repeated(&key, new, decode(table, known)?, itself).await,
                     None => Err(inconsistent(table, &message, "was there and is gone")),
                 },
-                _ => Err(inconsistent(table, &key.task(), "a new task's id is taken")),
+                Some((1, _)) => Ok(Created::Taken),
+                _ => Err(inconsistent(table, &key.task(), "a new task was refused")),
             },
         }
     }
@@ -172,10 +187,11 @@ impl Tasks<'_> {
         key: &TaskKey,
         new: &NewRecord<'_>,
         known: MessageItem,
+        itself: Created,
     ) -> Result<Created, StoreError> {
         if known.task_id == key.id {
-            // Its own write of just now, of which the answer was lost.
-            return Ok(Created::New);
+            // Under a random id it is its own write of just now, of which the answer was lost.
+            return Ok(itself);
         }
         if known.body_hash != new.body_hash {
             return Ok(Created::MessageReused);

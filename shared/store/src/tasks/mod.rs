@@ -132,6 +132,14 @@ pub struct PushConfig {
     /// The credentials of that header, sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_credentials: Option<String>,
+    /// Each event is told by itself, numbered, and with the first after which the task is over or waits the configuration goes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub every_event: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(told: &bool) -> bool {
+    !told
 }
 
 impl std::fmt::Debug for PushConfig {
@@ -169,6 +177,8 @@ pub enum Created {
     Repeated(Box<StoredTask>),
     /// The message id was used before, for something else.
     MessageReused,
+    /// There is a task of this id already, whosever it is.
+    Taken,
 }
 
 /// What became of a commit.
@@ -198,6 +208,8 @@ pub enum PutPush {
 pub struct Settled<'a> {
     /// The number of the last event that is delivered.
     pub delivered: u64,
+    /// How many events were told by themselves, where each is.
+    pub numbered: u64,
     /// How often delivery failed since the last success.
     pub attempts: u32,
     /// When it was tried.
@@ -277,6 +289,8 @@ pub struct ClaimedPush {
     pub config: PushConfig,
     /// The number of the last event that was delivered.
     pub delivered: u64,
+    /// How many events were told by themselves, where each is.
+    pub numbered: u64,
     /// How often delivery failed since the last success; what the last settlement said.
     pub attempts: u32,
 }

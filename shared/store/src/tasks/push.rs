@@ -23,6 +23,9 @@ pub(super) struct PushItem {
     pub(super) body: String,
     /// The last event that was delivered.
     pub(super) delivered: u64,
+    /// How many events were told by themselves, where each is.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(super) numbered: u64,
     /// The last event that is news for the client.
     pub(super) latest_seq: u64,
     pub(super) attempts: u32,
@@ -55,6 +58,11 @@ pub(super) struct PushItem {
     context_sk: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_none(numbered: &u64) -> bool {
+    *numbered == 0
+}
+
 impl PushItem {
     /// A new one has been told of the events up to `delivered`; where `latest` is beyond, it is due.
     pub(super) fn new(
@@ -71,6 +79,7 @@ impl PushItem {
             sk,
             body: document("the push configuration", config)?,
             delivered,
+            numbered: 0,
             latest_seq: latest,
             attempts: 0,
             last_error: None,
@@ -101,6 +110,7 @@ impl PushItem {
         Ok(ClaimedPush {
             config: self.config(table)?,
             delivered: self.delivered,
+            numbered: self.numbered,
             attempts: self.attempts,
         })
     }
@@ -183,6 +193,10 @@ impl Tasks<'_> {
             .set("settled_by", text(holder))
             .remove(&["lease_holder", "lease_until"])
             .when("#lease_holder = :settled_by");
+        let change = match settled.numbered {
+            0 => change,
+            numbered => change.set("numbered", number(numbered)),
+        };
         let change = match settled.last_error {
             Some(error) => {
                 let kept = error.get(..error.floor_char_boundary(ERROR_LIMIT));

@@ -179,6 +179,7 @@ async fn a_delivery_is_claimed_and_settled_once_also_when_answers_are_lost() {
         assert_eq!(claimed.expect("it is due").delivered, 1);
         let settled = store::Settled {
             delivered: 2,
+            numbered: 0,
             attempts: 0,
             at: now(),
             due: Due::Keep,

@@ -130,6 +130,7 @@ async fn parked_deliveries_are_listed_with_their_error_and_sent_again_by_hand() 
         );
         let settled = Settled {
             delivered: 1,
+            numbered: 0,
             attempts: 8,
             at: later(1),
             due: Due::Never,

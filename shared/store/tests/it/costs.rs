@@ -74,6 +74,7 @@ async fn the_life_of_a_task_costs_no_more_than_it_did() {
     let (_, finish) = units(commit(&store, &revision, Due::Never, release)).await;
     let settled = store::Settled {
         delivered: 4,
+        numbered: 0,
         attempts: 0,
         at: later(2),
         due: Due::Keep,

@@ -374,6 +374,7 @@ async fn write_tasks(store: &Store) {
     }
     let settled = Settled {
         delivered: 3,
+        numbered: 0,
         attempts: 9,
         at: later(3),
         due: Due::Never,

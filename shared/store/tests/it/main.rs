@@ -108,6 +108,7 @@ fn push_config(id: &str) -> PushConfig {
         sealed_token: Some("v1.k.sealed".into()),
         scheme: None,
         sealed_credentials: None,
+        every_event: false,
     }
 }
 

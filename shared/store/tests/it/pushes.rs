@@ -6,6 +6,7 @@ use store::{ClaimedPush, DUE_SHARDS, PointsAt, PushSettled, Settled, counted};
 fn settled(delivered: u64, attempts: u32, due: Due) -> Settled<'static> {
     Settled {
         delivered,
+        numbered: 0,
         attempts,
         at: now(),
         due,

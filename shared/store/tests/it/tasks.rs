@@ -104,7 +104,7 @@ async fn of_concurrent_creates_of_one_message_one_makes_the_task() {
         match outcome {
             Created::New => winners.push(id),
             Created::Repeated(stored) => told.push(stored.task.id),
-            Created::MessageReused => panic!("reused"),
+            Created::MessageReused | Created::Taken => panic!("reused"),
         }
     }
     assert_eq!(winners.len(), 1);

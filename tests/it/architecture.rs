@@ -16,6 +16,7 @@ const SHARED: &[(&str, u8)] = &[
     ("words", 1),
     ("store", 2),
     ("outbound", 2),
+    ("mqtt", 2),
     ("agent", 3),
     ("consent", 3),
     ("llm", 3),

@@ -3,4 +3,5 @@
 
 pub mod google;
 pub mod mcp;
+pub mod mosquitto;
 pub mod open_meteo;

@@ -1,0 +1,164 @@
+//! A Mosquitto of this machine as a process: an MQTT broker for the local system and for tests, on the loopback address alone.
+
+use std::fmt::Write as _;
+use std::io::{Error, ErrorKind, Result};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long it may take to listen.
+const START: Duration = Duration::from_secs(10);
+/// Where packages put it, which is not on everybody's path.
+const PACKAGED: &str = "/usr/sbin/mosquitto";
+
+/// How the broker is to be.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// User names with their passwords; anybody may connect where there are none.
+    pub users: Vec<(String, String)>,
+    /// Its access control list, in its own words; everything is allowed where there is none.
+    pub acl: Option<String>,
+    /// More lines of its configuration.
+    pub lines: Vec<String>,
+    /// What it has is kept in its folder, through a kill as well.
+    pub persistent: bool,
+}
+
+/// A running Mosquitto; it is killed when this value is dropped.
+#[derive(Debug)]
+pub struct Mosquitto {
+    process: Child,
+    port: u16,
+}
+
+impl Mosquitto {
+    /// Starts `program` in that folder, on that port (0 takes one that is free), and waits until it listens.
+    ///
+    /// # Errors
+    /// Where there is no such program, or it does not listen.
+    pub fn start(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Result<Self> {
+        let port = match port {
+            0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port(),
+            port => port,
+        };
+        let configuration = folder.join("mosquitto.conf");
+        std::fs::write(&configuration, configured(program, folder, port, wanted)?)?;
+        let process = Command::new(program)
+            .arg("-c")
+            .arg(&configuration)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut started = Self { process, port };
+        started.wait()?;
+        Ok(started)
+    }
+
+    /// The port it listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("mqtt://127.0.0.1:{}", self.port)
+    }
+
+    /// Kills it at once, as a crash would.
+    pub fn kill(&mut self) {
+        // It may be gone already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        let until = Instant::now() + START;
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+            if let Some(status) = self.process.try_wait()? {
+                return Err(Error::other(format!("mosquitto ended at once: {status}")));
+            }
+            if Instant::now() > until {
+                return Err(Error::new(ErrorKind::TimedOut, "mosquitto does not listen"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mosquitto {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The program of this name on the path, or where packages put it.
+#[must_use]
+pub fn program() -> PathBuf {
+    let answers = |program: &Path| {
+        let asked = Command::new(program)
+            .arg("-h")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        asked.is_ok()
+    };
+    let on_path = PathBuf::from("mosquitto");
+    match answers(&on_path) {
+        true => on_path,
+        false => PathBuf::from(PACKAGED),
+    }
+}
+
+fn configured(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Result<String> {
+    let mut lines = String::new();
+    let mut say = |line: String| writeln!(lines, "{line}").map_err(Error::other);
+    say(format!("listener {port} 127.0.0.1"))?;
+    // Started by root it would look for a user of its own, which only a package makes.
+    say("user root".to_owned())?;
+    say("log_type none".to_owned())?;
+    // Stock Mosquitto drops what is beyond a thousand, retained cards too.
+    say("max_queued_messages 1000000".to_owned())?;
+    say("max_inflight_messages 1000".to_owned())?;
+    say(format!("allow_anonymous {}", wanted.users.is_empty()))?;
+    if !wanted.users.is_empty() {
+        let file = folder.join("passwords");
+        let users = wanted
+            .users
+            .iter()
+            .map(|(name, password)| format!("{name}:{password}\n"));
+        std::fs::write(&file, users.collect::<String>())?;
+        let hashing = match program.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) if parent.join("mosquitto_passwd").exists() => parent.join("mosquitto_passwd"),
+            _ => PathBuf::from("mosquitto_passwd"),
+        };
+        let hashed = Command::new(hashing)
+            .arg("-U")
+            .arg(&file)
+            .stdout(Stdio::null())
+            .status()?;
+        if !hashed.success() {
+            return Err(Error::other("mosquitto_passwd refuses the passwords"));
+        }
+        say(format!("password_file {}", file.display()))?;
+    }
+    if let Some(acl) = &wanted.acl {
+        let file = folder.join("acl");
+        std::fs::write(&file, acl)?;
+        say(format!("acl_file {}", file.display()))?;
+    }
+    if wanted.persistent {
+        say("persistence true".to_owned())?;
+        say(format!("persistence_location {}/", folder.display()))?;
+        say("autosave_on_changes true".to_owned())?;
+        say("autosave_interval 1".to_owned())?;
+    }
+    for line in &wanted.lines {
+        say(line.clone())?;
+    }
+    Ok(lines)
+}

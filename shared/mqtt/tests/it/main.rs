@@ -1,0 +1,348 @@
+//! Sessions against a real Mosquitto.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use a2a::mqtt::{Properties, Publication};
+use async_trait::async_trait;
+use mqtt::{Inbox, Options, PublishError, Published, Publisher, Received, Session, SessionEnd, SessionState};
+use sandbox::mosquitto::{Mosquitto, Wanted};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc};
+
+/// A broker with its folder.
+struct Broker {
+    running: Mosquitto,
+    folder: TempDir,
+    wanted: Wanted,
+}
+
+/// `tests/run tools` puts it there where the machine has none.
+fn program() -> PathBuf {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/.tools/bin/mosquitto");
+    if own.exists() {
+        own
+    } else {
+        sandbox::mosquitto::program()
+    }
+}
+
+impl Broker {
+    fn start(wanted: Wanted) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let running = Mosquitto::start(&program(), folder.path(), 0, &wanted)
+            .unwrap_or_else(|error| panic!("no Mosquitto ({error}): `tests/run tools` installs it"));
+        Self {
+            running,
+            folder,
+            wanted,
+        }
+    }
+
+    fn restart(&mut self) {
+        let port = self.running.port();
+        self.running.kill();
+        self.running = Mosquitto::start(&program(), self.folder.path(), port, &self.wanted).unwrap();
+    }
+
+    fn options(&self, client: &str, filters: &[&str]) -> Options {
+        Options {
+            broker: self.running.url().parse().unwrap(),
+            client_id: client.to_owned(),
+            credentials: None,
+            will: None,
+            filters: filters.iter().map(|filter| (*filter).to_owned()).collect(),
+            kept_for: Some(Duration::from_secs(60)),
+            receive_maximum: 8,
+            max_packet: 1024 * 1024,
+        }
+    }
+
+    async fn open(&self, client: &str, filters: &[&str]) -> (Session, mpsc::UnboundedReceiver<Received>) {
+        let (heard, told) = mpsc::unbounded_channel();
+        let session = Session::open(self.options(client, filters), Arc::new(Heard(heard))).unwrap();
+        assert!(matches!(session.ready().await, SessionState::Ready { refused } if refused.is_empty()));
+        (session, told)
+    }
+}
+
+/// Tells what it hears.
+struct Heard(mpsc::UnboundedSender<Received>);
+
+#[async_trait]
+impl Inbox for Heard {
+    async fn take(&self, received: Received) {
+        let _ = self.0.send(received);
+    }
+}
+
+/// Holds what it hears until it is let go.
+struct Held {
+    heard: Mutex<Vec<(String, bool)>>,
+    gate: Semaphore,
+}
+
+#[async_trait]
+impl Inbox for Held {
+    async fn take(&self, received: Received) {
+        let text = String::from_utf8_lossy(&received.publication.payload).into_owned();
+        self.heard.lock().unwrap().push((text, received.is_repeat));
+        let _place = self.gate.acquire().await;
+    }
+}
+
+fn publication(topic: &str, payload: &str) -> Publication {
+    Publication {
+        topic: topic.to_owned(),
+        payload: payload.to_owned().into(),
+        ..Publication::default()
+    }
+}
+
+async fn next(told: &mut mpsc::UnboundedReceiver<Received>) -> Received {
+    let next = tokio::time::timeout(Duration::from_secs(10), told.recv()).await;
+    next.unwrap().unwrap()
+}
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1_000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {what}");
+}
+
+#[tokio::test]
+async fn what_goes_out_comes_in_with_everything_beside_it_and_the_reason_comes_back() {
+    let broker = Broker::start(Wanted::default());
+    let (asker, _) = broker.open("acme/lab/asker", &[]).await;
+    let alone = asker
+        .publish(publication("$a2a/v1/request/acme/lab/weather", "{}"))
+        .await;
+    assert_eq!(alone, Ok(Published::NoMatchingSubscribers));
+    let (_agent, mut told) = broker
+        .open("acme/lab/weather", &["$a2a/v1/request/acme/lab/weather"])
+        .await;
+    let sent = Publication {
+        properties: Properties {
+            response_topic: Some("$a2a/v1/reply/acme/lab/asker/s".to_owned()),
+            correlation: Some(vec![0, 0xff, 0x7f].into()),
+            content_type: Some("application/json".to_owned()),
+            is_text: true,
+            expiry: Some(60),
+            user: vec![("x".into(), "1".into()), ("x".into(), "2".into())],
+        },
+        ..publication("$a2a/v1/request/acme/lab/weather", &"x".repeat(100_000))
+    };
+    assert_eq!(asker.publish(sent.clone()).await, Ok(Published::Taken));
+    assert_eq!(next(&mut told).await.publication, sent);
+    let large = publication("$a2a/v1/request/acme/lab/weather", &"x".repeat(300_000));
+    assert_eq!(asker.publish(large).await, Err(PublishError::TooLarge));
+}
+
+#[tokio::test]
+async fn what_is_not_done_is_not_acknowledged_and_the_broker_keeps_the_rest() {
+    let broker = Broker::start(Wanted::default());
+    let held = Arc::new(Held {
+        heard: Mutex::default(),
+        gate: Semaphore::new(0),
+    });
+    let agent = Session::open(broker.options("agent", &["t"]), held.clone()).unwrap();
+    agent.ready().await;
+    let (asker, _) = broker.open("asker", &[]).await;
+    for number in 0..20 {
+        asker
+            .publish(publication("t", &number.to_string()))
+            .await
+            .unwrap();
+    }
+    until("as many as may be", || held.heard.lock().unwrap().len() == 8).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(
+        held.heard.lock().unwrap().len(),
+        8,
+        "the broker waits for an acknowledgement"
+    );
+    held.gate.add_permits(100);
+    until("all", || held.heard.lock().unwrap().len() == 20).await;
+    let texts: Vec<String> = held
+        .heard
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|(text, _)| text.clone())
+        .collect();
+    assert_eq!(
+        texts,
+        (0..20).map(|number| number.to_string()).collect::<Vec<_>>()
+    );
+}
+
+/// A process that does this and dies: its runtime ends, and its connections with it.
+async fn dies_after<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send + 'static) {
+    let process = move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(work());
+        runtime.shutdown_background();
+    };
+    tokio::task::spawn_blocking(process).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_not_acknowledged_comes_again_with_the_next_connection() {
+    let broker = Broker::start(Wanted::default());
+    let held = Arc::new(Held {
+        heard: Mutex::default(),
+        gate: Semaphore::new(0),
+    });
+    let (asker, _) = broker.open("asker", &[]).await;
+    let (options, inbox) = (broker.options("agent", &["t"]), held.clone());
+    dies_after(|| async move {
+        let agent = Session::open(options, inbox.clone()).unwrap();
+        agent.ready().await;
+        asker.publish(publication("t", "work")).await.unwrap();
+        until("it comes", || inbox.heard.lock().unwrap().len() == 1).await;
+    })
+    .await;
+    let (_second, mut told) = broker.open("agent", &["t"]).await;
+    let again = next(&mut told).await;
+    assert!(again.is_repeat && again.publication.payload == "work");
+}
+
+/// Debian's Mosquitto closes the connection without a word; others say what they do.
+#[tokio::test]
+async fn a_session_that_another_has_taken_over_ends_for_good() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let broker = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut connect = [0; 512];
+        assert!(connection.read(&mut connect).await.unwrap() > 0);
+        // CONNACK, and then DISCONNECT with 0x8E.
+        connection.write_all(&[0x20, 3, 0, 0, 0]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        connection.write_all(&[0xe0, 2, 0x8e, 0]).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let again = tokio::time::timeout(Duration::from_secs(1), listener.accept()).await;
+        assert!(again.is_err(), "it does not come back");
+    });
+    let (nobody, _) = mpsc::unbounded_channel();
+    let options = Options {
+        broker: format!("mqtt://127.0.0.1:{port}").parse().unwrap(),
+        client_id: "agent".to_owned(),
+        credentials: None,
+        will: None,
+        filters: Vec::new(),
+        kept_for: None,
+        receive_maximum: 8,
+        max_packet: 1024,
+    };
+    let session = Session::open(options, Arc::new(Heard(nobody))).unwrap();
+    let mut state = session.watch();
+    let ended = state.wait_for(|state| matches!(state, SessionState::Ended(_)));
+    let ended = tokio::time::timeout(Duration::from_secs(5), ended)
+        .await
+        .unwrap()
+        .unwrap()
+        .clone();
+    assert_eq!(ended, SessionState::Ended(SessionEnd::TakenOver));
+    broker.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_goes_on_after_its_broker_was_killed() {
+    for persistent in [true, false] {
+        let mut broker = Broker::start(Wanted {
+            persistent,
+            ..Wanted::default()
+        });
+        let (_agent, mut told) = broker.open("agent", &["t"]).await;
+        let (asker, _) = broker.open("asker", &[]).await;
+        asker.publish(publication("t", "before")).await.unwrap();
+        assert_eq!(next(&mut told).await.publication.payload, "before");
+        broker.restart();
+        let sent = async {
+            loop {
+                match asker.publish(publication("t", "after")).await {
+                    // The agent may not be back yet, where the broker forgot its subscription.
+                    Ok(Published::Taken) => return,
+                    Ok(Published::NoMatchingSubscribers)
+                    | Err(PublishError::Disconnected | PublishError::Timeout) => {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), sent).await.unwrap();
+        while next(&mut told).await.publication.payload != "after" {}
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_gone_without_a_word_has_a_will_and_whoever_says_so_has_none() {
+    let broker = Broker::start(Wanted::default());
+    let (_watcher, mut told) = broker.open("watcher", &["status"]).await;
+    let with_will = |client: &str| Options {
+        will: Some(Publication {
+            properties: Properties {
+                user: vec![("a2a-status".into(), "offline".into())],
+                ..Properties::default()
+            },
+            ..publication("status", client)
+        }),
+        ..broker.options(client, &[])
+    };
+    let (nobody, _) = mpsc::unbounded_channel();
+    let inbox: Arc<dyn Inbox> = Arc::new(Heard(nobody));
+    let leaves = Session::open(with_will("leaves"), Arc::clone(&inbox)).unwrap();
+    leaves.ready().await;
+    leaves.close().await;
+    let options = with_will("crashes");
+    dies_after(|| async move {
+        Session::open(options, inbox).unwrap().ready().await;
+    })
+    .await;
+    let will = next(&mut told).await.publication;
+    assert_eq!(
+        (will.payload, will.properties.one("a2a-status")),
+        ("crashes".into(), Ok(Some("offline")))
+    );
+}
+
+#[tokio::test]
+async fn who_may_not_publish_is_told_and_who_may_not_connect_is_never_ready() {
+    let broker = Broker::start(Wanted {
+        users: vec![("agent".into(), "s3cret".into())],
+        acl: Some("user agent\ntopic readwrite own/#\n".to_owned()),
+        ..Wanted::default()
+    });
+    let (nobody, _) = mpsc::unbounded_channel();
+    let inbox: Arc<dyn Inbox> = Arc::new(Heard(nobody));
+    let with = |password: &str| Options {
+        credentials: Some(("agent".to_owned(), password.into())),
+        ..broker.options("agent", &[])
+    };
+    let wrong = Session::open(with("wrong"), Arc::clone(&inbox)).unwrap();
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), wrong.ready())
+            .await
+            .is_err()
+    );
+    wrong.close().await;
+    let session = Session::open(with("s3cret"), inbox).unwrap();
+    session.ready().await;
+    assert_eq!(
+        session.publish(publication("foreign/x", "x")).await,
+        Err(PublishError::NotAuthorized)
+    );
+    assert!(session.publish(publication("own/x", "x")).await.is_ok());
+    assert!(!format!("{:?}", with("s3cret")).contains("s3cret"));
+}

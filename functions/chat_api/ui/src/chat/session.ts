@@ -121,7 +121,7 @@ export class Session {
       }
       this.#set({ loading: 'there', isLost: false });
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 410)) {
         const isNew = this.#snapshot.waiting.length > 0 || this.isBusy || this.#isDraining;
         this.#set({ loading: isNew ? 'there' : 'gone' });
       } else if (this.#snapshot.loading === 'loading') {

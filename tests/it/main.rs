@@ -25,6 +25,7 @@ mod load;
 mod mcp_servers;
 mod measured;
 mod models;
+mod mqtt;
 mod oauth_clients;
 mod onboarding;
 mod openapi;

@@ -8,15 +8,18 @@
 #   infra/deploy.sh settings TENANT STAGE [KEY=VALUE]...
 #       What `switchyard tenant set|unset --aws` prints; without a value a setting is taken away. Without any it makes a
 #       tenant known that an older release made.
+#   infra/deploy.sh suspend|resume TENANT STAGE
+#       What `switchyard tenant suspend|resume --aws` prints: nobody is let in any more, or everybody again.
 #   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
-#       What the tenant sealed can never be opened again; its tasks and chats stay in the tables until they expire.
+#       What the tenant sealed can never be opened again; its tasks and chats stay in the tables, out of everybody's reach, until
+#       `switchyard tenant purge --aws`.
 #
 # It wants credentials and a region of the account in the environment, and aws, sam, curl and jq. SWITCHYARD is the
 # command `switchyard`, unless that is to be run by cargo.
 set -euo pipefail
 
 usage() {
-  sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -38,6 +41,7 @@ check_tenant() {
   check_names
   stack=$platform-$tenant
   table=switchyard-$stage-identity
+  tenants=switchyard-$stage-tenants
 }
 
 # The secrets of infra/tenant.yaml and of template.yaml, by the last part of their names.
@@ -134,16 +138,27 @@ tenant_token() { # file of the session key
 }
 
 tenant() {
-  local name item
+  local name item parameters
   files=$1
   tenant=$(parameter Tenant) stage=$(parameter Stage) platform=$(parameter PlatformStack)
+  prefix=$(parameter TenantPrefix)
+  parameters=$files/parameters.yaml
+  # A folder that an older release wrote has none.
+  if [ "$prefix" = null ]; then
+    prefix=$tenant parameters=$scratch/parameters.yaml
+    jq --arg prefix "$prefix" '. + {TenantPrefix: $prefix}' "$files/parameters.yaml" >"$parameters"
+  fi
   check_tenant
+  check 'a prefix' "$prefix" "$tenant(\.[0-9a-f]{8})?"
+  present
+  [ "$status" = removed ] || [ "${present:-$prefix}" = "$prefix" ] ||
+    fail "there is a tenant $tenant already, which these keys are not of"
   registry=$(output "$platform" RegistryUrl)
   idp=$(output "$platform" IdpUrl)
   [ -n "$registry" ] && [ -n "$idp" ] || fail "there is no platform $platform here; is this its region?"
   clear_failed "$stack"
   sam build --template infra/tenant.yaml --build-dir .aws-sam/tenant
-  deploy .aws-sam/tenant "$stack" "$files/parameters.yaml" "stage=$stage" "tenant=$tenant"
+  deploy .aws-sam/tenant "$stack" "$parameters" "stage=$stage" "tenant=$tenant"
   base=$(output "$stack" BaseUrl)
   [ -n "$base" ] || fail "the stack $stack says no address"
 
@@ -168,13 +183,37 @@ tenant() {
 
 tenant_key() { echo "{\"pk\":{\"S\":\"$tenant\"},\"sk\":{\"S\":\"TENANT\"}}"; }
 
-# The tables know the tenant by its name; what is set for one that they know already stays.
-known() {
-  aws dynamodb update-item --table-name "switchyard-$stage-tenants" --key "$(tenant_key)" \
-    --update-expression 'SET #status = if_not_exists(#status, :active), #settings = if_not_exists(#settings, :none)' \
-    --expression-attribute-names '{"#status":"status","#settings":"settings"}' \
-    --expression-attribute-values '{":active":{"S":"active"},":none":{"M":{}}}'
+# What the tables say of the name: how it stands, and which prefix it has. Both are empty where they do not know it.
+present() {
+  aws dynamodb get-item --table-name "$tenants" --key "$(tenant_key)" --consistent-read --output json >"$scratch/record"
+  status=$(jq --raw-output '.Item.status.S // empty' "$scratch/record")
+  present=$(jq --raw-output --arg name "$tenant" 'if .Item then .Item.prefix.S // $name else empty end' "$scratch/record")
 }
+
+# The tables know the tenant by its name; what is set for one that they know already stays, but for one that was removed.
+known() {
+  local status_now='if_not_exists(#status, :active)' settings_now='if_not_exists(#settings, :none)'
+  [ "$status" != removed ] || status_now=:active settings_now=:none
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
+    --update-expression "SET #status = $status_now, #settings = $settings_now, #prefix = :prefix" \
+    --expression-attribute-names '{"#status":"status","#settings":"settings","#prefix":"prefix"}' \
+    --expression-attribute-values "{\":active\":{\"S\":\"active\"},\":none\":{\"M\":{}},\":prefix\":{\"S\":\"$prefix\"}}"
+}
+
+# Says how a tenant stands that the tables know.
+stands() { # status
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
+    --update-expression 'SET #status = :status' --condition-expression 'attribute_exists(pk) AND #status <> :removed' \
+    --expression-attribute-names '{"#status":"status"}' \
+    --expression-attribute-values "{\":status\":{\"S\":\"$1\"},\":removed\":{\"S\":\"removed\"}}"
+}
+hold() { # status tenant stage
+  tenant=$2 stage=$3 platform=switchyard
+  check_tenant
+  stands "$1"
+}
+suspend() { hold suspended "$@"; }
+resume() { hold active "$@"; }
 
 settings() {
   local pair key value names='{"#settings":"settings"}' values='{}' sets='' removes=''
@@ -182,7 +221,7 @@ settings() {
   tenant=$1 stage=$2 platform=switchyard
   shift 2
   check_tenant
-  (($# > 0)) || { known && return; }
+  (($# > 0)) || { present && prefix=${present:-$tenant} && known && return; }
   for pair in "$@"; do
     key=${pair%%=*} value=${pair#*=}
     check 'a setting' "$key" '[A-Za-z][A-Za-z0-9]*'
@@ -194,7 +233,7 @@ settings() {
       removes+="${removes:+, }#settings.#$key"
     fi
   done
-  aws dynamodb update-item --table-name "switchyard-$stage-tenants" --key "$(tenant_key)" \
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
     --update-expression "${sets:+SET $sets }${removes:+REMOVE $removes}" --condition-expression 'attribute_exists(pk)' \
     --expression-attribute-names "$names" ${sets:+--expression-attribute-values "$values"}
 }
@@ -204,7 +243,7 @@ own_agents() {
   local cursor='' page
   while true; do
     page=$(call "$registry/agents?limit=100&disabled=true${cursor:+&cursor=$cursor}")
-    jq --raw-output --arg tenant "$tenant" '.agents[] | select(.tenant == $tenant) | .id' <<<"$page"
+    jq --raw-output --arg tenant "$prefix" '.agents[] | select(.tenant == $tenant) | .id' <<<"$page"
     cursor=$(jq --raw-output '.nextCursor // empty' <<<"$page")
     [ -n "$cursor" ] || return 0
   done
@@ -229,6 +268,9 @@ remove() {
   done
   (($# == 0)) || usage
   check_tenant
+  present
+  # Of a tenant that an older release made there may be no record.
+  prefix=${present:-$tenant}
   registry=$(output "$platform" RegistryUrl)
   base=$(output "$stack" BaseUrl)
 
@@ -251,12 +293,17 @@ remove() {
   gone() { # pk sk
     aws dynamodb delete-item --table-name "$table" --key "{\"pk\":{\"S\":\"$1\"},\"sk\":{\"S\":\"$2\"}}"
   }
-  gone "$tenant#client#host" CLIENT
-  gone "$tenant#client#host" SESSIONS
+  gone "$prefix#client#host" CLIENT
+  gone "$prefix#client#host" SESSIONS
   for user in ${users[@]+"${users[@]}"}; do
-    gone "$tenant#user#$user" USER
+    gone "$prefix#user#$user" USER
+    gone "$prefix#users" "$user"
   done
-  aws dynamodb delete-item --table-name "switchyard-$stage-tenants" --key "$(tenant_key)"
+  # Its name is free; what lies below its prefix is nobody's until it is purged.
+  [ -z "$present" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
+    --update-expression 'SET #status = :removed REMOVE #settings' \
+    --expression-attribute-names '{"#status":"status","#settings":"settings"}' \
+    --expression-attribute-values '{":removed":{"S":"removed"}}'
 
   # At once, as a tenant of this name could not come back while they wait to be deleted.
   for name in "${tenant_secrets[@]}"; do
@@ -275,6 +322,7 @@ case $what in
     folder=$(cd "$1" && pwd) || fail "there is no folder $1"
     set -- "$folder"
     ;;
+  suspend | resume) (($# == 2)) || usage ;;
   remove | settings) ;;
   *) usage ;;
 esac

@@ -22,7 +22,6 @@ fn served() -> Vec<(&'static str, Vec<Route>)> {
         ("chat_api", chat_api::routes()),
         ("gateway", local::routes()),
         ("idp", idp::routes()),
-        ("mqtt_bridge", mqtt_bridge::routes()),
         ("oauth_callback", oauth_callback::routes()),
         ("registry", registry::routes()),
         ("webhook_receiver", webhook_receiver::routes()),

@@ -44,6 +44,7 @@ impl Person {
             username: self.name.clone(),
             display_name: self.name.clone(),
             password: format!("password of {}", self.name).into(),
+            roles: Vec::new(),
         };
         oauth::register(local.system.store(), self.tenant, &[], &[user]).await;
         let tenant = Tenant::parse(self.tenant).expect("a tenant");

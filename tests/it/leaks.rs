@@ -56,7 +56,7 @@ impl Run {
         let globex = Tenant::parse("globex").expect("a tenant");
         let data = Data::Folder(folder.to_owned());
         let local = Local::start_for(data, vec![tenant.clone(), globex]).await;
-        oauth::register_both(&local, tenant.prefix()).await;
+        oauth::register_both(&local, tenant.name()).await;
         let text = std::fs::read_to_string(folder.join("secrets.json")).expect("the secrets");
         let kept: Value = serde_json::from_str(&text).expect("JSON");
         let mut secrets = Secrets::default();
@@ -93,7 +93,7 @@ impl Run {
             unguessable.expect("a path that nobody guesses"),
         );
         Self {
-            user: local.user(tenant.prefix()),
+            user: local.user(tenant.name()),
             local,
             tenant,
             secrets,
@@ -111,7 +111,7 @@ impl Run {
     fn place(&self, name: &str) -> &str {
         let place = self
             .local
-            .endpoint(&format!("/tenants/{}/{name}", self.tenant.prefix()));
+            .endpoint(&format!("/tenants/{}/{name}", self.tenant.name()));
         place.trim_end_matches('/')
     }
 
@@ -150,7 +150,7 @@ impl Run {
             .next();
         let id = id.expect("an id").to_owned();
         browser.stop_at = Some(format!("{base}/callback"));
-        let login = self.local.login(self.tenant.prefix(), 0).clone();
+        let login = self.local.login(self.tenant.name(), 0).clone();
         let page = browser.open(&format!("{base}/connect/{id}")).await;
         self.see(&browser, &page.html);
         // Once mistaken.
@@ -243,7 +243,7 @@ impl Run {
     /// A client of ours takes every way there is, and some that there are not.
     async fn client(&mut self) {
         let http = tests::user::http();
-        let issuer = self.local.issuer(self.tenant.prefix());
+        let issuer = self.local.issuer(self.tenant.name());
         let mut browser = oauth::apps_browser();
         let verifier = format!("verifier-{}", "x1Y2".repeat(12));
         self.secrets.add("a verifier", &verifier);
@@ -254,7 +254,7 @@ impl Run {
                 ("client_id", client),
                 ("redirect_uri", REDIRECT_URI),
                 ("scope", oauth::SCOPES),
-                ("resource", &self.local.resource(self.tenant.prefix())),
+                ("resource", &self.local.resource(self.tenant.name())),
                 ("state", "a-state-of-the-clients-own"),
                 ("code_challenge", &auth::pkce::challenge(&verifier)),
                 ("code_challenge_method", "S256"),
@@ -266,7 +266,7 @@ impl Run {
             let back = oauth::agree(
                 &mut browser,
                 url.as_str(),
-                self.local.login(self.tenant.prefix(), 1),
+                self.local.login(self.tenant.name(), 1),
             )
             .await;
             let code = back
@@ -353,12 +353,12 @@ impl Run {
     /// Good, foreign, old and broken tokens at every agent, the registry and the webhook.
     async fn strangers(&mut self) {
         let http = tests::user::http();
-        let horizon = self.local.resource(self.tenant.prefix());
+        let horizon = self.local.resource(self.tenant.name());
         let host = self.place("host_agent").to_owned();
         let registry = self.local.endpoint("/registry").trim_end_matches('/').to_owned();
         let hook = format!("{}/api/webhook/tasks", self.place("base"));
         let own = self.tenant.clone();
-        for tenant in [own.prefix(), "globex"] {
+        for tenant in [own.name(), "globex"] {
             for signer in [Signer::Session(tenant), Signer::Idp(tenant)] {
                 for ago in [Duration::ZERO, Duration::from_secs(3600)] {
                     for audience in [&horizon, &host, &registry] {

@@ -1,5 +1,6 @@
 //! The whole system, from outside.
 
+mod again;
 mod ai_sdk;
 mod architecture;
 mod attack;
@@ -25,7 +26,6 @@ mod load;
 mod mcp_servers;
 mod measured;
 mod models;
-mod mqtt;
 mod oauth_clients;
 mod onboarding;
 mod openapi;

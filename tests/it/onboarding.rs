@@ -28,8 +28,10 @@ if "describe-stacks" in args:
     print("UPDATE_COMPLETE" if status else f"https://{stack}.example/{query.split(chr(39))[1]}")
 if "get-secret-value" in args:
     print(open(os.environ["KEY"]).read(), end="")
+if "get-item" in args and "PREFIX" in os.environ:
+    print(json.dumps({"Item": {"status": {"S": os.environ.get("STATUS", "active")}, "prefix": {"S": os.environ["PREFIX"]}}}))
 if name == "curl" and "-X" not in args:
-    print(json.dumps({"agents": [{"id": "own", "tenant": "initech"}, {"id": "everybodys", "tenant": None}]}))
+    print(json.dumps({"agents": [{"id": "own", "tenant": os.environ.get("PREFIX")}, {"id": "everybodys", "tenant": None}]}))
 "#;
 
 struct Shell {
@@ -83,6 +85,34 @@ impl Shell {
     }
 
     fn run_in(&self, folder: &Path, script: &str, settings: &[(&str, &str)]) -> Vec<Asked> {
+        let (done, asked) = self.done(folder, script, settings);
+        assert!(done.status.success(), "{done:?}\n{script}");
+        let lines = std::fs::read_to_string(&asked).unwrap();
+        let read = |line: &str| {
+            let told: Value = serde_json::from_str(line).unwrap();
+            let texts = told["args"].as_array().unwrap().iter();
+            Asked {
+                name: told["name"].as_str().unwrap().to_owned(),
+                args: texts.map(|arg| arg.as_str().unwrap().to_owned()).collect(),
+                fed: told["fed"].as_str().map(str::to_owned),
+            }
+        };
+        lines.lines().map(read).collect()
+    }
+
+    /// What a script says that fails.
+    fn refused_with(&self, script: &str, settings: &[(&str, &str)]) -> String {
+        let (done, _) = self.done(tests::folder().parent().unwrap(), script, settings);
+        assert!(!done.status.success(), "{done:?}\n{script}");
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    }
+
+    fn done(
+        &self,
+        folder: &Path,
+        script: &str,
+        settings: &[(&str, &str)],
+    ) -> (std::process::Output, PathBuf) {
         let asked = self.place.path().join("asked");
         let _none_before = std::fs::remove_file(&asked);
         let own = folder.join("acme-aws/session-key");
@@ -101,18 +131,7 @@ impl Shell {
             .current_dir(folder)
             .output()
             .unwrap();
-        assert!(done.status.success(), "{done:?}\n{script}");
-        let lines = std::fs::read_to_string(&asked).unwrap();
-        let read = |line: &str| {
-            let told: Value = serde_json::from_str(line).unwrap();
-            let texts = told["args"].as_array().unwrap().iter();
-            Asked {
-                name: told["name"].as_str().unwrap().to_owned(),
-                args: texts.map(|arg| arg.as_str().unwrap().to_owned()).collect(),
-                fed: told["fed"].as_str().map(str::to_owned),
-            }
-        };
-        lines.lines().map(read).collect()
+        (done, asked)
     }
 }
 
@@ -240,9 +259,11 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         .filter(put)
         .find(|asked| asked.after("--secret-id").ends_with("oauth-providers"));
     let providers: Value = serde_json::from_str(providers.unwrap().fed.as_ref().unwrap()).unwrap();
+    let prefix = parameters["TenantPrefix"].as_str().unwrap();
+    assert!(prefix.starts_with("initech.") && prefix.len() == "initech.7f3a9c2e".len());
     assert_eq!(
         providers["idp"]["issuer"],
-        "https://platform.example/IdpUrl/initech"
+        format!("https://platform.example/IdpUrl/{prefix}")
     );
 
     // The authorization server knows the tenant, its issuer and its user; nothing is a placeholder any more.
@@ -256,7 +277,7 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         .iter()
         .map(|item| item["sk"]["S"].as_str().unwrap())
         .collect();
-    assert_eq!(kinds, ["SESSIONS", "USER", "CLIENT"]);
+    assert_eq!(kinds, ["SESSIONS", "ada", "USER", "CLIENT"]);
     assert!(
         items[0]["body"]["S"]
             .as_str()
@@ -264,7 +285,7 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
             .contains(&json!(BASE).to_string())
     );
     assert!(
-        items[2]["body"]["S"]
+        items[3]["body"]["S"]
             .as_str()
             .unwrap()
             .contains(&format!("{BASE}/callback"))
@@ -297,6 +318,29 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         (&claims["tenant_id"], &claims["scope"]),
         (&json!("initech"), &json!("registry:write"))
     );
+
+    let known = asked
+        .iter()
+        .find(|asked| asked.is("aws", &["update-item"]))
+        .unwrap();
+    let values: Value = serde_json::from_str(known.after("--expression-attribute-values")).unwrap();
+    assert_eq!(values[":prefix"]["S"], prefix);
+    assert!(items.iter().all(|item| {
+        let key = item["pk"]["S"].as_str().unwrap();
+        key.starts_with(&format!("{prefix}#"))
+    }));
+
+    // What is set stays where the tables know the tenant, and goes where they know one that was removed.
+    for (status, kept) in [("active", true), ("removed", false)] {
+        let other = if kept { prefix } else { "initech.00000000" };
+        let again = shell.run_with(&script, &[("PREFIX", other), ("STATUS", status)]);
+        let known = again
+            .iter()
+            .find(|asked| asked.is("aws", &["update-item"]))
+            .unwrap();
+        let sets = known.after("--update-expression");
+        assert_eq!(sets.contains("if_not_exists(#settings"), kept, "{sets}");
+    }
 
     // A run that broke off is simply repeated, and asks for the same.
     let calls = |asked: &[Asked]| -> Vec<String> {
@@ -331,10 +375,16 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
     let made = shell.run(&printed(&add));
     let mut remove = vec!["tenant", "remove"];
     remove.extend(given);
-    let asked = shell.run(&printed(&remove));
+    let known = made
+        .iter()
+        .find(|asked| asked.is("aws", &["update-item"]))
+        .unwrap();
+    let values: Value = serde_json::from_str(known.after("--expression-attribute-values")).unwrap();
+    let prefix = ("PREFIX", values[":prefix"]["S"].as_str().unwrap());
+    let asked = shell.run_with(&printed(&remove), &[prefix]);
 
     // Once more, after the stack went: nothing is left to say to the registry.
-    let again = shell.run_with(&printed(&remove), &[("GONE", "")]);
+    let again = shell.run_with(&printed(&remove), &[prefix, ("GONE", "")]);
     assert!(again.iter().all(|asked| asked.name != "curl"), "{again:?}");
     assert!(again.last().unwrap().is("sam", &["delete", "platform-initech"]));
 
@@ -349,9 +399,16 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
         .filter(|asked| asked.is("aws", &["delete-item"]))
         .map(|asked| keys_of(serde_json::from_str(asked.after("--key")).unwrap()))
         .collect();
-    // The tables know it by its name.
-    let known = made.iter().filter(|asked| asked.is("aws", &["update-item"]));
-    put.extend(known.map(|asked| keys_of(serde_json::from_str(asked.after("--key")).unwrap())));
+    // The tables know it by its name, and that it is removed.
+    for (asked, keys) in [(&made, &mut put), (&asked, &mut gone)] {
+        let known = asked.iter().filter(|asked| asked.is("aws", &["update-item"]));
+        keys.extend(known.map(|asked| keys_of(serde_json::from_str(asked.after("--key")).unwrap())));
+    }
+    let last = asked
+        .iter()
+        .rfind(|asked| asked.is("aws", &["update-item"]))
+        .unwrap();
+    assert!(last.after("--update-expression").contains("#status = :removed"));
     put.sort_by_key(|key| format!("{key:?}"));
     gone.sort_by_key(|key| format!("{key:?}"));
     assert_eq!(gone, put);
@@ -376,6 +433,35 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
         last.is("sam", &["delete", "platform-initech", "--no-prompts"]),
         "{last:?}"
     );
+}
+
+#[test]
+fn a_name_that_is_taken_is_not_given_to_other_keys_and_a_tenant_is_suspended_by_its_name() {
+    let shell = Shell::new();
+    let keys = shell.keys();
+    let add = [
+        "tenant",
+        "add",
+        "initech",
+        "--aws",
+        "--out",
+        keys.to_str().unwrap(),
+    ];
+    let script = printed(&add);
+    let refused = shell.refused_with(&script, &[("PREFIX", "initech.00000000")]);
+    assert!(refused.contains("there is a tenant initech already"), "{refused}");
+    for (word, status) in [("suspend", "suspended"), ("resume", "active")] {
+        let asked = shell.run(&printed(&["tenant", word, "initech", "--aws", "--stage", "test"]));
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].after("--table-name"), "switchyard-test-tenants");
+        let values: Value = serde_json::from_str(asked[0].after("--expression-attribute-values")).unwrap();
+        assert_eq!(values[":status"]["S"], status);
+        assert!(
+            asked[0]
+                .after("--condition-expression")
+                .contains("#status <> :removed")
+        );
+    }
 }
 
 /// The script is run by hand too.

@@ -18,6 +18,8 @@ async fn orders_are_imported_on_aws() {
         subject: ada.clone(),
         display_name: "Ada".to_owned(),
         password_hash: "none".to_owned(),
+        roles: Vec::new(),
+        not_before: None,
     };
     store.identity().put_user(&acme, &user).await.unwrap();
 

@@ -28,6 +28,7 @@ fn platform() -> Stack {
 fn tenant(name: &str) -> Stack {
     let given = [
         ("Tenant", name),
+        ("TenantPrefix", name),
         ("HostPath", SLUG),
         ("HorizonPath", OTHER_SLUG),
         (

@@ -9,7 +9,12 @@ use tests::browser::Browser;
 use tests::{Local, User};
 use url::Url;
 
-async fn admin(local: &Local, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+pub(crate) async fn admin(
+    local: &Local,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> (StatusCode, Value) {
     let token = local.endpoint("/admin_token");
     let url = format!("{}admin{path}", local.endpoint("/gateway"));
     let mut request = tests::user::http().request(method, url).bearer_auth(token);
@@ -21,7 +26,7 @@ async fn admin(local: &Local, method: Method, path: &str, body: Option<Value>) -
     (status, answer.json().await.unwrap_or_default())
 }
 
-async fn get(url: &str, token: Option<&str>) -> (StatusCode, String, String) {
+pub(crate) async fn get(url: &str, token: Option<&str>) -> (StatusCode, String, String) {
     let mut request = tests::user::http().get(url).header("a2a-version", "1.0");
     if let Some(token) = token {
         request = request.bearer_auth(token);
@@ -38,12 +43,12 @@ async fn get(url: &str, token: Option<&str>) -> (StatusCode, String, String) {
 }
 
 /// A look at a task that is not there: 404 for whoever is let in.
-async fn knock(agent: &str, token: Option<String>) -> StatusCode {
+pub(crate) async fn knock(agent: &str, token: Option<String>) -> StatusCode {
     let url = format!("{agent}/tasks/00000000-0000-4000-8000-000000000000");
     get(&url, token.as_deref()).await.0
 }
 
-fn link(task: &Value) -> String {
+pub(crate) fn link(task: &Value) -> String {
     let text = task["statusMessage"].to_string() + &task.to_string();
     let start = text
         .find("/connect/")
@@ -56,7 +61,7 @@ fn link(task: &Value) -> String {
 }
 
 /// Asks for an order and agrees, as the first user of the tenant.
-async fn order(user: &User, base: &str, login: &Value) -> String {
+pub(crate) async fn order(user: &User, base: &str, login: &Value) -> String {
     let asked = user.ask("Where is my order 1001?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
     let path = Url::parse(base).expect("an address").path().to_owned();
@@ -130,10 +135,7 @@ async fn a_third_tenant_comes_while_everything_runs_and_is_there_after_a_restart
 
     let (status, _) = admin(&local, Method::DELETE, "/tenants/initech", None).await;
     assert_eq!(status, StatusCode::NO_CONTENT);
-    let metadata = format!(
-        "{}/initech/.well-known/openid-configuration",
-        local.endpoint("/idp")
-    );
+    let metadata = format!("{}/.well-known/openid-configuration", local.issuer("initech"));
     for gone in [
         base.as_str(),
         &metadata,
@@ -142,8 +144,9 @@ async fn a_third_tenant_comes_while_everything_runs_and_is_there_after_a_restart
         assert_eq!(get(gone, None).await.0, StatusCode::NOT_FOUND, "{gone}");
     }
     let registry = format!(
-        "{}/agents?tag=type:horizon&tenant=initech",
-        local.endpoint("/registry")
+        "{}/agents?tag=type:horizon&tenant={}",
+        local.endpoint("/registry"),
+        local.endpoint("/tenants/initech/prefix"),
     );
     let found = get(&registry, Some(local.endpoint("/registry_token"))).await.2;
     assert!(!found.contains("cardUrl"), "{found}");

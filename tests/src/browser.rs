@@ -48,6 +48,11 @@ impl Browser {
         browser
     }
 
+    /// Gives it a cookie for every path.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.keep(&format!("{name}={value}; Path=/"));
+    }
+
     /// The cookies it has by now, name and value.
     pub fn cookies(&self) -> impl Iterator<Item = (&str, &str)> {
         self.cookies

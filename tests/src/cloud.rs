@@ -55,6 +55,7 @@ pub struct Cloud {
     pub dead_letters: Arc<Mutex<Vec<Value>>>,
     operator: Option<SigningKey>,
     sessions: BTreeMap<String, SigningKey>,
+    tenants: BTreeMap<String, Tenant>,
     apis: Arc<gateway::Apis>,
     sources: Arc<Mutex<BTreeMap<String, Arc<Function>>>>,
     account: operator::Account,
@@ -67,7 +68,8 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Deploys the platform and these tenants, and onboards them: identities, orders, registered agents.
+    /// Deploys the platform and the tenants of these prefixes, and onboards them: identities, orders, registered agents. They
+    /// are asked for by their names.
     pub async fn start(tenants: &[&str]) -> Self {
         Self::start_with(tenants, &program).await
     }
@@ -85,9 +87,13 @@ impl Cloud {
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
         let platform = Stack::new(Template::platform(), "switchyard", &given);
-        let plans: BTreeMap<&str, Plan> = tenants
+        let named: Vec<Tenant> = tenants
             .iter()
-            .map(|tenant| (*tenant, plan(tenant, &cloud.url(tenant))))
+            .map(|prefix| Tenant::from_prefix(prefix).expect("a tenant"))
+            .collect();
+        let plans: BTreeMap<&str, Plan> = named
+            .iter()
+            .map(|tenant| (tenant.name(), plan(tenant, &cloud.url(tenant.name()))))
             .collect();
         let mut stacks: BTreeMap<String, Stack> = plans
             .iter()
@@ -107,6 +113,8 @@ impl Cloud {
                 .expect("a key");
             let key = SigningKey::from_pem(pem).expect("a key");
             cloud.sessions.insert((*tenant).to_owned(), key);
+            let prefixed = plan.stack.tenant.clone();
+            cloud.tenants.insert((*tenant).to_owned(), prefixed);
             cloud.onboard(tenant, plan).await;
         }
         cloud
@@ -138,6 +146,7 @@ impl Cloud {
             dead_letters: Arc::default(),
             operator: None,
             sessions: BTreeMap::new(),
+            tenants: BTreeMap::new(),
             apis: Arc::default(),
             sources: Arc::default(),
             account: operator::Account::default(),
@@ -314,7 +323,7 @@ impl Cloud {
     /// What `infra/deploy.sh` does with a plan once the stack is there.
     async fn onboard(&self, tenant: &str, plan: &Plan) {
         let stack = &self.stacks[tenant];
-        let name = Tenant::parse(tenant).expect("a tenant's name");
+        let name = plan.stack.tenant.clone();
         for item in &plan.items {
             let item: Value =
                 serde_json::from_str(&filled(&item.to_string(), &self.stacks, tenant)).expect("JSON");
@@ -418,7 +427,7 @@ impl Cloud {
             ("platform", _) => self.sessions.keys().next().expect("a tenant"),
             (own, _) => own,
         };
-        let tenant = Tenant::parse(stack).ok().filter(|_| stack != "platform");
+        let tenant = self.tenants.get(stack).cloned();
         let audience = ["REGISTRY_URL", "HOST_AGENT_URL", "AGENT_URL"]
             .iter()
             .find_map(|name| {
@@ -536,12 +545,13 @@ impl Drop for Cloud {
 }
 
 /// What `switchyard tenant add NAME --aws` makes.
-fn plan(tenant: &str, base: &str) -> Plan {
-    let name = Tenant::parse(tenant).expect("a tenant's name");
+fn plan(tenant: &Tenant, base: &str) -> Plan {
+    let name = tenant.clone();
     let ada = NewUser {
         username: "ada".to_owned(),
         display_name: "Ada".to_owned(),
         password: PASSWORD.into(),
+        roles: Vec::new(),
     };
     let base = Url::parse(base).expect("an address");
     let stack = TenantStack::new(name, STAGE, "switchyard").expect("plain names");

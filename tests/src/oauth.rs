@@ -29,6 +29,7 @@ pub fn client(id: &str, secret: Option<&str>, resource: &str) -> NewClient {
         name: "A test".to_owned(),
         secret: secret.map(Into::into),
         redirect_uris: vec![REDIRECT_URI.to_owned()],
+        signed_out_uris: Vec::new(),
         grant_types,
         scopes: SCOPES.split(' ').map(str::to_owned).collect(),
         resources: vec![resource.to_owned()],
@@ -36,7 +37,7 @@ pub fn client(id: &str, secret: Option<&str>, resource: &str) -> NewClient {
     }
 }
 
-/// Registers clients and users with a tenant's authorization server.
+/// Registers clients and users with the authorization server of the tenant with this prefix.
 pub async fn register(store: &Store, tenant: &str, clients: &[NewClient], users: &[NewUser]) {
     let tenant = Tenant::from_prefix(tenant).expect("a tenant");
     idp::provision(store, &tenant, clients, users, &SystemEntropy)
@@ -51,7 +52,8 @@ pub async fn register_both(local: &Local, tenant: &str) {
         client(PUBLIC, None, &resource),
         client(CONFIDENTIAL, Some(SECRET), &resource),
     ];
-    register(local.system.store(), tenant, &clients, &[]).await;
+    let prefix = local.endpoint(&format!("/tenants/{tenant}/prefix"));
+    register(local.system.store(), prefix, &clients, &[]).await;
 }
 
 impl Local {
@@ -65,7 +67,8 @@ impl Local {
     /// A tenant's issuer.
     #[must_use]
     pub fn issuer(&self, tenant: &str) -> String {
-        format!("{}/{tenant}", self.endpoint("/idp").trim_end_matches('/'))
+        let prefix = self.endpoint(&format!("/tenants/{tenant}/prefix"));
+        format!("{}/{prefix}", self.endpoint("/idp").trim_end_matches('/'))
     }
 
     /// A demo user of a tenant.

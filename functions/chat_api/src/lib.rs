@@ -9,7 +9,6 @@
 
 mod act;
 mod chat;
-mod chat_change;
 mod chats;
 mod config;
 mod connections;
@@ -81,7 +80,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
-    let front = Front::new(NAME, &state.clock, &state.entropy);
+    let front = Front::new(NAME, &state.clock, &state.entropy).serving(&state.store, &state.tenant);
     edge::front(served().with_state(Arc::new(state::AppState::new(state))), front)
 }
 
@@ -124,12 +123,6 @@ fn served() -> Routes<Arc<state::AppState>> {
             "lists the session's chats, newest first",
             chats::chats,
         )
-        .patch(
-            "/api/chats/{id}",
-            "gives a chat another title",
-            chat_change::rename,
-        )
-        .delete("/api/chats/{id}", "deletes a chat", chat_change::delete)
         .get(
             "/api/chats/{id}/messages",
             "shows a chat's messages",

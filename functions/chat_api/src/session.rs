@@ -27,7 +27,7 @@ impl FromRequestParts<Arc<AppState>> for Visitor {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         Span::current().record("tenant.id", room.tenant.name());
-        let Some(token) = token(&parts.headers, &room.tenant) else {
+        let Some(token) = token(&parts.headers, room) else {
             return Ok(Self(None));
         };
         let hash = auth::token::hash(token.expose_secret());
@@ -83,8 +83,9 @@ fn cookie_path(base: &Url) -> &str {
     }
 }
 
-fn token(headers: &HeaderMap, tenant: &Tenant) -> Option<SecretString> {
-    edge::cookie::token(headers, &cookie_name(tenant), TOKEN_PREFIX)
+fn token(headers: &HeaderMap, room: &AppState) -> Option<SecretString> {
+    let https = room.base.scheme() == "https";
+    edge::cookie::token(headers, (&cookie_name(&room.tenant), https), TOKEN_PREFIX)
 }
 
 #[cfg(test)]
@@ -99,7 +100,9 @@ mod tests {
         let read = |line: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(COOKIE, HeaderValue::from_str(line).unwrap());
-            token(&headers, &tenant).map(|token| token.expose_secret().to_owned())
+            let named = (cookie_name(&tenant), false);
+            edge::cookie::token(&headers, (&named.0, named.1), TOKEN_PREFIX)
+                .map(|token| token.expose_secret().to_owned())
         };
         assert_eq!(read("a=b; switchyard_acme=sws_x; c=d").as_deref(), Some("sws_x"));
         for bad in [

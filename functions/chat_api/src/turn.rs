@@ -250,11 +250,9 @@ pub(crate) fn said(task: &Task) -> Option<String> {
 /// A message's text. The link of a consent of ours is a button, and not in it; an agent's own words stay as they are.
 fn words(message: &Message) -> String {
     let text = message.text();
-    let link = message
-        .metadata
-        .get("authUrl")
-        .and_then(serde_json::Value::as_str);
-    match link.filter(|link| link.contains("/connect/")) {
+    let told = |name: &str| message.metadata.get(name).and_then(serde_json::Value::as_str);
+    let ours = told("authUrlBy") == Some("platform");
+    match told("authUrl").filter(|_| ours) {
         Some(link) => text.replace(&format!(": {link}"), "."),
         None => text,
     }

@@ -48,6 +48,8 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "statusAt": task.status.at,
         "statusMessage": status_text(task),
         "authUrl": auth_url(task),
+        "authUrlBy": auth_url_by(task),
+        "authUrlHost": auth_url_host(task),
         "choices": choices(task),
         "result": result(task),
         "outcome": outcome(task),
@@ -94,12 +96,14 @@ pub(crate) fn card(task: &Task) -> Value {
         (
             "statusMessage",
             status_text(task)
-                .filter(|_| auth_url(task).is_none())
+                .filter(|_| auth_url_by(task) != Some("platform"))
                 .map(Value::String),
         ),
         ("outcome", outcome(task).map(Value::String)),
         ("plan", plan_of(task)),
         ("authUrl", auth_url(task).map(Value::String)),
+        ("authUrlBy", auth_url_by(task).map(Value::from)),
+        ("authUrlHost", auth_url_host(task).map(Value::String)),
         ("choices", choices(task)),
         (
             "jobs",
@@ -307,6 +311,20 @@ fn auth_url(task: &Task) -> Option<String> {
     let url = Url::parse(told.metadata.get("authUrl")?.as_str()?).ok()?;
     // It becomes a link on the page.
     matches!(url.scheme(), "https" | "http").then(|| url.to_string())
+}
+
+/// Whose link it is: the platform's own, or one that the agent has sent. What does not say it is an agent's.
+fn auth_url_by(task: &Task) -> Option<&'static str> {
+    auth_url(task)?;
+    let told = task.status.message.as_ref()?.metadata.get("authUrlBy");
+    let ours = told.and_then(Value::as_str) == Some("platform");
+    Some(if ours { "platform" } else { "agent" })
+}
+
+/// Where the link leads.
+fn auth_url_host(task: &Task) -> Option<String> {
+    let url = Url::parse(&auth_url(task)?).ok()?;
+    url.host_str().map(str::to_owned)
 }
 
 /// What the user can choose from by a button, while the host waits for that: what is on it, and what it says.

@@ -6,7 +6,7 @@ use agent::{ExecuteError, Outcome, Run};
 use domain::{EventKind, TaskState};
 
 use crate::deps::Deps;
-use crate::rules::wording::{AUTH_URL, address, asks_for, consent_asked, waiting_for};
+use crate::rules::wording::{add_link, address, asks_for, consent_asked, waiting_for};
 use crate::rules::{plans, transcript};
 
 /// A status that is no older was written by this very look at the task.
@@ -46,11 +46,10 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
     } else if let Some((state, text)) = waiting_for(&deps.patience, task, now) {
         let mut message = run.message(&text);
         if state == TaskState::AuthRequired {
-            // The agent's own affair: its link is shown as ours would be, and leads elsewhere.
-            let link = address(&text);
-            message
-                .metadata
-                .extend(link.map(|link| (AUTH_URL.to_owned(), link.into())));
+            // The agent's own affair: its link is shown as its own, and leads elsewhere.
+            if let Some(link) = address(&text) {
+                add_link(&mut message, link, false);
+            }
             return Ok(Outcome::AuthRequired { message, until });
         }
         run.record(vec![EventKind::status(state, Some(message))]).await?;

@@ -1,11 +1,15 @@
 //! `/{tenant}/authorize`: GET shows what the person is asked (to sign in, to agree), POST takes the answer. The request
 //! is in the query both times and is checked both times; nothing of it is kept in between.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use auth::Refusal;
+use axum::Extension;
 use axum::extract::{RawQuery, State as Held};
 use axum::response::{IntoResponse as _, Response};
 use domain::ExposeSecret as _;
+use edge::Source;
 use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use store::{Code, StoreError};
@@ -58,6 +62,8 @@ struct Visit<'a> {
     here: Here,
     query: String,
     fields: Fields,
+    /// Who calls, as the gateway saw it.
+    source: Option<IpAddr>,
 }
 
 pub(crate) async fn show(
@@ -66,7 +72,7 @@ pub(crate) async fn show(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let visit = match Visit::of(&app, here, query) {
+    let visit = match Visit::of(&app, here, (query, None)) {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -78,10 +84,12 @@ pub(crate) async fn step(
     here: Result<Here, TokenError>,
     Held(app): Held<Arc<AppState>>,
     RawQuery(query): RawQuery,
+    source: Option<Extension<Source>>,
     headers: HeaderMap,
     form: Result<Fields, TokenError>,
 ) -> Response {
-    let visit = match Visit::of(&app, here, query) {
+    let source = source.map(|Extension(Source(ip))| ip);
+    let visit = match Visit::of(&app, here, (query, source)) {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -93,10 +101,11 @@ impl<'a> Visit<'a> {
     fn of(
         app: &'a AppState,
         here: Result<Here, TokenError>,
-        query: Option<String>,
+        (query, source): (Option<String>, Option<IpAddr>),
     ) -> Result<Self, Box<Response>> {
         let here = here.map_err(|refused| match refused {
             TokenError::NoTenant => Box::new(nowhere()),
+            TokenError::Token(Refusal::Suspended) => Box::new(suspended()),
             other => Box::new(failed(&other)),
         })?;
         let query = query.unwrap_or_default();
@@ -116,12 +125,13 @@ impl<'a> Visit<'a> {
             here,
             query,
             fields,
+            source,
         })
     }
 
     async fn show(&self, headers: &HeaderMap) -> Result<Response, EarlyEnd> {
         let asked = request::check(self.app, &self.here, &self.fields).await?;
-        let browser = Browser::of(headers, &self.here);
+        let browser = Browser::of(headers, self.app, &self.here);
         match self.next(&asked, &browser).await? {
             Next::SignIn if asked.prompt == Prompt::None => {
                 let fault = fault("login_required", "nobody is signed in");
@@ -193,7 +203,7 @@ impl<'a> Visit<'a> {
         let form = form.map_err(|_| UNREADABLE)?;
         let one = |name| form.one(name).unwrap_or_default();
         let (step, token) = (one("step"), one("form"));
-        let browser = Browser::of(headers, &self.here);
+        let browser = Browser::of(headers, self.app, &self.here);
         match step {
             Some("login" | "cancel") => {
                 let expected = browser.form_token(&self.query).ok_or(OUTDATED)?;
@@ -204,16 +214,17 @@ impl<'a> Visit<'a> {
                     return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)));
                 }
                 let (username, password) = (one("username"), one("password"));
-                let attempt = login::attempt(self.app, &self.here, username, password).await?;
+                let from = (&browser, self.source);
+                let attempt = login::attempt(self.app, &self.here, from, (username, password)).await?;
                 match attempt {
-                    Attempt::In(cookie) => Ok(self.go_on(Some(cookie))),
+                    Attempt::In(cookies) => Ok(self.go_on(cookies)),
                     Attempt::Refused(again) => Ok(self.login_page(browser, &asked, Some(again))),
                 }
             }
             Some("allow" | "deny" | "switch") => {
                 // Whose login has ended meanwhile signs in again.
                 let Some(signed_in) = browser.signed_in(self.app, &self.here).await? else {
-                    return Ok(self.go_on(None));
+                    return Ok(self.go_on(Vec::new()));
                 };
                 if !is_form_token(&signed_in.form_token(&self.query), token) {
                     return Err(OUTDATED);
@@ -228,7 +239,7 @@ impl<'a> Visit<'a> {
                     }
                     _ => {
                         let unset = signed_in.end(self.app, &self.here).await?;
-                        Ok(self.go_on(unset))
+                        Ok(self.go_on(Vec::from_iter(unset)))
                     }
                 }
             }
@@ -299,7 +310,7 @@ impl<'a> Visit<'a> {
 
     /// Back to the same request by GET, so that a reload does not send a password again. What made the person sign in
     /// once more is fulfilled.
-    fn go_on(&self, cookie: Option<HeaderValue>) -> Response {
+    fn go_on(&self, cookies: Vec<HeaderValue>) -> Response {
         let query = self.fields.query_without(&["prompt", "max_age"]);
         let query = match self.fields.one("prompt") {
             // Whoever has to agree once more still has to.
@@ -308,7 +319,7 @@ impl<'a> Visit<'a> {
         };
         let to = format!("{}/authorize?{query}", self.here.issuer);
         let mut response = redirect(StatusCode::SEE_OTHER, &to);
-        if let Some(cookie) = cookie {
+        for cookie in cookies {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
         response
@@ -376,6 +387,12 @@ fn redirect(status: StatusCode, to: &str) -> Response {
 fn nowhere() -> Response {
     let words = "There is nobody of that name here to sign in with.";
     pages::fault(StatusCode::NOT_FOUND, "There is nothing here", words, None)
+}
+
+fn suspended() -> Response {
+    let words =
+        "Nobody can sign in here until whoever runs it lets people in again. Nothing of yours is lost.";
+    pages::fault(StatusCode::FORBIDDEN, "This is closed for now", words, None)
 }
 
 fn failed(fault: &TokenError) -> Response {

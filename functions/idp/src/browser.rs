@@ -18,6 +18,10 @@ use crate::tenant::Here;
 const LOGIN_PREFIX: &str = "swl";
 /// What a form cookie's token begins with.
 const FORM_PREFIX: &str = "swf";
+/// What the token of a browser begins with that somebody has signed in with before.
+const DEVICE_PREFIX: &str = "swd";
+/// How long that is remembered.
+const DEVICE_FOR: Duration = Duration::from_secs(180 * 24 * 3600);
 /// Length of either: prefix, underscore, 43 characters.
 const TOKEN_LEN: usize = 3 + 1 + 43;
 
@@ -25,6 +29,7 @@ const TOKEN_LEN: usize = 3 + 1 + 43;
 pub(crate) struct Browser {
     form: Option<SecretString>,
     login: Option<SecretString>,
+    device: Option<SecretString>,
 }
 
 /// A login that is still good, and its secret.
@@ -38,13 +43,16 @@ pub(crate) struct SignedIn {
 pub(crate) enum Form {
     Login,
     Consent,
+    Logout,
 }
 
 impl Browser {
-    pub(crate) fn of(headers: &HeaderMap, here: &Here) -> Self {
+    pub(crate) fn of(headers: &HeaderMap, app: &AppState, here: &Here) -> Self {
+        let read = |name: String, prefix| cookie(headers, (&name, app.is_https()), prefix);
         Self {
-            form: cookie(headers, &form_cookie(here), FORM_PREFIX),
-            login: cookie(headers, &login_cookie(here), LOGIN_PREFIX),
+            form: read(form_cookie(here), FORM_PREFIX),
+            login: read(login_cookie(here), LOGIN_PREFIX),
+            device: read(device_cookie(here), DEVICE_PREFIX),
         }
     }
 
@@ -59,8 +67,29 @@ impl Browser {
         };
         let hash = auth::token::hash(token.expose_secret());
         let identity = app.identity();
-        let login = identity.find_login(&here.tenant, &hash, app.now()).await?;
-        Ok(login.map(|login| SignedIn { login, token }))
+        let Some(login) = identity.find_login(&here.tenant, &hash, app.now()).await? else {
+            return Ok(None);
+        };
+        // Whoever was removed, or got another password since, is not signed in any more.
+        let user = identity.find_user(&here.tenant, &login.username).await?;
+        let still = user.is_some_and(|user| user.subject == login.subject && user.admits(login.auth_time));
+        Ok(still.then_some(SignedIn { login, token }))
+    }
+
+    /// The hash of the browser's own token, where that user has signed in with it before.
+    pub(crate) async fn known_to(
+        &self,
+        app: &AppState,
+        here: &Here,
+        username: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(token) = &self.device else {
+            return Ok(None);
+        };
+        let hash = auth::token::hash(token.expose_secret());
+        let identity = app.identity();
+        let known = identity.knows_device(&here.tenant, &hash, username).await?;
+        Ok(known.then_some(hash))
     }
 
     /// The token of the login form; none where the browser has no form cookie.
@@ -86,6 +115,11 @@ impl SignedIn {
     /// The token of the consent form.
     pub(crate) fn form_token(&self, request: &str) -> String {
         form_token(Form::Consent, &self.token, request)
+    }
+
+    /// The token of the form to sign out.
+    pub(crate) fn logout_token(&self, request: &str) -> String {
+        form_token(Form::Logout, &self.token, request)
     }
 
     /// Ends the login; the value unsets its cookie.
@@ -115,6 +149,26 @@ pub(crate) async fn begin(
     Ok(set_cookie(&login_cookie(here), &token, Some(lifetime), app, here))
 }
 
+/// Remembers that the user has signed in with this browser; the value sets its cookie.
+pub(crate) async fn remember(
+    app: &AppState,
+    here: &Here,
+    username: &str,
+) -> Result<Option<HeaderValue>, StoreError> {
+    let token = auth::token::random(DEVICE_PREFIX, app.entropy());
+    let hash = auth::token::hash(token.expose_secret());
+    let until = app.now().after(DEVICE_FOR);
+    let identity = app.identity();
+    identity.put_device(&here.tenant, &hash, username, until).await?;
+    Ok(set_cookie(
+        &device_cookie(here),
+        &token,
+        Some(DEVICE_FOR),
+        app,
+        here,
+    ))
+}
+
 /// Compares in constant time.
 pub(crate) fn is_form_token(expected: &str, given: Option<&str>) -> bool {
     given.is_some_and(|given| auth::token::matches(&auth::token::hash(expected), given))
@@ -133,7 +187,11 @@ fn form_cookie(here: &Here) -> String {
     format!("switchyard_idp_form_{}", here.tenant.prefix())
 }
 
-fn cookie(headers: &HeaderMap, name: &str, prefix: &str) -> Option<SecretString> {
+fn device_cookie(here: &Here) -> String {
+    format!("switchyard_idp_device_{}", here.tenant.prefix())
+}
+
+fn cookie(headers: &HeaderMap, name: (&str, bool), prefix: &str) -> Option<SecretString> {
     edge::cookie::token(headers, name, prefix).filter(|token| token.expose_secret().len() == TOKEN_LEN)
 }
 
@@ -167,7 +225,7 @@ mod tests {
         let read = |line: String| {
             let mut headers = HeaderMap::new();
             headers.insert(COOKIE, HeaderValue::from_str(&line).unwrap());
-            cookie(&headers, "switchyard_idp_acme", LOGIN_PREFIX).is_some()
+            cookie(&headers, ("switchyard_idp_acme", false), LOGIN_PREFIX).is_some()
         };
         assert!(read(format!("a=b; switchyard_idp_acme={good}; c=d")));
         for bad in [

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State as Held;
 use axum::response::Response;
+use domain::{Owner, Timestamp};
 use http::HeaderMap;
 use serde_json::{Value, json};
 use store::{Client, StoreError};
@@ -15,6 +16,7 @@ use crate::fields::Fields;
 use crate::refresh::RefreshToken;
 use crate::state::AppState;
 use crate::tenant::Here;
+use crate::userinfo::user_of;
 use crate::{client, own_token};
 
 pub(crate) async fn answer(
@@ -31,7 +33,7 @@ pub(crate) async fn answer(
     let token = token.ok_or(TokenError::invalid("token is missing"))?;
     let told = match RefreshToken::parse(token) {
         Some(refresh) => of_refresh(&app, &here, &client, &refresh).await?,
-        None => of_access(&app, &here, token),
+        None => of_access(&app, &here, token).await?,
     };
     // One answer for whatever is not good: RFC 7662 §2.2.
     Ok(unstored(Json(told.unwrap_or_else(|| json!({"active": false})))))
@@ -50,6 +52,10 @@ async fn of_refresh(
     let good = found.filter(|family| {
         !family.revoked && family.client_id == client.client_id && family.refresh_hash == refresh.hash()
     });
+    let Some(family) = good else { return Ok(None) };
+    let user = user_of(app, here, &family.subject).await?;
+    let signed_in = family.auth_time.unwrap_or(Timestamp::from_millis(0));
+    let good = Some(family).filter(|_| user.is_some_and(|user| user.admits(signed_in)));
     Ok(good.map(|family| {
         json!({
             "active": true,
@@ -64,9 +70,21 @@ async fn of_refresh(
     }))
 }
 
-fn of_access(app: &AppState, here: &Here, token: &str) -> Option<Value> {
-    let told = own_token::verify(app, here, token).ok()?;
-    Some(json!({
+async fn of_access(app: &AppState, here: &Here, token: &str) -> Result<Option<Value>, StoreError> {
+    let Ok(told) = own_token::verify(app, here, token) else {
+        return Ok(None);
+    };
+    // A client's own token is nobody's but its.
+    if told.sub != told.client_id {
+        let user = match Owner::parse(&told.sub) {
+            Ok(subject) => user_of(app, here, &subject).await?,
+            Err(_) => None,
+        };
+        if !user.is_some_and(|user| told.is_after(user.not_before)) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(json!({
         "active": true,
         "token_type": "Bearer",
         "scope": told.scope,
@@ -78,5 +96,5 @@ fn of_access(app: &AppState, here: &Here, token: &str) -> Option<Value> {
         "iat": told.iat,
         "jti": told.jti,
         "tenant_id": here.tenant.name(),
-    }))
+    })))
 }

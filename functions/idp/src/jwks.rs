@@ -4,8 +4,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State as Held;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State as Held};
 use axum::response::{IntoResponse as _, Response};
+use domain::Tenant;
+use serde_json::json;
+use store::SessionIssuer;
 
 use crate::error::TokenError;
 use crate::metadata::cached;
@@ -16,8 +20,20 @@ pub(crate) async fn show(_: Here, Held(app): Held<Arc<AppState>>) -> Response {
     cached(Json(app.keys().document()).into_response())
 }
 
-pub(crate) async fn sessions(here: Here, Held(app): Held<Arc<AppState>>) -> Result<Response, TokenError> {
-    let found = app.identity().find_session_issuer(&here.tenant).await?;
-    let issuer = found.ok_or(TokenError::NoTenant)?;
-    Ok(cached(Json(issuer).into_response()))
+pub(crate) async fn sessions(
+    name: Result<Path<String>, PathRejection>,
+    Held(app): Held<Arc<AppState>>,
+) -> Result<Response, TokenError> {
+    // Whoever holds a token knows the tenant by its name; which incarnation of it is here now, nobody knows but we.
+    let Path(name) = name.map_err(|_| TokenError::NoTenant)?;
+    let asked = Tenant::from_prefix(&name).map_err(|_| TokenError::NoTenant)?;
+    let present = app.given.store.tenants().present(&asked, app.now()).await?;
+    let tenant = present.ok_or(TokenError::NoTenant)?;
+    if asked.prefix() != asked.name() && asked != tenant {
+        return Err(TokenError::NoTenant);
+    }
+    let found = app.identity().find_session_issuer(&tenant).await?;
+    let SessionIssuer { issuer, keys } = found.ok_or(TokenError::NoTenant)?;
+    let told = json!({ "issuer": issuer, "keys": keys, "tenant": tenant });
+    Ok(cached(Json(told).into_response()))
 }

@@ -18,10 +18,12 @@ mod fields;
 mod introspect;
 mod jwks;
 mod login;
+mod logout;
 mod metadata;
 mod own_token;
 mod pages;
 mod password;
+mod people;
 mod provision;
 mod refresh;
 mod request;
@@ -42,7 +44,8 @@ use routes::{Route, Routes};
 
 pub use config::Config;
 pub use password::HashError;
-pub use provision::{NewClient, NewUser, ProvisionError, items, provision};
+pub use people::{add_user, remove_user, reset_user};
+pub use provision::{NewClient, NewUser, ProvisionError, ROLES, items, provision};
 pub use state::{HOST_CLIENT, Lifetimes, State};
 pub use tenant::issuer;
 
@@ -126,6 +129,12 @@ fn served() -> Routes<Arc<state::AppState>> {
             "the user whom a token with `openid` is about",
             userinfo::show,
         )
+        .get(
+            "/{tenant}/logout",
+            "the page to sign out (OpenID Connect RP-Initiated Logout)",
+            logout::show,
+        )
+        .post("/{tenant}/logout", "signs out: here, or everywhere", logout::step)
         .get(
             "/{tenant}/jwks.json",
             "the public keys, the next one among them",

@@ -1,9 +1,12 @@
 //! Sign-in with throttling. Names that nobody has behave like those that somebody has, in words, time and limits.
 
-use http::HeaderValue;
-use store::{Login, StoreError};
+use std::net::IpAddr;
 
-use crate::browser;
+use domain::Timestamp;
+use http::HeaderValue;
+use store::{Brake, Login, StoreError, Throttle};
+
+use crate::browser::{self, Browser};
 use crate::pages::Again;
 use crate::password::MAX_PASSWORD;
 use crate::state::AppState;
@@ -14,8 +17,8 @@ pub(crate) const MAX_USERNAME: usize = 64;
 
 /// What became of an attempt.
 pub(crate) enum Attempt {
-    /// Signed in; the cookie of the login.
-    In(HeaderValue),
+    /// Signed in; the cookies of the login.
+    In(Vec<HeaderValue>),
     Refused(Again),
 }
 
@@ -33,38 +36,86 @@ pub(crate) fn username(text: &str) -> Option<String> {
 pub(crate) async fn attempt(
     app: &AppState,
     here: &Here,
-    name: Option<&str>,
-    password: Option<&str>,
+    (browser, source): (&Browser, Option<IpAddr>),
+    (name, password): (Option<&str>, Option<&str>),
 ) -> Result<Attempt, StoreError> {
     let password = password.filter(|password| password.len() <= MAX_PASSWORD);
     let (Some(name), Some(password)) = (name.and_then(username), password) else {
         return Ok(Attempt::Refused(Again::Wrong));
     };
     let (identity, now) = (app.identity(), app.now());
+    // Who comes by a browser that this user has signed in with before is not kept out by what others try.
+    let device = browser.known_to(app, here, &name).await?;
+    let around: Vec<Brake<'_>> = match (&device, source) {
+        (Some(_), _) => Vec::new(),
+        (None, Some(source)) => vec![Brake::Tenant, Brake::Source(source)],
+        (None, None) => vec![Brake::Tenant],
+    };
+    for brake in &around {
+        let throttle = identity.find_throttle(&here.tenant, brake, now).await?;
+        if throttle.is_locked(now) {
+            failed(here, "locked", source);
+            return Ok(later(throttle, now));
+        }
+    }
+    let own = device.as_deref().map_or(Brake::Name(&name), Brake::Device);
     // Counted before the password is looked at, so that no burst of guesses slips through.
-    let throttle = identity.count_failure(&here.tenant, &name, now).await?;
+    let throttle = identity.count_failure(&here.tenant, &own, now).await?;
     if !throttle.counted {
-        let left = throttle
-            .locked_until
-            .map_or(1, |until| until.since(now).as_secs().max(1));
-        return Ok(Attempt::Refused(Again::Later(left)));
+        failed(here, "locked", source);
+        return Ok(later(throttle, now));
     }
     let user = identity.find_user(&here.tenant, &name).await?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     let admitted = app.doorkeeper.admits(hash, password.into()).await;
     let (Some(user), true) = (user, admitted) else {
-        tracing::info!(failures = throttle.failures, "a login failed");
+        for brake in &around {
+            identity.count_failure(&here.tenant, brake, now).await?;
+        }
+        failed(here, "wrong", source);
         return Ok(Attempt::Refused(Again::Wrong));
     };
-    identity.clear_failures(&here.tenant, &name).await?;
+    identity.clear_failures(&here.tenant, &own).await?;
+    tracing::info!(
+        audit.action = "login",
+        audit.actor = %user.subject,
+        audit.object = "session",
+        audit.source = source.map(tracing::field::display),
+        audit.result = "done",
+        tenant.id = here.tenant.name(),
+        "audit"
+    );
     let login = Login {
         subject: user.subject,
         username: user.username,
         auth_time: now,
         expires_at: now.after(app.given.settings.login),
     };
-    let cookie = browser::begin(app, here, &login).await?;
-    Ok(cookie.map_or(Attempt::Refused(Again::Wrong), Attempt::In))
+    let mut cookies = Vec::from_iter(browser::begin(app, here, &login).await?);
+    if device.is_none() {
+        cookies.extend(browser::remember(app, here, &login.username).await?);
+    }
+    Ok(Attempt::In(cookies))
+}
+
+fn later(throttle: Throttle, now: Timestamp) -> Attempt {
+    let left = throttle
+        .locked_until
+        .map_or(1, |until| until.since(now).as_secs().max(1));
+    Attempt::Refused(Again::Later(left))
+}
+
+/// The name is not told: people type their passwords into its field.
+fn failed(here: &Here, result: &'static str, source: Option<IpAddr>) {
+    tracing::info!(
+        audit.action = "login",
+        audit.actor = "unknown",
+        audit.object = "session",
+        audit.source = source.map(tracing::field::display),
+        audit.result = result,
+        tenant.id = here.tenant.name(),
+        "audit"
+    );
 }
 
 #[cfg(test)]

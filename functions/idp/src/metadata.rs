@@ -32,6 +32,7 @@ pub(crate) async fn show(here: Here, Held(app): Held<Arc<AppState>>) -> Response
         "revocation_endpoint": below("revoke"),
         "introspection_endpoint": below("introspect"),
         "userinfo_endpoint": below("userinfo"),
+        "end_session_endpoint": below("logout"),
         "jwks_uri": below("jwks.json"),
         "scopes_supported": SCOPES.map(|scope| scope.name),
         "response_types_supported": ["code"],

@@ -36,6 +36,11 @@ impl OwnToken {
         self.scope.split(' ').any(|word| word == scope)
     }
 
+    /// True where the token was not issued before that time, to the second.
+    pub(crate) fn is_after(&self, not_before: Option<Timestamp>) -> bool {
+        not_before.is_none_or(|from| self.iat >= from.seconds())
+    }
+
     /// True where the token has ended by now, to the second.
     pub(crate) fn is_past(&self, now: Timestamp) -> bool {
         self.exp <= now.seconds()

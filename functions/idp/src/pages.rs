@@ -120,6 +120,39 @@ pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &st
     )
 }
 
+/// The page to sign out.
+pub(crate) fn logout(here: &Here, sent: &Sent<'_>, username: &str, back: Option<&str>) -> Response {
+    let body = html! {
+        h1 { "Sign out?" }
+        p.quiet { "You are signed in as " strong { (username) } "." }
+        form method="post" action={ "?" (sent.query) } {
+            input type="hidden" name="form" value=(sent.token);
+            button name="step" value="logout" { "Sign out" }
+            button.second name="step" value="everywhere" { "Sign out everywhere" }
+            p.quiet {
+                "Everywhere means: in every browser, and for every application that was let in. "
+                button.link name="step" value="stay" { "Stay signed in" }
+            }
+        }
+    };
+    page(StatusCode::OK, here.tenant.name(), "Sign out?", back, &body)
+}
+
+/// The page of somebody who is not signed in.
+pub(crate) fn signed_out(here: &Here) -> Response {
+    let body = html! {
+        h1 { "You are signed out" }
+        p { "You can close this page." }
+    };
+    page(
+        StatusCode::OK,
+        here.tenant.name(),
+        "You are signed out",
+        None,
+        &body,
+    )
+}
+
 /// A page that says what went wrong; `again` is a link to begin once more with.
 pub(crate) fn fault(status: StatusCode, title: &str, words: &str, again: Option<&str>) -> Response {
     let body = html! {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use domain::{Entropy, ExposeSecret as _, InvalidId, Owner, SecretString, Tenant};
 use serde_json::Value;
-use store::{Client, Store, StoreError, User, client_item, user_item};
+use store::{Client, Store, StoreError, User, client_item, user_item, user_name_item};
 use url::{Host, Url};
 
 use crate::login::username;
@@ -25,6 +25,8 @@ pub struct NewClient {
     pub secret: Option<SecretString>,
     /// Where the browser may be sent back to, to the letter.
     pub redirect_uris: Vec<String>,
+    /// Where the browser may be sent back to after signing out, to the letter.
+    pub signed_out_uris: Vec<String>,
     /// The grant types it may use.
     pub grant_types: Vec<String>,
     /// The scopes it may ask for.
@@ -45,7 +47,13 @@ pub struct NewUser {
     pub display_name: String,
     /// The password.
     pub password: SecretString,
+    /// What the user may do beside what every member may: [`ROLES`].
+    pub roles: Vec<String>,
 }
+
+/// The roles there are in a tenant beside its members: who sees to its deliveries, agents and usage, and who to its users
+/// and settings as well.
+pub const ROLES: [&str; 2] = ["operator", "admin"];
 
 /// Why a tenant was not set up, or only in part.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +72,15 @@ pub enum ProvisionError {
         /// The name.
         username: String,
     },
+    /// There is no such role.
+    #[error("there is no role {0}; there are operator and admin")]
+    Role(String),
+    /// Somebody has that name already.
+    #[error("there is a user {0} already")]
+    Taken(String),
+    /// Nobody has that name.
+    #[error("there is no user {0}")]
+    Nobody(String),
     /// A password is empty or too long.
     #[error("a user's password")]
     Password(#[from] HashError),
@@ -79,11 +96,13 @@ impl NewClient {
     /// The tenant's host agent: signs people in by `{base}/callback`, and acts for itself.
     #[must_use]
     pub fn host(base: &Url, secret: SecretString) -> Self {
+        let below = |path: &str| format!("{}{path}", base.as_str().trim_end_matches('/'));
         Self {
             client_id: HOST_CLIENT.to_owned(),
             name: "Your assistant".to_owned(),
             secret: Some(secret),
-            redirect_uris: vec![format!("{}/callback", base.as_str().trim_end_matches('/'))],
+            redirect_uris: vec![below("/callback"), below("/signin/callback")],
+            signed_out_uris: vec![below("/")],
             grant_types: ["authorization_code", "refresh_token", "client_credentials"]
                 .map(str::to_owned)
                 .to_vec(),
@@ -111,11 +130,8 @@ impl NewClient {
         if self.client_id.starts_with(SUBJECT_PREFIX) {
             return wrong("its id looks like a person's subject");
         }
-        if !self
-            .redirect_uris
-            .iter()
-            .all(|uri| is_redirect_uri(uri, self.this_machine))
-        {
+        let mut uris = self.redirect_uris.iter().chain(&self.signed_out_uris);
+        if !uris.all(|uri| is_redirect_uri(uri, self.this_machine)) {
             return wrong(
                 "a redirect URI is neither https, nor http to this machine, nor an app's own scheme",
             );
@@ -147,6 +163,7 @@ impl NewClient {
                 .as_ref()
                 .map(|secret| auth::token::hash(secret.expose_secret())),
             redirect_uris: self.redirect_uris.clone(),
+            signed_out_uris: self.signed_out_uris.clone(),
             grant_types: self.grant_types.clone(),
             scopes: self.scopes.clone(),
             resources: self.resources.clone(),
@@ -199,6 +216,7 @@ pub fn items(
     let mut items = Vec::new();
     for user in users {
         let stored = user.stored(hash(&user.password, entropy)?)?;
+        items.push(user_name_item(tenant, &stored.username)?);
         items.push(user_item(tenant, &stored)?);
     }
     for client in clients {
@@ -208,7 +226,7 @@ pub fn items(
 }
 
 impl NewUser {
-    fn named(&self) -> Result<(), ProvisionError> {
+    pub(crate) fn named(&self) -> Result<(), ProvisionError> {
         if username(&self.username).as_ref() == Some(&self.username) {
             return Ok(());
         }
@@ -217,13 +235,18 @@ impl NewUser {
         })
     }
 
-    fn stored(&self, password_hash: String) -> Result<User, ProvisionError> {
+    pub(crate) fn stored(&self, password_hash: String) -> Result<User, ProvisionError> {
         self.named()?;
+        if let Some(unknown) = self.roles.iter().find(|role| !ROLES.contains(&role.as_str())) {
+            return Err(ProvisionError::Role(unknown.clone()));
+        }
         Ok(User {
             subject: Owner::parse(&subject_of(&self.username))?,
             username: self.username.clone(),
             display_name: self.display_name.clone(),
             password_hash,
+            roles: self.roles.clone(),
+            not_before: None,
         })
     }
 }
@@ -241,7 +264,10 @@ async fn put_user(
         Some(known) if matches(&known.password_hash, &user.password) => known.password_hash.clone(),
         _ => hash(&user.password, entropy)?,
     };
-    let wanted = user.stored(password_hash)?;
+    let wanted = User {
+        not_before: known.as_ref().and_then(|known| known.not_before),
+        ..user.stored(password_hash)?
+    };
     if known.as_ref() != Some(&wanted) {
         identity.put_user(tenant, &wanted).await?;
     }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use auth::Refusal;
 use axum::extract::{FromRequestParts, Path};
 use domain::Tenant;
 use http::request::Parts;
+use store::Standing;
 use tracing::Span;
 use url::Url;
 
@@ -42,6 +44,13 @@ impl FromRequestParts<Arc<AppState>> for Here {
             .await
             .map_err(|_| TokenError::NoTenant)?;
         let tenant = Tenant::from_prefix(&name).map_err(|_| TokenError::NoTenant)?;
+        match app.given.store.tenants().standing(&tenant, app.now()).await? {
+            Standing::Active => {}
+            // Its keys stay known, so that whoever holds a token of it is told what is the matter.
+            Standing::Suspended if parts.uri.path().ends_with("/jwks.json") => {}
+            Standing::Suspended => return Err(TokenError::Token(Refusal::Suspended)),
+            Standing::Gone => return Err(TokenError::NoTenant),
+        }
         if !app.has(&tenant).await? {
             return Err(TokenError::NoTenant);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State as Held;
 use axum::response::Response;
-use domain::{ExposeSecret as _, Scopes, SecretString, Timestamp};
+use domain::{ExposeSecret as _, Owner, Scopes, SecretString, Timestamp};
 use http::HeaderMap;
 use serde_json::{Value, json};
 use store::{Client, Code, Family, Redeemed, Rotated};
@@ -106,6 +106,8 @@ impl TokenRequest<'_> {
             return Err(STALE_CODE);
         }
         self.same_resource(&code.resource)?;
+        self.still_here(&code.subject, Some(code.auth_time), STALE_CODE)
+            .await?;
         let scopes = scope::parsed(&code.scope);
         let refresh = self.begin_family(&family_id, &code, &scopes).await?;
         let mut body = self.access(&Wanted {
@@ -152,6 +154,7 @@ impl TokenRequest<'_> {
             scope: code.scope.clone(),
             resource: code.resource.clone(),
             refresh_hash: refresh.hash(),
+            auth_time: Some(code.auth_time),
             generation: 0,
             expires_at: self.now.after(lifetime),
             revoked: false,
@@ -175,6 +178,15 @@ impl TokenRequest<'_> {
             return Err(STALE_REFRESH);
         }
         self.same_resource(&family.resource)?;
+        if let Err(gone) = self
+            .still_here(&family.subject, family.auth_time, STALE_REFRESH)
+            .await
+        {
+            identity
+                .revoke_family(tenant, presented.family(), self.now)
+                .await?;
+            return Err(gone);
+        }
         let granted = scope::parsed(&family.scope);
         let scopes = match self.fields.one("scope").unwrap_or_default() {
             None => granted,
@@ -233,6 +245,21 @@ impl TokenRequest<'_> {
             scopes: &scopes,
             auth_time: None,
         })
+    }
+
+    /// Whoever was removed, or has signed in before their epoch, gets nothing more.
+    async fn still_here(
+        &self,
+        subject: &Owner,
+        auth_time: Option<Timestamp>,
+        stale: TokenError,
+    ) -> Result<(), TokenError> {
+        let user = user_of(self.app, self.here, subject).await?;
+        let signed_in = auth_time.unwrap_or(Timestamp::from_millis(0));
+        match user {
+            Some(user) if user.admits(signed_in) => Ok(()),
+            _ => Err(stale),
+        }
     }
 
     /// A resource may be named again, and must then be the one that was agreed to.

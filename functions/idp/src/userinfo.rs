@@ -33,10 +33,14 @@ pub(crate) async fn show(
         let needed = OPENID.to_owned();
         return Err(Refusal::SmallScope { needed }.into());
     }
+    let subject = Owner::parse(&told.sub).map_err(|_| Refusal::Malformed)?;
+    let user = user_of(&app, &here, &subject).await?;
+    // Whoever was removed or signed out everywhere is nobody, also for as long as the token lives.
+    let user = user
+        .filter(|user| told.is_after(user.not_before))
+        .ok_or(Refusal::Malformed)?;
     let mut body = json!({"sub": told.sub, "tenant_id": here.tenant.name()});
     if told.has_scope(PROFILE)
-        && let Ok(subject) = Owner::parse(&told.sub)
-        && let Some(user) = user_of(&app, &here, &subject).await?
         && let Some(fields) = body.as_object_mut()
     {
         fields.insert("name".to_owned(), user.display_name.into());

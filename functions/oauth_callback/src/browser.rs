@@ -20,7 +20,7 @@ pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
         return Ok(None);
     }
     let name = format!("switchyard_{}", app.tenant().prefix());
-    let Some(token) = cookie::token(&visit.headers, &name, SESSION_PREFIX) else {
+    let Some(token) = cookie::token(&visit.headers, (&name, app.is_https()), SESSION_PREFIX) else {
         return Ok(None);
     };
     let (hash, now) = (auth::token::hash(token.expose_secret()), app.clock().now());
@@ -41,7 +41,7 @@ pub(crate) fn binding_cookie(app: &State, consent: &Consent, token: &SecretStrin
         token,
         path: &format!("{}/callback", app.base.path().trim_end_matches('/')),
         max_age: Some(consent.expires_at.since(app.clock().now())),
-        https: app.base.scheme() == "https",
+        https: app.is_https(),
     };
     cookie.header()
 }
@@ -49,7 +49,7 @@ pub(crate) fn binding_cookie(app: &State, consent: &Consent, token: &SecretStrin
 /// True where the browser is the one that left for the provider with this consent.
 pub(crate) fn is_bound(visit: &Visit, consent: &Consent, started: &Started) -> bool {
     let name = binding_name(&visit.app, consent);
-    let token = cookie::token(&visit.headers, &name, BINDING_PREFIX);
+    let token = cookie::token(&visit.headers, (&name, visit.app.is_https()), BINDING_PREFIX);
     token.is_some_and(|token| auth::token::matches(&started.browser_hash, token.expose_secret()))
 }
 

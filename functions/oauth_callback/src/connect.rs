@@ -130,7 +130,7 @@ fn authorization_url(
     if offline && !scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
         scopes.push(OFFLINE_ACCESS.to_owned());
     }
-    metadata.authorization_url(&AuthorizationAsk {
+    let mut url = metadata.authorization_url(&AuthorizationAsk {
         client_id: &provider.client.id,
         redirect_uri: &app.redirect_uri(),
         scopes: &scopes,
@@ -140,7 +140,13 @@ fn authorization_url(
         challenge: &auth::pkce::challenge(secrets.pkce_verifier.expose_secret()),
         dialect: provider.dialect,
         renewable,
-    })
+    });
+    let asks_anew = url.query_pairs().any(|(name, _)| name == "prompt");
+    if !secrets.starters_browser && !asks_anew {
+        // Whoever opens a link that somebody else may have sent is asked, also where they agreed before (RFC 8628, 5.4).
+        url.query_pairs_mut().append_pair("prompt", "consent");
+    }
+    url
 }
 
 fn redirect(url: &Url, cookie: Option<HeaderValue>) -> Result<Response, ResultPage> {

@@ -67,7 +67,9 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
-    let front = Front::new(NAME, &state.consents.clock, &state.consents.entropy);
+    let consents = &state.consents;
+    let front =
+        Front::new(NAME, &consents.clock, &consents.entropy).serving(&consents.store, &consents.tenant);
     edge::front(served().with_state(Arc::new(state)), front)
 }
 

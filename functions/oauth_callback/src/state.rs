@@ -52,6 +52,11 @@ impl State {
         self.consents.entropy.as_ref()
     }
 
+    /// True where the tenant is reached by https.
+    pub(crate) fn is_https(&self) -> bool {
+        self.base.scheme() == "https"
+    }
+
     /// The redirect URI, to the letter.
     pub(crate) fn redirect_uri(&self) -> String {
         below(&self.base, "callback").into()

@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use domain::{Scopes, Tenant};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use store::Visibility;
+use store::{Standing, Visibility};
 
 use crate::State;
 use crate::error::RouteError;
@@ -47,7 +47,15 @@ impl Authority {
         let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
         let verified = state.verifier.checked(token, state.clock.now(), None).await?;
         match verified.tenant {
-            Some(tenant) => Ok(Self::Tenant(tenant, verified.scopes)),
+            Some(tenant) => match state.store.tenants().standing(&tenant, state.clock.now()).await {
+                Ok(Standing::Active) => Ok(Self::Tenant(tenant, verified.scopes)),
+                Ok(Standing::Suspended) => Err(Refusal::Suspended),
+                Ok(Standing::Gone) => Err(Refusal::Malformed),
+                Err(error) => {
+                    tracing::warn!(%error, "nobody can tell how the caller's tenant stands");
+                    Err(Refusal::Unavailable)
+                }
+            },
             None if verified.scopes.contains(ADMIN) => Ok(Self::Platform),
             None => Err(small(ADMIN)),
         }

@@ -25,6 +25,8 @@ pub(crate) enum RouteError {
     Contended,
     #[error("the task holds something that needs a newer release; send the notification again")]
     NeedsNewer,
+    #[error("the tenant is suspended; send the notification again later")]
+    Suspended,
     #[error("the tables")]
     Store(#[from] StoreError),
 }
@@ -44,6 +46,7 @@ impl IntoResponse for RouteError {
                 let seconds = wait.as_millis().div_ceil(1000).max(1);
                 ([(RETRY_AFTER, seconds.to_string())], refused).into_response()
             }
+            Self::Suspended => later("tenant_suspended", &message),
             Self::Contended | Self::NeedsNewer => later("unavailable", &message),
             Self::Store(StoreError::TooLarge { .. }) => refused(
                 StatusCode::PAYLOAD_TOO_LARGE,

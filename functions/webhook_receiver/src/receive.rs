@@ -16,7 +16,7 @@ use domain::{ExposeSecret, Notification, RemoteTaskId, Task, Timestamp};
 use edge::Source;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use store::{Revised, TaskKey};
+use store::{Revised, Standing, TaskKey};
 
 use crate::decide::{Decision, decide};
 use crate::error::RouteError;
@@ -197,6 +197,12 @@ impl FromRequestParts<Receiver> for Addressed {
         span.record("tenant.id", key.tenant.name());
         span.record("task.id", tracing::field::display(&key.id));
         let now = receiver.clock.now();
+        match receiver.store.tenants().standing(&key.tenant, now).await? {
+            Standing::Active => {}
+            // Its sender keeps the news and repeats them: what runs is parked, not lost.
+            Standing::Suspended => return Err(RouteError::Suspended),
+            Standing::Gone => return Err(RouteError::Unauthorized),
+        }
         let stored = receiver
             .store
             .tasks()

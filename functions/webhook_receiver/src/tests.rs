@@ -85,6 +85,9 @@ impl World {
         };
         store.tasks().create(&record).await.unwrap();
         let key = TaskKey::from(&task);
+        // How the tenant stands is read once in ten seconds, not for each notification.
+        let tenant = Tenant::parse(served).unwrap();
+        store.tenants().standing(&tenant, clock.now()).await.unwrap();
         let mut revision = Revision::of(task);
         let job = EventKind::Job {
             job: Box::new(prepared_job(0, &token)),

@@ -7,11 +7,18 @@
 //! | `GET /admin/tenants` | the tenants |
 //! | `POST /admin/tenants` with `{"name"}` | adds one |
 //! | `DELETE /admin/tenants/{name}` | takes one away |
+//! | `PUT /admin/tenants/{name}/status` with `{"suspended": true}` | lets nobody in any more, or everybody again |
+//! | `GET /admin/tenants/{name}/users` | its users |
+//! | `POST /admin/tenants/{name}/users` with `{"username", "roles"}` | adds a user; the answer has the password |
+//! | `POST /admin/tenants/{name}/users/{user}/reset` | gives a user another password, and ends every sign-in |
+//! | `DELETE /admin/tenants/{name}/users/{user}` | takes a user away, and ends every sign-in |
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
+
+mod users;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,10 +33,11 @@ use domain::{InvalidSetting, SettingChange, Tenant};
 use edge::{Front, refused};
 use http::request::Parts;
 use http::{StatusCode, header};
+use idp::ProvisionError;
 use routes::Routes;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::{ImportError, ImportedOrder, USAGE_DAYS_MAX};
+use store::{ImportError, ImportedOrder, Standing, USAGE_DAYS_MAX};
 use url::Url;
 
 use crate::client::{below, plain};
@@ -80,6 +88,19 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         .get("/tenants", "lists the tenants", list)
         .post("/tenants", "adds a tenant", add)
         .delete("/tenants/{name}", "takes a tenant away", remove)
+        .put(
+            "/tenants/{name}/status",
+            "suspends a tenant, or resumes it",
+            suspend,
+        )
+        .get("/tenants/{name}/users", "lists a tenant's users", users::list)
+        .post("/tenants/{name}/users", "adds a user", users::add)
+        .post(
+            "/tenants/{name}/users/{user}/reset",
+            "gives a user another password",
+            users::reset,
+        )
+        .delete("/tenants/{name}/users/{user}", "takes a user away", users::remove)
         .patch("/tenants/{name}/settings", "changes a tenant's settings", set)
         .get(
             "/tenants/{name}/usage",
@@ -134,11 +155,13 @@ async fn list(_: Operator, State(admin): State<Arc<Admin>>) -> Result<Json<Value
     let current = admin.control.now();
     let mut tenants = Vec::new();
     for name in current.endpoints.tenants.keys() {
-        let settings = admin.control.site.store.tenants().settings(name).await;
-        let settings = settings.map_err(StartError::part("table of tenants"))?;
+        let (kept, now) = (admin.control.site.store.tenants(), admin.control.site.clock.now());
+        let read = tokio::try_join!(kept.settings(name), kept.standing(name, now));
+        let (settings, standing) = read.map_err(StartError::part("table of tenants"))?;
         let mut tenant = described(&current, name);
         if let Some(fields) = tenant.as_object_mut() {
             fields.insert("settings".to_owned(), json!(settings));
+            fields.insert("suspended".to_owned(), json!(standing == Standing::Suspended));
         }
         tenants.push(tenant);
     }
@@ -154,8 +177,8 @@ async fn add(
     let control = Arc::clone(&admin.control);
     // A caller who goes away does not leave a tenant half added.
     let added = tokio::spawn(async move {
-        let current = control.add_tenant(&name).await?;
-        Ok::<_, ChangeError>(described(&current, &name))
+        let (current, tenant) = control.add_tenant(&name).await?;
+        Ok::<_, ChangeError>(described(&current, &tenant))
     });
     let added = added.await.map_err(|_| Refused::broken())??;
     Ok((StatusCode::CREATED, Json(added)).into_response())
@@ -170,6 +193,23 @@ async fn remove(
     let control = Arc::clone(&admin.control);
     let removed = tokio::spawn(async move { control.remove_tenant(&name).await });
     removed.await.map_err(|_| Refused::broken())??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Status {
+    suspended: bool,
+}
+
+async fn suspend(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    body: Result<Json<Status>, JsonRejection>,
+) -> Result<StatusCode, Refused> {
+    let (Path(name), Json(Status { suspended })) = (name?, body?);
+    admin.control.suspend(&name, suspended).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -195,11 +235,7 @@ async fn import(
     body: Result<Json<NewOrders>, JsonRejection>,
 ) -> Result<Json<Value>, Refused> {
     let (Path(name), Json(NewOrders { orders })) = (name?, body?);
-    let known = &admin.control.now().endpoints.tenants;
-    if !known.contains_key(&name) {
-        let known = known.keys().cloned().collect();
-        return Err(ChangeError::Unknown { name, known }.into());
-    }
+    let name = admin.control.named(&name)?;
     let site = &admin.control.site;
     let stored = site.store.import_orders(&name, orders, site.clock.now()).await?;
     Ok(Json(json!({ "stored": stored })))
@@ -227,11 +263,7 @@ async fn usage(
             &message,
         )));
     }
-    let known = &admin.control.now().endpoints.tenants;
-    if !known.contains_key(&name) {
-        let known = known.keys().cloned().collect();
-        return Err(ChangeError::Unknown { name, known }.into());
-    }
+    let name = admin.control.named(&name)?;
     let site = &admin.control.site;
     let own = site.store.tenants().settings(&name).await;
     let own = own
@@ -260,6 +292,7 @@ async fn environments(
     name: Result<Path<Tenant>, PathRejection>,
 ) -> Result<Response, Refused> {
     let Path(name) = name?;
+    let name = admin.control.named(&name)?;
     let current = admin.control.now();
     let site = &admin.control.site;
     let Some(functions) = sam_env::environments(&site.functions, &current, &name, &site.outside)? else {
@@ -272,9 +305,10 @@ async fn environments(
 fn described(current: &Current, name: &Tenant) -> Value {
     let endpoints = &current.endpoints;
     json!({
-        "name": name,
+        "name": name.name(),
+        "prefix": name,
         "endpoints": endpoints.tenants.get(name),
-        "users": endpoints.users.get(name),
+        "users": endpoints.users.get(name.name()),
     })
 }
 
@@ -301,6 +335,10 @@ impl From<ChangeError> for Refused {
         let (status, code) = match &error {
             ChangeError::Exists(_) => (StatusCode::CONFLICT, "exists"),
             ChangeError::Unknown { .. } => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::User(ProvisionError::Taken(_)) => (StatusCode::CONFLICT, "exists"),
+            ChangeError::User(ProvisionError::Nobody(_)) => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::User(ProvisionError::Store(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            ChangeError::User(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             ChangeError::Last(_) => (StatusCode::CONFLICT, "last_tenant"),
             ChangeError::TooSoon { .. } => (StatusCode::CONFLICT, "too_soon"),
             ChangeError::Key(_) | ChangeError::Part(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),

@@ -18,12 +18,11 @@ use crate::assembly::{Assembled, Timers, assemble};
 use crate::current::{Current, Own};
 use crate::functions::Spec;
 use crate::gateway::Served;
-use crate::mqtt::Backgrounds;
 use crate::names::Names;
 use crate::options::Outside;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
-use crate::secrets::{Draft, Secrets, Stored, Vault};
+use crate::secrets::{self, Draft, Secrets, Stored, Vault};
 use crate::{ChangeError, Endpoints, StartError, Tempo, identity, named, orders};
 
 /// Which keys are rotated.
@@ -92,7 +91,6 @@ pub(crate) struct Control {
     pub(crate) served: Served,
     pub(crate) crew: Crew,
     timers: RwLock<Timers>,
-    pub(crate) backgrounds: Backgrounds,
     current: RwLock<Arc<Current>>,
     /// Held while something changes.
     vault: Mutex<Vault>,
@@ -114,7 +112,6 @@ impl Control {
             served: Served::default(),
             crew: Crew::default(),
             timers: RwLock::default(),
-            backgrounds: Backgrounds::default(),
             current: RwLock::new(Arc::new(current)),
             vault: Mutex::new(vault),
         };
@@ -154,44 +151,158 @@ impl Control {
     }
 
     /// Adds a tenant, with everything that the others have.
-    pub(crate) async fn add_tenant(&self, name: &Tenant) -> Result<Arc<Current>, ChangeError> {
+    /// What lies in the tables of an earlier one of that name is not its.
+    pub(crate) async fn add_tenant(&self, name: &Tenant) -> Result<(Arc<Current>, Tenant), ChangeError> {
         let mut vault = self.vault.lock().await;
-        let draft = self.draft(&vault, |stored| stored.add_tenant(name))?;
-        let current = self.take_over(&mut vault, draft, Some(name)).await?;
+        let tenant = name.incarnated(&*self.site.entropy);
+        let draft = self.draft(&vault, |stored| stored.add_tenant(&tenant))?;
+        let current = self.take_over(&mut vault, draft, Some(&tenant)).await?;
         let registrar = registrar(&current.endpoints);
-        register(&registrar, &current.endpoints, name).await?;
+        register(&registrar, &current.endpoints, &tenant).await?;
         self.list(&current.endpoints)?;
-        tracing::info!(tenant.id = name.name(), "tenant added");
-        Ok(current)
+        tracing::info!(
+            tenant.id = tenant.name(),
+            tenant.prefix = tenant.prefix(),
+            "tenant added"
+        );
+        Ok((current, tenant))
     }
 
     /// Takes a tenant away: nothing of it is served, nobody signs in there, its agents are in the registry no more.
-    /// What else lies in the tables under its name stays, out of everybody's reach.
+    /// What else lies in the tables under its prefix stays, out of everybody's reach, until it is purged.
     pub(crate) async fn remove_tenant(&self, name: &Tenant) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
-        let draft = self.draft(&vault, |stored| stored.remove_tenant(name))?;
+        let tenant = self.named(name)?;
+        let draft = self.draft(&vault, |stored| stored.remove_tenant(&tenant))?;
         let current = self.take_over(&mut vault, draft, None).await?;
         let nobody = BTreeSet::new();
-        let users = current.secrets.removed.get(name).unwrap_or(&nobody);
-        self.clear(name, users, &registrar(&current.endpoints)).await?;
+        let users = current.secrets.removed.get(&tenant).unwrap_or(&nobody);
+        self.clear(&tenant, users, &registrar(&current.endpoints)).await?;
         self.list(&current.endpoints)?;
-        tracing::info!(tenant.id = name.name(), "tenant removed");
+        tracing::info!(
+            tenant.id = tenant.name(),
+            tenant.prefix = tenant.prefix(),
+            "tenant removed"
+        );
         Ok(())
+    }
+
+    /// Adds a user to a tenant; the password.
+    pub(crate) async fn add_user(
+        &self,
+        name: &Tenant,
+        username: &str,
+        roles: &[String],
+    ) -> Result<SecretString, ChangeError> {
+        let mut vault = self.vault.lock().await;
+        let tenant = self.named(name)?;
+        let Site {
+            store,
+            clock,
+            entropy,
+            ..
+        } = &self.site;
+        let password = SecretString::from(secrets::password(&**entropy));
+        let user = idp::NewUser {
+            username: username.to_owned(),
+            display_name: identity::display_name(username),
+            password: password.clone(),
+            roles: roles.to_vec(),
+        };
+        idp::add_user(store, &tenant, &user, clock.now(), &**entropy).await?;
+        let kept = |stored: &mut Stored| stored.put_user(&tenant, (username, roles), &password);
+        self.keep_users(&mut vault, kept).await?;
+        Ok(password)
+    }
+
+    /// Gives a user of a tenant a new password; it.
+    pub(crate) async fn reset_user(
+        &self,
+        name: &Tenant,
+        username: &str,
+    ) -> Result<SecretString, ChangeError> {
+        let mut vault = self.vault.lock().await;
+        let tenant = self.named(name)?;
+        let Site {
+            store,
+            clock,
+            entropy,
+            ..
+        } = &self.site;
+        let password = SecretString::from(secrets::password(&**entropy));
+        let at = (clock.now(), &**entropy);
+        idp::reset_user(store, &tenant, username, &password, at).await?;
+        let current = self.now();
+        let own = current.secrets.tenants.get(&tenant);
+        let roles = own
+            .and_then(|own| own.roles.get(username))
+            .cloned()
+            .unwrap_or_default();
+        let kept = |stored: &mut Stored| stored.put_user(&tenant, (username, &roles), &password);
+        self.keep_users(&mut vault, kept).await?;
+        Ok(password)
+    }
+
+    /// Takes a user of a tenant away.
+    pub(crate) async fn remove_user(&self, name: &Tenant, username: &str) -> Result<(), ChangeError> {
+        let mut vault = self.vault.lock().await;
+        let tenant = self.named(name)?;
+        idp::remove_user(&self.site.store, &tenant, username).await?;
+        let kept = |stored: &mut Stored| stored.remove_user(&tenant, username);
+        self.keep_users(&mut vault, kept).await
+    }
+
+    async fn keep_users(
+        &self,
+        vault: &mut Vault,
+        change: impl FnOnce(&mut Stored) -> Result<(), ChangeError>,
+    ) -> Result<(), ChangeError> {
+        let draft = self.draft(vault, change)?;
+        let current = self.take_over(vault, draft, None).await?;
+        self.list(&current.endpoints)?;
+        Ok(())
+    }
+
+    /// Lets nobody in at a tenant any more, or everybody again.
+    pub(crate) async fn suspend(&self, name: &Tenant, suspended: bool) -> Result<(), ChangeError> {
+        // A tenant that is being taken away is not suspended at the same time.
+        let _nothing_else_changes = self.vault.lock().await;
+        let tenant = self.named(name)?;
+        let done = self.site.store.tenants().suspend(&tenant, suspended).await;
+        if !done.map_err(StartError::part("table of tenants"))? {
+            return Err(self.unknown(name));
+        }
+        tracing::info!(
+            tenant.id = tenant.name(),
+            suspended,
+            "tenant suspended or resumed"
+        );
+        Ok(())
+    }
+
+    /// The tenant of that name.
+    pub(crate) fn named(&self, name: &Tenant) -> Result<Tenant, ChangeError> {
+        let current = self.now();
+        let found = current.endpoints.named(name).map(|(tenant, _)| tenant.clone());
+        found.ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &Tenant) -> ChangeError {
+        ChangeError::Unknown {
+            name: name.clone(),
+            known: self.now().endpoints.tenants.keys().cloned().collect(),
+        }
     }
 
     /// Makes these changes of a tenant's settings, all of them or none.
     pub(crate) async fn set(&self, name: &Tenant, changes: &[SettingChange]) -> Result<(), ChangeError> {
         // A tenant that is being taken away is not set at the same time.
         let _nothing_else_changes = self.vault.lock().await;
-        let set = self.site.store.tenants().set(name, changes).await;
-        if set.map_err(StartError::part("table of tenants"))? {
-            return Ok(());
+        let set = self.site.store.tenants().set(&self.named(name)?, changes).await;
+        match set.map_err(StartError::part("table of tenants"))? {
+            true => Ok(()),
+            false => Err(self.unknown(name)),
         }
-        let known = self.now().endpoints.tenants.keys().cloned().collect();
-        Err(ChangeError::Unknown {
-            name: name.clone(),
-            known,
-        })
     }
 
     /// Rotates keys.
@@ -264,7 +375,6 @@ impl Control {
         self.crew.replace(assembled.workers);
         *self.timers.write().unwrap_or_else(PoisonError::into_inner) = assembled.timers;
         self.served.replace(assembled.gateway);
-        self.backgrounds.replace(assembled.backgrounds);
     }
 
     /// Clears away what makes a tenant one.

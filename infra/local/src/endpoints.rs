@@ -26,10 +26,11 @@ pub struct Endpoints {
     pub idp: Url,
     /// The agents that serve every tenant.
     pub agents: BTreeMap<AgentName, Url>,
-    /// The tenants.
+    /// The tenants; in JSON by their names, with their prefixes.
+    #[serde(with = "by_name")]
     pub tenants: BTreeMap<Tenant, TenantEndpoints>,
-    /// Who can sign in, by tenant.
-    pub users: BTreeMap<Tenant, Vec<DemoUser>>,
+    /// Who can sign in, by the tenant's name.
+    pub users: BTreeMap<String, Vec<DemoUser>>,
     /// Lets its bearer change the registry.
     pub registry_token: String,
     /// Lets its bearer add and remove tenants and rotate keys.
@@ -38,20 +39,6 @@ pub struct Endpoints {
     pub secrets_manager: Url,
     /// What stands in for AWS SQS.
     pub sqs: Url,
-    /// The MQTT broker that agents are on as well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mqtt: Option<MqttEndpoints>,
-}
-
-/// Where agents are over MQTT.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MqttEndpoints {
-    /// The broker.
-    pub broker: Url,
-    /// The bridge between it and the agents.
-    pub bridge: Url,
-    /// What topics begin with.
-    pub prefix: String,
 }
 
 /// Where a tenant's functions are.
@@ -72,9 +59,17 @@ pub struct DemoUser {
     pub username: String,
     /// The password, generated for this data folder.
     pub password: String,
+    /// What the user may do beside what every member may: `operator`, `admin`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
 }
 
 impl Endpoints {
+    /// The tenant of that name, whichever incarnation it is.
+    pub(crate) fn named(&self, name: &Tenant) -> Option<(&Tenant, &TenantEndpoints)> {
+        self.tenants.iter().find(|(known, _)| known.name() == name.name())
+    }
+
     /// The address of this machine that everything here has, where that is not a loopback one.
     pub(crate) fn container_host(&self) -> Option<IpAddr> {
         let ip = match self.gateway.host()? {
@@ -88,5 +83,50 @@ impl Endpoints {
     pub(crate) fn write(&self, path: &Path) -> Result<(), StartError> {
         let text = serde_json::to_string_pretty(self).map_err(StartError::part("list of endpoints"))?;
         folder::write(path, &format!("{text}\n"))
+    }
+}
+
+/// Tenants as people write them.
+mod by_name {
+    use std::collections::BTreeMap;
+
+    use domain::Tenant;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::TenantEndpoints;
+
+    #[derive(Serialize)]
+    struct Told<'a> {
+        prefix: &'a Tenant,
+        #[serde(flatten)]
+        endpoints: &'a TenantEndpoints,
+    }
+
+    #[derive(Deserialize)]
+    struct Read {
+        prefix: Tenant,
+        #[serde(flatten)]
+        endpoints: TenantEndpoints,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        tenants: &BTreeMap<Tenant, TenantEndpoints>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            tenants
+                .iter()
+                .map(|(prefix, endpoints)| (prefix.name(), Told { prefix, endpoints })),
+        )
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Tenant, TenantEndpoints>, D::Error> {
+        let read = BTreeMap::<String, Read>::deserialize(deserializer)?;
+        Ok(read
+            .into_values()
+            .map(|tenant| (tenant.prefix, tenant.endpoints))
+            .collect())
     }
 }

@@ -129,6 +129,9 @@ pub enum ChangeError {
     /// A key could not be made or used.
     #[error("a key cannot be made or used: {0}")]
     Key(#[from] KeyError),
+    /// A user cannot be added, reset or removed.
+    #[error(transparent)]
+    User(#[from] idp::ProvisionError),
     /// A part did not take the change.
     #[error(transparent)]
     Part(#[from] StartError),

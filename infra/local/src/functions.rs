@@ -83,11 +83,6 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
     ]
 }
 
-/// The bridge to an MQTT broker, which is only there where a broker is.
-pub(crate) fn bridge() -> Spec {
-    spec!(mqtt_bridge, Mounting::At(crate::mqtt::BRIDGE))
-}
-
 impl Spec {
     fn new<C, E, F>(
         name: &'static str,

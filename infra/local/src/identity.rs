@@ -1,6 +1,6 @@
 //! The authorization server of the local system: who there is, and the client of each tenant's host.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use domain::{Entropy, ExposeSecret, Tenant};
@@ -9,15 +9,20 @@ use store::{SessionIssuer, Store};
 
 use crate::client::plain;
 use crate::current::Own;
-use crate::secrets::Password;
+use crate::secrets::{DemoPeople, TenantSecrets};
 use crate::{DemoUser, StartError};
 
-/// The names that users of a tenant sign in with.
-pub(crate) fn demo_users(tenant: &Tenant) -> &'static [&'static str] {
+/// The names that users of a tenant sign in with, and their roles.
+pub(crate) fn demo_users(tenant: &Tenant) -> DemoPeople {
     match tenant.name() {
-        "acme" => &["ada", "alan"],
-        "globex" => &["grace", "george"],
-        _ => &["demo"],
+        "acme" => &[
+            ("ada", &[]),
+            ("alan", &[]),
+            ("olga", &["operator"]),
+            ("adam", &["admin"]),
+        ],
+        "globex" => &[("grace", &[]), ("george", &[])],
+        _ => &[("demo", &[])],
     }
 }
 
@@ -38,6 +43,7 @@ pub(crate) async fn set_up(
                 username: name.clone(),
                 display_name: display_name(name),
                 password: password.text.clone(),
+                roles: own.secrets.roles.get(name).cloned().unwrap_or_default(),
             });
         }
     }
@@ -80,17 +86,21 @@ pub(crate) async fn clear(
 }
 
 /// Who can sign in, as the list of endpoints says it.
-pub(crate) fn listed(users: &BTreeMap<String, Password>) -> Vec<DemoUser> {
+pub(crate) fn listed(own: &TenantSecrets) -> Vec<DemoUser> {
+    let mut users: Vec<_> = own.users.iter().collect();
+    // Members first: whoever tries things out is one.
+    users.sort_by_key(|(name, _)| (own.roles.contains_key(*name), *name));
     users
-        .iter()
+        .into_iter()
         .map(|(name, password)| DemoUser {
             username: name.clone(),
             password: password.text.expose_secret().to_owned(),
+            roles: own.roles.get(name).cloned().unwrap_or_default(),
         })
         .collect()
 }
 
-fn display_name(username: &str) -> String {
+pub(crate) fn display_name(username: &str) -> String {
     let mut letters = username.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()

@@ -82,7 +82,7 @@ impl Names {
         let users = secrets
             .tenants
             .iter()
-            .map(|(name, own)| (name.clone(), identity::listed(&own.users)));
+            .map(|(name, own)| (name.name().to_owned(), identity::listed(own)));
         endpoints.users = users.collect();
         endpoints.agents = agents;
         endpoints.tenants = tenants;

@@ -103,6 +103,7 @@ impl Plan {
             ("Stage", stack.stage.clone()),
             ("PlatformUrl", format!("/switchyard/{}/url", stack.stage)),
             ("Tenant", stack.tenant.name().to_owned()),
+            ("TenantPrefix", stack.tenant.prefix().to_owned()),
             ("HostPath", slug(entropy)),
             ("HorizonPath", slug(entropy)),
             ("SessionPublicKey", session.public_jwk().to_string()),

@@ -12,7 +12,7 @@ use host_agent::PlanApproval;
 use store::Store;
 use url::Url;
 
-use crate::{Meter, Models, MqttBroker};
+use crate::{Meter, Models};
 
 /// Where people of this machine find the gateway.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -34,8 +34,6 @@ pub struct Options {
     pub models: Option<Models>,
     /// Which plans wait for their user's word.
     pub plan_approval: PlanApproval,
-    /// The MQTT broker that agents are on as well.
-    pub mqtt: Option<MqttBroker>,
     /// The time, for everything but the database's own.
     pub clock: Arc<dyn Clock>,
     /// The RNG.
@@ -122,8 +120,6 @@ pub(crate) struct Outside {
     pub(crate) models: Option<Models>,
     /// Which plans wait for their user's word.
     pub(crate) plan_approval: PlanApproval,
-    /// The MQTT broker that agents are on as well.
-    pub(crate) mqtt: Option<MqttBroker>,
 }
 
 impl Options {
@@ -144,7 +140,6 @@ impl Default for Options {
             live: BTreeSet::new(),
             models: None,
             plan_approval: PlanApproval::Never,
-            mqtt: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             sweep_every: Some(Duration::from_secs(1)),

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::StartError;
 use stored::StoredPassword;
-pub(crate) use stored::{Stored, slug};
+pub(crate) use stored::{Stored, password, slug};
 pub(crate) use vault::{Draft, Vault};
 
 /// The name of the file in a data folder.
@@ -54,6 +54,8 @@ pub(crate) struct TenantSecrets {
     pub(crate) client_secret: SecretString,
     /// Who can sign in, by name.
     pub(crate) users: BTreeMap<String, Password>,
+    /// What users may do beside what every member may, by name.
+    pub(crate) roles: BTreeMap<String, Vec<String>>,
 }
 
 /// A user's password.
@@ -63,6 +65,9 @@ pub(crate) struct Password {
     pub(crate) is_new: bool,
 }
 
+/// The names that users sign in with, and their roles.
+pub(crate) type DemoPeople = &'static [(&'static str, &'static [&'static str])];
+
 /// Whom there must be secrets for.
 pub(crate) struct Wanted<'a> {
     pub(crate) tenants: &'a [Tenant],
@@ -71,7 +76,7 @@ pub(crate) struct Wanted<'a> {
     /// Agents that serve every tenant.
     pub(crate) agents: &'a [AgentName],
     /// The names that users of a tenant sign in with.
-    pub(crate) users: fn(&Tenant) -> &'static [&'static str],
+    pub(crate) users: fn(&Tenant) -> DemoPeople,
 }
 
 impl Secrets {
@@ -91,6 +96,14 @@ impl Secrets {
             .complete(&nobody, &SystemEntropy)
             .map_err(StartError::part("key maker"))?;
         Self::of(stored, Some(file)).map(Some)
+    }
+
+    /// What the tenant of that name has, whichever incarnation it is.
+    pub(crate) fn named(&self, name: &Tenant) -> Option<&TenantSecrets> {
+        let mut tenants = self.tenants.iter();
+        tenants
+            .find(|(known, _)| known.name() == name.name())
+            .map(|(_, own)| own)
     }
 
     fn of(stored: Stored, file: Option<&Path>) -> Result<Self, StartError> {
@@ -115,6 +128,7 @@ impl Secrets {
                     slugs: tenant.slugs,
                     client_secret: tenant.client_secret.into(),
                     users: tenant.users.into_iter().map(password).collect(),
+                    roles: tenant.roles,
                 },
             ))
         });
@@ -160,7 +174,7 @@ mod tests {
             tenants: &tenants,
             tenant_agents: &[host],
             agents: &[weather],
-            users: |_| &["ada"],
+            users: |_| &[("ada", &[])],
         };
         Vault::open(Some(file.to_owned()), &wanted, &SystemEntropy).map(|(_, secrets)| secrets)
     }

@@ -27,7 +27,7 @@ use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
-use crate::{Data, Endpoints, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt};
+use crate::{Data, Endpoints, Options, StartError, admin, endpoints, functions};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -82,8 +82,7 @@ impl System {
             // Whoever waits for the file must not find the last run's.
             let _none = std::fs::remove_file(list);
         }
-        let mut functions = functions::all(&options.tempo.patience);
-        functions.extend(options.mqtt.as_ref().map(|_| functions::bridge()));
+        let functions = functions::all(&options.tempo.patience);
         let names = Names::of(&functions).map_err(StartError::part("list of agents"))?;
         let wanted = names.wanted(&options.tenants);
         let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());
@@ -102,7 +101,6 @@ impl System {
             live,
             models,
             plan_approval,
-            mqtt,
             sweep_every,
             tempo,
             joined,
@@ -120,7 +118,6 @@ impl System {
                 live,
                 models,
                 plan_approval,
-                mqtt,
             },
             lists,
             tempo,
@@ -218,8 +215,6 @@ impl System {
     /// Stops: nothing new is taken, what runs may end within a few seconds. Whatever does not is found again by the
     /// next start, since no work lives only in memory.
     pub async fn stop(self) {
-        // While the agents still answer: what is under way goes out, and their cards say that they leave.
-        self.control.backgrounds.end().await;
         let _nobody_listens = self.stop.send(true);
         let deadline = Instant::now() + DRAIN;
         for mut part in self.parts {
@@ -320,11 +315,6 @@ fn plan(
         dynamodb: database.url.clone(),
         secrets_manager: aws("secretsmanager"),
         sqs: aws("sqs"),
-        mqtt: options.mqtt.as_ref().map(|broker| MqttEndpoints {
-            broker: broker.url.url().clone(),
-            bridge: below(&gateway, mqtt::BRIDGE),
-            prefix: broker.prefix.to_string(),
-        }),
         gateway,
         registry,
     };

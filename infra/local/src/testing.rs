@@ -35,7 +35,10 @@ impl System {
         let (now, entropy) = (self.clock.now().before(ago), self.entropy.as_ref());
         let current = self.control.now();
         let tenant = match signer {
-            Signer::Session(name) | Signer::Idp(name) => Some(Tenant::from_prefix(name).ok()?),
+            Signer::Session(name) | Signer::Idp(name) => {
+                let name = Tenant::from_prefix(name).ok()?;
+                Some(current.endpoints.named(&name)?.0.clone())
+            }
             Signer::Platform => None,
         };
         let signed = match signer {

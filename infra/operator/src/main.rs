@@ -60,6 +60,8 @@ enum Failure {
     Line { line: usize, fault: serde_json::Error },
     #[error("no region is set: AWS_REGION, or the profile's")]
     NoRegion,
+    #[error("there is no tenant {0} here")]
+    Nobody(String),
     #[error("the tables cannot be read: {0}")]
     Tables(#[from] store::StoreError),
     #[error("{fault}{}; the first {stored} orders are stored", reason(.fault))]
@@ -104,8 +106,9 @@ impl Orders {
         let orders = read(input)?;
         let store = store(&self.stage).await?;
         let (mut stored, now) = (0, SystemClock.now());
+        let tenant = present(&store, &self.tenant).await?;
         for batch in orders.chunks(IMPORTED_MAX) {
-            let imported = store.import_orders(&self.tenant, batch.to_vec(), now).await;
+            let imported = store.import_orders(&tenant, batch.to_vec(), now).await;
             stored += imported.map_err(|fault| Failure::Import { stored, fault })?;
         }
         Ok(stored)
@@ -115,11 +118,18 @@ impl Orders {
 impl Usage {
     async fn told(&self) -> Result<String, Failure> {
         let store = store(&self.stage).await?;
-        let settings = store.tenants().settings(&self.tenant).await?.unwrap_or_default();
+        let tenant = present(&store, &self.tenant).await?;
+        let settings = store.tenants().settings(&tenant).await?.unwrap_or_default();
         let limit = domain::tokens_per_day(|key| settings.get(key).map(String::as_str));
-        let days = store.usage().last(&self.tenant, SystemClock.now(), self.days).await?;
+        let days = store.usage().last(&tenant, SystemClock.now(), self.days).await?;
         Ok(serde_json::json!({ "limit": limit, "days": days }).to_string())
     }
+}
+
+/// The tenant that has this name now.
+async fn present(store: &Store, name: &Tenant) -> Result<Tenant, Failure> {
+    let found = store.tenants().present(name, SystemClock.now()).await?;
+    found.ok_or_else(|| Failure::Nobody(name.name().to_owned()))
 }
 
 /// The tables of a stage.

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use domain::trace::within;
 use domain::{MessageId, Task, Timestamp};
-use store::{Attempts, Due, Leased, StoreError, StoredTask, TaskKey};
+use store::{Attempts, Due, Leased, Standing, StoreError, StoredTask, TaskKey};
 use tracing::Instrument as _;
 
 use crate::shutdown::Shutdown;
@@ -60,9 +60,24 @@ const STALE_ROUNDS: u32 = 8;
 pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
     let key = wake.key();
     let own = agent.own_tenant.as_ref().is_none_or(|own| *own == key.tenant);
+    let namesake = agent.own_tenant.as_ref().map(domain::Tenant::name) == Some(key.tenant.name());
+    if !own && namesake {
+        // Queues have tenants' names: what is left of one that was removed is nobody's work.
+        return Ok(());
+    }
     // Here the wrong executor would work on another agent's task.
     if key.agent != agent.name || !own {
         return Err(WorkError::WrongAgent(key.agent.to_string()));
+    }
+    match agent
+        .store
+        .tenants()
+        .standing(&key.tenant, agent.clock.now())
+        .await?
+    {
+        Standing::Active => {}
+        // What is due stays due: the sweeper wakes it again until its tenant is resumed, or purged.
+        Standing::Suspended | Standing::Gone => return Ok(()),
     }
     match wake {
         Wake::Task(_) => work(agent, &key, &Shutdown::current()).await.map(|_| ())?,

@@ -95,6 +95,9 @@ pub struct Profile {
     /// The audience its tokens have instead of the service's own URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
+    /// Audiences that its tokens may have beside that one, such as its own userinfo endpoint.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub audiences_beside: Vec<String>,
     /// The `typ` headers of its access tokens; an empty text stands for a header without one. A type that its identity
     /// tokens have too (`JWT`) is safe only with an audience that no identity token of it has.
     pub types: Vec<String>,
@@ -106,6 +109,7 @@ impl Default for Profile {
             tenant_claim: Some("tenant_id".to_owned()),
             scope_claim: "scope".to_owned(),
             audience: None,
+            audiences_beside: Vec::new(),
             types: vec![crate::key::TYPE.to_owned()],
         }
     }

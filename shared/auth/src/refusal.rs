@@ -21,6 +21,9 @@ pub enum Refusal {
         /// The scope that is needed.
         needed: String,
     },
+    /// The token is good, and its tenant is suspended.
+    #[error("the tenant is suspended")]
+    Suspended,
     /// Whether it is a good one cannot be told now: its issuer's keys are not to be had.
     #[error("the token cannot be checked now")]
     Unavailable,
@@ -32,7 +35,7 @@ impl Refusal {
     pub fn status(&self) -> u16 {
         match self {
             Self::Missing | Self::Malformed | Self::Expired => 401,
-            Self::WrongTenant | Self::SmallScope { .. } => 403,
+            Self::WrongTenant | Self::SmallScope { .. } | Self::Suspended => 403,
             Self::Unavailable => 503,
         }
     }
@@ -45,6 +48,7 @@ impl Refusal {
             Self::Malformed | Self::Expired => "invalid_token",
             Self::WrongTenant => "wrong_tenant",
             Self::SmallScope { .. } => "insufficient_scope",
+            Self::Suspended => "tenant_suspended",
             Self::Unavailable => "temporarily_unavailable",
         }
     }
@@ -142,6 +146,7 @@ mod tests {
             (Refusal::Expired, 401, "invalid_token"),
             (Refusal::WrongTenant, 403, "wrong_tenant"),
             (small.clone(), 403, "insufficient_scope"),
+            (Refusal::Suspended, 403, "tenant_suspended"),
             (Refusal::Unavailable, 503, "temporarily_unavailable"),
         ];
         let challenges: std::collections::BTreeSet<_> = all

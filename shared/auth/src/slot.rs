@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::Timestamp;
+use domain::{Tenant, Timestamp};
 use futures_util::lock::Mutex as AsyncMutex;
 use serde_json::Value;
 use url::Url;
@@ -60,6 +60,8 @@ pub(crate) struct Kept {
     pub(crate) keys: Arc<Keys>,
     /// Whom it names as the issuer, where it vouches for one.
     pub(crate) issuer: Option<Arc<str>>,
+    /// Which incarnation of the tenant's name it vouches for, where it says so.
+    pub(crate) tenant: Option<Tenant>,
     at: Timestamp,
 }
 
@@ -110,29 +112,34 @@ impl Slot {
         // Noted before: a caller who goes away while it waits does not make the next one fetch at once.
         *tried = Some(Tried { at: now, had: false });
         let fetched = self.source.fetch(&self.url).await;
-        let Some((keys, issuer)) = fetched.ok().as_ref().and_then(read) else {
+        let Some(kept) = fetched.ok().as_ref().and_then(|document| read(document, now)) else {
             return false;
         };
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(Kept {
-            keys: Arc::new(keys),
-            issuer,
-            at: now,
-        });
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         *tried = Some(Tried { at: now, had: true });
         true
     }
 }
 
 /// The usable keys of a JWKS document. Keys of other kinds are passed over; a document without any usable one is none.
-fn read(document: &Value) -> Option<(Keys, Option<Arc<str>>)> {
+fn read(document: &Value, at: Timestamp) -> Option<Kept> {
     let listed = document.get("keys")?.as_array()?;
     let keys: Keys = listed
         .iter()
         .take(MAX_KEYS)
         .filter_map(|jwk| PublicKey::read(jwk).ok())
         .collect();
-    let issuer = document.get("issuer").and_then(Value::as_str).map(Arc::from);
-    (!keys.is_empty()).then_some((keys, issuer))
+    let text = |name: &str| document.get(name).and_then(Value::as_str);
+    let tenant = match text("tenant") {
+        Some(prefix) => Some(Tenant::from_prefix(prefix).ok()?),
+        None => None,
+    };
+    (!keys.is_empty()).then(|| Kept {
+        keys: Arc::new(keys),
+        issuer: text("issuer").map(Arc::from),
+        tenant,
+        at,
+    })
 }
 
 /// The keys of one issuer that may be used with an algorithm.

@@ -24,6 +24,10 @@ const LEEWAY: Duration = Duration::from_secs(60);
 /// Longest token that is looked at.
 const TOKEN_LIMIT: usize = 8 * 1024;
 
+/// Longest life of a token that speaks for a tenant, in seconds: one that lives on after its user has gone is no good,
+/// whoever issued it.
+const LONGEST: i64 = 24 * 3600;
+
 /// Scopes that only the platform's own issuer can grant, whatever a tenant's key signs.
 const PLATFORM_SCOPES: [&str; 1] = ["registry:admin"];
 
@@ -258,11 +262,14 @@ impl Verifier {
             match usable(&kept.keys, &header.kid, header.algorithm).filter(|_| named) {
                 None => Err(Unverified::NoKey(slot)),
                 Some(_) if kept.is_old(now) && fetch == Fetch::Wanted => Err(Unverified::NoKey(slot)),
-                Some(key) => Ok(good(key)),
+                Some(key) => Ok((good(key), kept.tenant)),
             }
         };
-        let signed = match &issuer.keys {
-            KnownKeys::Static(keys) => usable(keys, &header.kid, header.algorithm).is_some_and(good),
+        let (signed, vouched) = match &issuer.keys {
+            KnownKeys::Static(keys) => {
+                let key = usable(keys, &header.kid, header.algorithm);
+                (key.is_some_and(good), None)
+            }
             KnownKeys::Fetched(slot) => fetched(Arc::clone(slot))?,
             KnownKeys::Each(slots) => fetched(Self::slot(slots, named(&issuer.tenants, &name), now, fetch)?)?,
         };
@@ -272,15 +279,21 @@ impl Verifier {
 
         let audience = profile.audience.as_ref().unwrap_or(&self.audience);
         let claims = Claims::read(&parts.payload, profile, audience).ok_or(Refusal::Malformed)?;
-        let tenant = tenant_of(issuer, &name, claims.tenant.as_deref()).ok_or(Refusal::WrongTenant)?;
+        let tenant = tenant_of(issuer, (&name, vouched), claims.tenant.as_deref());
+        let tenant = tenant.ok_or(Refusal::WrongTenant)?;
         if own.is_some() && own != tenant.as_ref() {
             return Err(Refusal::WrongTenant.into());
         }
-        if !claims.for_us || Owner::parse(&claims.sub).is_err() {
+        let nobody = claims.sub == Owner::anonymous().as_str();
+        if !claims.for_us || nobody || Owner::parse(&claims.sub).is_err() {
             return Err(Refusal::Malformed.into());
         }
         let soon = now.after(LEEWAY).seconds();
         if claims.nbf.is_some_and(|from| from > soon) || claims.iat.is_some_and(|made| made > soon) {
+            return Err(Refusal::Malformed.into());
+        }
+        let lasts = claims.exp.saturating_sub(claims.iat.unwrap_or(soon));
+        if issuer.tenants != TenantRule::Platform && lasts > LONGEST {
             return Err(Refusal::Malformed.into());
         }
         if claims.exp <= now.before(LEEWAY).seconds() {
@@ -338,8 +351,13 @@ fn named(rule: &TenantRule, name: &str) -> Option<Tenant> {
 }
 
 /// The tenant a token is for, where its issuer may speak for it: the outer `None` where it may not, the inner one for
-/// the platform. `name` is the tenant's in the issuer's own name, where it stands there.
-fn tenant_of(issuer: &IssuerKeys, name: &str, told: Option<&str>) -> Option<Option<Tenant>> {
+/// the platform. `name` is the tenant's in the issuer's own name, where it stands there, and `vouched` the incarnation that
+/// the tenant's key document names: no claim is asked for that.
+fn tenant_of(
+    issuer: &IssuerKeys,
+    (name, vouched): (&str, Option<Tenant>),
+    told: Option<&str>,
+) -> Option<Option<Tenant>> {
     let silent = issuer.profile.tenant_claim.is_none();
     match &issuer.tenants {
         TenantRule::Platform => told.is_none().then_some(None),
@@ -353,7 +371,12 @@ fn tenant_of(issuer: &IssuerKeys, name: &str, told: Option<&str>) -> Option<Opti
                 .map(Some)
         }
         rule @ (TenantRule::Named | TenantRule::Vouched) => {
-            let tenant = named(rule, name)?;
+            let tenant = match (rule, vouched) {
+                (TenantRule::Vouched, Some(vouched)) => {
+                    Some(vouched).filter(|tenant| tenant.name() == name)?
+                }
+                _ => named(rule, name)?,
+            };
             (silent || told == Some(tenant.name())).then_some(Some(tenant))
         }
     }

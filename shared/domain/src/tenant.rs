@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::InvalidId;
 use crate::ids::name;
+use crate::{Entropy, InvalidId};
 
 /// What stands between a tenant's name and its incarnation; no name holds it.
 const SEPARATOR: char = '.';
@@ -54,6 +54,17 @@ impl Tenant {
         }
         Self::parse(name)?;
         Ok(Self { prefix: text.into() })
+    }
+
+    /// A new incarnation of this name: nothing that was ever kept under it is the new one's.
+    #[must_use]
+    pub fn incarnated(&self, entropy: &dyn Entropy) -> Self {
+        let mut bytes = [0; INCARNATION / 2];
+        entropy.fill(&mut bytes);
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            prefix: format!("{}{SEPARATOR}{digits}", self.name()).into(),
+        }
     }
 
     /// The tenant of callers without a token at an open agent. No token can carry it.
@@ -171,6 +182,20 @@ mod tests {
         let read: Tenant = serde_json::from_str(&serde_json::to_string(&again).unwrap()).unwrap();
         assert_eq!(read, again);
         assert_eq!(Tenant::from_prefix("acme").unwrap(), acme);
+    }
+
+    #[test]
+    fn each_incarnation_of_a_name_is_another_tenant() {
+        let acme = Tenant::parse("acme").unwrap();
+        let (one, two) = (
+            acme.incarnated(&crate::SystemEntropy),
+            acme.incarnated(&crate::SystemEntropy),
+        );
+        assert!(one != two && one != acme);
+        for made in [&one, &two, &one.incarnated(&crate::SystemEntropy)] {
+            assert_eq!(made.name(), "acme");
+            assert_eq!(Tenant::from_prefix(made.prefix()).unwrap(), *made);
+        }
     }
 
     #[test]

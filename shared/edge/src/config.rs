@@ -25,19 +25,13 @@
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
 //! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
-//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, mqtt_bridge, weather_agent, chat_api, oauth_callback, report_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
+//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, weather_agent, chat_api, oauth_callback, report_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `CONSENT_AGENT` | oauth_callback | the agent of the platform whose consents it takes, in every tenant; it has no `TENANT_ID` then | those of the tenant's host |
 //! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}`, with `"dialect": "google"` for Google | required at oauth_callback; without it agents behind a sign-in are not asked |
 //! | `MODELS` | host_agent | the language models that it asks, in their order: JSON `[{"kind": "bedrock", "model"}, {"kind": "openai", "url", "model", "key"}, {"kind": "rules"}]`, `key` the name of a secret; any of the first two may say `max_tokens`, `prompt_tokens`, and `first_byte` and `idle` in seconds (4096, 32000, 20 and 15), `bedrock` a `region` | the rules decide |
 //! | `PLAN_APPROVAL` | host_agent | which plans wait until their user says go: `always` (every task in which more than one piece of work is handed out), `over:N` (those of more than N) or `never` | `never` |
 //! | `TOKENS_PER_DAY` | host_agent | tokens of language models that the tenant may use in a day (UTC), unless its own setting `tokens_per_day` says otherwise | required where `MODELS` has a hosted one |
 //! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
-//! | `BRIDGE_URL` | mqtt_bridge | its own URL, below which agents reach it | required |
-//! | `MQTT_BROKER` | mqtt_bridge | the broker: `mqtts://HOST[:PORT]`, or `mqtt://` on this machine | required |
-//! | `MQTT_PREFIX` | mqtt_bridge | what topics on it begin with | `$a2a/v1` |
-//! | `MQTT_ORGS` | mqtt_bridge | organisations that replies go to: JSON `["acme"]` | required |
-//! | `MQTT_AGENTS` | mqtt_bridge | the agents that it answers for: JSON `[{"address": "ORG/UNIT/AGENT", "url"}]` | required |
-//! | `MQTT_PASSWORDS_SECRET` | mqtt_bridge | name of the secret with their passwords at the broker: JSON `{"ORG/UNIT/AGENT": "…"}` | no passwords |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |

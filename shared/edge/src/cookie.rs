@@ -13,16 +13,35 @@ const TOKEN_MAX: usize = 128;
 /// Most cookies of one request that are looked at; browsers keep no more than this for one site.
 const COOKIES_MAX: usize = 200;
 
-/// The token in the cookie of this name, where it begins with the prefix and an underscore. Of several cookies of one
-/// name the first counts.
+/// What a cookie's name begins with that only this very host can have set, over https (RFC 6265bis, 4.1.3.2): a sibling in
+/// the same domain cannot put one of that name into a browser.
+const HOST: &str = "__Host-";
+
+/// The name of a cookie on the wire.
+fn full(name: &str, https: bool) -> String {
+    if https {
+        format!("{HOST}{name}")
+    } else {
+        name.to_owned()
+    }
+}
+
+/// The token in the cookie of this name, where it begins with the prefix and an underscore. Over https only a cookie counts
+/// that this host itself has set. Of several cookies of one name none does: somebody else has set one of them.
 #[must_use]
-pub fn token(headers: &HeaderMap, name: &str, prefix: &str) -> Option<SecretString> {
+pub fn token(headers: &HeaderMap, (name, https): (&str, bool), prefix: &str) -> Option<SecretString> {
+    let name = full(name, https);
     let lines = headers
         .get_all(COOKIE)
         .iter()
         .filter_map(|line| line.to_str().ok());
-    let mut cookies = lines.flat_map(Cookie::split_parse).take(COOKIES_MAX).flatten();
-    let found = cookies.find(|cookie| cookie.name() == name)?;
+    let cookies = lines.flat_map(Cookie::split_parse).take(COOKIES_MAX).flatten();
+    let mut own = cookies.filter(|cookie| cookie.name() == name);
+    let found = own.next()?;
+    if own.next().is_some() {
+        tracing::warn!("two cookies of one name; neither counts");
+        return None;
+    }
     let token = found.value();
     let ours = token
         .strip_prefix(prefix)
@@ -37,7 +56,7 @@ pub struct TokenCookie<'a> {
     pub name: &'a str,
     /// The token; empty to remove the cookie.
     pub token: &'a SecretString,
-    /// The path that the browser sends it to, with everything below.
+    /// The path that the browser sends it to, with everything below; over https it is sent everywhere, as the name wants.
     pub path: &'a str,
     /// How long the browser keeps it; until it is closed where none is said.
     pub max_age: Option<Duration>,
@@ -50,11 +69,12 @@ impl TokenCookie<'_> {
     /// of other sites.
     #[must_use]
     pub fn header(&self) -> Option<HeaderValue> {
-        let mut cookie = Cookie::build((self.name, self.token.expose_secret()))
+        let path = if self.https { "/" } else { self.path };
+        let mut cookie = Cookie::build((full(self.name, self.https), self.token.expose_secret()))
             .http_only(true)
             .same_site(SameSite::Lax)
             .secure(self.https)
-            .path(self.path);
+            .path(path);
         if let Some(age) = self.max_age {
             let seconds = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
             cookie = cookie.max_age(::cookie::time::Duration::seconds(seconds));
@@ -74,7 +94,7 @@ mod tests {
         for line in lines {
             headers.append(COOKIE, HeaderValue::from_bytes(line).unwrap());
         }
-        token(&headers, "switchyard_acme", "sws").map(|token| token.expose_secret().to_owned())
+        token(&headers, ("switchyard_acme", false), "sws").map(|token| token.expose_secret().to_owned())
     }
 
     #[test]
@@ -83,10 +103,37 @@ mod tests {
             &[&b"switchyard_acme=sws_x=y"[..]][..],
             &[b"a=b; switchyard_acme=sws_x=y;c=d"],
             &[b"a=1", b"c", b"xswitchyard_acme=sws_no;  switchyard_acme=sws_x=y"],
-            &[b"switchyard_acme=sws_x=y; switchyard_acme=sws_second"],
         ] {
             assert_eq!(read(lines).as_deref(), Some("sws_x=y"));
         }
+    }
+
+    #[test]
+    fn of_two_cookies_of_one_name_none_counts() {
+        for lines in [
+            &[&b"switchyard_acme=sws_x; switchyard_acme=sws_y"[..]][..],
+            &[b"switchyard_acme=sws_x", b"switchyard_acme=sws_x"],
+            &[b"switchyard_acme=tossed; switchyard_acme=sws_x"],
+        ] {
+            assert_eq!(read(lines), None);
+        }
+    }
+
+    #[test]
+    fn over_https_only_what_this_host_has_set_counts() {
+        let read = |line: &'static str, https| {
+            let mut headers = HeaderMap::new();
+            headers.append(COOKIE, HeaderValue::from_static(line));
+            token(&headers, ("switchyard_acme", https), "sws").is_some()
+        };
+        assert!(read("__Host-switchyard_acme=sws_x", true));
+        // A sibling host of the same domain can set this one, beside ours or alone.
+        assert!(!read("switchyard_acme=sws_x", true));
+        assert!(read(
+            "switchyard_acme=sws_tossed; __Host-switchyard_acme=sws_x",
+            true
+        ));
+        assert!(!read("__Host-switchyard_acme=sws_x", false));
     }
 
     #[test]
@@ -127,7 +174,7 @@ mod tests {
         let value = cookie.header().unwrap();
         assert_eq!(
             value.to_str().unwrap(),
-            "switchyard_acme=sws_x; HttpOnly; SameSite=Lax; Secure; Path=/t/acme; Max-Age=60"
+            "__Host-switchyard_acme=sws_x; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=60"
         );
         assert!(value.is_sensitive() && !format!("{cookie:?}").contains("sws_x"));
         let local = TokenCookie {
@@ -150,6 +197,7 @@ mod tests {
         );
         let broken = TokenCookie {
             path: "/a\r\nb",
+            https: false,
             ..removed
         };
         assert_eq!(broken.header(), None);

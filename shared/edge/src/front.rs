@@ -12,15 +12,17 @@ use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use domain::trace::within;
-use domain::{Clock, Entropy, TraceParent};
+use domain::{Clock, Entropy, Tenant, TraceParent};
 use futures_util::FutureExt as _;
 use http::{HeaderValue, StatusCode};
 use routes::Routes;
-use store::counted;
+use store::{Store, counted};
 use tracing::Instrument as _;
 
 mod body;
+mod headers;
 mod refusal;
+mod standing;
 
 pub use body::BODY_LIMIT;
 pub use refusal::{later, not_found, refused};
@@ -38,6 +40,8 @@ pub struct Front {
     pub function: &'static str,
     /// Most bytes of a request body.
     pub body_limit: usize,
+    /// The one tenant that the function serves, where it has one: nobody is let in unless it is active.
+    pub tenant: Option<(Store, Tenant)>,
 }
 
 impl Front {
@@ -49,7 +53,15 @@ impl Front {
             entropy: Arc::clone(entropy),
             function,
             body_limit: BODY_LIMIT,
+            tenant: None,
         }
+    }
+
+    /// The same for a function of one tenant.
+    #[must_use]
+    pub fn serving(self, store: &Store, tenant: &Tenant) -> Self {
+        let tenant = Some((store.clone(), tenant.clone()));
+        Self { tenant, ..self }
     }
 
     /// The same for a function that takes larger bodies.
@@ -85,6 +97,7 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
         .filter(|id| !id.0.is_empty());
     let request_id = given.map_or_else(|| front.entropy.uuid().to_string(), |id| id.0);
     let id_header = HeaderValue::from_str(&request_id).unwrap_or(HeaderValue::from_static("-"));
+    let https = headers::is_https(request.headers());
     let trace = request
         .headers()
         .get("traceparent")
@@ -108,6 +121,7 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
         );
         async {
             let (mut response, calls) = counted(answer(&front, request, next, &request_id)).await;
+            headers::complete(response.headers_mut(), https);
             response.headers_mut().insert(REQUEST_ID, id_header);
             tracing::info!(
                 function = front.function,
@@ -129,6 +143,11 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
 
 async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -> Response {
     let method = request.method().clone();
+    if let Some((store, tenant)) = &front.tenant
+        && let Some(refusal) = standing::refusal(store, tenant, front.clock.now()).await
+    {
+        return refusal;
+    }
     let request = match body::bounded(request, front.body_limit).await {
         Ok(request) => request,
         Err(status) => return refusal::of(status, None, request_id),

@@ -56,8 +56,8 @@ pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
 pub use identity::{
-    Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated, SessionIssuer,
-    Throttle, User, client_item, session_issuer_item, user_item,
+    Brake, Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated,
+    SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
@@ -71,7 +71,7 @@ pub use tasks::{
     Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
     TaskQuery, Tasks,
 };
-pub use tenants::{OwnSettings, SETTINGS_TTL, TenantSettings, Tenants};
+pub use tenants::{OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
 pub use usage::{DayUsage, ModelUsage, TokenHold, USAGE_DAYS_MAX, Usage, day_of};
 
 /// The door to every table. Cheap to clone.
@@ -86,6 +86,7 @@ struct Inner {
     client: OnceLock<aws_sdk_dynamodb::Client>,
     tables: Tables,
     turns: Semaphore,
+    remembered: tenants::Remembered,
 }
 
 /// How many requests are under way at once. A burst waits here for its turn, where no time-out runs, and not in the
@@ -131,6 +132,7 @@ impl Store {
                 client: OnceLock::new(),
                 tables,
                 turns: Semaphore::new(AT_ONCE),
+                remembered: tenants::Remembered::default(),
             }),
             entropy: Arc::new(SystemEntropy),
         }

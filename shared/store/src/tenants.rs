@@ -1,25 +1,77 @@
-//! What is known of a tenant by its name: one item each, with what its operator has set for it.
+//! What is known of a tenant by its name: one item each, with which incarnation of the name it is, whether that one may
+//! work, and what its operator has set for it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{Clock, SettingChange, Tenant, Timestamp, UserContext, default_context, tokens_per_day};
 
 use crate::change::{Change, text};
-use crate::codec::{Item, Key};
+use crate::codec::{Item, Key, keyed, text_of};
 use crate::dynamo::Written;
 use crate::{Store, StoreError};
 
-/// How long a function goes on with the settings it has read.
+/// How long a function goes on with what it has read of a tenant.
 pub const SETTINGS_TTL: Duration = Duration::from_secs(10);
+/// How long it does so where the table cannot be read; then nobody is let in.
+const STALE_TTL: Duration = Duration::from_secs(60);
+/// Most names that are remembered; beyond, those read longest ago are read again.
+const REMEMBERED: usize = 1024;
 
 const STATUS: &str = "status";
+const PREFIX: &str = "prefix";
 const SETTINGS: &str = "settings";
+const ACTIVE: &str = "active";
+const SUSPENDED: &str = "suspended";
+const REMOVED: &str = "removed";
 
 /// A tenant's settings by their keys, also those that only a newer release knows.
 pub type TenantSettings = BTreeMap<String, String>;
+
+/// How a tenant stands here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It works.
+    Active,
+    /// Nobody is let in, and what runs is parked, until its operator resumes it.
+    Suspended,
+    /// It is not here: removed, or its name is another incarnation's by now.
+    Gone,
+}
+
+/// What the table says of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Record {
+    status: String,
+    prefix: String,
+    settings: TenantSettings,
+}
+
+/// What was read of names of late, for every function of the process over one store.
+#[derive(Default)]
+pub(crate) struct Remembered(Mutex<HashMap<String, (Option<Record>, Timestamp)>>);
+
+impl Remembered {
+    fn names(&self) -> MutexGuard<'_, HashMap<String, (Option<Record>, Timestamp)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, tenant: &Tenant) {
+        self.names().remove(tenant.name());
+    }
+
+    fn keep(&self, tenant: &Tenant, record: Option<Record>, now: Timestamp) {
+        let mut names = self.names();
+        if names.len() >= REMEMBERED {
+            names.retain(|_, (_, at)| now.since(*at) < SETTINGS_TTL);
+        }
+        if names.len() < REMEMBERED {
+            names.insert(tenant.name().to_owned(), (record, now));
+        }
+    }
+}
 
 /// The table of tenants.
 #[derive(Clone, Copy)]
@@ -32,29 +84,104 @@ fn key(tenant: &Tenant) -> Key {
     (tenant.name().to_owned(), "TENANT".to_owned())
 }
 
+/// Holds for a record of this incarnation. Releases that knew no incarnations wrote none.
+const OWN: &str = "#prefix = :prefix OR (attribute_not_exists(#prefix) AND #pk = :prefix)";
+
 impl Tenants<'_> {
-    /// Makes the tenant known. What is set for one that is known already stays.
+    /// Makes the tenant known. What is set for one that is known already stays, and so does its suspension; of another
+    /// incarnation of its name nothing does.
     ///
     /// # Errors
     /// What the database says.
     pub async fn add(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        let change = Change::new()
+        let none = AttributeValue::M(HashMap::new());
+        let known = Change::new()
             .set_to(STATUS, "if_not_exists(#status, :active)")
-            .value("active", text("active"))
+            .value(ACTIVE, text(ACTIVE))
             .set_to(SETTINGS, "if_not_exists(#settings, :none)")
-            .value("none", AttributeValue::M(HashMap::new()));
-        self.store
-            .update(self.table(), &key(tenant), change)
-            .await
-            .map(|_| ())
+            .value("none", none.clone())
+            .when(&format!("attribute_not_exists(#pk) OR ({OWN})"))
+            .when("attribute_not_exists(#status) OR #status <> :removed")
+            .value(REMOVED, text(REMOVED));
+        // A name without an incarnation is its own prefix, as releases wrote it that knew none.
+        let known = match tenant.name() == tenant.prefix() {
+            true => known.value(PREFIX, text(tenant.prefix())),
+            false => known.set(PREFIX, text(tenant.prefix())),
+        };
+        if let Written::Refused(_) = self.store.update(self.table(), &key(tenant), known).await? {
+            let mut item = keyed(&key(tenant));
+            item.insert(STATUS.to_owned(), text(ACTIVE));
+            item.insert(PREFIX.to_owned(), text(tenant.prefix()));
+            item.insert(SETTINGS.to_owned(), none);
+            self.store.put(self.table(), item, Change::new()).await?;
+        }
+        Ok(())
     }
 
-    /// Forgets the tenant and what was set for it.
+    /// The tenant is here no longer: what was set for it is forgotten, its name is free. Another incarnation of the name is
+    /// left alone.
     ///
     /// # Errors
     /// What the database says.
     pub async fn remove(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        self.store.remove(self.table(), &key(tenant)).await
+        let change = Change::new()
+            .set(STATUS, text(REMOVED))
+            .remove(&[SETTINGS])
+            .when("attribute_exists(#pk)")
+            .when(OWN)
+            .value(PREFIX, text(tenant.prefix()));
+        let written = self.store.update(self.table(), &key(tenant), change).await;
+        self.store.inner.remembered.forget(tenant);
+        written.map(|_| ())
+    }
+
+    /// Lets nobody in any more, or everybody again; false where the tenant is not here.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn suspend(&self, tenant: &Tenant, suspended: bool) -> Result<bool, StoreError> {
+        let status = if suspended { SUSPENDED } else { ACTIVE };
+        let change = Change::new()
+            .set(STATUS, text(status))
+            .when("attribute_exists(#pk)")
+            .when(OWN)
+            .value(PREFIX, text(tenant.prefix()))
+            .when("#status <> :removed")
+            .value(REMOVED, text(REMOVED));
+        let written = self.store.update(self.table(), &key(tenant), change).await;
+        self.store.inner.remembered.forget(tenant);
+        Ok(matches!(written?, Written::Done(_)))
+    }
+
+    /// How the tenant stands, as it was read [`SETTINGS_TTL`] ago at the latest; a minute where the table cannot be read.
+    ///
+    /// # Errors
+    /// What the database says, where nothing was read of late.
+    pub async fn standing(&self, tenant: &Tenant, now: Timestamp) -> Result<Standing, StoreError> {
+        if *tenant == Tenant::public() {
+            return Ok(Standing::Active);
+        }
+        let standing = standing_of(tenant, self.record(tenant, now).await?.as_ref());
+        if standing != Standing::Gone {
+            return Ok(standing);
+        }
+        // It may have come just now: who is not known costs a look each time.
+        self.store.inner.remembered.forget(tenant);
+        let record = self.record(tenant, now).await?;
+        Ok(standing_of(tenant, record.as_ref()))
+    }
+
+    /// The present incarnation of a name, as far as it is known.
+    ///
+    /// # Errors
+    /// As [`Tenants::standing`].
+    pub async fn present(&self, name: &Tenant, now: Timestamp) -> Result<Option<Tenant>, StoreError> {
+        let record = self.record(name, now).await?;
+        Ok(match record {
+            None => Some(name.clone()).filter(|name| name.prefix() == name.name()),
+            Some(record) if record.status == REMOVED => None,
+            Some(record) => Tenant::from_prefix(&record.prefix).ok(),
+        })
     }
 
     /// What is set for the tenant; `None` where it is not known.
@@ -62,8 +189,9 @@ impl Tenants<'_> {
     /// # Errors
     /// What the database says.
     pub async fn settings(&self, tenant: &Tenant) -> Result<Option<TenantSettings>, StoreError> {
-        let item = self.store.item(self.table(), &key(tenant)).await?;
-        Ok(item.map(|item| settings_of(&item)))
+        let record = self.read(tenant).await?;
+        let own = |record: &Record| record.status != REMOVED && record.prefix == tenant.prefix();
+        Ok(record.filter(own).map(|record| record.settings))
     }
 
     /// Makes these changes, all of them or none, and touches no other setting; false where the tenant is not known.
@@ -71,7 +199,10 @@ impl Tenants<'_> {
     /// # Errors
     /// What the database says.
     pub async fn set(&self, tenant: &Tenant, changes: &[SettingChange]) -> Result<bool, StoreError> {
-        let mut change = Change::new().when("attribute_exists(#pk)");
+        let mut change = Change::new()
+            .when("attribute_exists(#settings)")
+            .when(OWN)
+            .value(PREFIX, text(tenant.prefix()));
         for each in changes {
             let at = format!("{SETTINGS}.#{}", each.key());
             change = match each.value() {
@@ -85,8 +216,53 @@ impl Tenants<'_> {
         Ok(matches!(written, Written::Done(_)))
     }
 
+    async fn record(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<Record>, StoreError> {
+        let remembered = &self.store.inner.remembered;
+        let known = remembered.names().get(tenant.name()).cloned();
+        if let Some((record, at)) = &known
+            && now.since(*at) < SETTINGS_TTL
+        {
+            return Ok(record.clone());
+        }
+        match self.read(tenant).await {
+            Ok(record) => {
+                remembered.keep(tenant, record.clone(), now);
+                Ok(record)
+            }
+            Err(error) => match known {
+                Some((record, at)) if now.since(at) < STALE_TTL => {
+                    tracing::warn!(tenant.id = tenant.name(), %error, "the tenant cannot be read; what was read before goes on");
+                    Ok(record)
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    async fn read(&self, tenant: &Tenant) -> Result<Option<Record>, StoreError> {
+        let item = self.store.item(self.table(), &key(tenant)).await?;
+        Ok(item.map(|item| Record {
+            status: text_of(&item, STATUS).unwrap_or(ACTIVE).to_owned(),
+            prefix: text_of(&item, PREFIX).unwrap_or(tenant.name()).to_owned(),
+            settings: settings_of(&item),
+        }))
+    }
+
     fn table(&self) -> &str {
         &self.store.tables().tenants
+    }
+}
+
+fn standing_of(tenant: &Tenant, record: Option<&Record>) -> Standing {
+    match record {
+        // Made by a release that kept no such record.
+        None if tenant.prefix() == tenant.name() => Standing::Active,
+        Some(record) if record.prefix == tenant.prefix() => match record.status.as_str() {
+            SUSPENDED => Standing::Suspended,
+            REMOVED => Standing::Gone,
+            _ => Standing::Active,
+        },
+        _ => Standing::Gone,
     }
 }
 
@@ -104,7 +280,7 @@ pub struct OwnSettings {
     store: Store,
     tenant: Tenant,
     clock: Arc<dyn Clock>,
-    known: Mutex<Option<(TenantSettings, Timestamp)>>,
+    last: Mutex<TenantSettings>,
 }
 
 impl OwnSettings {
@@ -115,7 +291,7 @@ impl OwnSettings {
             store,
             tenant,
             clock,
-            known: Mutex::default(),
+            last: Mutex::default(),
         }
     }
 
@@ -133,22 +309,18 @@ impl OwnSettings {
 
     /// A table that cannot be read makes no request fail: the last settings go on.
     async fn now(&self) -> TenantSettings {
-        let now = self.clock.now();
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let last = match known {
-            Some((settings, until)) if now < until => return settings,
-            Some((settings, _)) => settings,
-            None => TenantSettings::new(),
-        };
-        let settings = match self.store.tenants().settings(&self.tenant).await {
-            Ok(found) => found.unwrap_or_default(),
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.store.tenants().record(&self.tenant, self.clock.now()).await {
+            Ok(record) => {
+                let own = record.filter(|record| record.prefix == self.tenant.prefix());
+                let settings = own.map(|record| record.settings).unwrap_or_default();
+                last().clone_from(&settings);
+                settings
+            }
             Err(error) => {
                 tracing::warn!(tenant.id = self.tenant.name(), %error, "the tenant's settings cannot be read; the last ones go on");
-                last
+                last().clone()
             }
-        };
-        let fresh = (settings.clone(), now.after(SETTINGS_TTL));
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh);
-        settings
+        }
     }
 }

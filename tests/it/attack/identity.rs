@@ -28,6 +28,8 @@ const A_PERSON: &str = "a person who is not signed in is asked to: that is what 
 const NO_LOGIN: &str =
     "a login of another tenant, or one that ended, is no login: the page asks to sign in, as in the good row";
 const SAME_PERSON: &str = "whoever is signed in answers for themselves";
+const NOTHING_ENDS: &str =
+    "the page asks whoever is signed in and ends nothing; anybody else is told that nobody is";
 const FORMS: &str = "a form's token is made of the browser's own secret; nobody issues one";
 const LOGIN_FORM: &str = "the form signs in; what is granted is checked anew with every step";
 const LOGIN_ENDS: &str = "a form of an ended login leads to a new login: idp's signing_in tests";
@@ -96,6 +98,22 @@ pub(super) fn rows() -> Vec<Row> {
                 Na(LOGIN_FORM),
             ],
             Is(303),
+        ),
+        // The same of the form to sign out: whoever has no login has nothing to end, and sees that.
+        row(("GET", "/{tenant}/logout", ""), [Na(NOTHING_ENDS); 8], Is(200)),
+        row(
+            ("POST", "/{tenant}/logout", "logout"),
+            [
+                Is(403),
+                Is(403),
+                Na(LOGIN_ENDS),
+                Na(FORMS),
+                Is(403),
+                Na(NO_LOGIN),
+                Is(403),
+                Na(LOGIN_FORM),
+            ],
+            Is(200),
         ),
     ]);
     let clients = |scope| {
@@ -232,6 +250,7 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
     let url = format!("{}{}", world.at("/idp"), row.route.replace("{tenant}", "acme"));
     match (row.method, row.operation) {
         ("POST", "login") => sign_in(world, attack).await,
+        ("POST", "logout") => sign_out(world, &url, attack).await,
         ("GET", "") if row.route.ends_with("/authorize") => vec![authorize(world, attack).await],
         (_, "") if row.route.ends_with("/userinfo") => {
             let signers = (Signer::Idp("acme"), Signer::Idp("globex"));
@@ -498,6 +517,44 @@ async fn sign_in(world: &World, attack: Option<Attack>) -> Vec<Told> {
         answers.push(told(post.header("content-type", FORM).body(form(&fields))).await);
     }
     answers
+}
+
+/// The form to sign out, with a form token that is not this page's.
+async fn sign_out(world: &World, url: &str, attack: Option<Attack>) -> Vec<Told> {
+    let (cookies, own) = signed_in(world, url).await;
+    let tokens = match attack {
+        None => vec![own],
+        Some(Attack::None) => vec![String::new()],
+        Some(Attack::Rubbish) => vec!["rubbish".to_owned(), own[1..].to_owned()],
+        Some(Attack::WrongAudience) => {
+            let other = world
+                .request("GET", &format!("{url}?state=x"))
+                .header("cookie", &cookies);
+            vec![form_token(&told(other).await.text)]
+        }
+        Some(Attack::WrongOwner) => vec![signed_in(world, url).await.1],
+        Some(_) => Vec::new(),
+    };
+    let mut answers = Vec::new();
+    for token in tokens {
+        let fields = [("form", token.as_str()), ("step", "logout")];
+        let post = world.request("POST", url).header("cookie", &cookies);
+        answers.push(told(post.header("content-type", FORM).body(form(&fields))).await);
+    }
+    answers
+}
+
+/// The cookies of a browser that is signed in, and the token of its form to sign out.
+async fn signed_in(world: &World, url: &str) -> (String, String) {
+    let mut browser = oauth::apps_browser();
+    let login = world.local.login("acme", 0);
+    oauth::agree(&mut browser, request(world, "acme", &[]).as_str(), login).await;
+    let page = browser.open(url).await;
+    let cookies: Vec<String> = browser
+        .cookies()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    (cookies.join("; "), form_token(&page.html))
 }
 
 /// The cookie and the form token of a page to sign in.

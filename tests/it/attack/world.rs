@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use super::{Attack, Row, Told, agents, bridge, identity, services};
+use super::{Attack, Row, Told, agents, identity, services};
 
 /// The victim's owner at the agents.
 pub(super) const VICTIM: &str = "user-ada";
@@ -132,7 +132,6 @@ impl World {
     async fn ask(&self, row: &Row, attack: Option<Attack>) -> Vec<Told> {
         match row.function {
             "agent" => agents::ask(self, row, attack).await,
-            "mqtt_bridge" => bridge::ask(self, attack).await,
             "registry" | "chat_api" | "webhook_receiver" | "gateway" => {
                 services::ask(self, row, attack).await
             }

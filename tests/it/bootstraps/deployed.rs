@@ -232,7 +232,7 @@ async fn an_agent_whose_path_is_changed_is_at_the_new_one_and_no_longer_at_the_o
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_allow() {
-    let cloud = Cloud::start(&["acme", "globex"]).await;
+    let cloud = Cloud::start(&["acme.7f3a9c2e", "globex"]).await;
 
     // Weather: chat, host, registry, agent, webhook, answer.
     let user = cloud.user("acme");

@@ -135,7 +135,7 @@ async fn a_tenants_bare_name_is_in_nothing_that_is_kept_or_recognised() {
     for shown in [cookie, renamed] {
         let http = tests::user::http();
         let base = local
-            .endpoint(&format!("/tenants/{NEXT}/base"))
+            .endpoint(&format!("/tenants/{NAME}/base"))
             .trim_end_matches('/');
         let get = async |path: &str| {
             let request = http.get(format!("{base}{path}")).header("cookie", &shown);

@@ -39,6 +39,7 @@ async fn main() -> Result<(), edge::Error> {
         entropy: Arc::new(SystemEntropy),
         function: "odd_function",
         body_limit: edge::BODY_LIMIT,
+        tenant: None,
     };
     lambda::serve(platform.http, async move {
         std::thread::sleep(takes / 2);

@@ -84,7 +84,11 @@ async fn a_task_that_waits_for_consent_shows_the_link_and_a_reply_to_its_card_co
     assert_eq!(text(&chunks), "I need your consent.");
     let id = card["taskId"].as_str().unwrap();
     let path = format!("/api/tasks/{id}");
-    assert_eq!(browser.get(&app, &path).await.json()["authUrl"], LINK);
+    let shown = browser.get(&app, &path).await.json();
+    assert_eq!(
+        (&shown["authUrl"], &shown["authUrlBy"]),
+        (&json!(LINK), &json!("platform"))
+    );
 
     let mut done = says("c1", "m2", "done");
     done["taskId"] = json!(id);

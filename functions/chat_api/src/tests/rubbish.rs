@@ -18,6 +18,8 @@ fn is_typed_refusal(status: StatusCode, text: &str) -> bool {
 async fn a_rubbish_message_is_refused_and_leaves_no_session_chat_or_task() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
+    // How the tenant stands is read once in ten seconds, whatever is asked.
+    browser.get(&app, "/").await;
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
     let giant = format!(
         r#"{{"id":"c","message":{{"id":"m","role":"user","parts":[{{"type":"text","text":"{}"}}]}}}}"#,

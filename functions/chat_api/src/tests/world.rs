@@ -71,6 +71,7 @@ impl Executor for Script {
                 let mut asks = run.message("I need your consent.");
                 asks.metadata
                     .insert("authUrl".into(), json!("http://127.0.0.1:3000/t/acme/connect/1"));
+                asks.metadata.insert("authUrlBy".into(), json!("platform"));
                 run.record(vec![EventKind::status(TaskState::AuthRequired, Some(asks))])
                     .await?;
                 Outcome::Parked {
@@ -146,6 +147,7 @@ impl World {
             entropy: Arc::new(SystemEntropy),
             function: "host_agent",
             body_limit: edge::BODY_LIMIT,
+            tenant: None,
         };
         let served = Router::new().nest("/a/host", edge::front(agent::router(host.clone()), front));
         tokio::spawn(async move { axum::serve(listener, served).await });

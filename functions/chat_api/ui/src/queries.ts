@@ -1,6 +1,6 @@
 // What is asked of the server and kept for as long as it is good.
 
-import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
 import { Chats, Connections, Task, Tasks } from './model.ts';
 
@@ -29,12 +29,10 @@ function page(path: string, cursor: string | null, more: Record<string, string> 
   return text ? `${path}?${text}` : path;
 }
 
-/** The chats, or those whose title has the text; while another text is looked for, what was found before stays. */
-export const useChats = (wanted: string) =>
+export const useChats = () =>
   useInfiniteQuery({
-    queryKey: [...keys.chats, wanted],
-    queryFn: ({ pageParam, signal }) => get(page('chats', pageParam, wanted ? { q: wanted } : {}), Chats, signal),
-    placeholderData: keepPreviousData,
+    queryKey: keys.chats,
+    queryFn: ({ pageParam, signal }) => get(page('chats', pageParam), Chats, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next ?? null,
   });
@@ -47,12 +45,9 @@ export const useTasks = () =>
     getNextPageParam: (last) => last.next ?? null,
   });
 
-export const useTask = (id: string, enabled = true) =>
+export const useTask = (id: string) =>
   useQuery({
     queryKey: keys.task(id),
-    enabled,
-    // What changes of it comes as news.
-    staleTime: 60_000,
     queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
   });
 

@@ -11,6 +11,19 @@ use crate::rules::transcript;
 
 /// The key in a status message's metadata under which pages find the link to consent at.
 pub(crate) const AUTH_URL: &str = "authUrl";
+/// The key under which they find whose link that is.
+pub(crate) const AUTH_URL_BY: &str = "authUrlBy";
+/// A link of ours, to a consent that the platform looks after.
+const PLATFORM: &str = "platform";
+/// A link that an agent has sent.
+const AGENT: &str = "agent";
+
+/// Adds the link that a status asks its user to follow, and whose it is: what an agent sends is never dressed as ours.
+pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
+    let by = if ours { PLATFORM } else { AGENT };
+    message.metadata.insert(AUTH_URL.to_owned(), Value::String(link));
+    message.metadata.insert(AUTH_URL_BY.to_owned(), by.into());
+}
 
 /// The status that says what is being done.
 pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
@@ -25,7 +38,7 @@ pub(crate) fn consent_asked(entropy: &dyn Entropy, job: &Job, link: String, lead
         job.agent_name
     );
     let mut message = Message::agent_text(MessageId::random(entropy), text);
-    message.metadata.insert(AUTH_URL.to_owned(), Value::String(link));
+    add_link(&mut message, link, true);
     message
 }
 

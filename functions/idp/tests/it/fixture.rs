@@ -251,6 +251,8 @@ fn user(tenant: &Tenant, name: &str) -> User {
         subject: Owner::parse(&format!("user-{name}")).unwrap(),
         display_name: format!("{name} of {}", tenant.name()),
         password_hash: hash.to_string(),
+        roles: Vec::new(),
+        not_before: None,
     }
 }
 
@@ -261,6 +263,7 @@ fn other() -> NewClient {
         name: "Other <b>client</b>".into(),
         secret: Some(OTHER_SECRET.into()),
         redirect_uris: vec!["https://other.example/cb?fixed=1".into(), CALLBACK.into()],
+        signed_out_uris: Vec::new(),
         grant_types: vec!["authorization_code".into()],
         scopes: vec!["openid".into(), "orders:read".into(), "tasks".into()],
         resources: vec![HORIZON.into()],
@@ -275,6 +278,7 @@ fn app() -> NewClient {
         name: "Terminal".into(),
         secret: None,
         redirect_uris: vec![APP_CALLBACK.into()],
+        signed_out_uris: Vec::new(),
         grant_types: vec!["authorization_code".into(), "refresh_token".into()],
         scopes: vec!["openid".into(), "offline_access".into(), "tasks".into()],
         resources: vec![HORIZON.into()],

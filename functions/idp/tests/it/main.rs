@@ -12,6 +12,7 @@ mod codes;
 mod fixture;
 mod forms;
 mod metadata;
+mod people;
 mod provisioning;
 mod refreshing;
 mod refusals;

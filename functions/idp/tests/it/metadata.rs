@@ -51,7 +51,8 @@ async fn the_metadata_is_the_same_wherever_it_is_looked_for_and_every_address_in
         };
         assert!(address.starts_with(&format!("{ISSUER}/")), "{name}");
         let path = address.strip_prefix(URL).unwrap();
-        let method = if path.ends_with("jwks.json") || path.ends_with("authorize") {
+        let pages = ["jwks.json", "authorize", "logout"];
+        let method = if pages.iter().any(|page| path.ends_with(page)) {
             Method::GET
         } else {
             Method::POST
@@ -64,7 +65,7 @@ async fn the_metadata_is_the_same_wherever_it_is_looked_for_and_every_address_in
         );
         addresses += 1;
     }
-    assert_eq!(addresses, 6);
+    assert_eq!(addresses, 7);
 }
 
 #[tokio::test]
@@ -94,6 +95,8 @@ async fn a_tenant_that_is_not_there_has_nothing() {
             (Method::POST, "revoke"),
             (Method::POST, "introspect"),
             (Method::GET, "userinfo"),
+            (Method::GET, "logout"),
+            (Method::POST, "logout"),
             (Method::GET, "jwks.json"),
             (Method::GET, "sessions.json"),
             (Method::GET, ".well-known/openid-configuration"),

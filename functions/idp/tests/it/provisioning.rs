@@ -13,6 +13,7 @@ fn ada(password: &str) -> NewUser {
         username: "ada".into(),
         display_name: "ada of acme".into(),
         password: password.into(),
+        roles: Vec::new(),
     }
 }
 
@@ -83,7 +84,7 @@ async fn who_issues_a_tenants_sessions_is_told_as_long_as_it_is_stored() {
     assert!(told.header("cache-control").contains("max-age"));
     assert_eq!(
         told.json(),
-        json!({ "issuer": "https://acme.example", "keys": [{ "kty": "EC", "kid": "1" }] })
+        json!({ "issuer": "https://acme.example", "keys": [{ "kty": "EC", "kid": "1" }], "tenant": "acme" })
     );
     for other in [
         "/globex/sessions.json",
@@ -94,6 +95,58 @@ async fn who_issues_a_tenants_sessions_is_told_as_long_as_it_is_stored() {
     }
     identity.remove_session_issuer(&acme).await.unwrap();
     assert_eq!(idp.get(path).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn only_the_present_incarnation_of_a_name_is_there() {
+    let idp = Idp::start().await;
+    let (first, second) = (
+        Tenant::from_prefix("initech.00000001").unwrap(),
+        Tenant::from_prefix("initech.00000002").unwrap(),
+    );
+    let issuer = |of: &str| SessionIssuer {
+        issuer: format!("https://{of}.example"),
+        keys: vec![json!({ "kty": "EC", "kid": "1" })],
+    };
+    for (tenant, of) in [(&first, "first"), (&second, "second")] {
+        idp.store.tenants().add(tenant).await.unwrap();
+        provision(&idp.store, tenant, &[host(SECRET)], &[], &SystemEntropy)
+            .await
+            .unwrap();
+        let identity = idp.store.identity();
+        identity.put_session_issuer(tenant, &issuer(of)).await.unwrap();
+        let here = format!("/{}/jwks.json", tenant.prefix());
+        assert_eq!(idp.get(&here).await.status, StatusCode::OK, "{here}");
+        for path in [
+            "/initech/sessions.json".to_owned(),
+            format!("/{}/sessions.json", tenant.prefix()),
+        ] {
+            let told = idp.get(&path).await.json();
+            assert_eq!(told["tenant"], json!(tenant), "{path}");
+            assert_eq!(told["issuer"], format!("https://{of}.example"));
+        }
+        // The bare name is an address of none of them.
+        assert_eq!(idp.get("/initech/jwks.json").await.status, StatusCode::NOT_FOUND);
+        if of == "first" {
+            idp.store.tenants().remove(tenant).await.unwrap();
+            for gone in [here, "/initech/sessions.json".to_owned()] {
+                assert_eq!(idp.get(&gone).await.status, StatusCode::NOT_FOUND, "{gone}");
+            }
+        }
+    }
+    for old in ["jwks.json", "sessions.json", ".well-known/openid-configuration"] {
+        let old = format!("/initech.00000001/{old}");
+        assert_eq!(idp.get(&old).await.status, StatusCode::NOT_FOUND, "{old}");
+    }
+    assert!(idp.store.tenants().suspend(&second, true).await.unwrap());
+    let metadata = "/initech.00000002/.well-known/openid-configuration";
+    assert_eq!(idp.get(metadata).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        idp.get("/initech.00000002/authorize").await.status,
+        StatusCode::FORBIDDEN
+    );
+    assert!(idp.store.tenants().suspend(&second, false).await.unwrap());
+    assert_eq!(idp.get(metadata).await.status, StatusCode::OK);
 }
 
 #[tokio::test]

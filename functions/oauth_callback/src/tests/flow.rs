@@ -71,6 +71,7 @@ async fn a_forwarded_link_grants_nothing_by_itself() {
     ] {
         let world = World::new().await;
         let asked = browser.connect(&world).await;
+        assert_eq!(asked["prompt"], "consent", "also who agreed before is asked");
         let seen = browser.agree(&world, &asked).await;
         seen.page(StatusCode::OK, "One more step");
         world.nothing_granted().await;

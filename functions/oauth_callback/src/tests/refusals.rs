@@ -88,7 +88,7 @@ async fn an_answer_counts_only_in_the_browser_that_left() {
     // The starter's session alone is not enough, nor is a guessed tie.
     for mut other in [Browser::default(), Browser::with_session(SESSION)] {
         other.cookies.insert(
-            format!("switchyard_acme_consent_{}", world.consent_id),
+            format!("__Host-switchyard_acme_consent_{}", world.consent_id),
             "swb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".into(),
         );
         let seen = other.agree(&world, &asked).await;

@@ -107,7 +107,7 @@ pub(super) struct Browser {
 
 impl Browser {
     pub(super) fn with_session(token: &str) -> Self {
-        let cookies = BTreeMap::from([("switchyard_acme".to_owned(), token.to_owned())]);
+        let cookies = BTreeMap::from([("__Host-switchyard_acme".to_owned(), token.to_owned())]);
         Self { cookies }
     }
 
@@ -124,7 +124,8 @@ impl Browser {
             let text = cookie.to_str().unwrap();
             assert!(
                 text.contains("; HttpOnly; SameSite=Lax; Secure")
-                    && text.contains("; Path=/t/acme/callback;"),
+                    && text.starts_with("__Host-")
+                    && text.contains("; Path=/;"),
                 "{text}"
             );
             let (name, value) = text.split(';').next().unwrap().split_once('=').unwrap();

@@ -74,8 +74,9 @@ impl Agent {
 impl Register {
     async fn run(mut self) -> Result<(), Failure> {
         let endpoints = self.place.endpoints()?;
-        if let Some(tenant) = &self.tenant {
-            place::tenant(&endpoints, tenant)?;
+        if let Some(name) = &self.tenant {
+            place::tenant(&endpoints, name)?;
+            self.tenant = endpoints.named(name).map(|(tenant, _)| tenant.clone());
         }
         let typed = self.tags.iter().any(|tag| tag.key() == "type");
         let usual = match self.tenant {

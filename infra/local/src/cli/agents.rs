@@ -107,7 +107,9 @@ impl Row {
         Self {
             name: printable(text(agent, "/card/name").unwrap_or("?")),
             types: types.join(","),
-            tenant: text(agent, "/tenant").unwrap_or("(all)").to_owned(),
+            tenant: text(agent, "/tenant")
+                .and_then(|prefix| Tenant::from_prefix(prefix).ok())
+                .map_or_else(|| "(all)".to_owned(), |tenant| tenant.name().to_owned()),
             checked: text(agent, "/health/checkedAt")
                 .and_then(Timestamp::parse)
                 .map_or_else(|| "?".to_owned(), |at| age(now.since(at))),

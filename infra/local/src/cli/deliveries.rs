@@ -186,7 +186,10 @@ impl Scope {
                 .chain(others)
                 .chain(global);
             for (agent, url, behind_sign_in) in all {
-                let wanted = self.tenant.as_ref().is_none_or(|wanted| wanted == tenant)
+                let wanted = self
+                    .tenant
+                    .as_ref()
+                    .is_none_or(|wanted| wanted.name() == tenant.name())
                     && self.agent.as_ref().is_none_or(|wanted| wanted == agent);
                 if wanted {
                     apis.push(DeliveriesClient {

@@ -26,6 +26,7 @@ mod tenant_aws;
 mod token;
 mod up;
 mod usage;
+mod user;
 
 use std::process::ExitCode;
 
@@ -57,7 +58,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Start everything in one process (the default command)
-    Up(Box<up::Up>),
+    Up(up::Up),
     /// Talk to a tenant's host agent from the terminal
     Chat(chat::Chat),
     /// Add, list, switch off and remove agents
@@ -75,6 +76,9 @@ enum Command {
     /// Add, list and remove tenants
     #[command(subcommand)]
     Tenant(tenant::TenantCommand),
+    /// Add, list, reset and remove users of a tenant
+    #[command(subcommand)]
+    User(user::User),
     /// Tell what a tenant's language models took, and the limit
     Usage(usage::Usage),
     /// Put the platform on AWS
@@ -140,8 +144,8 @@ pub fn run() -> ExitCode {
 }
 
 async fn dispatch(cli: Cli) -> Result<(), Failure> {
-    match cli.command.unwrap_or_else(|| Command::Up(Box::new(cli.up))) {
-        Command::Up(up) => Box::pin(up.run()).await,
+    match cli.command.unwrap_or(Command::Up(cli.up)) {
+        Command::Up(up) => up.run().await,
         Command::Chat(chat) => chat.run().await,
         Command::Agent(agent) => agent.run().await,
         Command::Agents(agents) => agents.run().await,
@@ -150,6 +154,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Usage(usage) => usage.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
+        Command::User(user) => user.run().await,
         Command::Platform(platform) => platform.run(),
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,

@@ -137,7 +137,7 @@ pub(super) fn admin(endpoints: &Endpoints, path: &str) -> url::Url {
 
 /// The endpoints of a tenant of the system.
 pub(super) fn tenant<'e>(endpoints: &'e Endpoints, name: &Tenant) -> Result<&'e TenantEndpoints, Failure> {
-    endpoints.tenants.get(name).ok_or_else(|| {
+    endpoints.named(name).map(|(_, own)| own).ok_or_else(|| {
         let known: Vec<&str> = endpoints.tenants.keys().map(Tenant::name).collect();
         Failure::other(format!(
             "there is no tenant {} here; there are {}",

@@ -43,7 +43,7 @@ impl SamEnv {
                     .ok_or_else(|| Failure::other("there is no tenant"))?
             }
         };
-        let path = format!("/environments/{}", tenant.prefix());
+        let path = format!("/environments/{}", tenant.name());
         let told = self
             .place
             .ask(|endpoints| Call::get(admin(endpoints, &path)))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use domain::{InvalidSetting, SettingChange, Tenant};
+use domain::{InvalidSetting, SettingChange, SystemEntropy, Tenant};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -25,6 +25,10 @@ pub(super) enum TenantCommand {
     List(List),
     /// Take a tenant away: nothing of it is served any more
     Remove(Named),
+    /// Let nobody in at a tenant any more; what runs is parked and kept
+    Suspend(Held),
+    /// Let everybody in again
+    Resume(Held),
     /// Change settings of a tenant: locale (such as en-GB) and timeZone (such as Europe/Oslo), for users who do not say
     /// theirs; tokens_per_day, what language models may take
     Set(Set),
@@ -77,6 +81,14 @@ fn removal(key: &str) -> Result<SettingChange, InvalidSetting> {
 }
 
 #[derive(Args)]
+pub(super) struct Held {
+    /// The tenant's name
+    name: Tenant,
+    #[command(flatten)]
+    at: At,
+}
+
+#[derive(Args)]
 pub(super) struct Named {
     #[command(flatten)]
     place: RunningSystem,
@@ -103,6 +115,8 @@ struct Described {
     /// Absent where the system does not run: they lie in its database.
     #[serde(default)]
     settings: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    suspended: bool,
 }
 
 impl TenantCommand {
@@ -113,6 +127,8 @@ impl TenantCommand {
             Self::List(list) => list.run().await,
             Self::Remove(named) if named.aws.aws => named.aws.remove(named.name),
             Self::Remove(named) => named.remove().await,
+            Self::Suspend(Held { name, at }) => at.hold(&name, true).await,
+            Self::Resume(Held { name, at }) => at.hold(&name, false).await,
             Self::Set(Set { name, changes, at }) | Self::Unset(Unset { name, changes, at }) => {
                 at.change(&name, &changes).await
             }
@@ -125,13 +141,15 @@ impl Named {
         let name = self.name;
         let added = match self.place.resting()? {
             Some(resting) => {
-                let secrets = resting.change(|stored| stored.add_tenant(&name))?;
-                let users = secrets.tenants.get(&name).map(|own| identity::listed(&own.users));
+                let tenant = name.incarnated(&SystemEntropy);
+                let secrets = resting.change(|stored| stored.add_tenant(&tenant))?;
+                let users = secrets.tenants.get(&tenant).map(identity::listed);
                 Described {
                     name,
                     endpoints: None,
                     users: users.unwrap_or_default(),
                     settings: None,
+                    suspended: false,
                 }
             }
             None => {
@@ -156,7 +174,7 @@ impl Named {
                 resting.change(|stored| stored.remove_tenant(&name))?;
             }
             None => {
-                let path = format!("/tenants/{}", name.prefix());
+                let path = format!("/tenants/{}", name.name());
                 let asked = self.place.ask(|endpoints| Call {
                     method: Method::DELETE,
                     ..Call::get(admin(endpoints, &path))
@@ -170,6 +188,31 @@ impl Named {
 }
 
 impl At {
+    async fn hold(self, name: &Tenant, suspended: bool) -> Result<(), Failure> {
+        let (word, done) = if suspended {
+            ("suspend", "suspended")
+        } else {
+            ("resume", "resumed")
+        };
+        if self.aws {
+            outln!("infra/deploy.sh {word} {} {}", name.name(), quoted(&self.stage));
+            return Ok(());
+        }
+        if self.place.resting()?.is_some() {
+            return Err(Failure::other(
+                "how a tenant stands lies in the database: start the system with `switchyard up`, then say it",
+            ));
+        }
+        let path = format!("/tenants/{}/status", name.name());
+        let body = json!({ "suspended": suspended });
+        let asked = self
+            .place
+            .ask(|endpoints| Call::with_body(Method::PUT, admin(endpoints, &path), &body));
+        asked.await?;
+        outln!("{done} {}, everywhere within ten seconds", name.name());
+        Ok(())
+    }
+
     async fn change(self, name: &Tenant, changes: &[SettingChange]) -> Result<(), Failure> {
         let said =
             |change: &SettingChange| format!("{}={}", change.key(), change.value().unwrap_or_default());
@@ -192,7 +235,7 @@ impl At {
             .iter()
             .map(|change| (change.key(), change.value()))
             .collect();
-        let path = format!("/tenants/{}/settings", name.prefix());
+        let path = format!("/tenants/{}/settings", name.name());
         let asked = self
             .place
             .ask(|endpoints| Call::with_body(Method::PATCH, admin(endpoints, &path), &json!(body)));
@@ -221,6 +264,7 @@ impl List {
                     endpoints: None,
                     users: Vec::new(),
                     settings: None,
+                    suspended: false,
                 };
                 tenants.map(alone).collect()
             }
@@ -247,7 +291,8 @@ impl Described {
             Some(endpoints) => {
                 let settings = self.settings.iter().flatten();
                 let settings: String = settings.map(|(key, value)| format!("  {key}={value}")).collect();
-                format!("{name}  {}{settings}", endpoints.base)
+                let suspended = if self.suspended { "  suspended" } else { "" };
+                format!("{name}  {}{suspended}{settings}", endpoints.base)
             }
             None => format!("{name}  (not running; `switchyard up` serves it below /t/{name})"),
         }

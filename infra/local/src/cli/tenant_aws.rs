@@ -52,9 +52,10 @@ impl Aws {
                 username: name.clone(),
                 display_name: name.clone(),
                 password: auth::token::random("", &SystemEntropy),
+                roles: Vec::new(),
             })
             .collect();
-        let stack = self.stack(tenant)?;
+        let stack = self.stack(tenant.incarnated(&SystemEntropy))?;
         let mut plan = Plan::new(stack, &users, &SystemEntropy).map_err(described)?;
         plan.parameters.extend(self.address.parameters()?);
         write(&folder, plan.files())?;

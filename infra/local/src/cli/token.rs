@@ -66,7 +66,7 @@ impl Token {
         let secrets = Secrets::load(&file)?;
         let own = secrets
             .as_ref()
-            .and_then(|secrets| secrets.tenants.get(name))
+            .and_then(|secrets| secrets.named(name))
             .ok_or_else(|| {
                 let file = file.display();
                 Failure::other(format!(

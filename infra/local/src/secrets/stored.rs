@@ -54,6 +54,12 @@ pub(crate) struct StoredTenant {
     pub(super) client_secret: String,
     #[serde(default)]
     pub(super) users: BTreeMap<String, StoredPassword>,
+    /// Users that are here no more: none comes back because it is one of the demo's.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    removed_users: BTreeSet<String>,
+    /// What users may do beside what every member may.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) roles: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -117,7 +123,8 @@ impl Stored {
             changed = true;
         }
         for tenant in wanted.tenants {
-            if !self.tenants.contains_key(tenant) && !self.removed.contains_key(tenant) {
+            let mut known = self.tenants.keys().chain(self.removed.keys());
+            if !known.any(|known| known.name() == tenant.name()) {
                 self.tenants.insert(tenant.clone(), StoredTenant::new()?);
                 changed = true;
             }
@@ -129,7 +136,14 @@ impl Stored {
                 tenant.client_secret = secret.expose_secret().to_owned();
                 changed = true;
             }
-            for user in (wanted.users)(name) {
+            for (user, roles) in (wanted.users)(name) {
+                if tenant.removed_users.contains(*user) || tenant.users.contains_key(*user) {
+                    continue;
+                }
+                let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+                if !roles.is_empty() {
+                    tenant.roles.insert((*user).to_owned(), roles);
+                }
                 tenant.users.entry((*user).to_owned()).or_insert_with(|| {
                     changed = true;
                     let text = password(entropy);
@@ -141,24 +155,60 @@ impl Stored {
         Ok(changed)
     }
 
-    /// Adds a tenant, for [`Stored::complete`] to complete.
-    pub(crate) fn add_tenant(&mut self, name: &Tenant) -> Result<(), ChangeError> {
-        if self.tenants.contains_key(name) {
-            return Err(ChangeError::Exists(name.clone()));
+    /// The tenant of that name.
+    pub(crate) fn named(&self, name: &Tenant) -> Result<Tenant, ChangeError> {
+        let found = self.tenants.keys().find(|known| known.name() == name.name());
+        found.cloned().ok_or_else(|| self.unknown(name))
+    }
+
+    /// Adds a tenant, a new incarnation of its name, for [`Stored::complete`] to complete.
+    pub(crate) fn add_tenant(&mut self, tenant: &Tenant) -> Result<(), ChangeError> {
+        if self.named(tenant).is_ok() {
+            return Err(ChangeError::Exists(tenant.clone()));
         }
-        self.removed.remove(name);
-        self.tenants.insert(name.clone(), StoredTenant::new()?);
+        self.tenants.insert(tenant.clone(), StoredTenant::new()?);
         Ok(())
     }
 
     /// Takes a tenant away, with its keys.
     pub(crate) fn remove_tenant(&mut self, name: &Tenant) -> Result<(), ChangeError> {
-        if self.tenants.len() == 1 && self.tenants.contains_key(name) {
-            return Err(ChangeError::Last(name.clone()));
+        let tenant = self.named(name)?;
+        if self.tenants.len() == 1 {
+            return Err(ChangeError::Last(tenant));
         }
-        let gone = self.tenants.remove(name).ok_or_else(|| self.unknown(name))?;
+        let gone = self.tenants.remove(&tenant).ok_or_else(|| self.unknown(name))?;
         let users = gone.users.into_keys().collect();
-        self.removed.insert(name.clone(), users);
+        self.removed.insert(tenant, users);
+        Ok(())
+    }
+
+    /// Keeps the password of a user, who may be new.
+    pub(crate) fn put_user(
+        &mut self,
+        name: &Tenant,
+        (user, roles): (&str, &[String]),
+        password: &SecretString,
+    ) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        let text = password.expose_secret().to_owned();
+        let kept = StoredPassword { text, is_new: false };
+        tenant.users.insert(user.to_owned(), kept);
+        tenant.removed_users.remove(user);
+        match roles {
+            [] => tenant.roles.remove(user),
+            roles => tenant.roles.insert(user.to_owned(), roles.to_vec()),
+        };
+        Ok(())
+    }
+
+    /// Forgets a user, for ever.
+    pub(crate) fn remove_user(&mut self, name: &Tenant, user: &str) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        tenant.users.remove(user);
+        tenant.roles.remove(user);
+        tenant.removed_users.insert(user.to_owned());
         Ok(())
     }
 
@@ -179,8 +229,8 @@ impl Stored {
         now: Timestamp,
         force: bool,
     ) -> Result<(), ChangeError> {
-        let unknown = self.unknown(name);
-        let tenant = self.tenants.get_mut(name).ok_or(unknown)?;
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
         overlaps(tenant.session_key_rotated_at, now, force)?;
         let before = SigningKey::from_pem(&tenant.session_key.clone().into())?;
         tenant.session_key = new_key()?;
@@ -251,7 +301,7 @@ fn add_slugs(slugs: &mut BTreeMap<AgentName, String>, names: &[AgentName], entro
 }
 
 /// 80 random bits, in groups that can be typed. Behind argon2 and a throttle nobody finds them by trying.
-fn password(entropy: &dyn Entropy) -> String {
+pub(crate) fn password(entropy: &dyn Entropy) -> String {
     let mut bytes = [0; 10];
     entropy.fill(&mut bytes);
     let groups: Vec<String> = bytes

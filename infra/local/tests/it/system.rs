@@ -138,7 +138,11 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     assert_eq!(slugs.len(), 6);
 
     let gateway = system.endpoints().gateway.as_str();
-    for (tenant, names) in [("acme", ["ada", "alan"]), ("globex", ["george", "grace"])] {
+    let names: [(&str, &[&str]); 2] = [
+        ("acme", &["ada", "alan", "adam", "olga"]),
+        ("globex", &["george", "grace"]),
+    ];
+    for (tenant, names) in names {
         for (index, name) in names.iter().enumerate() {
             let user = &mut list["users"][tenant][index];
             assert_eq!(user["username"].take(), *name);
@@ -146,6 +150,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
         }
     }
     let user = json!({"username": null, "password": null});
+    let with = |role: &str| json!({"username": null, "password": null, "roles": [role]});
     let token = list["registry_token"].take();
     assert_eq!(token.as_str().unwrap().split('.').count(), 3);
     let admin = list["admin_token"].take();
@@ -177,10 +182,10 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             "idp": format!("{gateway}idp"),
             "agents": {"report": null, "weather": null},
             "tenants": {
-                "acme": {"base": format!("{gateway}t/acme"), "host_agent": null, "agents": {"horizon": null}},
-                "globex": {"base": format!("{gateway}t/globex"), "host_agent": null, "agents": {"horizon": null}},
+                "acme": {"prefix": "acme", "base": format!("{gateway}t/acme"), "host_agent": null, "agents": {"horizon": null}},
+                "globex": {"prefix": "globex", "base": format!("{gateway}t/globex"), "host_agent": null, "agents": {"horizon": null}},
             },
-            "users": {"acme": [user, user], "globex": [user, user]},
+            "users": {"acme": [user, user, with("admin"), with("operator")], "globex": [user, user]},
             "registry_token": null,
             "admin_token": null,
             "secrets_manager": null,

@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::Caller;
+use store::Standing;
 
 use super::resource::{self, needed_scope};
 use crate::{Access, Agent};
@@ -39,7 +40,20 @@ impl FromRequestParts<Arc<Agent>> for Called {
 async fn admit(agent: &Agent, header: Option<&str>) -> Result<Caller, Refusal> {
     let token = auth::bearer(header)?;
     let (now, own) = (agent.clock.now(), agent.own_tenant.as_ref());
-    agent.validator.admit(token, now, own, &needed_scope(agent)).await
+    let caller = agent
+        .validator
+        .admit(token, now, own, &needed_scope(agent))
+        .await?;
+    match agent.store.tenants().standing(&caller.tenant, now).await {
+        Ok(Standing::Active) => Ok(caller),
+        Ok(Standing::Suspended) => Err(Refusal::Suspended),
+        // A good token of somebody who is here no longer.
+        Ok(Standing::Gone) => Err(Refusal::Malformed),
+        Err(error) => {
+            tracing::warn!(agent = %agent.name, %error, "nobody can tell how the caller's tenant stands");
+            Err(Refusal::Unavailable)
+        }
+    }
 }
 
 fn refuse(agent: &Agent, refusal: Refusal) -> Refused {

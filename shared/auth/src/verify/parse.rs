@@ -96,7 +96,7 @@ pub(super) struct UnverifiedClaims<'a> {
 /// What a token says once its signature is checked.
 pub(super) struct Claims<'a> {
     pub(super) sub: Cow<'a, str>,
-    /// Its audience holds the one that was asked for.
+    /// Its audience is the one that was asked for, with none beside it but those that the profile names.
     pub(super) for_us: bool,
     pub(super) exp: i64,
     pub(super) nbf: Option<i64>,
@@ -133,7 +133,10 @@ impl<'de> Visitor<'de> for Reader<'_> {
         while let Some(Text(name)) = map.next_key()? {
             match name.as_ref() {
                 "sub" => once(&mut sub, map.next_value::<Text<'_>>()?)?,
-                "aud" => once(&mut aud, map.next_value_seed(HoldsWord(self.audience))?)?,
+                "aud" => once(
+                    &mut aud,
+                    map.next_value_seed(Audience(self.audience, &self.profile.audiences_beside))?,
+                )?,
                 "exp" => once(&mut exp, map.next_value::<i64>()?)?,
                 "nbf" => once(&mut nbf, map.next_value::<Option<i64>>()?)?,
                 "iat" => once(&mut iat, map.next_value::<Option<i64>>()?)?,
@@ -172,10 +175,11 @@ fn once<T, E: de::Error>(place: &mut Option<T>, value: T) -> Result<(), E> {
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Whether a text, or a list of texts, holds a word.
-struct HoldsWord<'w>(&'w str);
+/// Whether a text, or a list of texts, is this audience; beside it may stand only these. A token for several places is good
+/// at each of them, so that each could use it at the others.
+struct Audience<'w>(&'w str, &'w [String]);
 
-impl<'de> de::DeserializeSeed<'de> for HoldsWord<'_> {
+impl<'de> de::DeserializeSeed<'de> for Audience<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -183,7 +187,7 @@ impl<'de> de::DeserializeSeed<'de> for HoldsWord<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for HoldsWord<'_> {
+impl<'de> Visitor<'de> for Audience<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,11 +199,12 @@ impl<'de> Visitor<'de> for HoldsWord<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
-        let mut held = false;
+        let (mut named, mut others) = (false, false);
         while let Some(Text(text)) = list.next_element()? {
-            held |= text == self.0;
+            named |= text == self.0;
+            others |= text != self.0 && !self.1.iter().any(|beside| *beside == text);
         }
-        Ok(held)
+        Ok(named && !others)
     }
 }
 

@@ -161,7 +161,7 @@ fn a_token_lives_until_its_end_and_a_minute_of_clock_difference() {
 #[test]
 fn every_wrong_claim_is_refused_for_its_own_reason() {
     let fixture = fixture();
-    let cases: [(&str, Value, Refusal); 22] = [
+    let cases: [(&str, Value, Refusal); 27] = [
         ("iss", json!("http://127.0.0.1:3000/t/globex"), Refusal::Malformed),
         ("iss", json!("http://127.0.0.1:3000/t/acme/"), Refusal::Malformed),
         ("iss", json!(PLATFORM), Refusal::Malformed),
@@ -169,14 +169,19 @@ fn every_wrong_claim_is_refused_for_its_own_reason() {
         ("aud", json!("https://agents.example/other"), Refusal::Malformed),
         ("aud", json!([]), Refusal::Malformed),
         ("aud", json!(["https://agents.example/other"]), Refusal::Malformed),
+        ("aud", json!(["other", AGENT]), Refusal::Malformed),
+        ("aud", json!([AGENT, ["other"]]), Refusal::Malformed),
         ("aud", Value::Null, Refusal::Malformed),
         ("aud", json!(7), Refusal::Malformed),
         ("sub", Value::Null, Refusal::Malformed),
         ("sub", json!(""), Refusal::Malformed),
         ("sub", json!("a#b"), Refusal::Malformed),
+        ("sub", json!("anonymous"), Refusal::Malformed),
         ("sub", json!("a".repeat(129)), Refusal::Malformed),
         ("exp", Value::Null, Refusal::Malformed),
         ("exp", json!("tomorrow"), Refusal::Malformed),
+        ("exp", json!(NOW + 31 * 365 * 24 * 3600), Refusal::Malformed),
+        ("iat", json!(NOW - 24 * 3600), Refusal::Malformed),
         ("exp", json!(NOW - 60), Refusal::Expired),
         ("exp", json!(-1), Refusal::Expired),
         ("nbf", json!(NOW + 61), Refusal::Malformed),
@@ -193,8 +198,20 @@ fn every_wrong_claim_is_refused_for_its_own_reason() {
             "{name}: {value}"
         );
     }
-    let many = forge(&fixture, |_| {}, |claims| claims["aud"] = json!(["other", AGENT]));
-    assert!(fixture.verifier.verify(&many, at(NOW)).is_ok());
+    let listed = forge(&fixture, |_| {}, |claims| claims["aud"] = json!([AGENT]));
+    assert!(fixture.verifier.verify(&listed, at(NOW)).is_ok());
+    let undated = forge(
+        &fixture,
+        |_| {},
+        |claims| {
+            claims["iat"] = Value::Null;
+            claims["exp"] = json!(NOW + 25 * 3600);
+        },
+    );
+    assert_eq!(
+        fixture.verifier.verify(&undated, at(NOW)),
+        Err(Refusal::Malformed)
+    );
 }
 
 #[test]

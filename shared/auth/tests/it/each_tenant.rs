@@ -132,6 +132,40 @@ impl Bench {
 }
 
 #[tokio::test]
+async fn the_document_says_which_incarnation_of_its_name_a_tenant_is() {
+    let first = bench();
+    let prefix = async |bench: &Bench, at: Timestamp| {
+        let mut header = Header::new(Algorithm::ES256);
+        header.kid = Some(bench.acme.0.kid().to_owned());
+        header.typ = Some("at+jwt".to_owned());
+        let claims = json!({
+            "iss": ACME, "sub": "user-ada", "aud": AGENT, "exp": at.seconds() + 60, "tenant_id": "acme", "scope": "tasks",
+        });
+        let token = jsonwebtoken::encode(&header, &claims, &bench.acme.1).unwrap();
+        let caller = bench.verifier.admit(&token, at, None, "tasks").await;
+        caller.map(|caller| caller.tenant.prefix().to_owned())
+    };
+    assert_eq!(prefix(&first, now()).await, Ok("acme".into()));
+    let mut told = document(ACME, &first.acme.0);
+    told["tenant"] = json!("acme.7f3a9c2e");
+    first.publish("acme/sessions.json", Some(told.clone()));
+    let later = now().after(Duration::from_secs(3600));
+    assert_eq!(prefix(&first, later).await, Ok("acme.7f3a9c2e".into()));
+
+    // A document vouches for the tenant that it was asked of, and for no other.
+    told["tenant"] = json!("globex.7f3a9c2e");
+    let other = bench();
+    told["keys"] = json!([other.acme.0.public_jwk()]);
+    other.publish("acme/sessions.json", Some(told.clone()));
+    assert_eq!(prefix(&other, now()).await, Err(Refusal::WrongTenant));
+    told["tenant"] = json!("not a tenant");
+    let rubbish = bench();
+    told["keys"] = json!([rubbish.acme.0.public_jwk()]);
+    rubbish.publish("acme/sessions.json", Some(told));
+    assert_eq!(prefix(&rubbish, now()).await, Err(Refusal::Unavailable));
+}
+
+#[tokio::test]
 async fn a_tenant_that_nobody_listed_is_known_by_its_document() {
     let bench = bench();
     for _ in 0..3 {

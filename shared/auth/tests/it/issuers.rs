@@ -41,7 +41,8 @@ impl Provider {
     fn described(&self, changed: Value) -> Value {
         let mut issuer = json!({
             "issuer": LOGIN, "tenants": ["acme", "globex"], "keys": [self.key.public_jwk()], "algorithms": ["RS256"],
-            "profile": { "tenant_claim": "org", "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"] },
+            "profile": { "tenant_claim": "org", "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"],
+                "audiences_beside": ["https://login.example/userinfo"] },
         });
         for (name, value) in changed.as_object().unwrap() {
             issuer[name] = value.clone();
@@ -105,8 +106,8 @@ fn an_issuer_speaks_only_for_the_tenants_of_its_list() {
 #[test]
 fn an_issuer_of_one_tenant_need_not_name_it_where_its_profile_says_so() {
     let provider = provider();
-    let profile =
-        json!({ "tenant_claim": null, "scope_claim": "scp", "audience": "api://orders", "types": ["jwt"] });
+    let profile = json!({ "tenant_claim": null, "scope_claim": "scp", "audience": "api://orders", "types": ["jwt"],
+            "audiences_beside": ["https://login.example/userinfo"] });
     let silent = provider.described(json!({ "tenant": "acme", "tenants": null, "profile": profile }));
     let verified = verifier(silent)
         .verify(&provider.token(json!({})), now())
@@ -125,6 +126,9 @@ fn every_other_claim_is_checked_as_ever() {
         (json!({ "aud": AGENT }), json!({})),
         (json!({ "aud": ["api://orders/"] }), json!({})),
         (json!({ "aud": ["api://orders", 7] }), json!({})),
+        (json!({ "aud": ["api://orders", "api://mail"] }), json!({})),
+        (json!({ "aud": ["https://login.example/userinfo"] }), json!({})),
+        (json!({ "aud": "https://login.example/userinfo" }), json!({})),
         (json!({ "scp": { "tasks": true } }), json!({})),
         (json!({ "scp": [["tasks"]] }), json!({})),
         (json!({ "nbf": now().seconds() + 61 }), json!({})),
@@ -196,7 +200,8 @@ fn a_written_down_key_that_its_issuer_cannot_use_is_found_at_the_start() {
 fn one_server_speaks_for_each_tenant_under_that_tenants_name() {
     let provider = provider();
     let issuer = json!({ "issuer": "https://idp.example/{tenant}", "tenants": null, "profile": {
-        "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"] } });
+        "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"],
+        "audiences_beside": ["https://login.example/userinfo"] } });
     let verifier = verifier(provider.described(issuer));
     let check = |iss: &str, tenant: &str| {
         let verified = verifier.verify(&provider.token(json!({ "iss": iss, "tenant_id": tenant })), now());

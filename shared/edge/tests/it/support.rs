@@ -33,6 +33,7 @@ pub(crate) fn fronted(routes: Routes) -> Router {
             entropy: Arc::new(Sevens),
             function: "probe",
             body_limit: edge::BODY_LIMIT,
+            tenant: None,
         },
     )
 }

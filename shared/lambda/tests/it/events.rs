@@ -141,6 +141,7 @@ fn bare(answers: Answers, base: &str) -> Deployed {
         entropy: Arc::new(SystemEntropy),
         function: "probe",
         body_limit: edge::BODY_LIMIT,
+        tenant: None,
     };
     let function = Function::new(edge::front(routes, front));
     Deployed { function, http }

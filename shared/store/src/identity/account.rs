@@ -4,8 +4,10 @@ use domain::{Owner, Tenant};
 
 use super::{Client, Identity, User};
 use crate::StoreError;
-use crate::codec::Key;
-use crate::record::digest;
+use crate::change::{Change, text};
+use crate::codec::{Key, key_of, text_of};
+use crate::dynamo::{Query, ROUNDS, Written};
+use crate::record::{digest, document_of, record};
 
 pub(super) fn user_key(tenant: &Tenant, username: &str) -> Key {
     (format!("{}#user#{username}", tenant.prefix()), "USER".to_owned())
@@ -26,16 +28,97 @@ fn consent_key(tenant: &Tenant, subject: &Owner, client_id: &str, resource: &str
     )
 }
 
+/// Which users a tenant has, for whoever lists them: an item each in one partition, without anything but the name.
+pub(super) fn listed_key(tenant: &Tenant, username: &str) -> Key {
+    (format!("{}#users", tenant.prefix()), username.to_owned())
+}
+
 impl Identity<'_> {
     /// Stores a user, over the one of that name.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
     pub async fn put_user(&self, tenant: &Tenant, user: &User) -> Result<(), StoreError> {
-        let key = user_key(tenant, &user.username);
+        let (key, listed) = (
+            user_key(tenant, &user.username),
+            listed_key(tenant, &user.username),
+        );
+        // Listed first: a name without a user is passed over, a user without one would not be seen.
+        self.store
+            .put_record(self.table(), listed, "the user's name", &(), None)
+            .await?;
         self.store
             .put_record(self.table(), key, "the user", user, None)
             .await
+    }
+
+    /// Stores a user whose name nobody has; false where somebody has it.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
+    pub async fn add_user(&self, tenant: &Tenant, user: &User) -> Result<bool, StoreError> {
+        let (key, listed) = (
+            user_key(tenant, &user.username),
+            listed_key(tenant, &user.username),
+        );
+        self.store
+            .put_record(self.table(), listed, "the user's name", &(), None)
+            .await?;
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        let item = record(key, "the user", user, None)?;
+        Ok(match self.store.put(self.table(), item, absent).await? {
+            Written::Done(_) => true,
+            // The repeat of a write whose answer was lost finds its own.
+            Written::Refused(Some(known)) => document_of::<User>(self.table(), known)? == *user,
+            Written::Refused(None) => false,
+        })
+    }
+
+    /// Changes a user as it is; what became of it, and nothing where there is none of that name.
+    ///
+    /// # Errors
+    /// What the database says; [`StoreError::Throttled`] where others change it all the time.
+    pub async fn change_user(
+        &self,
+        tenant: &Tenant,
+        username: &str,
+        change: impl Fn(&mut User),
+    ) -> Result<Option<User>, StoreError> {
+        let key = user_key(tenant, username);
+        for _ in 0..ROUNDS {
+            let Some(item) = self.store.item_at(self.table(), &key).await? else {
+                return Ok(None);
+            };
+            let seen = text_of(&item, "body").unwrap_or_default().to_owned();
+            let mut user: User = document_of(self.table(), item)?;
+            change(&mut user);
+            let unchanged = Change::new().when("#body = :seen").value("seen", text(&seen));
+            let item = record(key.clone(), "the user", &user, None)?;
+            if let Written::Done(_) = self.store.put(self.table(), item, unchanged).await? {
+                return Ok(Some(user));
+            }
+        }
+        Err(StoreError::Throttled { operation: "PutItem" })
+    }
+
+    /// The users of a tenant, by their names. Of older releases those alone that were stored again since.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn list_users(&self, tenant: &Tenant) -> Result<Vec<User>, StoreError> {
+        let partition = listed_key(tenant, "").0;
+        let listed = self.store.query_all(Query {
+            table: self.table(),
+            condition: "#pk = :pk",
+            values: vec![(":pk", text(&partition))],
+            ..Query::default()
+        });
+        let mut users = Vec::new();
+        for item in listed.await? {
+            let (_, username) = key_of(self.table(), &item)?;
+            users.extend(self.find_user(tenant, &username).await?);
+        }
+        Ok(users)
     }
 
     /// Removes the user of that name, if there is one.
@@ -44,7 +127,9 @@ impl Identity<'_> {
     /// What the database says.
     pub async fn remove_user(&self, tenant: &Tenant, username: &str) -> Result<(), StoreError> {
         let key = user_key(tenant, username);
-        self.store.take(self.table(), &key).await.map(|_| ())
+        self.store.take(self.table(), &key).await?;
+        let listed = listed_key(tenant, username);
+        self.store.remove(self.table(), &listed).await
     }
 
     /// The user of that name.

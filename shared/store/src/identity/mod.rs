@@ -6,6 +6,7 @@ mod code;
 mod family;
 mod login;
 mod plain;
+mod throttle;
 mod vouched;
 
 use domain::{Owner, Timestamp};
@@ -13,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 
-pub use login::{LOCKED_FOR, MOST_FAILURES};
-pub use plain::{client_item, session_issuer_item, user_item};
+pub use plain::{client_item, session_issuer_item, user_item, user_name_item};
+pub use throttle::{Brake, LOCKED_FOR, MOST_FAILURES, Throttle};
 pub use vouched::SessionIssuer;
 
 /// A user of a tenant.
@@ -28,6 +29,20 @@ pub struct User {
     pub display_name: String,
     /// The password's argon2id hash in PHC form.
     pub password_hash: String,
+    /// What the user may do in the tenant beside what every member may: `operator`, `admin`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// What was proved before this is worth nothing any more: a sign-in, and whatever follows from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+}
+
+impl User {
+    /// True where a sign-in of that time is still good.
+    #[must_use]
+    pub fn admits(&self, auth_time: Timestamp) -> bool {
+        self.not_before.is_none_or(|from| auth_time >= from)
+    }
 }
 
 impl std::fmt::Debug for User {
@@ -54,6 +69,9 @@ pub struct Client {
     pub grant_types: Vec<String>,
     /// The scopes it may ask for.
     pub scopes: Vec<String>,
+    /// Where the browser may be sent back to after signing out, exactly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signed_out_uris: Vec<String>,
     /// The audiences it may ask for; any of the tenant where there are none.
     pub resources: Vec<String>,
     /// True where it cannot keep a secret.
@@ -114,6 +132,9 @@ pub struct Family {
     pub resource: String,
     /// The hash of the refresh token that is good now.
     pub refresh_hash: String,
+    /// When who agreed had signed in; families of older releases do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<Timestamp>,
     /// How often it was rotated.
     pub generation: u64,
     /// Until when it can be refreshed.
@@ -147,25 +168,6 @@ pub struct Login {
     pub auth_time: Timestamp,
     /// Until when.
     pub expires_at: Timestamp,
-}
-
-/// How often signing in as a user has failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Throttle {
-    /// Failures since the last success.
-    pub failures: u32,
-    /// Until when no password is to be looked at.
-    pub locked_until: Option<Timestamp>,
-    /// Of [`Identity::count_failure`]: false where it was locked already, and nothing was counted.
-    pub counted: bool,
-}
-
-impl Throttle {
-    /// True where no password is to be looked at now.
-    #[must_use]
-    pub fn is_locked(&self, now: Timestamp) -> bool {
-        self.locked_until.is_some_and(|until| now < until)
-    }
 }
 
 /// The identity provider's table.

@@ -4,7 +4,7 @@ use domain::{RECORDS, Tenant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::account::{client_key, user_key};
+use super::account::{client_key, listed_key, user_key};
 use super::vouched;
 use super::{Client, SessionIssuer, User};
 use crate::StoreError;
@@ -25,6 +25,14 @@ pub fn client_item(tenant: &Tenant, client: &Client) -> Result<Value, StoreError
 /// [`StoreError::TooLarge`] where it does not fit.
 pub fn user_item(tenant: &Tenant, user: &User) -> Result<Value, StoreError> {
     item(user_key(tenant, &user.username), "the user", user)
+}
+
+/// The item by which a user is listed, in DynamoDB's JSON.
+///
+/// # Errors
+/// [`StoreError::TooLarge`] where it does not fit.
+pub fn user_name_item(tenant: &Tenant, username: &str) -> Result<Value, StoreError> {
+    item(listed_key(tenant, username), "the user's name", &())
 }
 
 /// The item of a tenant's own issuer, in DynamoDB's JSON.

@@ -625,6 +625,8 @@ fn user() -> User {
         subject: owner("user-1"),
         display_name: "Ann".to_owned(),
         password_hash: "$argon2id$".to_owned(),
+        roles: Vec::new(),
+        not_before: None,
     }
 }
 
@@ -634,6 +636,7 @@ fn client() -> Client {
         name: "The host".to_owned(),
         secret_hash: Some("secret-hash".to_owned()),
         redirect_uris: vec!["https://acme.example/callback".to_owned()],
+        signed_out_uris: Vec::new(),
         grant_types: vec!["authorization_code".to_owned()],
         scopes: vec!["orders.read".to_owned()],
         resources: vec!["https://agents.example/horizon".to_owned()],
@@ -664,6 +667,7 @@ fn family() -> Family {
         scope: "orders.read".to_owned(),
         resource: "https://agents.example/horizon".to_owned(),
         refresh_hash: "refresh-hash".to_owned(),
+        auth_time: None,
         generation: 1,
         expires_at: later(3600),
         revoked: false,
@@ -704,7 +708,10 @@ async fn write_identity(store: &Store) {
     assert_eq!(redeemed.unwrap(), Redeemed::Fresh(code()));
     assert!(identity.put_family(&acme, &family()).await.unwrap());
     identity.put_login(&acme, "login-hash", &login()).await.unwrap();
-    identity.count_failure(&acme, "ann", now()).await.unwrap();
+    identity
+        .count_failure(&acme, &store::Brake::Name("ann"), now())
+        .await
+        .unwrap();
     identity.put_session_issuer(&acme, &vouched()).await.unwrap();
 }
 
@@ -935,7 +942,7 @@ async fn reads_identity(store: &Store) {
     );
     assert_eq!(
         identity
-            .find_throttle(&acme, "ann", now())
+            .find_throttle(&acme, &store::Brake::Name("ann"), now())
             .await
             .unwrap()
             .failures,

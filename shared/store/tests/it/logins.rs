@@ -1,7 +1,7 @@
 //! Signed-in browsers, and the brake on guessing passwords.
 
 use crate::*;
-use store::{LOCKED_FOR, Login, MOST_FAILURES, Throttle, counted};
+use store::{Brake, LOCKED_FOR, Login, MOST_FAILURES, Throttle, counted};
 
 #[tokio::test]
 async fn a_login_is_found_until_it_ends_or_is_deleted() {
@@ -25,9 +25,11 @@ async fn a_login_is_found_until_it_ends_or_is_deleted() {
     assert_eq!(identity.find_login(&acme, "hash", now()).await.unwrap(), None);
 }
 
+const ADA: Brake<'static> = Brake::Name("ada");
+
 async fn fail(store: &Store, at: Timestamp) -> Throttle {
     let acme = tenant("acme");
-    store.identity().count_failure(&acme, "ada", at).await.unwrap()
+    store.identity().count_failure(&acme, &ADA, at).await.unwrap()
 }
 
 #[tokio::test]
@@ -51,7 +53,7 @@ async fn failures_lock_a_name_for_a_while() {
             ..last
         }
     );
-    let found = identity.find_throttle(&acme, "ada", later(30)).await.unwrap();
+    let found = identity.find_throttle(&acme, &ADA, later(30)).await.unwrap();
     assert_eq!(found, locked);
     // Then it is one try at a time.
     let retry = fail(&store, now().after(LOCKED_FOR)).await;
@@ -59,12 +61,12 @@ async fn failures_lock_a_name_for_a_while() {
     // Other names, and the same name elsewhere, know nothing of it.
     for (tenant_name, name) in [("acme", "alan"), ("globex", "ada")] {
         let found = identity
-            .find_throttle(&tenant(tenant_name), name, later(61))
+            .find_throttle(&tenant(tenant_name), &Brake::Name(name), later(61))
             .await;
         assert_eq!(found.unwrap(), Throttle::default());
     }
-    identity.clear_failures(&acme, "ada").await.unwrap();
-    let found = identity.find_throttle(&acme, "ada", later(62)).await.unwrap();
+    identity.clear_failures(&acme, &ADA).await.unwrap();
+    let found = identity.find_throttle(&acme, &ADA, later(62)).await.unwrap();
     assert_eq!(found, Throttle::default());
     assert_eq!(fail(&store, later(62)).await.failures, 1);
 }
@@ -77,7 +79,7 @@ async fn failures_of_long_ago_count_no_more() {
     }
     let found = store
         .identity()
-        .find_throttle(&tenant("acme"), "ada", later(3601))
+        .find_throttle(&tenant("acme"), &ADA, later(3601))
         .await
         .unwrap();
     assert_eq!(found, Throttle::default());
@@ -102,6 +104,86 @@ async fn a_burst_of_guesses_gets_no_more_than_the_free_ones() {
 async fn a_name_of_any_length_can_fail() {
     let (store, _database) = store_testing::start().await;
     let (identity, acme, name) = (store.identity(), tenant("acme"), "x".repeat(100_000));
-    let throttle = identity.count_failure(&acme, &name, now()).await.unwrap();
+    let throttle = identity
+        .count_failure(&acme, &Brake::Name(&name), now())
+        .await
+        .unwrap();
     assert_eq!(throttle.failures, 1);
+}
+
+#[tokio::test]
+async fn a_lock_grows_with_each_failure_and_no_longer_than_half_an_hour() {
+    let (store, _database) = store_testing::start().await;
+    let mut at = now();
+    let mut locks = Vec::new();
+    for _ in 0..MOST_FAILURES + 8 {
+        let throttle = fail(&store, at).await;
+        assert!(throttle.counted);
+        if let Some(until) = throttle.locked_until {
+            locks.push(until.since(at).as_secs());
+            at = until;
+        }
+    }
+    assert_eq!(locks, [60, 120, 240, 480, 960, 1800, 1800, 1800, 1800]);
+}
+
+#[tokio::test]
+async fn who_tries_and_where_is_counted_beside_the_name() {
+    let (store, database) = store_testing::start().await;
+    let (acme, globex) = (tenant("acme"), tenant("globex"));
+    let source = |text: &str| Brake::Source(text.parse().unwrap());
+    // Two processes count the same.
+    let other = database.store();
+    for turn in 0..30 {
+        let store = if turn % 2 == 0 { &store } else { &other };
+        let counted = store
+            .identity()
+            .count_failure(&acme, &source("2001:db8:1:2::7"), now())
+            .await;
+        assert!(counted.unwrap().counted, "{turn}");
+    }
+    let locked = async |tenant: &Tenant, brake: Brake<'_>| {
+        let found = store.identity().find_throttle(tenant, &brake, later(1)).await;
+        found.unwrap().is_locked(later(1))
+    };
+    assert!(
+        locked(&acme, source("2001:db8:1:2:ffff::1")).await,
+        "one customer's network"
+    );
+    assert!(!locked(&acme, source("2001:db8:1:3::7")).await);
+    assert!(!locked(&acme, source("192.0.2.1")).await);
+    assert!(!locked(&globex, source("2001:db8:1:2::7")).await);
+    assert!(!locked(&acme, Brake::Tenant).await && !locked(&acme, ADA).await);
+    assert!(!locked(&acme, Brake::Device("ada")).await);
+}
+
+#[tokio::test]
+async fn a_user_is_changed_as_it_is_and_its_name_is_given_once() {
+    let (store, _database) = store_testing::start().await;
+    let (identity, acme) = (store.identity(), tenant("acme"));
+    let user = |hash: &str| store::User {
+        username: "ada".into(),
+        subject: owner("user-ada"),
+        display_name: "Ada".into(),
+        password_hash: hash.into(),
+        roles: Vec::new(),
+        not_before: None,
+    };
+    assert!(identity.add_user(&acme, &user("1")).await.unwrap());
+    assert!(
+        identity.add_user(&acme, &user("1")).await.unwrap(),
+        "its own repeat"
+    );
+    assert!(!identity.add_user(&acme, &user("2")).await.unwrap());
+    let changed = identity.change_user(&acme, "ada", |user| user.not_before = Some(later(5)));
+    let changed = changed.await.unwrap().unwrap();
+    assert!(!changed.admits(later(4)) && changed.admits(later(5)));
+    assert_eq!(identity.list_users(&acme).await.unwrap(), [changed]);
+    assert!(identity.list_users(&tenant("globex")).await.unwrap().is_empty());
+    identity.remove_user(&acme, "ada").await.unwrap();
+    assert!(identity.list_users(&acme).await.unwrap().is_empty());
+    let nobody = identity
+        .change_user(&acme, "ada", |user| user.roles.clear())
+        .await;
+    assert_eq!(nobody.unwrap(), None);
 }

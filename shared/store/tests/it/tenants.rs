@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::{ManualClock, SettingChange, Tenant};
 use serde_json::json;
-use store::OwnSettings;
+use store::{OwnSettings, Standing};
 
 use crate::{now, tenant};
 
@@ -89,16 +89,11 @@ async fn what_a_newer_release_keeps_of_a_tenant_stays() {
 async fn what_was_read_is_good_for_ten_seconds_and_a_silent_table_fails_nobody() {
     let (store, database) = store_testing::start().await;
     let clock = Arc::new(ManualClock::new(now()));
-    // Asked by name, whichever incarnation is served.
     let again = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
-    let own = OwnSettings::new(store.clone(), again, clock.clone());
+    let own = OwnSettings::new(store.clone(), again.clone(), clock.clone());
     assert_eq!(own.context().await.locale, None);
-    store.tenants().add(&tenant("acme")).await.unwrap();
-    store
-        .tenants()
-        .set(&tenant("acme"), &[set("locale", "nb")])
-        .await
-        .unwrap();
+    store.tenants().add(&again).await.unwrap();
+    store.tenants().set(&again, &[set("locale", "nb")]).await.unwrap();
     clock.advance(Duration::from_millis(9_999));
     let (read, calls) = store::counted(own.context()).await;
     assert_eq!((read.locale, calls.total()), (None, 0));
@@ -109,4 +104,91 @@ async fn what_was_read_is_good_for_ten_seconds_and_a_silent_table_fails_nobody()
     let silent = store::Store::new(&database.config(), store::Tables::prefixed("nowhere-"));
     let own = OwnSettings::new(silent, tenant("acme"), clock);
     assert_eq!(own.context().await, domain::UserContext::default());
+}
+
+#[tokio::test]
+async fn another_incarnation_of_a_name_is_a_stranger_and_begins_with_nothing() {
+    let (store, _database) = store_testing::start().await;
+    let (tenants, first) = (store.tenants(), tenant("acme"));
+    let second = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    let standing = async |tenant: &Tenant| tenants.standing(tenant, now()).await.unwrap();
+
+    // Of a tenant that an older release made there may be no record.
+    assert_eq!(standing(&first).await, Standing::Active);
+    assert_eq!(standing(&second).await, Standing::Gone);
+    tenants.add(&first).await.unwrap();
+    tenants.set(&first, &[set("locale", "nb")]).await.unwrap();
+    assert_eq!(standing(&first).await, Standing::Active);
+
+    tenants.remove(&first).await.unwrap();
+    assert_eq!(standing(&first).await, Standing::Gone);
+    assert_eq!(tenants.present(&first, now()).await.unwrap(), None);
+    assert!(!tenants.set(&first, &[set("locale", "nb")]).await.unwrap());
+    assert!(
+        !tenants.suspend(&first, false).await.unwrap(),
+        "nobody comes back so"
+    );
+
+    tenants.add(&second).await.unwrap();
+    assert_eq!(
+        (standing(&first).await, standing(&second).await),
+        (Standing::Gone, Standing::Active)
+    );
+    assert_eq!(
+        tenants.present(&first, now()).await.unwrap(),
+        Some(second.clone())
+    );
+    assert_eq!(json!(tenants.settings(&second).await.unwrap()), json!({}));
+    assert_eq!(tenants.settings(&first).await.unwrap(), None);
+    assert!(!tenants.set(&first, &[set("locale", "nb")]).await.unwrap());
+
+    // What clears up behind the first leaves the second alone.
+    tenants.remove(&first).await.unwrap();
+    assert!(!tenants.suspend(&first, true).await.unwrap());
+    assert_eq!(standing(&second).await, Standing::Active);
+}
+
+#[tokio::test]
+async fn a_suspended_tenant_stays_so_until_it_is_resumed() {
+    let (store, _database) = store_testing::start().await;
+    let (tenants, acme) = (store.tenants(), tenant("acme"));
+    assert!(!tenants.suspend(&acme, true).await.unwrap(), "not known");
+    tenants.add(&acme).await.unwrap();
+    tenants.set(&acme, &[set("locale", "nb")]).await.unwrap();
+    assert!(tenants.suspend(&acme, true).await.unwrap());
+    tenants.add(&acme).await.unwrap();
+    assert_eq!(tenants.standing(&acme, now()).await.unwrap(), Standing::Suspended);
+    assert_eq!(
+        json!(tenants.settings(&acme).await.unwrap()),
+        json!({ "locale": "nb" })
+    );
+    assert!(tenants.suspend(&acme, false).await.unwrap());
+    assert_eq!(tenants.standing(&acme, now()).await.unwrap(), Standing::Active);
+}
+
+#[tokio::test]
+async fn how_a_tenant_stands_is_read_every_ten_seconds_and_believed_for_a_minute() {
+    let (store, database) = store_testing::start().await;
+    let acme = tenant("acme");
+    store.tenants().add(&acme).await.unwrap();
+    let cold = store.clone();
+    let at = |seconds| now().after(Duration::from_secs(seconds));
+    let look = async |seconds| store::counted(cold.tenants().standing(&acme, at(seconds))).await;
+    for (seconds, calls) in [(0, 1), (9, 0), (10, 1), (19, 0)] {
+        let (standing, counted) = look(seconds).await;
+        assert_eq!(
+            (standing.unwrap(), counted.total()),
+            (Standing::Active, calls),
+            "{seconds}"
+        );
+    }
+    // Another process suspends it, and this one sees it soon.
+    let other = database.store();
+    assert!(other.tenants().suspend(&acme, true).await.unwrap());
+    assert_eq!(look(19).await.0.unwrap(), Standing::Active);
+    assert_eq!(look(20).await.0.unwrap(), Standing::Suspended);
+
+    drop(database);
+    assert_eq!(look(79).await.0.unwrap(), Standing::Suspended);
+    assert!(look(80).await.0.is_err(), "then nobody is let in");
 }

@@ -212,7 +212,14 @@ impl Show {
         let link = text(card, "authUrl").filter(|link| self.link.as_deref() != Some(*link));
         if let Some(link) = link {
             self.end_draft();
-            outln!("  open {}", plain(link));
+            let host = text(card, "authUrlHost").map(plain).unwrap_or_default();
+            match text(card, "authUrlBy") {
+                Some("platform") => outln!("  open {}", plain(link)),
+                _ => outln!(
+                    "  the agent, not Switchyard, asks you to open {host}: {}",
+                    plain(link)
+                ),
+            }
             self.link = Some(link.to_owned());
         }
         if !known {

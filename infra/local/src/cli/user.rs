@@ -1,0 +1,132 @@
+//! `switchyard user …`: the users of a tenant's authorization server.
+
+use clap::{Args, Subcommand};
+use domain::Tenant;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::place::{RunningSystem, admin};
+use crate::client::Call;
+
+/// Add, list, reset and remove users of a tenant
+#[derive(Subcommand)]
+pub(super) enum User {
+    /// Add a user; prints the password
+    Add(New),
+    /// List the users
+    List(All),
+    /// Give a user another password, and end every sign-in of the one before
+    Reset(One),
+    /// Take a user away: every sign-in, code and refresh token ends at once
+    Remove(One),
+}
+
+/// Whose users.
+#[derive(Args)]
+struct Whose {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The tenant's name
+    #[arg(long, value_name = "NAME")]
+    tenant: Tenant,
+}
+
+#[derive(Args)]
+pub(super) struct New {
+    /// What the user signs in with: lower-case letters, digits and ._@+-
+    username: String,
+    /// What the user may do beside what every member may: operator (deliveries, agents, usage), admin (users and settings
+    /// too). May be repeated
+    #[arg(long = "role", value_name = "ROLE")]
+    roles: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Args)]
+pub(super) struct All {
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Args)]
+pub(super) struct One {
+    /// What the user signs in with
+    username: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+impl User {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Add(New {
+                username,
+                roles,
+                whose,
+            }) => {
+                plain(&username)?;
+                let body = json!({ "username": username, "roles": roles });
+                let told = whose.ask(Method::POST, "", Some(&body)).await?;
+                outln!("added {username}, who signs in with {}", password(&told));
+            }
+            Self::Reset(One { username, whose }) => {
+                plain(&username)?;
+                let told = whose
+                    .ask(Method::POST, &format!("/{username}/reset"), None)
+                    .await?;
+                outln!("{username} signs in with {} from now on", password(&told));
+            }
+            Self::Remove(One { username, whose }) => {
+                plain(&username)?;
+                whose.ask(Method::DELETE, &format!("/{username}"), None).await?;
+                outln!("removed {username}");
+            }
+            Self::List(All { whose }) => {
+                let told = whose.ask(Method::GET, "", None).await?;
+                let users = told.get("users").and_then(Value::as_array);
+                for user in users.into_iter().flatten() {
+                    let text = |name: &str| user.get(name).and_then(Value::as_str).unwrap_or_default();
+                    let roles = user.get("roles").and_then(Value::as_array);
+                    let roles: Vec<&str> = roles.into_iter().flatten().filter_map(Value::as_str).collect();
+                    outln!(
+                        "{}  {}  {}",
+                        text("username"),
+                        text("displayName"),
+                        roles.join(" ")
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name becomes a part of an address.
+fn plain(username: &str) -> Result<(), Failure> {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._@+-".contains(&b);
+    match !username.is_empty() && username.bytes().all(fits) {
+        true => Ok(()),
+        false => Err(Failure::other(format!(
+            "a user cannot be named {username:?}: lower-case letters, digits and ._@+- it is"
+        ))),
+    }
+}
+
+fn password(told: &Value) -> &str {
+    told.get("password").and_then(Value::as_str).unwrap_or_default()
+}
+
+impl Whose {
+    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let path = format!("/tenants/{}/users{path}", self.tenant.name());
+        self.place
+            .ask(|endpoints| Call {
+                method,
+                body: body.cloned(),
+                ..Call::get(admin(endpoints, &path))
+            })
+            .await
+    }
+}

@@ -161,6 +161,7 @@ fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'stat
         known.insert("OPEN_METEO_GEOCODING_URL", sandbox.clone());
         known.insert("OPEN_METEO_FORECAST_URL", sandbox);
     }
+    known.extend(outside.homes.settings(&endpoints.gateway));
     if let Some(models) = &outside.models {
         known.insert("MODELS", models.list.clone());
         known.insert("TOKENS_PER_DAY", models.tokens_per_day.to_string());

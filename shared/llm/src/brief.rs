@@ -1,7 +1,7 @@
 //! What an agent says of itself, made harmless: capped, without control characters, and fenced before a language
 //! model sees it. Whoever registers a card chooses its words, so they are evidence to weigh, never instructions.
 
-use domain::AgentType;
+use domain::{AgentType, clean};
 use serde::Serialize;
 
 const NAME_MAX: usize = 80;
@@ -189,55 +189,6 @@ impl SkillBrief {
     }
 }
 
-/// Foreign text as one line of at most `max` characters: without control characters, without characters that show
-/// nothing or turn the reading direction (they hide words from people), runs of blanks as one.
-#[must_use]
-pub fn clean(text: &str, max: usize) -> String {
-    let mut out = String::new();
-    let mut count = 0;
-    let mut blank = false;
-    for c in text.chars().filter(|c| c.is_whitespace() || !is_hidden(*c)) {
-        if c.is_whitespace() {
-            blank = count > 0;
-            continue;
-        }
-        if count + usize::from(blank) >= max {
-            break;
-        }
-        if blank {
-            out.push(' ');
-            count += 1;
-            blank = false;
-        }
-        out.push(c);
-        count += 1;
-    }
-    out
-}
-
-/// Foreign text of at most `max` bytes, with its lines as they are, and otherwise as [`clean`] has it. What is left out is
-/// said.
-#[must_use]
-pub fn clean_lines(text: &str, max: usize) -> String {
-    const MORE: &str = " […]";
-    let shown = |c: &char| *c == '\n' || *c == '\t' || !is_hidden(*c);
-    let mut out = String::new();
-    for c in text.trim().chars().filter(shown) {
-        if out.len() + c.len_utf8() > max {
-            out.push_str(MORE);
-            break;
-        }
-        out.push(c);
-    }
-    out
-}
-
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// Puts foreign text between two lines of `=` longer than any such run within it, so that it cannot end its own fence.
 #[must_use]
 pub fn fence(label: &str, text: &str) -> String {
@@ -262,13 +213,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn hidden_characters_go_and_blanks_collapse() {
-        assert_eq!(clean(" a\u{202e}\u{200b}b \n\t c\0 ", 80), "ab c");
-        assert_eq!(clean("abcdef", 3), "abc");
-        assert_eq!(clean("ab cdef", 3), "ab");
-    }
 
     #[test]
     fn a_card_cannot_leave_its_fence() {

@@ -3,6 +3,9 @@
 
 use domain::{AgentType, clean};
 use serde::Serialize;
+use serde_json::Value;
+
+use crate::InputSchema;
 
 const NAME_MAX: usize = 80;
 const DESCRIPTION_MAX: usize = 400;
@@ -44,6 +47,8 @@ pub struct SkillBrief {
     description: String,
     tags: Vec<String>,
     examples: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<InputSchema>,
 }
 
 /// The card's own words, as received.
@@ -66,6 +71,8 @@ pub struct SkillText<'a> {
     pub tags: &'a [String],
     /// Prompts it names as examples.
     pub examples: &'a [String],
+    /// What it takes as data: a JSON Schema.
+    pub input: Option<&'a Value>,
 }
 
 impl AgentBrief {
@@ -105,6 +112,7 @@ impl AgentBrief {
             Keeps::Skills => {
                 for skill in &mut short.skills {
                     skill.examples.clear();
+                    skill.input = None;
                     skill.description = clean(&skill.description, SKILL_SHORT);
                 }
             }
@@ -136,6 +144,22 @@ impl AgentBrief {
     pub fn skills(&self) -> &[SkillBrief] {
         &self.skills
     }
+
+    /// Whether any of its skills says what it takes as data.
+    pub(crate) fn takes_data(&self) -> bool {
+        self.skills.iter().any(|skill| skill.input.is_some())
+    }
+
+    /// Why no skill of it takes this data, for the model that wrote it.
+    #[must_use]
+    pub fn misfit(&self, data: &Value) -> Option<String> {
+        let inputs = self.skills.iter().filter_map(|skill| skill.input.as_ref());
+        let mut misfits = inputs.map(|input| input.misfit(data)).peekable();
+        if misfits.peek().is_none() {
+            return Some("This agent takes no data: say it in the message.".to_owned());
+        }
+        misfits.reduce(|first, other| first.and_then(|first| other.map(|_| first)))?
+    }
 }
 
 /// What of a tag is told: its value; of `not:` all, as it says the opposite.
@@ -161,6 +185,7 @@ impl SkillBrief {
             description: clean(skill.description, DESCRIPTION_MAX),
             tags: tags.map(|tag| clean(shown(tag), NAME_MAX)).collect(),
             examples: examples.map(|example| clean(example, EXAMPLE_MAX)).collect(),
+            input: skill.input.and_then(InputSchema::of),
         }
     }
 
@@ -231,6 +256,7 @@ mod tests {
             description: &long,
             tags: &many,
             examples: &many,
+            ..SkillText::default()
         };
         let brief = AgentBrief::new(
             AgentType::parse("big").unwrap(),

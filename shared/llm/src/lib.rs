@@ -25,6 +25,7 @@ mod agents;
 mod brief;
 mod budget;
 mod hosted;
+mod input;
 mod model;
 mod models;
 mod rules;
@@ -37,6 +38,7 @@ pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
     OpenAi, Provider,
 };
+pub use input::InputSchema;
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
     ToolOutcome, ToolResult, Turn,

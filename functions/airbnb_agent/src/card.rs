@@ -1,7 +1,11 @@
 //! What the agent publishes of itself.
 
-use a2a::card::{Card, Skill};
+use a2a::card::{Card, Skill, inputs};
 use url::Url;
+
+use crate::wanted;
+
+const SEARCH: &str = "airbnb";
 
 /// The agent's card, with the URL it is called at.
 pub(crate) fn card(url: Url) -> Card {
@@ -19,14 +23,14 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: Vec::new(),
+        extensions: vec![inputs([(SEARCH, wanted::schema())])],
         secured: None,
     }
 }
 
 fn search() -> Skill {
     Skill {
-        id: "airbnb".into(),
+        id: SEARCH.into(),
         name: "Find a place to stay".into(),
         description: "Searches accommodation in a place from one day to another, for so many guests, under a price per night.".into(),
         tags: vec![

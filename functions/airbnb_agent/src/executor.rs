@@ -3,16 +3,19 @@
 use agent::{ExecuteError, Executor, Outcome, Run, measure};
 use async_trait::async_trait;
 use domain::{AgentName, Message, Role, TaskState, UserContext};
-use outbound::mcp::McpError;
+use outbound::mcp::{McpError, McpForm};
 use serde::{Deserialize, Serialize};
 
-use crate::answer;
 use crate::listing::Listing;
-use crate::server::Homes;
+use crate::server::{Homes, Searched};
 use crate::wanted::{Reading, Wanted};
+use crate::{answer, form};
 
 /// Counted where the server's tools are not those that the operator has allowed.
 const TOOLS_CHANGED: &str = "McpToolsChanged";
+
+/// Most forms of one search.
+const FORMS_MAX: u32 = 4;
 
 /// Finds places to stay.
 pub(crate) struct StayExecutor {
@@ -20,11 +23,22 @@ pub(crate) struct StayExecutor {
     name: AgentName,
 }
 
-/// What the search found, and for whom: a repeat of the execution goes on from here.
+/// How far the work got: a repeat of the execution goes on from here.
 #[derive(Debug, Serialize, Deserialize)]
-struct Found {
+struct Reached {
     wanted: Wanted,
-    listings: Vec<Listing>,
+    /// How many messages of the user it is about: those that follow are for a form, or change what is wanted.
+    said: usize,
+    step: Step,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Step {
+    /// The search found this.
+    Found(Vec<Listing>),
+    /// The server wants this to be filled in first, the so manieth form.
+    Asked(McpForm, u32),
 }
 
 impl StayExecutor {
@@ -61,39 +75,65 @@ impl StayExecutor {
     }
 }
 
-#[async_trait]
-impl Executor for StayExecutor {
-    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let history = &run.task().history;
-        let user = UserContext::newest(history.iter());
+impl StayExecutor {
+    /// What is wanted, and what there is of it; or how this execution ends without that. An execution before this one may have
+    /// got that far.
+    async fn found(&self, run: &mut Run) -> Result<Result<(Wanted, Vec<Listing>), Outcome>, ExecuteError> {
+        let history = run.task().history.clone();
         let said: Vec<&Message> = history
             .iter()
             .filter(|message| message.role == Role::User)
             .collect();
-        let wanted = match Reading::of(&user, run.now()).read(&said) {
-            Ok(wanted) => wanted,
-            Err(question) => return Ok(Outcome::InputRequired(question)),
+        let (wanted, filled, forms) = match run.checkpoint() {
+            Some(Reached {
+                wanted,
+                said: before,
+                step: Step::Asked(form, forms),
+            }) => match form::filled(&form, said.get(before..).unwrap_or_default()) {
+                Ok(filled) => (wanted, Some((form, filled)), forms),
+                Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+            },
+            Some(Reached {
+                wanted,
+                said: before,
+                step: Step::Found(listings),
+            }) if before == said.len() => return Ok(Ok((wanted, listings))),
+            _ => match Reading::of(&UserContext::newest(history.iter()), run.now()).read(&said) {
+                Ok(wanted) => (wanted, None, 0),
+                Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+            },
         };
-        let before = run.checkpoint::<Found>().filter(|found| found.wanted == wanted);
-        let listings = match before {
-            Some(found) => found.listings,
-            None => {
-                // Said once: each news of a task is written, pushed, and written down again by whoever asked.
-                if run.task().status.state != TaskState::Working {
-                    let doing = format!("Looking for places to stay in {} …", wanted.place);
-                    run.working(&doing).await?;
-                }
-                let listings = match self.homes.search(&wanted).await {
-                    Ok(listings) => listings,
-                    Err(error) => return self.failed(&error),
-                };
-                let found = Found {
-                    wanted: wanted.clone(),
-                    listings,
-                };
-                run.save_checkpoint(&found).await?;
-                found.listings
-            }
+        // Said once: each news of a task is written, pushed, and written down again by whoever asked.
+        if run.task().status.state != TaskState::Working {
+            let doing = format!("Looking for places to stay in {} …", wanted.place);
+            run.working(&doing).await?;
+        }
+        let filled = filled.as_ref().map(|(form, filled)| (form, filled));
+        let step = match self.homes.search(&wanted, filled).await {
+            Ok(Searched::Found(listings)) => Step::Found(listings),
+            Ok(Searched::Asks(form)) if forms < FORMS_MAX => Step::Asked(form, forms + 1),
+            Ok(Searched::Asks(_)) => return self.failed(&McpError::Asks("ever more".to_owned())).map(Err),
+            Err(error) => return self.failed(&error).map(Err),
+        };
+        let reached = Reached {
+            wanted,
+            said: said.len(),
+            step,
+        };
+        run.save_checkpoint(&reached).await?;
+        Ok(match reached.step {
+            Step::Found(listings) => Ok((reached.wanted, listings)),
+            Step::Asked(form, _) => Err(Outcome::InputRequired(form::first_question(&form))),
+        })
+    }
+}
+
+#[async_trait]
+impl Executor for StayExecutor {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let (wanted, listings) = match self.found(run).await? {
+            Ok(found) => found,
+            Err(outcome) => return Ok(outcome),
         };
         let listings = self.homes.with_details(&wanted, listings).await;
         Ok(Outcome::Completed {

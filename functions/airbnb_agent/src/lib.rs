@@ -4,12 +4,15 @@
 //! words, `listing` takes what the server says for what it is, foreign text, and `answer` says it. It asks where the place
 //! or a day is missing, and never guesses one.
 //!
-//! Not here: booking, what a server wants to ask its user, currencies.
+//! Where the server answers with a form, `form` has its user fill it in.
+//!
+//! Not here: booking, currencies.
 
 mod answer;
 mod card;
 mod config;
 mod executor;
+mod form;
 mod listing;
 mod server;
 pub mod wanted;

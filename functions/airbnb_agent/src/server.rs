@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use outbound::Outbound;
-use outbound::mcp::{McpClient, McpError};
+use outbound::mcp::{Filled, McpAnswer, McpClient, McpError, McpForm};
 use serde_json::{Map, Value};
 
 use crate::Server;
@@ -21,6 +21,12 @@ pub(crate) struct Homes {
     server: Arc<Server>,
 }
 
+/// What a search brings.
+pub(crate) enum Searched {
+    Found(Vec<Listing>),
+    Asks(McpForm),
+}
+
 impl Homes {
     pub(crate) fn new(outbound: Outbound, server: Server) -> Self {
         Self {
@@ -29,8 +35,12 @@ impl Homes {
         }
     }
 
-    /// What there is, the server's best first.
-    pub(crate) async fn search(&self, wanted: &Wanted) -> Result<Vec<Listing>, McpError> {
+    /// What there is, the server's best first; or the form that it wants to have filled in before.
+    pub(crate) async fn search(
+        &self,
+        wanted: &Wanted,
+        filled: Option<(&McpForm, &Filled)>,
+    ) -> Result<Searched, McpError> {
         let names = &self.server.tools;
         let mut arguments = self.stay(wanted);
         arguments.insert(names.place.clone(), wanted.place.clone().into());
@@ -39,9 +49,12 @@ impl Homes {
         }
         let found = self
             .client
-            .call(&self.server.pins, &names.search, arguments)
+            .ask(&self.server.pins, &names.search, (arguments, filled))
             .await?;
-        Ok(Listing::all(&found, &self.server.link_hosts))
+        Ok(match found {
+            McpAnswer::Done(found) => Searched::Found(Listing::all(&found, &self.server.link_hosts)),
+            McpAnswer::Asks(form) => Searched::Asks(form),
+        })
     }
 
     /// The same, of the first few with what more can be told. What cannot be had of one is left out.

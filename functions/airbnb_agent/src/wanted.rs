@@ -13,13 +13,16 @@
 
 mod data;
 mod people;
+mod price;
 mod stay;
 
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 use domain::{Message, Timestamp, UserContext, clean};
 use serde::{Deserialize, Serialize};
-use words::{DateOrder, When, days, places, text};
+use words::{DateOrder, Named, When, days, places, text};
+
+pub(crate) use data::schema;
 
 /// Most characters of a message that are read.
 const TEXT_MAX: usize = 2_000;
@@ -30,7 +33,7 @@ const GUESTS_MAX: u32 = 16;
 const NIGHTS_MAX: i64 = 30;
 
 /// What an accommodation is asked about, so that it is no part of a place's name.
-const TOPIC: [&str; 24] = [
+const TOPIC: [&str; 32] = [
     "flat",
     "flats",
     "apartment",
@@ -46,8 +49,8 @@ const TOPIC: [&str; 24] = [
     "hotels",
     "hostel",
     "cabin",
-    "cottage",
     "villa",
+    "single",
     "airbnb",
     "accommodation",
     "lodging",
@@ -55,6 +58,14 @@ const TOPIC: [&str; 24] = [
     "stay",
     "bed",
     "beds",
+    "cottage",
+    "ryokan",
+    "care",
+    "price",
+    "starting",
+    "arriving",
+    "leaving",
+    "checkout",
 ];
 
 /// What is searched for.
@@ -149,7 +160,7 @@ impl Said {
             } else {
                 self.places
             },
-            nights: self.nights.or(words.nights.filter(|_| !dated)),
+            nights: self.nights.or(words.nights.filter(|_| self.days.len() < 2)),
             days: if dated { self.days } else { words.days },
             guests: self.guests.or(words.guests),
             children: self.children.or(words.children),
@@ -205,15 +216,18 @@ impl Reading {
         let said: String = said.chars().take(TEXT_MAX).collect();
         let known = |word: &str| places::is_common(word) || TOPIC.contains(&word);
         let said = words::in_english(&said, |_| &[], known).unwrap_or(said);
+        let said = price::spelled(&said);
         let mut words = text::split(&said, TEXT_MAX);
         text::mark_topic(&mut words, |word| TOPIC.contains(&word));
-        let price = people::take_price(&mut words);
+        let price = price::take(&mut words);
         let nights = people::take_nights(&mut words);
         let time = days::take(&mut words, self.order);
         let (guests, children) = people::take(&mut words);
         let mut named: Vec<String> = Vec::new();
         let found = places::find(&words);
-        for place in found.into_iter().filter(|place| reply || !place.guessed) {
+        // "Vilnius from Friday": who begins with a name means it.
+        let is_meant = |place: &Named| reply || !place.guessed || place.at == 0;
+        for place in found.into_iter().filter(is_meant) {
             match named.last_mut() {
                 // "Paris, Texas", but not "Prague, arriving".
                 Some(last) if place.chained && place.text.starts_with(char::is_uppercase) => {

@@ -1,17 +1,15 @@
-//! Guests, nights and prices among words; what is understood is taken out of them.
+//! Guests and nights among words; what is understood is taken out of them.
 
 use words::text::{Kind, Word};
 
-use super::Price;
-
-fn lower(words: &[Word], at: usize) -> &str {
+pub(super) fn lower(words: &[Word], at: usize) -> &str {
     words
         .get(at)
         .filter(|word| word.kind == Kind::Word)
         .map_or("", |word| word.lower.as_str())
 }
 
-fn take_out(words: &mut [Word], at: usize, count: usize) {
+pub(super) fn take_out(words: &mut [Word], at: usize, count: usize) {
     for word in words.iter_mut().skip(at).take(count) {
         word.kind = Kind::Gap;
     }
@@ -32,42 +30,110 @@ pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
     Some(nights)
 }
 
-/// `two adults and a child`, `for two`, `the three of us`: adults and children.
+/// `two adults and a child`, `for two`, `the three of us`, `a party of seven`, `adults: 2`: adults and children.
 pub(super) fn take(words: &mut [Word]) -> (Option<u32>, Option<u32>) {
     let (mut guests, mut children) = (None, None);
     for at in 0..words.len() {
-        let Some(count) = words.get(at).and_then(|word| match word.lower.as_str() {
-            "a" | "an" => Some(1),
-            _ => word.count(),
-        }) else {
+        if let Some((kind, count)) = labelled(words, at) {
+            *if kind == Guest::Child {
+                &mut children
+            } else {
+                &mut guests
+            } = Some(count);
+            take_out(words, at, 3);
+            continue;
+        }
+        if matches!(lower(words, at), "couple") {
+            guests = Some(guests.unwrap_or(0) + 2);
+            take_out(words, at, 1);
+            continue;
+        }
+        let Some(count) = words
+            .get(at)
+            .filter(|word| word.kind == Kind::Word)
+            .and_then(|word| match word.lower.as_str() {
+                "a" | "an" => Some(1),
+                _ => word.count(),
+            })
+        else {
             continue;
         };
-        let named = lower(words, at + 1);
         let before = at.checked_sub(1).map_or("", |before| lower(words, before));
         let digit = lower(words, at) != "a" && lower(words, at) != "an";
-        match named {
-            "child" | "children" | "kid" | "kids" | "baby" | "babies" | "infant" | "infants" => {
-                children = Some(children.unwrap_or(0) + count);
-                take_out(words, at, 2);
+        // "6 grown ups", "2 small children".
+        let named = (at + 1..at + 3).find_map(|place| Some((guest(lower(words, place))?, place)));
+        match (named, lower(words, at + 1)) {
+            (Some((kind, place)), _)
+                if place == at + 1 || lower(words, at + 1) == "grown" || digit && kind == Guest::Child =>
+            {
+                let people = if kind == Guest::Child {
+                    &mut children
+                } else {
+                    &mut guests
+                };
+                *people = Some(people.unwrap_or(0) + count);
+                take_out(words, at, place + 1 - at);
             }
-            "guest" | "guests" | "people" | "person" | "persons" | "adult" | "adults" | "travellers"
-            | "travelers" | "friends" => {
-                guests = Some(guests.unwrap_or(0) + count);
-                take_out(words, at, 2);
-            }
-            "of" if digit && lower(words, at + 2) == "us" => {
+            (_, "of") if digit && lower(words, at + 2) == "us" => {
                 guests = Some(count);
                 take_out(words, at, 3);
             }
-            // "For two, Friday to Sunday", but not "for two weeks" or "for 90 euros".
-            _ if digit && before == "for" && ends(words, at + 1) => {
+            // "For two, Friday to Sunday", but not "for two weeks" or "for 90 euros"; "a party of seven"; "we are four".
+            _ if digit && ends(words, at + 1) && (before == "for" || is_party(words, at)) => {
                 guests = Some(count);
                 take_out(words, at - 1, 2);
             }
             _ => {}
         }
     }
-    (guests, children)
+    (guests.or_else(|| together(words)), children)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Guest {
+    Adult,
+    Child,
+}
+
+fn guest(lower: &str) -> Option<Guest> {
+    Some(match lower {
+        "child" | "children" | "kid" | "kids" | "baby" | "babies" | "infant" | "infants" | "toddler"
+        | "toddlers" | "teenager" | "teenagers" => Guest::Child,
+        "guest" | "guests" | "people" | "person" | "persons" | "adult" | "adults" | "grown-up"
+        | "grown-ups" | "ups" | "pax" | "women" | "men" | "travellers" | "travelers" | "friends" => {
+            Guest::Adult
+        }
+        _ => return None,
+    })
+}
+
+/// `adults: 2`
+fn labelled(words: &[Word], at: usize) -> Option<(Guest, u32)> {
+    let colon = words.get(at + 1).filter(|word| word.text == ":")?;
+    let count = lower(words, at + 2)
+        .parse()
+        .ok()
+        .filter(|_| colon.kind == Kind::Stop)?;
+    Some((guest(lower(words, at))?, count))
+}
+
+/// `a party of seven`, `we are four`
+fn is_party(words: &[Word], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).map_or("", |place| lower(words, place));
+    matches!(
+        (before(2), before(1)),
+        ("party" | "group", "of") | ("we", "are") | ("would", "be")
+    )
+}
+
+/// `my brother and I`, `my wife and me`: two.
+fn together(words: &[Word]) -> Option<u32> {
+    let is_two = |at: usize| {
+        let joined = words.get(at).is_some_and(|word| word.kind == Kind::And);
+        let mine = at.checked_sub(2).is_some_and(|my| lower(words, my) == "my");
+        joined && mine && matches!(lower(words, at + 1), "i" | "me" | "myself")
+    };
+    (0..words.len()).any(is_two).then_some(2)
 }
 
 /// Whether nothing that a number could count stands there.
@@ -94,80 +160,4 @@ fn ends(words: &[Word], at: usize) -> bool {
                 | "by"
                 | "around"
         )
-}
-
-/// `under 120 a night`, `up to 300 euros in total`
-pub(super) fn take_price(words: &mut [Word]) -> Option<Price> {
-    const LEADS: [&str; 9] = [
-        "under", "below", "max", "maximum", "to", "than", "most", "within", "budget",
-    ];
-    let is_between = |at: usize| {
-        matches!(
-            lower(words, at),
-            "of" | "is"
-                | "about"
-                | "around"
-                | "eur"
-                | "euro"
-                | "euros"
-                | "usd"
-                | "nok"
-                | "gbp"
-                | "sek"
-                | "dkk"
-                | "chf"
-        )
-    };
-    for at in 0..words.len() {
-        if !LEADS.contains(&lower(words, at))
-            || lower(words, at) == "to" && lower(words, at.wrapping_sub(1)) != "up"
-        {
-            continue;
-        }
-        let from = (at + 1..at + 3).find(|from| !is_between(*from)).unwrap_or(at + 1);
-        let Some(price) = words.get(from).and_then(Word::number).filter(|price| *price > 0) else {
-            continue;
-        };
-        let mut end = from + 1;
-        while matches!(
-            lower(words, end),
-            "eur"
-                | "euro"
-                | "euros"
-                | "usd"
-                | "dollars"
-                | "pounds"
-                | "kroner"
-                | "kr"
-                | "nok"
-                | "gbp"
-                | "sek"
-                | "dkk"
-                | "chf"
-        ) {
-            end += 1;
-        }
-        if matches!(
-            lower(words, end),
-            "guests" | "people" | "persons" | "adults" | "nights" | "days"
-        ) {
-            continue;
-        }
-        let told = (lower(words, end), lower(words, end + 1));
-        let (whole, more) = match told {
-            ("in" | "all", "total" | "in" | "all") => (true, 2),
-            ("total" | "altogether", _) => (true, 1),
-            ("for", "all" | "everything") => (true, 2),
-            ("a" | "per" | "each" | "every", "night") => (false, 2),
-            ("nightly", _) => (false, 1),
-            _ => (false, 0),
-        };
-        take_out(words, at, end + more - at);
-        return Some(if whole {
-            Price::Stay(price)
-        } else {
-            Price::Night(price)
-        });
-    }
-    None
 }

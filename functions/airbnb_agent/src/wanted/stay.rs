@@ -1,6 +1,6 @@
 //! From which day to which.
 
-use chrono::{Days, NaiveDate};
+use chrono::{Datelike as _, Days, NaiveDate};
 use words::When;
 
 use super::NIGHTS_MAX;
@@ -73,7 +73,12 @@ fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDa
                 "Which day is {first}/{second}? Please write the month's name."
             ));
         }
-        None => when.resolve(today),
+        None => ends(when, today),
+    };
+    // A stay lies ahead: "12 October" said on the 24th is next year's.
+    let dates = match dates.first().is_some_and(|first| *first < today) && is_yearless(when) {
+        true => ends(&next_year(when, today), today),
+        false => dates,
     };
     match when {
         // A length without a beginning, and a month without days.
@@ -93,6 +98,36 @@ fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDa
         Some(nights) => Ok((first, first + Days::new(u64::from(nights.min(10_000))))),
         None => Ok((first, last)),
     }
+}
+
+fn is_yearless(when: &When) -> bool {
+    match when {
+        When::Date { year, .. } => year.is_none(),
+        When::Span(first, last) => is_yearless(first) && is_yearless(last),
+        _ => false,
+    }
+}
+
+fn next_year(when: &When, today: NaiveDate) -> When {
+    match when {
+        When::Date { month, day, .. } => When::Date {
+            year: Some(today.year() + 1),
+            month: *month,
+            day: *day,
+        },
+        When::Span(first, last) => When::Span(Box::new(next_year(first, today)), last.clone()),
+        other => other.clone(),
+    }
+}
+
+/// The days of it; of a span the first and the last alone, as spans are cut where they are long.
+fn ends(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
+    let When::Span(first, last) = when else {
+        return when.resolve(today);
+    };
+    let first = first.resolve(today).first().copied();
+    let last = first.and_then(|first| last.resolve(first).last().copied());
+    first.into_iter().chain(last).collect()
 }
 
 /// The two numbers of a date of which nobody knows which is the month.

@@ -418,6 +418,32 @@ fn wrong_data_is_asked_about_and_the_rest_is_kept() {
     ];
     let wanted = reading().read(&said.iter().collect::<Vec<_>>()).unwrap();
     assert_eq!((wanted.place.as_str(), wanted.nights()), ("Oslo", 2));
+    // Contradictions are asked about as well, and nothing is left out of them.
+    for (more, asks) in [
+        (json!({"nights": 5}), "`nights`"),
+        (json!({"to": "2027-02-01"}), "59 nights"),
+        (json!({"to": "2026-12-03"}), "Until which day?"),
+        (json!({"from": "2026-11-01"}), "is over"),
+        (json!({"from": "2036-12-04", "to": "2036-12-06"}), "too far ahead"),
+        (json!({"from": null}), "`to`"),
+        (json!({"children": 16}), "how many guests"),
+    ] {
+        let mut bad = good.clone();
+        let fields = bad.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        let question = data(bad, "").expect_err(asks);
+        assert!(question.contains(asks), "{asks}: {question}");
+    }
+    let mut agreeing = good.clone();
+    agreeing["nights"] = json!(2);
+    assert_eq!(data(agreeing, ""), data(good.clone(), ""));
+    let departure = json!({"place": "Oslo", "to": "2026-12-06", "nights": 2, "guests": 2});
+    assert_eq!(data(departure, ""), data(good.clone(), ""));
+    let begun = json!({"place": "Oslo", "from": "2026-12-04"});
+    assert_eq!(
+        data(begun, "for two people, for two nights"),
+        data(good.clone(), "")
+    );
     for missing in ["place", "from"] {
         let mut less = good.clone();
         less.as_object_mut().unwrap().remove(missing);

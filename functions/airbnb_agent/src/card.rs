@@ -39,7 +39,7 @@ fn search() -> Skill {
             "topic:stay".into(),
         ],
         examples: [
-            "Find a flat for two, from one day to another",
+            "Find a flat for two people",
             "An apartment or studio for four guests under 120 a night",
             "Somewhere to sleep near the beach, with kitchen, pool and parking, pets allowed",
             "Is there a cheap room, a cabin, a cottage, a villa, a hostel or a hotel",

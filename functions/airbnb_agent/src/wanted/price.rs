@@ -28,7 +28,8 @@ pub(super) fn take(words: &mut [Word]) -> Option<Price> {
         }
         let mut end = currency.unwrap_or(at) + 1;
         let mut is_whole = before(words, lead.unwrap_or(at), 2).any(|word| word == "total");
-        for behind in end..end + SCOPE {
+        let scope = end..end + SCOPE;
+        for behind in scope {
             match lower(words, behind) {
                 "night" | "nightly" => {
                     (end, is_whole) = (behind + 1, false);

@@ -99,7 +99,7 @@ impl Tools<'_> {
             return Ok(Called::Answered(None));
         };
         let number = transcript::next_step(self.run.task(), &self.thought.unstored);
-        let refused = self.refused(calls, answer.is_by_rule()).await?;
+        let refused = Box::pin(self.refused(calls, answer.is_by_rule())).await?;
         let is_refused = refused.is_some();
         let Decided { calls: planned, plan } = match refused {
             Some(calls) => Decided { calls, plan: None },

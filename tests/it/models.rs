@@ -2,7 +2,6 @@
 
 mod budget;
 mod counted;
-mod data;
 mod drafts;
 mod faults;
 mod foreign;

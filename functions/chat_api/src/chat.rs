@@ -124,6 +124,7 @@ async fn open(
         .await?
     {
         Opened::New(chat) => (chat, true),
+        Opened::Known(chat) if chat.deleted_at.is_some() => return Err(RouteError::Deleted),
         Opened::Known(chat) => (chat, false),
         Opened::NotYours => return Err(RouteError::NotFound),
     };

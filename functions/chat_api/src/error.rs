@@ -23,6 +23,8 @@ pub(crate) enum RouteError {
     CrossOrigin,
     #[error("there is no such thing here")]
     NotFound,
+    #[error("the chat was deleted")]
+    Deleted,
     #[error("{message}")]
     Conflict { code: &'static str, message: String },
     #[error("the host agent refused the message: {0}")]
@@ -84,6 +86,7 @@ impl IntoResponse for RouteError {
             ),
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
+            Self::Deleted => answer(StatusCode::GONE, "chat_deleted", &message),
             Self::Conflict { code, .. } => answer(StatusCode::CONFLICT, code, &message),
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
             Self::Host(fault) if fault.is_retryable() => {

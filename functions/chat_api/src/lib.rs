@@ -9,6 +9,7 @@
 
 mod act;
 mod chat;
+mod chat_change;
 mod chats;
 mod config;
 mod connections;
@@ -123,6 +124,12 @@ fn served() -> Routes<Arc<state::AppState>> {
             "lists the session's chats, newest first",
             chats::chats,
         )
+        .patch(
+            "/api/chats/{id}",
+            "gives a chat another title",
+            chat_change::rename,
+        )
+        .delete("/api/chats/{id}", "deletes a chat", chat_change::delete)
         .get(
             "/api/chats/{id}/messages",
             "shows a chat's messages",

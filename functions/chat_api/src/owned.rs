@@ -33,7 +33,10 @@ impl FromRequestParts<Arc<AppState>> for OwnedChat {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         let MaybeChat(chat) = MaybeChat::from_request_parts(parts, room).await?;
-        chat.map(Self).ok_or(RouteError::NotFound)
+        match chat {
+            Some(chat) if chat.deleted_at.is_some() => Err(RouteError::Deleted),
+            chat => chat.map(Self).ok_or(RouteError::NotFound),
+        }
     }
 }
 

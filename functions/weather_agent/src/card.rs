@@ -1,11 +1,7 @@
 //! What the agent publishes of itself.
 
-use a2a::card::{Card, Skill, inputs};
+use a2a::card::{Card, Skill};
 use url::Url;
-
-use crate::said;
-
-const FORECAST: &str = "forecast";
 
 /// The agent's card, with the URL it is called at.
 pub(crate) fn card(url: Url) -> Card {
@@ -25,14 +21,14 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: vec![inputs([(FORECAST, said::schema())])],
+        extensions: Vec::new(),
         secured: None,
     }
 }
 
 fn forecast() -> Skill {
     Skill {
-        id: FORECAST.into(),
+        id: "forecast".into(),
         name: "Weather forecast".into(),
         description:
             "Answers questions about the weather of the coming days: rain or dry, wet, umbrella, snow, wind, storm, \

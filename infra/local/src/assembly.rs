@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use edge::config::Env;
-use edge::{Ground, ScheduleHandler};
+use edge::{Background, Ground, ScheduleHandler};
 
 use crate::StartError;
 use crate::client::below;
@@ -20,6 +20,8 @@ pub(crate) struct Assembled {
     pub(crate) gateway: Gateway,
     pub(crate) workers: Workers,
     pub(crate) timers: Timers,
+    /// What runs as long as the process does.
+    pub(crate) backgrounds: Vec<Arc<dyn Background>>,
 }
 
 /// What runs by the clock.
@@ -43,6 +45,7 @@ pub(crate) async fn assemble(
         gateway: Gateway::default(),
         workers: Workers::new(),
         timers: Timers::default(),
+        backgrounds: Vec::new(),
     };
     let open_meteo = sandbox::open_meteo::open_meteo(ground.clock.clone());
     assembled.gateway.mount("/sandbox/open-meteo", open_meteo)?;
@@ -72,6 +75,7 @@ pub(crate) async fn assemble(
             _ => &mut assembled.timers.checks,
         };
         timers.extend(function.schedule);
+        assembled.backgrounds.extend(function.background);
     }
     Ok(assembled)
 }

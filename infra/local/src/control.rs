@@ -18,6 +18,7 @@ use crate::assembly::{Assembled, Timers, assemble};
 use crate::current::{Current, Own};
 use crate::functions::Spec;
 use crate::gateway::Served;
+use crate::mqtt::Backgrounds;
 use crate::names::Names;
 use crate::options::Outside;
 use crate::queue::{Crew, Door};
@@ -91,6 +92,7 @@ pub(crate) struct Control {
     pub(crate) served: Served,
     pub(crate) crew: Crew,
     timers: RwLock<Timers>,
+    pub(crate) backgrounds: Backgrounds,
     current: RwLock<Arc<Current>>,
     /// Held while something changes.
     vault: Mutex<Vault>,
@@ -112,6 +114,7 @@ impl Control {
             served: Served::default(),
             crew: Crew::default(),
             timers: RwLock::default(),
+            backgrounds: Backgrounds::default(),
             current: RwLock::new(Arc::new(current)),
             vault: Mutex::new(vault),
         };
@@ -375,6 +378,7 @@ impl Control {
         self.crew.replace(assembled.workers);
         *self.timers.write().unwrap_or_else(PoisonError::into_inner) = assembled.timers;
         self.served.replace(assembled.gateway);
+        self.backgrounds.replace(assembled.backgrounds);
     }
 
     /// Clears away what makes a tenant one.

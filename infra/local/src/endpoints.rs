@@ -39,6 +39,20 @@ pub struct Endpoints {
     pub secrets_manager: Url,
     /// What stands in for AWS SQS.
     pub sqs: Url,
+    /// The MQTT broker that agents are on as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mqtt: Option<MqttEndpoints>,
+}
+
+/// Where agents are over MQTT.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MqttEndpoints {
+    /// The broker.
+    pub broker: Url,
+    /// The bridge between it and the agents.
+    pub bridge: Url,
+    /// What topics begin with.
+    pub prefix: String,
 }
 
 /// Where a tenant's functions are.

@@ -73,7 +73,6 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
         spec!(registry, Mounting::At("/registry")),
         spec!(idp, Mounting::At("/idp")),
         spec!(weather_agent, open(weather_agent::AGENT)),
-        spec!(airbnb_agent, open(airbnb_agent::AGENT)),
         spec!(report_agent, open(report_agent::AGENT)),
         spec!(host_agent, own(HOST, Trust::SessionsToo), host),
         spec!(horizon_agent, own(horizon_agent::AGENT, Trust::SignedIn)),
@@ -82,6 +81,11 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
         spec!(chat_api, Mounting::Below(&["/"])),
         spec!(task_sweeper, Mounting::Timer),
     ]
+}
+
+/// The bridge to an MQTT broker, which is only there where a broker is.
+pub(crate) fn bridge() -> Spec {
+    spec!(mqtt_bridge, Mounting::At(crate::mqtt::BRIDGE))
 }
 
 impl Spec {

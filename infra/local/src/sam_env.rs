@@ -15,7 +15,7 @@ use crate::current::{Current, Own};
 use crate::functions::{HOST, Mounting, Spec, Trust};
 use crate::onboarding::quoted;
 use crate::options::Outside;
-use crate::{Live, StartError, named};
+use crate::{Endpoints, Live, MqttBroker, StartError, mqtt, named};
 
 /// Settings by their names.
 type Variables = BTreeMap<String, String>;
@@ -101,7 +101,7 @@ impl<'a> Environment<'a> {
 
     /// Gives the function each setting that it reads; one that is not known here has its default.
     fn fill(&mut self, current: &Current, queues: &str, outside: &Outside) -> Result<(), StartError> {
-        let mut known = shared(current, queues, outside);
+        let mut known = shared(current, queues, outside)?;
         known.insert("TRUSTED_ISSUERS", self.trusted(current)?);
         known.extend(self.agent_url(current).map(|url| ("AGENT_URL", url.to_string())));
         known.extend(self.tenant.iter().flat_map(of_tenant));
@@ -135,7 +135,11 @@ impl<'a> Environment<'a> {
 }
 
 /// What every function may be told.
-fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'static str, String> {
+fn shared(
+    current: &Current,
+    queues: &str,
+    outside: &Outside,
+) -> Result<BTreeMap<&'static str, String>, StartError> {
     let endpoints = &current.endpoints;
     let this_machine = endpoints.container_host();
     let this_machine = this_machine.map_or_else(|| true.to_string(), |ip| ip.to_string());
@@ -161,7 +165,9 @@ fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'stat
         known.insert("OPEN_METEO_GEOCODING_URL", sandbox.clone());
         known.insert("OPEN_METEO_FORECAST_URL", sandbox);
     }
-    known.extend(outside.homes.settings(&endpoints.gateway));
+    if let Some(broker) = &outside.mqtt {
+        known.extend(of_bridge(broker, endpoints)?);
+    }
     if let Some(models) = &outside.models {
         known.insert("MODELS", models.list.clone());
         known.insert("TOKENS_PER_DAY", models.tokens_per_day.to_string());
@@ -169,7 +175,20 @@ fn shared(current: &Current, queues: &str, outside: &Outside) -> BTreeMap<&'stat
         known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));
     }
     known.insert("PLAN_APPROVAL", outside.plan_approval.to_string());
-    known
+    Ok(known)
+}
+
+/// What the bridge to an MQTT broker is told.
+fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<[(&'static str, String); 5], StartError> {
+    let agents = mqtt::agents(endpoints).map_err(StartError::part("list of agents"))?;
+    let orgs = broker.orgs.iter().map(String::as_str).chain([mqtt::ORG]);
+    Ok([
+        ("BRIDGE_URL", below(&endpoints.gateway, mqtt::BRIDGE).to_string()),
+        ("MQTT_BROKER", broker.url.url().to_string()),
+        ("MQTT_PREFIX", broker.prefix.to_string()),
+        ("MQTT_ORGS", text(&orgs.collect::<Vec<_>>())?),
+        ("MQTT_AGENTS", text(&agents)?),
+    ])
 }
 
 /// What a tenant's functions may be told besides.

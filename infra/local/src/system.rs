@@ -23,12 +23,11 @@ use crate::control::{Control, Site, platform_token, shown};
 use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
-use crate::mcp::Homes;
 use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
-use crate::{Data, Endpoints, Live, Options, StartError, admin, endpoints, functions};
+use crate::{Data, Endpoints, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -42,8 +41,6 @@ const DATABASE: &str = "switchyard.db";
 /// A running system. Dropping it leaves its parts to the runtime; [`System::stop`] ends them in order.
 pub struct System {
     endpoints: Endpoints,
-    /// What whoever started it should know of services outside.
-    pub(crate) told: Option<String>,
     port: u16,
     store: Store,
     stop: watch::Sender<bool>,
@@ -85,7 +82,8 @@ impl System {
             // Whoever waits for the file must not find the last run's.
             let _none = std::fs::remove_file(list);
         }
-        let functions = functions::all(&options.tempo.patience);
+        let mut functions = functions::all(&options.tempo.patience);
+        functions.extend(options.mqtt.as_ref().map(|_| functions::bridge()));
         let names = Names::of(&functions).map_err(StartError::part("list of agents"))?;
         let wanted = names.wanted(&options.tenants);
         let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());
@@ -96,12 +94,6 @@ impl System {
             None => Database::start(file(DATABASE).as_deref(), options.address()).await?,
         };
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
-        let mcp = options.live.iter().find_map(|live| match live {
-            Live::Mcp(url) => Some(url.clone()),
-            Live::Weather => None,
-        });
-        let homes = Homes::pinned(mcp, &options.entropy).await?;
-        let told = homes.told();
         let (door, queue) = queue::channel();
         let (stop, stopped) = watch::channel(false);
         let Options {
@@ -110,6 +102,7 @@ impl System {
             live,
             models,
             plan_approval,
+            mqtt,
             sweep_every,
             tempo,
             joined,
@@ -125,9 +118,9 @@ impl System {
             entropy: entropy.clone(),
             outside: Outside {
                 live,
-                homes,
                 models,
                 plan_approval,
+                mqtt,
             },
             lists,
             tempo,
@@ -163,7 +156,6 @@ impl System {
         let store = database.store.clone();
         let system = Self {
             endpoints,
-            told,
             port,
             store,
             stop,
@@ -226,6 +218,8 @@ impl System {
     /// Stops: nothing new is taken, what runs may end within a few seconds. Whatever does not is found again by the
     /// next start, since no work lives only in memory.
     pub async fn stop(self) {
+        // While the agents still answer: what is under way goes out, and their cards say that they leave.
+        self.control.backgrounds.end().await;
         let _nobody_listens = self.stop.send(true);
         let deadline = Instant::now() + DRAIN;
         for mut part in self.parts {
@@ -326,6 +320,11 @@ fn plan(
         dynamodb: database.url.clone(),
         secrets_manager: aws("secretsmanager"),
         sqs: aws("sqs"),
+        mqtt: options.mqtt.as_ref().map(|broker| MqttEndpoints {
+            broker: broker.url.url().clone(),
+            bridge: below(&gateway, mqtt::BRIDGE),
+            prefix: broker.prefix.to_string(),
+        }),
         gateway,
         registry,
     };

@@ -28,7 +28,6 @@
 //! ```
 
 mod caller;
-mod clean;
 mod entropy;
 mod grant;
 mod heard;
@@ -53,7 +52,6 @@ mod unkept;
 mod user_context;
 
 pub use caller::{Caller, Scope, Scopes};
-pub use clean::{clean, clean_lines};
 pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
 pub use heard::Heard;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use axum::Router;
 use domain::TraceParent;
 use serde_json::Value;
+use tokio::sync::watch;
 
 /// What a function is made of. Events for a part that is `None` are refused.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub struct Function {
     pub queue: Option<Arc<dyn QueueHandler>>,
     /// Runs on its schedule.
     pub schedule: Option<Arc<dyn ScheduleHandler>>,
+    /// Runs as long as its process does, where that is for long: not on Lambda.
+    pub background: Option<Arc<dyn Background>>,
 }
 
 impl Function {
@@ -27,6 +30,7 @@ impl Function {
             router,
             queue: None,
             schedule: None,
+            background: None,
         }
     }
 
@@ -43,6 +47,20 @@ impl Function {
         let schedule = Some(Arc::new(handler) as Arc<dyn ScheduleHandler>);
         Self { schedule, ..self }
     }
+
+    /// The same, with what runs as long as its process does.
+    #[must_use]
+    pub fn with_background(self, background: impl Background + 'static) -> Self {
+        let background = Some(Arc::new(background) as Arc<dyn Background>);
+        Self { background, ..self }
+    }
+}
+
+/// Runs beside a function's events, in a process that stays. What it does must not be missed where there is none.
+#[async_trait]
+pub trait Background: Send + Sync {
+    /// Runs until `stop` says so, and then ends in order.
+    async fn run(&self, stop: watch::Receiver<bool>);
 }
 
 /// Handles the messages of a queue, at least once each, in any order.

@@ -20,7 +20,7 @@ mod spans;
 pub mod telemetry;
 
 pub use front::{BODY_LIMIT, Front, RequestId, Source, front, later, not_found, refused};
-pub use function::{Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
+pub use function::{Background, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
 pub use ground::{BuildError, Ground, broken};
 
 /// What a function's `main` may fail with: anything that can say what went wrong.

@@ -6,7 +6,7 @@ use domain::ExposeSecret as _;
 use rumqttc::{AckMode, AsyncClient, EventLoop, MqttOptions, Transport};
 
 use crate::blank::Blank;
-use crate::session::{Options, SessionEnd};
+use crate::options::{Options, SessionEnd};
 use crate::wire;
 
 /// A load balancer forgets a silent connection after some minutes.

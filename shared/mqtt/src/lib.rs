@@ -7,11 +7,13 @@
 mod blank;
 mod broker;
 mod connect;
+mod options;
 mod publisher;
 mod session;
 mod window;
 mod wire;
 
 pub use broker::{BrokerUrl, InvalidBroker};
+pub use options::{Options, SessionEnd};
 pub use publisher::{PublishError, Published, Publisher};
-pub use session::{Inbox, Options, Received, Session, SessionEnd, SessionState};
+pub use session::{Inbox, Received, Session, SessionState};

@@ -279,6 +279,12 @@ impl Answered {
             })
     }
 
+    /// What it says of the token that it wants: in its header, or in its body where something on the way renamed that.
+    pub(crate) fn challenge_or(&self, body: Option<&Value>) -> Option<String> {
+        let told = || body?.get("www_authenticate")?.as_str().map(str::to_owned);
+        self.challenge.clone().or_else(told)
+    }
+
     pub(crate) fn json(&self) -> Result<Value, CallError> {
         serde_json::from_slice(&self.body).map_err(|_| CallError::BadAnswer("it is not JSON".to_owned()))
     }

@@ -29,6 +29,7 @@ mod address;
 mod agent_calls;
 mod breaker;
 mod card;
+mod carry;
 mod client;
 mod error;
 mod events;
@@ -41,6 +42,7 @@ mod policy;
 mod push;
 
 pub use a2a::{RemoteTask, SendCall, SendResponse};
+pub use carry::{CarriedAnswer, CarriedCall};
 pub use client::Outbound;
 pub use error::CallError;
 pub use events::{EventLimits, EventRefusal, EventStream, ServerEvent, Streamed};

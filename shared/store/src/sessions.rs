@@ -1,5 +1,7 @@
 //! Browser sessions, chats and their messages.
 
+mod removal;
+
 use domain::{ChatId, ContextId, MessageId, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +46,9 @@ pub struct Chat {
     pub created_at: Timestamp,
     /// When the newest message came.
     pub updated_at: Timestamp,
+    /// When it was deleted: of what was said in it nothing is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
 }
 
 /// What became of opening a chat.
@@ -239,6 +244,7 @@ impl Sessions<'_> {
                 title: title.to_owned(),
                 created_at: now,
                 updated_at: now,
+                deleted_at: None,
             },
             announced: FIRST,
             owner_pk: owner_partition(tenant, owner),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use local::Signer;
-use reqwest::RequestBuilder;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::Cell::{Hidden, Is, Na};
@@ -186,6 +186,9 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("POST", "/api/chat", "reply"), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "cancel"), gone, 200),
         row(("POST", "/api/chat/{id}/stop", ""), gone, 200),
+        row(("PATCH", "/api/chats/{id}", ""), gone, 200),
+        // The victim deletes a chat of their own, made for that.
+        row(("DELETE", "/api/chats/{id}", ""), gone, 204),
         row(("DELETE", "/api/connections/{provider}", ""), gone, 200),
     ]
     .into_iter()
@@ -234,6 +237,14 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             .and_then(|rest| rest.split('"').next());
         path = path.replace("{file}", named.expect("a page of files"));
     }
+    if attack.is_none() && (row.method, row.route) == ("DELETE", "/api/chats/{id}") {
+        let extra = format!("to-delete-{}", world.next());
+        let message = json!({ "id": "m-1", "role": "user", "parts": [{ "type": "text", "text": "Hello" }] });
+        let body = json!({ "id": extra, "message": message });
+        let asked = world.user.call(Method::POST, "/api/chat", Some(body)).await;
+        assert_eq!(asked.status, 200, "{asked:?}");
+        path = row.route.replace("{id}", &extra);
+    }
     if attack.is_none() && row.route == "/api/connections/{provider}" {
         // There must be a connection to end.
         connect(world).await;
@@ -253,6 +264,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
             }
             _ if row.operation == START_PLAN => json!({ "plan": plan }),
+            "/api/chats/{id}" => json!({ "title": "Another" }),
             "/api/chat" => json!({ "id": world.chat, "messages": [message], "trigger": "submit-message" }),
             _ => json!({}),
         };

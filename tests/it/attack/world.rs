@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use super::{Attack, Row, Told, agents, identity, services};
+use super::{Attack, Row, Told, agents, bridge, identity, services};
 
 /// The victim's owner at the agents.
 pub(super) const VICTIM: &str = "user-ada";
@@ -32,9 +32,9 @@ pub(super) struct World {
     /// The victim's ids: what no stranger's answer may hold.
     pub(super) secrets: Vec<String>,
     /// The victim's tasks at each of [`agents::NAMES`].
-    pub(super) tasks: [String; 5],
+    pub(super) tasks: [String; 4],
     /// More of them, for what good credentials change.
-    pub(super) spare: [String; 5],
+    pub(super) spare: [String; 4],
     /// The victim in the chat, somebody else there, and somebody of the other tenant.
     pub(super) user: User,
     pub(super) stranger: User,
@@ -132,6 +132,7 @@ impl World {
     async fn ask(&self, row: &Row, attack: Option<Attack>) -> Vec<Told> {
         match row.function {
             "agent" => agents::ask(self, row, attack).await,
+            "mqtt_bridge" => bridge::ask(self, attack).await,
             "registry" | "chat_api" | "webhook_receiver" | "gateway" => {
                 services::ask(self, row, attack).await
             }

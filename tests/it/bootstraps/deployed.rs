@@ -57,12 +57,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "push configurations go; large tasks lie in pieces",
     ),
     (
-        "AirbnbAgentFunction",
-        "OwnTasksOfEveryTenant",
-        "dynamodb:DeleteItem",
-        "push configurations go; large tasks lie in pieces",
-    ),
-    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:DeleteItem",
@@ -76,12 +70,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "WeatherAgentFunction",
-        "OwnTasksOfEveryTenant",
-        "dynamodb:GetItem",
-        "A2A clients get and cancel tasks",
-    ),
-    (
-        "AirbnbAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:GetItem",
         "A2A clients get and cancel tasks",
@@ -105,12 +93,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients list tasks",
     ),
     (
-        "AirbnbAgentFunction",
-        "OwnTasksOfEveryTenant",
-        "dynamodb:BatchGetItem",
-        "A2A clients list tasks",
-    ),
-    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:BatchGetItem",
@@ -124,12 +106,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "WeatherAgentFunction",
-        "OwnListings",
-        "dynamodb:Query",
-        "A2A clients list tasks",
-    ),
-    (
-        "AirbnbAgentFunction",
         "OwnListings",
         "dynamodb:Query",
         "A2A clients list tasks",

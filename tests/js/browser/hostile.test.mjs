@@ -76,7 +76,7 @@ test(`${texts.length} hostile texts stay texts`, async (t) => {
     given = answers(text);
     await page.goto(`${system.base('acme')}/chats/c1/tasks/${given.task.id}`);
     await page.locator('.panel .artifact').first().waitFor();
-    await at(page).answer.locator('.card').waitFor({ state: 'attached' });
+    await at(page).answer.locator('.card').waitFor({ state: 'attached', timeout: 10_000 }).catch(() => assert.fail(`no card for ${number}: ${text.slice(0, 80)}`));
     const found = await page.evaluate(() => ({
       hit: window.hit ?? Object.prototype.hit,
       own: location.href.startsWith(document.baseURI),

@@ -173,3 +173,38 @@ test('an old link behind a hash leads to its chat; a foreign chat is not there',
   await stranger.context.close();
   check();
 });
+
+test('a chat is renamed, found by its name, and deleted with all that was said', async (t) => {
+  const { page, badge, expect, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  const list = page.getByRole('navigation', { name: 'Your chats' });
+  await list.getByRole('button', { name: /Change/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Title').fill('Umbrellas');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await list.getByRole('link', { name: 'Umbrellas' }).waitFor();
+  await page.getByLabel('Search chats').fill('nothing');
+  await list.getByText('No chat is called that.').waitFor();
+  await page.getByLabel('Search chats').fill('UMBR');
+  await list.getByRole('link', { name: 'Umbrellas' }).waitFor();
+  await page.getByLabel('Search chats').fill('');
+  const gone = page.url();
+  await list.getByRole('button', { name: /Change/ }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await list.getByText('Your chats will be listed here.').waitFor();
+  expect(/410|404/);
+  await page.goto(gone);
+  await page.getByRole('heading', { name: 'Not here' }).waitFor();
+  check();
+});
+
+test('a forecast is drawn in its card, and its words are folded', async (t) => {
+  const { page, card, answer, check } = await visit(t, { viewport: { width: 390, height: 780 } });
+  await ask(page, 'What will the weather be like in Oslo and Bergen over the next five days?');
+  await card.locator('.forecast .place').nth(1).waitFor({ state: 'attached' });
+  assert.equal(await card.locator('.place li').count(), 10);
+  await answer.getByText('As text').click();
+  await answer.getByText(/Monday|Tuesday/).first().waitFor();
+  check();
+});

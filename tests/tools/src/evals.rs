@@ -63,9 +63,7 @@ pub fn verdict(agents: &Agents, row: &Row, step: &Step) -> Verdict {
         };
     };
     let sends = calls.iter().flat_map(|call| match &call.tool {
-        Tool::SendMessage {
-            agent_type, message, ..
-        } => vec![(agent_type, message)],
+        Tool::SendMessage { agent_type, message } => vec![(agent_type, message)],
         Tool::PlanTasks { tasks } => tasks
             .iter()
             .map(|task| (&task.agent_type, &task.message))
@@ -163,9 +161,7 @@ pub fn told(step: &Step) -> String {
         Step::Choose(of) => format!("{}?", types(of)),
         Step::Call(calls) => {
             let sent = calls.iter().map(|call| match &call.tool {
-                Tool::SendMessage {
-                    agent_type, message, ..
-                } => format!("{agent_type}: {message}"),
+                Tool::SendMessage { agent_type, message } => format!("{agent_type}: {message}"),
                 Tool::PlanTasks { tasks } => {
                     let tasks: Vec<String> = tasks
                         .iter()
@@ -318,7 +314,6 @@ fn brief(card: &Card) -> AgentBrief {
         description: &skill.description,
         tags: &skill.tags,
         examples: &skill.examples,
-        input: None,
     });
     AgentBrief::new(card.r#type.clone(), text, skills)
 }
@@ -335,7 +330,6 @@ mod gate {
             tool: Tool::SendMessage {
                 agent_type: AgentType::parse(to).unwrap(),
                 message: String::new(),
-                data: None,
             },
         };
         Step::Call(to.iter().enumerate().map(call).collect())

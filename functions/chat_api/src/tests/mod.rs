@@ -1,5 +1,6 @@
 //! The whole function, in-process, with a real host agent on a loopback port behind it.
 
+mod chats;
 mod chatting;
 mod connections;
 mod drafts;

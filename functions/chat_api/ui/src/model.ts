@@ -40,6 +40,9 @@ export const Card = z.looseObject({
   statusMessage: text,
   outcome: text,
   authUrl: text,
+  /** Whose link it is: our own way to a provider, or one that an agent wrote. */
+  authUrlBy: text,
+  authUrlHost: text,
   choices: z.array(Choice).nullish(),
   plan: Plan.nullish(),
   jobs: z.array(JobBrief).nullish(),
@@ -86,6 +89,8 @@ export const Task = z.looseObject({
   status: z.string(),
   statusMessage: text,
   authUrl: text,
+  authUrlBy: text,
+  authUrlHost: text,
   choices: z.array(Choice).nullish(),
   outcome: text,
   artifacts: z.array(Artifact),

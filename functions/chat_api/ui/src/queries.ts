@@ -1,6 +1,6 @@
 // What is asked of the server and kept for as long as it is good.
 
-import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
 import { Chats, Connections, Task, Tasks } from './model.ts';
 
@@ -29,10 +29,12 @@ function page(path: string, cursor: string | null, more: Record<string, string> 
   return text ? `${path}?${text}` : path;
 }
 
-export const useChats = () =>
+/** The chats, or those whose title has the text; while another text is looked for, what was found before stays. */
+export const useChats = (wanted: string) =>
   useInfiniteQuery({
-    queryKey: keys.chats,
-    queryFn: ({ pageParam, signal }) => get(page('chats', pageParam), Chats, signal),
+    queryKey: [...keys.chats, wanted],
+    queryFn: ({ pageParam, signal }) => get(page('chats', pageParam, wanted ? { q: wanted } : {}), Chats, signal),
+    placeholderData: keepPreviousData,
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next ?? null,
   });
@@ -45,9 +47,12 @@ export const useTasks = () =>
     getNextPageParam: (last) => last.next ?? null,
   });
 
-export const useTask = (id: string) =>
+export const useTask = (id: string, enabled = true) =>
   useQuery({
     queryKey: keys.task(id),
+    enabled,
+    // What changes of it comes as news.
+    staleTime: 60_000,
     queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
   });
 

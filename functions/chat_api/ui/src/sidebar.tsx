@@ -1,8 +1,9 @@
 // The chats, and where else one can go.
 
-import { useDeferredValue, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { tenant } from './api.ts';
+import { ChatMenu } from './chat-menu.tsx';
 import { Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
 import { Failed, Loading } from './parts/states.tsx';
 import { useChats } from './queries.ts';
@@ -10,25 +11,34 @@ import { words } from './words.ts';
 
 function ChatList({ wanted, leave }: { wanted: string; leave: () => void }) {
   const [, params] = useRoute('/chats/:id/*?');
-  const { data, error, isPending, refetch, hasNextPage, fetchNextPage } = useChats();
+  const { data, error, isPending, refetch, hasNextPage, fetchNextPage } = useChats(wanted.trim());
   if (isPending) return <Loading />;
   if (error && !data) return <Failed error={error} retry={() => void refetch()} />;
   const all = data.pages.flatMap(({ chats }) => chats);
-  const found = all.filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase()));
-  if (all.length === 0) return <p className="soft">{words.noChats}</p>;
-  if (found.length === 0) return <p className="soft">{words.noneFound}</p>;
+  if (all.length === 0 && !hasNextPage) return <p className="soft">{wanted ? words.noneFound : words.noChats}</p>;
   return (
     <>
       <ul>
-        {found.map(({ id, title }) => (
-          <li key={id}>
-            <Link href={`/chats/${encodeURIComponent(id)}`} title={title} onClick={leave} aria-current={params?.id === id ? 'page' : undefined}>{title || 'Chat'}</Link>
+        {all.map((chat) => (
+          <li key={chat.id}>
+            <Link href={`/chats/${encodeURIComponent(chat.id)}`} title={chat.title} onClick={leave} aria-current={params?.id === chat.id ? 'page' : undefined}>{chat.title || words.chat}</Link>
+            <ChatMenu chat={chat} />
           </li>
         ))}
       </ul>
       {hasNextPage ? <button type="button" className="quiet" onClick={() => void fetchNextPage()}>{words.more}</button> : null}
     </>
   );
+}
+
+/** What was typed, once the typing rests. */
+function useRested(text: string): string {
+  const [rested, rest] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => rest(text), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return rested;
 }
 
 export function Sidebar({ leave }: { leave: () => void }) {
@@ -45,8 +55,8 @@ export function Sidebar({ leave }: { leave: () => void }) {
           <li><Link href="/accounts" onClick={leave} aria-current={onAccounts ? 'page' : undefined}><LinkIcon /> {words.accounts}</Link></li>
         </ul>
       </nav>
-      <label className="search"><Search /><span className="unseen">{words.search}</span><input type="search" placeholder={words.search} value={wanted} onChange={({ target }) => want(target.value)} /></label>
-      <nav className="chat-list" aria-label={words.yourChats}><ChatList wanted={useDeferredValue(wanted)} leave={leave} /></nav>
+      <label className="search"><Search /><span className="unseen">{words.search}</span><input type="search" placeholder={words.search} value={wanted} maxLength={80} onChange={({ target }) => want(target.value)} /></label>
+      <nav className="chat-list" aria-label={words.yourChats}><ChatList wanted={useRested(wanted)} leave={leave} /></nav>
     </div>
   );
 }

@@ -7,6 +7,12 @@ export const words = {
   yourChats: 'Your chats',
   noChats: 'Your chats will be listed here.',
   search: 'Search chats',
+  chat: 'Chat',
+  change: 'Change',
+  title: 'Title',
+  rename: 'Rename',
+  delete: 'Delete',
+  deleteAsk: 'Deleting ends what runs in it and removes its messages for good.',
   noneFound: 'No chat is called that.',
   more: 'More',
   tasks: 'Tasks',
@@ -61,6 +67,9 @@ export const words = {
   attempt: 'Attempt',
   failedAttempt: 'An attempt failed',
   refresh: 'Ask the agent how far it is',
+  foreignTitle: 'This agent asks you to sign in elsewhere',
+  foreignText: 'The link is the agent\'s own, not Switchyard\'s. Open it only if you know where it leads.',
+  openHost: 'Open',
   consentTitle: 'Your consent is needed',
   consentText: 'It opens a page of the provider in a new tab. This card goes on by itself.',
   sendIt: 'Send',
@@ -116,7 +125,8 @@ export const states: Record<string, string> = {
   dropped: 'Dropped',
 };
 
-export const stateOf = (state: string): string => states[state] ?? state;
+/** A state's name comes from elsewhere: `constructor` is none. */
+export const stateOf = (state: string): string => (Object.hasOwn(states, state) && states[state]) || state;
 
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });

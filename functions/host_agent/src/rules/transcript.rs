@@ -167,7 +167,6 @@ fn call(job: &Job) -> ToolCall {
     let tool = Tool::SendMessage {
         agent_type: job.agent_type.clone(),
         message: job.instruction.clone(),
-        data: job.data.clone(),
     };
     ToolCall {
         id: call_id(job),

@@ -75,11 +75,7 @@ impl Thinker {
         }
         let call = ToolCall {
             id: "chosen".to_owned(),
-            tool: Tool::SendMessage {
-                agent_type,
-                message,
-                data: None,
-            },
+            tool: Tool::SendMessage { agent_type, message },
         };
         thought.first = Some(Answer::from(Step::Call(vec![call])));
         Box::pin(self.think(run, thought)).await

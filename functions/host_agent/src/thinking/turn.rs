@@ -278,7 +278,6 @@ impl Thinker {
                 tool: Tool::SendMessage {
                     agent_type: job.agent_type.clone(),
                     message: job.instruction.clone(),
-                    data: job.data.clone(),
                 },
             })
             .collect();

@@ -9,7 +9,6 @@
 
 mod choosing;
 mod consent;
-mod data;
 mod delegation;
 mod discovery;
 mod drafts;

@@ -58,7 +58,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Start everything in one process (the default command)
-    Up(up::Up),
+    Up(Box<up::Up>),
     /// Talk to a tenant's host agent from the terminal
     Chat(chat::Chat),
     /// Add, list, switch off and remove agents
@@ -144,8 +144,8 @@ pub fn run() -> ExitCode {
 }
 
 async fn dispatch(cli: Cli) -> Result<(), Failure> {
-    match cli.command.unwrap_or(Command::Up(cli.up)) {
-        Command::Up(up) => up.run().await,
+    match cli.command.unwrap_or_else(|| Command::Up(Box::new(cli.up))) {
+        Command::Up(up) => Box::pin(up.run()).await,
         Command::Chat(chat) => chat.run().await,
         Command::Agent(agent) => agent.run().await,
         Command::Agents(agents) => agents.run().await,

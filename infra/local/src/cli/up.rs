@@ -2,19 +2,22 @@
 
 use std::io::Write;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use a2a::mqtt::TopicPrefix;
 use clap::Args;
 use edge::config::Env;
 use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
 use host_agent::PlanApproval;
+use mqtt::{BrokerUrl, InvalidBroker};
+use sandbox::mosquitto::{self, Mosquitto, Wanted};
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{Failure, lines};
-use crate::{Data, Live, Models, Options, System, endpoints, models};
+use crate::{Data, Live, Models, MqttBroker, Options, System, endpoints, models};
 
 /// Start everything in one process
 #[derive(Args)]
@@ -43,8 +46,8 @@ pub(super) struct Up {
     /// Write the list of endpoints to this file too
     #[arg(long, value_name = "FILE")]
     endpoints: Option<PathBuf>,
-    /// Ask this service for real, instead of its sandbox: `weather`, or `mcp=URL` for places to stay, by the MCP server there
-    #[arg(long, value_name = "NAME[=URL]")]
+    /// Ask this service for real, instead of its sandbox
+    #[arg(long, value_name = "NAME")]
     live: Vec<Live>,
     /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` for any server of Chat Completions, with its key
     /// in the variable NAME, or `bedrock:MODEL_ID`. Of several, the next is asked where one does not answer; `rules`, which
@@ -57,6 +60,16 @@ pub(super) struct Up {
     /// How many tokens of language models each tenant may use in a day (UTC), unless `tenant set` says otherwise for it
     #[arg(long, value_name = "N", requires = "model", default_value_t = models::TOKENS_PER_DAY, value_parser = domain::parse_tokens)]
     tokens_per_day: u64,
+    /// Put the agents on an MQTT broker as well: `mqtts://HOST[:PORT]`, `mqtt://` for one of this machine, or `spawn` for a
+    /// Mosquitto of its own
+    #[arg(long, value_name = "spawn|URL")]
+    mqtt: Option<Broker>,
+    /// What topics on it begin with
+    #[arg(long, value_name = "PREFIX", requires = "mqtt", default_value_t = TopicPrefix::standard())]
+    mqtt_prefix: TopicPrefix,
+    /// An organisation that replies may go to, beside `switchyard` itself
+    #[arg(long, value_name = "ORG", requires = "mqtt")]
+    mqtt_org: Vec<String>,
     /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
     /// `json`: log lines for programs, and no others
     #[arg(
@@ -104,6 +117,46 @@ impl FromStr for Log {
     }
 }
 
+/// Which MQTT broker.
+#[derive(Debug, Clone)]
+enum Broker {
+    Spawn,
+    At(BrokerUrl),
+}
+
+impl FromStr for Broker {
+    type Err = InvalidBroker;
+    fn from_str(text: &str) -> Result<Self, InvalidBroker> {
+        match text {
+            "spawn" => Ok(Self::Spawn),
+            url => url.parse().map(Self::At),
+        }
+    }
+}
+
+/// A Mosquitto of the system's own, in its data folder, so that it has after a restart what it had before.
+fn spawned(data: &Path) -> Result<Mosquitto, Failure> {
+    let folder = data.join("mosquitto");
+    std::fs::create_dir_all(&folder).map_err(Failure::other)?;
+    // Its port stays, as other addresses of the folder do.
+    let kept = folder.join("port");
+    let port = std::fs::read_to_string(&kept).ok();
+    let port = port.and_then(|port| port.trim().parse().ok()).unwrap_or(0);
+    let wanted = Wanted {
+        persistent: true,
+        ..Wanted::default()
+    };
+    let started = Mosquitto::start(&mosquitto::program(), &folder, port, &wanted);
+    let started = started.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::other(
+            "there is no mosquitto here: install it (`apt-get install mosquitto`, `brew install mosquitto`), or name a broker",
+        ),
+        _ => Failure::other(format!("mosquitto does not start: {error}")),
+    })?;
+    std::fs::write(kept, started.port().to_string()).map_err(Failure::other)?;
+    Ok(started)
+}
+
 impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let collector = self
@@ -136,6 +189,24 @@ impl Up {
                 })
             }
         };
+        // It ends with this value.
+        let spawned = match &self.mqtt {
+            Some(Broker::Spawn) if self.memory => {
+                return Err(Failure::other("a broker of its own needs a data folder"));
+            }
+            Some(Broker::Spawn) => Some(spawned(&self.data)?),
+            _ => None,
+        };
+        let broker = match (self.mqtt, &spawned) {
+            (Some(Broker::At(url)), _) => Some(url),
+            (_, Some(mosquitto)) => Some(mosquitto.url().parse().map_err(Failure::other)?),
+            (_, None) => None,
+        };
+        let mqtt = broker.map(|url| MqttBroker {
+            url,
+            prefix: self.mqtt_prefix,
+            orgs: self.mqtt_org,
+        });
         let options = Options {
             port: self.port,
             containers: self.containers.then_some(self.container_host),
@@ -148,6 +219,7 @@ impl Up {
             live: self.live.into_iter().collect(),
             models,
             plan_approval: self.plan_approval,
+            mqtt,
             ..Options::default()
         };
         let starting = System::start(options);
@@ -191,9 +263,6 @@ fn tell(out: &mut dyn Write, system: &System, seconds: f64, file: Option<PathBuf
     )?;
     for (name, tenant) in &endpoints.tenants {
         writeln!(out, "  {:10} {}", name.name(), tenant.base)?;
-    }
-    if let Some(told) = &system.told {
-        writeln!(out, "{told}")?;
     }
     let called = std::env::args().next().unwrap_or_default();
     let command = if called.contains("target/") {

@@ -25,7 +25,6 @@ fn call(id: &str, message: &str) -> ToolCall {
     let tool = Tool::SendMessage {
         agent_type: AgentType::parse("weather").unwrap(),
         message: message.to_owned(),
-        data: None,
     };
     ToolCall {
         id: id.to_owned(),

@@ -1,6 +1,6 @@
 // One message: the user's words, or an answer with its cards.
 
-import { memo, useState } from 'react';
+import { memo, useCallback, useState } from 'react';
 import { z } from 'zod';
 import { Markdown } from '../markdown/markdown.tsx';
 import { Card, isOver } from '../model.ts';
@@ -23,12 +23,27 @@ interface Shown {
 
 type OnePart = Message['parts'][number];
 
-function PartView({ part, chat, says, reply }: { part: OnePart; chat: string; says: string; reply: Shown['reply'] }) {
+interface Within extends Pick<Shown, 'chat' | 'reply'> {
+  part: OnePart;
+  /** All text of the message. */
+  says: string;
+  /** The card draws what the text says. */
+  isDrawn: boolean;
+  drawn: () => void;
+}
+
+/** Shorter text stands beside what is drawn. */
+const SHORT = 300;
+
+function PartView({ part, chat, says, isDrawn, drawn, reply }: Within) {
+  if (part.type === 'text' && isDrawn && part.text.length > SHORT) {
+    return <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details>;
+  }
   if (part.type === 'text') return part.text ? <Markdown text={part.text} /> : null;
   if (part.type === 'data-task') {
     const card = Card.safeParse(part.data);
     if (!card.success) return <div className="broken"><p>{words.broken}</p><Tree value={part.data} /></div>;
-    return <TaskCard card={card.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${card.data.taskId}`} says={says} reply={reply} />;
+    return <TaskCard card={card.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${card.data.taskId}`} says={says} drawn={drawn} reply={reply} />;
   }
   if (part.type === 'data-draft') {
     const draft = Draft.safeParse(part.data);
@@ -58,13 +73,15 @@ function CopyButton({ text }: { text: string }) {
 export const MessageView = memo(function MessageView({ message, chat, again, reply }: Shown) {
   const isMine = message.role === 'user';
   const text = textOf(message);
+  const [isDrawn, setDrawn] = useState(false);
+  const drawn = useCallback(() => setDrawn(true), []);
   const isDone = message.parts.every((part) => part.type !== 'data-task' || isOver(part.data.state));
   return (
     <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
       {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
-        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} reply={reply} /></Boundary>
+        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} /></Boundary>
       ))}
-      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} reply={reply} /> : null)) : null}
+      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} /> : null)) : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={text} />

@@ -121,7 +121,7 @@ export class Session {
       }
       this.#set({ loading: 'there', isLost: false });
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 410)) {
         const isNew = this.#snapshot.waiting.length > 0 || this.isBusy || this.#isDraining;
         this.#set({ loading: isNew ? 'there' : 'gone' });
       } else if (this.#snapshot.loading === 'loading') {
@@ -137,6 +137,7 @@ export class Session {
     this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
     await outbox.put(entry).catch(() => undefined);
     live.tell({ type: 'outbox', chat: this.id });
+    if (this.#isFollowing) await this.chat.stop();
     await this.drain();
   }
 
@@ -207,8 +208,10 @@ export class Session {
 
   /** After a stream: comes back to it where it broke off, and takes the server's history. */
   async #ended(): Promise<void> {
-    if (this.#isDisconnected || this.chat.status === 'error') await this.#follow();
+    const isCut = this.#isDisconnected || this.chat.status === 'error';
+    if (isCut && !this.#hasWaiting) await this.#follow();
     else {
+      if (isCut) this.chat.clearError();
       this.#set({ progress: '' });
       await this.refresh();
     }
@@ -218,7 +221,14 @@ export class Session {
     void queries.invalidateQueries({ queryKey: keys.connections });
   }
 
-  /** Follows the answer that is under way until its stream ends by itself. */
+  get #hasWaiting(): boolean {
+    return this.#snapshot.waiting.some(({ refused }) => !refused);
+  }
+
+  /**
+   * Follows the answer that is under way until its stream ends by itself, or another message wants to leave: a stream that is
+   * taken up again lasts as long as the task, and its card is followed anyway.
+   */
   async #follow(): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
@@ -226,12 +236,13 @@ export class Session {
       this.#isDisconnected = false;
       await this.chat.resumeStream();
       const isCut = this.#isDisconnected || this.chat.status === 'error';
-      if (!isCut) break;
+      if (!isCut || this.#hasWaiting) break;
       this.chat.clearError();
       this.#set({ isLost: failures > 0 });
       await rest(failures++);
     }
     this.#isFollowing = false;
+    this.chat.clearError();
     this.#set({ progress: '', isLost: false });
     await this.refresh();
     if (!this.#isDraining) void this.drain();

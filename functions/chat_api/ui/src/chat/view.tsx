@@ -17,6 +17,7 @@ const NEAR = 80;
 
 function useEnd(changes: unknown) {
   const log = useRef<HTMLDivElement>(null);
+  const thread = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const [isAway, setAway] = useState(false);
   const toEnd = useCallback(() => {
@@ -33,7 +34,16 @@ function useEnd(changes: unknown) {
   useLayoutEffect(() => {
     if (follows.current) toEnd();
   }, [changes, toEnd]);
-  return { log, isAway, toEnd, scrolled };
+  // What is drawn later makes the thread longer too.
+  useEffect(() => {
+    if (!thread.current) return;
+    const observer = new ResizeObserver(() => {
+      if (follows.current) toEnd();
+    });
+    observer.observe(thread.current);
+    return () => observer.disconnect();
+  }, [toEnd]);
+  return { log, thread, isAway, toEnd, scrolled };
 }
 
 function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
@@ -44,7 +54,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const isBusy = status === 'submitted' || status === 'streaming';
   // What is being sent stands among the messages already.
   const waiting = state.waiting.filter((entry) => !messages.some(({ id }) => id === entry.id));
-  const { log, isAway, toEnd, scrolled } = useEnd([messages, state]);
+  const { log, thread, isAway, toEnd, scrolled } = useEnd([messages, state]);
   useEffect(() => {
     if (!isNew) void session.open();
   }, [session, isNew]);
@@ -65,6 +75,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   return (
     <>
       <div className="log" ref={log} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={words.conversation} aria-busy={isBusy}>
+        <div className="thread" ref={thread}>
         {isEmpty && state.loading === 'loading' ? <Loading /> : null}
         {isEmpty && state.loading === 'failed' ? <Failed error={null} retry={() => void session.open()} /> : null}
         {isEmpty && isNew ? <Welcome choose={(text) => say(text)} /> : null}
@@ -75,6 +86,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         {waiting.map((entry) => (
           <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); give({ text: entry.text, at: Date.now() }); }} />
         ))}
+        </div>
       </div>
       <div className="foot">
         {isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}

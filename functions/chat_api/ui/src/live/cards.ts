@@ -15,12 +15,13 @@ export const cards = {
     if (before && !isNewer(card, before)) return;
     known.set(card.taskId, card);
   },
-  /** A card that came by itself: whoever shows the task shows it now. */
-  update(card: Card): void {
+  /** A card that came by itself: whoever shows the task shows it now. False where it is no news. */
+  update(card: Card): boolean {
     const before = known.get(card.taskId);
-    if (before && !isNewer(card, before)) return;
+    if (before && !isNewer(card, before)) return false;
     known.set(card.taskId, card);
     for (const listener of listeners) listener(card);
+    return true;
   },
   listen(listener: (card: Card) => void): () => void {
     listeners.add(listener);

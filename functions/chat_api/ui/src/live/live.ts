@@ -30,8 +30,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let failures = 0;
 
 function take(news: News): void {
-  if (news.type === 'card') {
-    cards.update(news.card);
+  if (news.type === 'card' && cards.update(news.card)) {
     void queries.invalidateQueries({ queryKey: keys.task(news.card.taskId) });
     void queries.invalidateQueries({ queryKey: keys.tasks });
   }

@@ -20,7 +20,7 @@ const signs: Record<string, () => React.ReactNode> = {
 };
 
 export function Badge({ state }: { state: string }) {
-  const Sign = signs[state];
+  const Sign = Object.hasOwn(signs, state) ? signs[state] : undefined;
   return (
     <span className="badge" data-state={state}>
       {Sign ? <Sign /> : <span className="pulse" />}

@@ -2,14 +2,15 @@
 
 import { Link } from 'wouter';
 import { useCard } from '../live/cards.ts';
-import { live } from '../live/live.ts';
 import { type Card, isOver, mayRetry } from '../model.ts';
 import { Arrow } from '../parts/icons.tsx';
 import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
 import { useActions } from './act.ts';
 import { Badge } from './badge.tsx';
+import { Consent } from './consent.tsx';
 import { asked, Guard, PlanSteps } from './plan.tsx';
+import { Preview } from './preview.tsx';
 
 interface Shown {
   card: Card;
@@ -17,6 +18,8 @@ interface Shown {
   href: string;
   /** What stands below it: the card does not say it too. */
   says: string;
+  /** Told when the card draws the result itself. */
+  drawn: () => void;
   /** Says something in reply to it. */
   reply: (text: string, taskId: string) => void;
 }
@@ -27,30 +30,7 @@ export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentTy
   return card.agentName || card.agentType || card.title || words.task;
 };
 
-/** Where consent is given, where that is an address of the web. */
-export function consentAddress(address: string | null | undefined): string | null {
-  if (!address || !URL.canParse(address)) return null;
-  const { protocol, href } = new URL(address);
-  return protocol === 'https:' || protocol === 'http:' ? href : null;
-}
-
-function Consent({ card }: { card: Card }) {
-  const href = consentAddress(card.authUrl);
-  if (!href) return null;
-  return (
-    <div className="consent">
-      <div>
-        <strong>{words.consentTitle}</strong>
-        <p>{words.consentText}</p>
-      </div>
-      <a className="button primary" href={href} target="_blank" rel="noopener" onClick={() => live.hurry()}>
-        {words.connect}
-      </a>
-    </div>
-  );
-}
-
-export function TaskCard({ card: shown, href, says, reply }: Shown) {
+export function TaskCard({ card: shown, href, says, drawn, reply }: Shown) {
   const card = useCard(shown);
   const { run, running, problem } = useActions(card.taskId);
   const { plan } = card;
@@ -74,7 +54,8 @@ export function TaskCard({ card: shown, href, says, reply }: Shown) {
           {jobs.map((job) => <li key={job.number}><span>{job.agentName || job.agentType}</span><Badge state={job.state} /></li>)}
         </ul>
       ) : null}
-      <Consent card={card} />
+      {card.state === 'completed' ? <Preview id={card.taskId} at={card.updatedAt ?? ''} drawn={drawn} /> : null}
+      <Consent asked={card} />
       {problem ? <p className="problem" role="alert">{problem}</p> : null}
       <div className="card-row">
         {waitsForStart ? (

@@ -17,7 +17,8 @@ import { Markdown } from '../markdown/markdown.tsx';
 import { span, words } from '../words.ts';
 import { useActions } from './act.ts';
 import { Badge } from './badge.tsx';
-import { consentAddress, nameOf } from './card.tsx';
+import { nameOf } from './card.tsx';
+import { Consent } from './consent.tsx';
 import { PlanSteps } from './plan.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -41,10 +42,8 @@ function Facts({ task }: { task: Task }) {
 function Actions({ task }: { task: Task }) {
   const { run, running, problem } = useActions(task.id);
   const { plan } = task;
-  const consent = consentAddress(task.authUrl);
   return (
     <div className="panel-actions">
-      {consent ? <a className="button primary" href={consent} target="_blank" rel="noopener" onClick={() => live.hurry()}>{words.connect}</a> : null}
       {plan && !plan.isApproved && task.status === 'input-required' ? (
         <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
@@ -73,6 +72,7 @@ function Whole({ task, close }: { task: Task; close: string }) {
         <Link className="icon-button" href={close} aria-label={words.close}><Close /></Link>
       </header>
       <Facts task={task} />
+      <Consent asked={task} />
       <Actions task={task} />
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
       <Tabs

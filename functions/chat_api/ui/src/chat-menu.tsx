@@ -1,0 +1,72 @@
+// What can be done with a chat of the list: another name, or its end.
+
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import { send } from './api.ts';
+import type { Chat } from './model.ts';
+import { Dots } from './parts/icons.tsx';
+import { keys, queries } from './queries.ts';
+import { words } from './words.ts';
+
+const TITLE_MAX = 80;
+
+interface Shown {
+  chat: Chat;
+  isOpen: boolean;
+  close: () => void;
+}
+
+/** A dialog of the browser's own: it keeps the focus and closes by Escape. */
+function Asked({ chat, isOpen, close }: Shown) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [title, setTitle] = useState(chat.title);
+  const [problem, setProblem] = useState('');
+  const [location, navigate] = useLocation();
+  const path = `chats/${encodeURIComponent(chat.id)}`;
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  const run = async (change: () => Promise<unknown>) => {
+    try {
+      await change();
+      await queries.invalidateQueries({ queryKey: keys.chats });
+      close();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const rename = (event: FormEvent) => {
+    event.preventDefault();
+    void run(() => send('PATCH', path, { title }));
+  };
+  const remove = () =>
+    void run(async () => {
+      await send('DELETE', path);
+      if (location.startsWith(`/${path}`)) navigate('/');
+    });
+  return (
+    <dialog ref={dialog} onClose={close} aria-label={words.chat}>
+      <form className="asked" onSubmit={rename}>
+        <label>{words.title} <input value={title} maxLength={TITLE_MAX} required onChange={({ target }) => setTitle(target.value)} /></label>
+        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <p className="soft asked-why">{words.deleteAsk}</p>
+        <div className="asked-row">
+          <button type="button" className="danger" onClick={remove}>{words.delete}</button>
+          <button type="button" onClick={close}>{words.close}</button>
+          <button type="submit" className="primary" disabled={!title.trim() || title === chat.title}>{words.rename}</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+export function ChatMenu({ chat }: { chat: Chat }) {
+  const [isOpen, open] = useState(false);
+  return (
+    <>
+      <button type="button" className="icon-button chat-more" aria-haspopup="dialog" aria-label={`${words.change}: ${chat.title}`} onClick={() => open(true)}><Dots /></button>
+      {isOpen ? <Asked chat={chat} isOpen close={() => open(false)} /> : null}
+    </>
+  );
+}

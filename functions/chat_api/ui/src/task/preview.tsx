@@ -1,0 +1,45 @@
+// The result of a finished task, drawn in its card where it is more than words: read once the card comes into view.
+
+import { useEffect, useRef, useState } from 'react';
+import { Boundary } from '../parts/states.tsx';
+import { useTask } from '../queries.ts';
+import { artifactsOf, Data } from '../result/result.tsx';
+import { type Shape, shapeOf } from '../result/shape.ts';
+
+/** So far ahead of the eye. */
+const AHEAD = '300px';
+
+/** What has just finished is looked at, though its answer may have pushed it out of sight. */
+const FRESH = 60_000;
+
+function useSeen(at: string) {
+  const place = useRef<HTMLDivElement>(null);
+  const [isSeen, see] = useState(() => Date.now() - Date.parse(at) < FRESH);
+  useEffect(() => {
+    if (isSeen || !place.current) return;
+    const observer = new IntersectionObserver((entries) => see(entries.some((one) => one.isIntersecting)), { root: place.current.closest('.log'), rootMargin: AHEAD });
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, [isSeen]);
+  return { place, isSeen };
+}
+
+/** One day or one row is said better in words. */
+const isWorthIt = (shape: Shape): boolean =>
+  (shape.kind === 'forecast' && shape.forecast.places.flatMap(({ days }) => days).length > 1) || (shape.kind === 'table' && shape.rows.length > 1 && shape.rows.length <= 20);
+
+export function Preview({ id, at, drawn }: { id: string; at: string; drawn: () => void }) {
+  const { place, isSeen } = useSeen(at);
+  const { data: task } = useTask(id, isSeen);
+  const parts = task ? artifactsOf(task).flatMap((artifact) => artifact.parts) : [];
+  const found = parts.find((part) => part.data !== undefined && isWorthIt(shapeOf(part.data)));
+  const isDrawn = found !== undefined;
+  useEffect(() => {
+    if (isDrawn) drawn();
+  }, [isDrawn, drawn]);
+  return (
+    <div ref={place} className="preview">
+      {found ? <Boundary value={found.data}><Data value={found.data} /></Boundary> : null}
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+//! Carries A2A between MQTT brokers and agents, and stores nothing: what would have to be remembered of a request lies sealed in
+//! the push configuration that its agent keeps, and the agent's own outbox of notifications is the reply.
+//!
+//! A request that comes in becomes a call of the agent over HTTP; it is acknowledged to the broker when the agent has stored or
+//! refused it. The agent's notifications come to `POST /reply`, are published, and are answered 2xx once the broker has
+//! acknowledged them. Whatever dies half-way is repeated by the broker or by the agent.
+
+mod asking;
+mod bridge;
+mod config;
+mod handle;
+mod presence;
+mod reply;
+mod settled;
+mod ticket;
+mod under_way;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use domain::{Clock, Entropy, ExposeSecret as _, SecretString};
+use edge::{Background, BuildError, Error, Front, Function, Ground};
+use routes::{Route, Routes};
+use tokio::sync::watch;
+
+pub use bridge::{Bridge, BridgeParts, PATIENCE};
+pub use config::{AgentPlace, Config};
+pub use handle::{Handled, handle};
+pub use presence::{Connection, keep};
+
+/// The function's name.
+pub const NAME: &str = "mqtt_bridge";
+
+/// Most bytes of a notification: a task's whole result may be in it.
+pub const BODY_LIMIT: usize = 4 * 1024 * 1024;
+
+/// Builds the function: its router, and the connections of its agents for whoever keeps processes.
+///
+/// # Errors
+/// Where a secret is missing or holds something else.
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let passwords = match &config.passwords {
+        Some(secret) => passwords(secret, &ground.secrets.value(secret).await?)?,
+        None => BTreeMap::new(),
+    };
+    let bridge = Arc::new(Bridge::new(BridgeParts {
+        url: config.url,
+        prefix: config.prefix,
+        orgs: config.orgs,
+        agents: config.agents,
+        sealer: ground.sealer(&config.sealing_keys).await?,
+        outbound: ground.outbound,
+        clock: ground.clock,
+        entropy: ground.entropy,
+        patience: PATIENCE,
+    }));
+    let connections = Connections {
+        bridge: Arc::clone(&bridge),
+        broker: config.broker,
+        passwords,
+    };
+    Ok(Function::new(router(bridge)).with_background(connections))
+}
+
+fn passwords(secret: &str, told: &SecretString) -> Result<BTreeMap<String, SecretString>, BuildError> {
+    let read: Result<BTreeMap<String, String>, _> = serde_json::from_str(told.expose_secret());
+    let read = read.map_err(|_| BuildError::Form {
+        secret: secret.to_owned(),
+        reason: "it is not the JSON it should be".to_owned(),
+    })?;
+    Ok(read
+        .into_iter()
+        .map(|(agent, password)| (agent, password.into()))
+        .collect())
+}
+
+/// The agents' connections.
+struct Connections {
+    bridge: Arc<Bridge>,
+    broker: mqtt::BrokerUrl,
+    passwords: BTreeMap<String, SecretString>,
+}
+
+#[async_trait::async_trait]
+impl Background for Connections {
+    async fn run(&self, stop: watch::Receiver<bool>) {
+        let agents = self.bridge.agents.iter().map(|place| {
+            let connection = Connection {
+                broker: self.broker.clone(),
+                password: self.passwords.get(&place.address.to_string()).cloned(),
+            };
+            tokio::spawn(keep(
+                Arc::clone(&self.bridge),
+                place.clone(),
+                connection,
+                stop.clone(),
+            ))
+        });
+        let kept: Vec<_> = agents.collect();
+        for agent in kept {
+            if let Err(error) = agent.await {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an agent's connection broke down"
+                );
+            }
+        }
+    }
+}
+
+/// The whole function, paths relative to its URL.
+pub fn router(bridge: Arc<Bridge>) -> Router {
+    let (clock, entropy): (&Arc<dyn Clock>, &Arc<dyn Entropy>) = (&bridge.clock, &bridge.entropy);
+    let front = Front::new(NAME, clock, entropy).taking(BODY_LIMIT);
+    edge::front(served().with_state(bridge), front)
+}
+
+/// What the function serves, as a list.
+pub fn routes() -> Vec<Route> {
+    served().listed().to_vec()
+}
+
+fn served() -> Routes<Arc<Bridge>> {
+    Routes::new().post(
+        "/reply",
+        "takes an agent's news of a request, and publishes its reply",
+        reply::reply,
+    )
+}
+
+#[cfg(test)]
+mod tests;

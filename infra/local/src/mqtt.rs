@@ -1,0 +1,113 @@
+//! The system's agents on an MQTT broker, beside HTTP: where the bridge is, and which agents it answers for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use a2a::mqtt::{AgentAddress, InvalidAddress, TopicPrefix};
+use edge::Background;
+use mqtt::BrokerUrl;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use url::Url;
+
+use crate::Endpoints;
+
+/// The bridge's path below the gateway.
+pub(crate) const BRIDGE: &str = "/mqtt";
+/// The organisation that this system's agents belong to.
+pub(crate) const ORG: &str = "switchyard";
+/// The unit of agents that serve every tenant.
+const PLATFORM: &str = "platform";
+/// How long connections may take to end in order.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// A broker that the system's agents are on.
+#[derive(Debug, Clone)]
+pub struct MqttBroker {
+    /// Its address.
+    pub url: BrokerUrl,
+    /// What topics on it begin with.
+    pub prefix: TopicPrefix,
+    /// Organisations that replies go to, beside the system's own.
+    pub orgs: Vec<String>,
+}
+
+/// The agents that the bridge answers for, as its settings have them.
+pub(crate) fn agents(endpoints: &Endpoints) -> Result<Vec<Value>, InvalidAddress> {
+    let platform = endpoints
+        .agents
+        .iter()
+        .map(|(name, url)| (PLATFORM, name.as_str(), url));
+    let tenants = endpoints.tenants.iter().flat_map(|(tenant, own)| {
+        let agents = own.agents.iter().map(|(name, url)| (name.as_str(), url));
+        let host = (host_agent::AGENT, &own.host_agent);
+        agents
+            .chain([host])
+            .map(|(name, url)| (tenant.prefix(), name, url))
+    });
+    let place = |(unit, name, url): (&str, &str, &Url)| {
+        let address = AgentAddress::new(ORG, unit, name)?;
+        Ok(json!({ "address": address.to_string(), "url": url.as_str() }))
+    };
+    platform.chain(tenants).map(place).collect()
+}
+
+/// What runs beside the functions; one set after the other, as two connections of one client would end each other.
+#[derive(Default)]
+pub(crate) struct Backgrounds {
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Backgrounds {
+    /// Runs these from now on, in the place of those before.
+    pub(crate) fn replace(&self, anew: Vec<Arc<dyn Background>>) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = running.take();
+        if before.is_none() && anew.is_empty() {
+            return;
+        }
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(async move {
+            if let Some(before) = before {
+                before.end().await;
+            }
+            let each = anew.into_iter().map(|background| {
+                let stopped = stopped.clone();
+                tokio::spawn(async move { background.run(stopped).await })
+            });
+            for one in each.collect::<Vec<_>>() {
+                if let Err(error) = one.await {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "what runs in the background broke down"
+                    );
+                }
+            }
+        });
+        *running = Some(Running { stop, task });
+    }
+
+    /// Ends what runs, in order.
+    pub(crate) async fn end(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(running) = running {
+            running.end().await;
+        }
+    }
+}
+
+impl Running {
+    async fn end(self) {
+        self.stop.send_replace(true);
+        let abort = self.task.abort_handle();
+        if tokio::time::timeout(LEAVE, self.task).await.is_err() {
+            abort.abort();
+        }
+    }
+}

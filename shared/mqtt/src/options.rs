@@ -1,0 +1,54 @@
+//! What a session is opened with, and how it ends.
+
+use std::fmt;
+use std::time::Duration;
+
+use a2a::mqtt::Publication;
+use domain::SecretString;
+
+use crate::BrokerUrl;
+
+/// What a session is opened with.
+#[derive(Clone)]
+pub struct Options {
+    /// The broker.
+    pub broker: BrokerUrl,
+    /// The client id.
+    pub client_id: String,
+    /// User name and password.
+    pub credentials: Option<(String, SecretString)>,
+    /// What the broker publishes when this client is gone without a word.
+    pub will: Option<Publication>,
+    /// What is subscribed, at QoS 1, whenever a connection begins.
+    pub filters: Vec<String>,
+    /// For how long the broker keeps the session without a connection; `None` begins a new one each time.
+    pub kept_for: Option<Duration>,
+    /// Most publications that the broker hands over before one of them is acknowledged.
+    pub receive_maximum: u16,
+    /// Most bytes of a packet that is taken.
+    pub max_packet: u32,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("broker", &self.broker)
+            .field("client_id", &self.client_id)
+            .field("filters", &self.filters)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a session has ended for good.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionEnd {
+    /// It was closed.
+    #[error("the session was closed")]
+    Closed,
+    /// Another connection of the same client id has taken it over (0x8E).
+    #[error("another connection of the same client has taken the session over (0x8E)")]
+    TakenOver,
+    /// It cannot even be tried.
+    #[error("the connection cannot be made: {0}")]
+    Misconfigured(String),
+}

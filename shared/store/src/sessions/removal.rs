@@ -1,0 +1,91 @@
+//! A chat's new name, and its end: what was said in it goes, a tombstone stays, so that its id means nothing else ever again.
+
+use domain::{ChatId, Owner, Tenant, Timestamp};
+
+use super::{ANSWER, ChatItem, Sessions, chat_key, fits, owner_partition};
+use crate::change::{Change, text};
+use crate::codec::{Key, decode, key_of};
+use crate::dynamo::{Query, Written};
+use crate::transact::Writes;
+use crate::{Chat, StoreError};
+
+/// Most items of one transaction.
+const TOGETHER: usize = 100;
+
+impl Sessions<'_> {
+    /// Gives the owner's chat another title; `None` where there is no such chat, or it was deleted.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] for a giant title; otherwise what the database says.
+    pub async fn rename_chat(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        chat: &ChatId,
+        title: &str,
+    ) -> Result<Option<Chat>, StoreError> {
+        fits("the chat's title", title.len(), super::TITLE_LIMIT)?;
+        let change = Change::new()
+            .set("title", text(title))
+            .when("#owner = :owner AND attribute_not_exists(#deleted_at)")
+            .value("owner", text(owner));
+        let written = self
+            .store
+            .update(self.table(), &chat_key(tenant, chat), change)
+            .await?;
+        Ok(match written {
+            Written::Done(item) => Some(decode::<ChatItem>(self.table(), item)?.chat),
+            Written::Refused(_) => None,
+        })
+    }
+
+    /// Ends the owner's chat, then removes its messages; false where there is no such chat. A repeat goes on where the first
+    /// broke off.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn delete_chat(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        chat: &ChatId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        // Out of the owner's list by another partition: releases that know no tombstones want every chat to have one.
+        let away = format!("{}#deleted", owner_partition(tenant, owner));
+        let change = Change::new()
+            .set("deleted_at", text(now))
+            .set("title", text(""))
+            .set("owner_pk", text(away))
+            .when("#owner = :owner")
+            .value("owner", text(owner));
+        let key = chat_key(tenant, chat);
+        if let Written::Refused(_) = self.store.update(self.table(), &key, change).await? {
+            return Ok(false);
+        }
+        let said = Query {
+            table: self.table(),
+            condition: "#pk = :pk AND #sk BETWEEN :answer AND :message",
+            values: vec![
+                (":pk", text(&key.0)),
+                (":answer", text(ANSWER)),
+                (":message", text("MESSAGE$")),
+            ],
+            ..Query::default()
+        };
+        let items = self.store.query_all(said).await?;
+        let keys = items.iter().map(|item| key_of(self.table(), item));
+        let keys: Vec<Key> = keys.collect::<Result<_, _>>()?;
+        for some in keys.chunks(TOGETHER) {
+            let mut writes = Writes::default();
+            // The chat itself lies between the two.
+            for key in some.iter().filter(|(_, sk)| sk != "CHAT") {
+                writes.delete(self.table(), key, Change::new())?;
+            }
+            if !writes.is_empty() {
+                self.store.transact(writes).await?;
+            }
+        }
+        Ok(true)
+    }
+}

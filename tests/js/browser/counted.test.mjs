@@ -1,0 +1,103 @@
+// What an open page asks of the server: nothing while nothing is unfinished or nobody looks, little while tasks wait, one stream
+// however many tabs there are.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, at, launch, System, visitor } from './harness.mjs';
+
+let system, browser, base;
+before(async () => {
+  system = await System.start();
+  base = system.base('acme');
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+/** A profile that counts what its tabs ask of the API. */
+async function counting(t) {
+  const own = await visitor(browser);
+  t.after(() => own.context.close());
+  const asked = [];
+  const open = new Set();
+  const isStream = (request) => request.resourceType() === 'eventsource';
+  own.context.on('request', (request) => {
+    if (!request.url().includes('/api/')) return;
+    asked.push(`${request.method()} ${new URL(request.url()).pathname}`);
+    if (isStream(request)) open.add(request);
+  });
+  const ended = (request) => open.delete(request);
+  own.context.on('requestfinished', ended);
+  own.context.on('requestfailed', ended);
+  const page = await own.context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(`${base}/`);
+  return { ...own, page, asked, open };
+}
+
+test('a page that waits for consent holds no stream and asks twice a minute at most', async (t) => {
+  const { page, asked, open, check } = await counting(t);
+  await ask(page, 'Where is my order 1001?');
+  await at(page).badge.getByText('Needs your consent').waitFor();
+  await sleep(5000);
+  asked.length = 0;
+  await sleep(45_000);
+  assert(asked.length <= 2, asked.join('\n'));
+  assert.equal(open.size, 0);
+  check();
+});
+
+test('a page with nothing unfinished asks nothing', async (t) => {
+  const { page, asked, open, check } = await counting(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await at(page).badge.getByText('Completed').waitFor();
+  await sleep(5000);
+  asked.length = 0;
+  await sleep(35_000);
+  assert.deepEqual(asked, []);
+  assert.equal(open.size, 0);
+  check();
+});
+
+test('six tabs share one stream, and the list of chats is there at once', async (t) => {
+  const { page, context, open, check } = await counting(t);
+  await ask(page, 'Write a report about whales');
+  await at(page).badge.getByText('Working').waitFor();
+  const tabs = [page];
+  for (let more = 0; more < 5; more += 1) {
+    const tab = await context.newPage();
+    await tab.goto(`${base}/tasks`);
+    const began = Date.now();
+    await tab.getByRole('link', { name: 'Write a report about whales' }).first().waitFor();
+    assert(Date.now() - began < 5000, `the list took ${Date.now() - began} ms`);
+    tabs.push(tab);
+  }
+  await sleep(3000);
+  assert.equal(open.size, 1);
+  // All of them see the end.
+  for (const tab of tabs) await tab.getByText('Completed').first().waitFor({ timeout: 60_000 });
+  check();
+});
+
+test('a page that nobody sees asks nothing, and catches up when it is seen again', async (t) => {
+  const { page, context, asked, open, check } = await counting(t);
+  await ask(page, 'Write a report about foxes');
+  await at(page).badge.getByText('Working').waitFor();
+  await sleep(3000);
+  const show = (state) => page.evaluate((state) => {
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);
+  await show('hidden');
+  await sleep(500);
+  asked.length = 0;
+  await sleep(8000);
+  assert.deepEqual(asked, []);
+  assert.equal(open.size, 0);
+  await show('visible');
+  await at(page).badge.getByText('Completed').waitFor({ timeout: 60_000 });
+  check();
+});

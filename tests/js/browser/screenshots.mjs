@@ -1,0 +1,82 @@
+// Pictures of the page in its states, for people to look at: `node tests/js/browser/screenshots.mjs FOLDER`. Each is at most
+// 150 KB; the README shows some of them.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ask, at, launch, System, visitor } from './harness.mjs';
+
+const MOST = 150 * 1024;
+
+const [folder] = process.argv.slice(2);
+if (!folder) {
+  console.error('usage: node screenshots.mjs FOLDER');
+  process.exit(2);
+}
+mkdirSync(folder, { recursive: true });
+
+const system = await System.start();
+const browser = await launch();
+const base = system.base('acme');
+const wide = { viewport: { width: 1200, height: 750 } };
+const phone = { viewport: { width: 390, height: 780 } };
+
+async function shoot(page, name) {
+  const path = join(folder, `${name}.png`);
+  await page.screenshot({ path, animations: 'disabled', caret: 'hide' });
+  const { size } = statSync(path);
+  assert(size <= MOST, `${name} has ${size} bytes`);
+  console.log(`${name}.png ${Math.ceil(size / 1024)} KB`);
+}
+
+async function begin(page, text, until) {
+  await page.goto(`${base}/`);
+  await ask(page, text);
+  await page.getByText(until).first().waitFor({ timeout: 90_000 });
+}
+
+try {
+  const first = await visitor(browser, wide);
+  const page = await first.context.newPage();
+  await page.goto(`${base}/`);
+  await page.locator('.welcome').waitFor();
+  await shoot(page, 'empty');
+  await begin(page, 'Where is my order 1001?', 'Needs your consent');
+  await page.locator('.consent').waitFor();
+  await shoot(page, 'consent');
+  await begin(page, 'weather in Springfield', 'Needs your answer');
+  await shoot(page, 'question');
+  await begin(page, 'Write a report about whales', 'Step 2');
+  await shoot(page, 'working');
+  await at(page).badge.getByText('Completed').waitFor({ timeout: 90_000 });
+  await page.locator('.markdown h3').first().waitFor();
+  await shoot(page, 'report');
+  await at(page).card.getByRole('link').first().click();
+  await page.getByRole('tab', { name: 'Timeline' }).click();
+  await shoot(page, 'timeline');
+  await begin(page, 'What will the weather be like in Oslo and Bergen over the next five days?', 'Completed');
+  await at(page).card.getByRole('link').first().click();
+  await page.locator('.forecast').waitFor();
+  await shoot(page, 'forecast');
+  const chat = page.url();
+  await page.goto(`${base}/tasks`);
+  await page.locator('.rows li').first().waitFor();
+  await shoot(page, 'tasks');
+  const storageState = await first.context.storageState();
+  await first.context.close();
+
+  for (const [name, options] of [['dark', { ...wide, colorScheme: 'dark' }], ['phone', phone], ['phone-dark', { ...phone, colorScheme: 'dark' }]]) {
+    const own = await visitor(browser, { ...options, storageState });
+    const shown = await own.context.newPage();
+    await shown.goto(chat);
+    await shown.locator('.forecast').waitFor();
+    await shoot(shown, `${name}-forecast`);
+    await shown.goto(`${base}/tasks`);
+    await shown.locator('.rows li').first().waitFor();
+    await shoot(shown, `${name}-tasks`);
+    await own.context.close();
+  }
+} finally {
+  await browser.close();
+  await system.stop();
+}

@@ -38,6 +38,7 @@ mod rubbish;
 mod scripted;
 mod sources;
 mod spans;
+mod stays;
 mod template;
 mod tenants;
 mod token_cost;

@@ -2,6 +2,7 @@
 
 mod budget;
 mod counted;
+mod data;
 mod drafts;
 mod faults;
 mod foreign;

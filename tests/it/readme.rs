@@ -192,6 +192,10 @@ const SAYS: &[(&str, &[&str])] = &[
         "cargo run -- chat --tenant acme \"Where is my order",
         &["/connect/"],
     ),
+    (
+        "cargo run -- chat --tenant acme --new \"A flat",
+        &["places to stay in Oslo", "MCP_TOOLS="],
+    ),
     ("cargo run -- chat --tenant acme \"ABCD", &["1003"]),
     ("printf", &["1"]),
     (

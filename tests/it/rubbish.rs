@@ -22,6 +22,7 @@ fn bodies(local: &Local) -> Vec<Case> {
         .trim_end_matches('/')
         .to_owned();
     let weather = local.endpoint("/agents/weather").trim_end_matches('/').to_owned();
+    let airbnb = local.endpoint("/agents/airbnb").trim_end_matches('/').to_owned();
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let for_host = local.system.token("acme", "rubbish", &host).expect("a token");
@@ -40,7 +41,7 @@ fn bodies(local: &Local) -> Vec<Case> {
         case(Method::POST, format!("{registry}/agents"), Some(&admin)),
         case(Method::PUT, format!("{registry}/types/rubbish"), Some(&admin)),
     ];
-    for (agent, token) in [(&host, Some(&for_host)), (&weather, None)] {
+    for (agent, token) in [(&host, Some(&for_host)), (&weather, None), (&airbnb, None)] {
         for path in ["", "/", "/jsonrpc", "/message:send", "/v1/message:send"] {
             cases.push(case(Method::POST, format!("{agent}{path}"), token));
         }

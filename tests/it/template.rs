@@ -12,11 +12,13 @@ use tests::template::{ACCOUNT, REGION, Stack, Template};
 
 const SLUG: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_SLUG: &str = "fedcba9876543210fedcba9876543210";
+const THIRD_SLUG: &str = "00112233445566778899aabbccddeeff";
 
 fn platform() -> Stack {
     let given = [
         ("WeatherPath", SLUG),
         ("ReportPath", OTHER_SLUG),
+        ("AirbnbPath", THIRD_SLUG),
         (
             "OperatorIssuer",
             r#"{"issuer":"https://operator.example","tenant":null,"keys":[]}"#,
@@ -429,7 +431,7 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
             assert!(alarm, "nobody hears of {dead}");
         }
     }
-    assert_eq!(triggered, 4, "host, horizon, weather, report");
+    assert_eq!(triggered, 5, "host, horizon, weather, airbnb, report");
     for stack in [platform(), tenant("acme")] {
         for (id, queue) in stack.template.of_type("AWS::SQS::Queue") {
             assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");
@@ -444,8 +446,8 @@ fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
     for name in ["acme", "globex-2"] {
         let mut wanted = BTreeMap::new();
         for (stack, ids) in [
-            (platform(), ["WeatherQueue", "ReportQueue"]),
-            (tenant(name), ["HostQueue", "HorizonQueue"]),
+            (platform(), &["WeatherQueue", "AirbnbQueue", "ReportQueue"][..]),
+            (tenant(name), &["HostQueue", "HorizonQueue"]),
         ] {
             for id in ids {
                 let url = stack.text(&json!({ "Ref": id }));
@@ -528,7 +530,7 @@ const ACTIONS: [&str; 9] = [
 /// Partition keys of every kind there is, of a tenant.
 fn keys_of(tenant: &str) -> Vec<String> {
     let mut keys = Vec::new();
-    for agent in ["host", "horizon", "weather", "report"] {
+    for agent in ["host", "horizon", "weather", "airbnb", "report"] {
         for kind in ["task", "message", "context", "owner", "status"] {
             keys.push(format!("{tenant}#{agent}#{kind}#x"));
         }
@@ -623,13 +625,14 @@ fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due() {
         let own = match id.as_str() {
             "WeatherAgentFunction" => "weather",
             "ReportAgentFunction" => "report",
+            "AirbnbAgentFunction" => "airbnb",
             "HorizonAgentFunction" => "horizon",
             "HostAgentFunction" | "ChatApiFunction" | "OauthCallbackFunction" | "WebhookReceiverFunction" => {
                 "host"
             }
             _ => "",
         };
-        for agent in ["weather", "report", "horizon", "host"] {
+        for agent in ["weather", "airbnb", "report", "horizon", "host"] {
             let read = Request {
                 action: "dynamodb:GetItem".to_owned(),
                 resource: tasks.clone(),
@@ -678,6 +681,7 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             ("IdpFunction", "IDP_URL"),
             ("WeatherAgentFunction", "AGENT_URL"),
             ("ReportAgentFunction", "AGENT_URL"),
+            ("AirbnbAgentFunction", "AGENT_URL"),
             ("HostAgentFunction", "HOST_AGENT_URL"),
             ("HorizonAgentFunction", "AGENT_URL"),
         ] {
@@ -737,8 +741,11 @@ fn a_changed_api_is_deployed_anew() {
 #[test]
 fn agents_addresses_cannot_be_guessed() {
     for (template, names) in [
-        (Template::platform(), ["WeatherPath", "ReportPath"]),
-        (Template::tenant(), ["HostPath", "HorizonPath"]),
+        (
+            Template::platform(),
+            &["WeatherPath", "AirbnbPath", "ReportPath"][..],
+        ),
+        (Template::tenant(), &["HostPath", "HorizonPath"]),
     ] {
         for name in names {
             let parameter = &template.document["Parameters"][name];

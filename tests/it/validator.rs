@@ -14,6 +14,7 @@ use domain::{Caller, ManualClock, Owner, SystemEntropy, Tenant, Timestamp};
 use edge::agent_parts::AgentParts;
 use host_agent::{Directory, Patience};
 use http::{Request, StatusCode};
+use outbound::mcp::{McpTool, Pins};
 use outbound::open_meteo::Bases;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
@@ -69,8 +70,9 @@ struct World {
     store: store::Store,
     door: Arc<Door>,
     clock: Arc<ManualClock>,
-    /// Open-Meteo's sandbox, and a registry that knows nobody.
+    /// A registry that knows nobody.
     outside: MockServer,
+    /// Open-Meteo's sandbox, and below `/mcp` that of places to stay.
     forecasts: Url,
     _database: store_testing::Database,
 }
@@ -85,7 +87,8 @@ impl World {
         registry.mount(&outside).await;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let forecasts = format!("http://{}", listener.local_addr().unwrap());
-        let sandbox = sandbox::open_meteo::open_meteo(clock.clone());
+        let homes = sandbox::mcp::mcp(sandbox::mcp::Revisions::Both);
+        let sandbox = sandbox::open_meteo::open_meteo(clock.clone()).nest("/mcp", homes);
         tokio::spawn(async move { axum::serve(listener, sandbox).await });
         Self {
             store,
@@ -256,6 +259,21 @@ async fn the_weather_agent_takes_what_the_validator_admits() {
     let build =
         |world: &World| weather_agent::agent(world.parts(), Bases::both(world.forecasts.clone())).unwrap();
     check(build, "Will it rain in Oslo tomorrow?", true).await;
+}
+
+#[tokio::test]
+async fn the_accommodation_agent_takes_what_the_validator_admits() {
+    let tools: Vec<McpTool> = sandbox::mcp::tools().iter().cloned().map(McpTool::of).collect();
+    let build = |world: &World| {
+        let server = airbnb_agent::Server {
+            url: world.forecasts.join("mcp").unwrap(),
+            pins: Pins::of(&tools),
+            tools: airbnb_agent::Tools::default(),
+            link_hosts: Vec::new(),
+        };
+        airbnb_agent::agent(world.parts(), server).unwrap()
+    };
+    check(build, "A flat in Oslo for two, Friday to Sunday", true).await;
 }
 
 #[tokio::test]

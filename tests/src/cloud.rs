@@ -353,6 +353,8 @@ impl Cloud {
         let platform = &self.stacks["platform"];
         self.register("weather", &platform.output("WeatherAgentUrl"), None)
             .await;
+        self.register("airbnb", &platform.output("AirbnbAgentUrl"), None)
+            .await;
         self.register("report", &platform.output("ReportAgentUrl"), None)
             .await;
         self.register("horizon", &stack.output("HorizonAgentUrl"), Some(tenant))

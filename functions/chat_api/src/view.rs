@@ -235,7 +235,7 @@ fn job_of(task: &Task, job: &Job) -> Value {
 
 /// A job, without its agent's address, its message id and its webhook token.
 fn job(job: &Job) -> Value {
-    json!({
+    let mut view = json!({
         "number": job.number,
         "agentId": job.agent_id,
         "agentType": job.agent_type,
@@ -248,7 +248,11 @@ fn job(job: &Job) -> Value {
         "artifacts": job.artifacts.iter().map(artifact).collect::<Vec<_>>(),
         "createdAt": job.created_at,
         "updatedAt": job.updated_at,
-    })
+    });
+    if let (Some(fields), Some(data)) = (view.as_object_mut(), &job.data) {
+        fields.insert("data".into(), data.clone());
+    }
+    view
 }
 
 fn artifact(artifact: &Artifact) -> Value {

@@ -1,7 +1,11 @@
 //! What the agent publishes of itself.
 
-use a2a::card::{Card, Skill};
+use a2a::card::{Card, Skill, inputs};
 use url::Url;
+
+use crate::said;
+
+const FORECAST: &str = "forecast";
 
 /// The agent's card, with the URL it is called at.
 pub(crate) fn card(url: Url) -> Card {
@@ -21,14 +25,14 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: Vec::new(),
+        extensions: vec![inputs([(FORECAST, said::schema())])],
         secured: None,
     }
 }
 
 fn forecast() -> Skill {
     Skill {
-        id: "forecast".into(),
+        id: FORECAST.into(),
         name: "Weather forecast".into(),
         description:
             "Answers questions about the weather of the coming days: rain or dry, wet, umbrella, snow, wind, storm, \

@@ -3,6 +3,7 @@
 use words::DateOrder;
 
 use crate::question::Question;
+use crate::said::Said;
 
 /// Longest correction, in words, in which an unknown word is taken for a place.
 const INSTEAD_MAX: usize = 2;
@@ -14,13 +15,15 @@ pub(crate) struct Conversation {
     pub(crate) question: Question,
     /// Later messages that may pick a place, oldest first.
     pub(crate) replies: Vec<String>,
+    /// What to ask first: the newest message has data that cannot be read.
+    pub(crate) wrong: Option<String>,
 }
 
 impl Conversation {
     /// Puts a user's messages together, oldest first.
-    pub(crate) fn read<'a>(messages: impl IntoIterator<Item = &'a str>, order: Option<DateOrder>) -> Self {
+    pub(crate) fn read(messages: &[Said], order: Option<DateOrder>) -> Self {
         let mut together = Self::default();
-        for (index, text) in messages.into_iter().enumerate() {
+        for (index, Said { text, data }) in messages.iter().enumerate() {
             let (text, instead) = correction(text, order);
             let said = Question::read(text, order);
             if index == 0 {
@@ -39,6 +42,11 @@ impl Conversation {
                 }
                 together.take(instead, places);
             }
+            if data.has_places() {
+                together.replies.clear();
+            }
+            data.put_into(&mut together.question);
+            together.wrong = data.wrong().map(str::to_owned);
         }
         together
     }
@@ -92,6 +100,7 @@ impl Conversation {
         Self {
             question,
             replies: [earlier.replies, self.replies].concat(),
+            wrong: self.wrong,
         }
     }
 }
@@ -111,18 +120,6 @@ fn correction(text: &str, order: Option<DateOrder>) -> (&str, Option<Question>) 
     }
 }
 
-/// Whether a reply says yes to a suggestion.
-pub(crate) fn is_yes(reply: &str) -> bool {
-    let lower = reply.to_lowercase();
-    let first = lower
-        .split(|letter: char| !letter.is_alphanumeric())
-        .find(|word| !word.is_empty());
-    matches!(
-        first,
-        Some("yes" | "yep" | "yeah" | "y" | "sure" | "ok" | "okay" | "right" | "correct" | "exactly" | "ja")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use words::When;
@@ -133,11 +130,12 @@ mod tests {
     #[test]
     fn later_messages_add_and_change() {
         let together = Conversation::read(
-            [
+            &[
                 "Will it rain tomorrow?",
                 "Springfield",
                 "Illinois, and make it Sunday",
-            ],
+            ]
+            .map(Said::from),
             None,
         );
         assert_eq!(together.question.places[0].text, "Springfield");
@@ -163,7 +161,7 @@ mod tests {
             ("snow in Bonn, actually Köln and Aachen", "Köln|Aachen", 0),
             ("is it dry in Oslo, yes or no", "Oslo", 0),
         ] {
-            let together = Conversation::read([text], None);
+            let together = Conversation::read(&[Said::from(text)], None);
             let named: Vec<&str> = together
                 .question
                 .places
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_follow_up_means_what_it_leaves_out_as_before() {
-        let read = |text: &str| Conversation::read([text], None);
+        let read = |text: &str| Conversation::read(&[Said::from(text)], None);
         for (earlier, text, days, wants) in [
             (
                 "Will it rain in Lyon tomorrow?",
@@ -209,16 +207,6 @@ mod tests {
                 (days, wants),
                 "{text}"
             );
-        }
-    }
-
-    #[test]
-    fn yes_in_its_forms() {
-        for yes in ["yes", "Yes, please", "ok", "  sure!"] {
-            assert!(is_yes(yes), "{yes}");
-        }
-        for no in ["no", "", "yesterday", "Oslo"] {
-            assert!(!is_yes(no), "{no}");
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, Message, Part, PartContent, Role, TaskState, UserContext};
-use serde_json::Value;
+use domain::{Artifact, Message, Part, Role, TaskState, UserContext};
 
 use crate::forecaster::{Forecaster, Progress, Reply, Trouble};
+use crate::said::Said;
 
 /// How far back a follow-up reaches, in questions.
 const EARLIER_MAX: usize = 4;
@@ -26,7 +26,7 @@ impl WeatherExecutor {
 #[async_trait]
 impl Executor for WeatherExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let said: Vec<String> = said(&run.task().history);
+        let said: Vec<Said> = said(&run.task().history);
         let user = UserContext::newest(run.task().history.iter());
         let now = run.now();
         let before = match Forecaster::lacks_place(&said) {
@@ -57,7 +57,7 @@ impl Progress for Run {
 }
 
 /// What was said of the newest question of the same context that named a place and was answered: "and is it windy there?"
-async fn asked_before(run: &Run) -> Result<Vec<String>, ExecuteError> {
+async fn asked_before(run: &Run) -> Result<Vec<Said>, ExecuteError> {
     let earlier = run.earlier(EARLIER_MAX).await?;
     let answered = earlier
         .iter()
@@ -69,69 +69,8 @@ async fn asked_before(run: &Run) -> Result<Vec<String>, ExecuteError> {
         .unwrap_or_default())
 }
 
-/// What the user said, oldest first. A message without any text is read from its data.
-fn said(history: &[Message]) -> Vec<String> {
+/// What the user said, oldest first.
+fn said(history: &[Message]) -> Vec<Said> {
     let users = history.iter().filter(|message| message.role == Role::User);
-    users
-        .map(|message| {
-            let text = message.text();
-            if text.trim().is_empty() {
-                data_text(message)
-            } else {
-                text
-            }
-        })
-        .collect()
-}
-
-/// The texts of a message's data: `{"place": "Oslo", "when": "tomorrow"}` reads as "in Oslo, tomorrow".
-fn data_text(message: &Message) -> String {
-    let mut texts = Vec::new();
-    for part in &message.parts {
-        if let PartContent::Data(Value::Object(fields)) = &part.content {
-            for (name, value) in fields.iter().take(16) {
-                let place = matches!(name.as_str(), "place" | "places" | "location" | "city");
-                let values = match value {
-                    Value::Array(values) => values.iter().filter_map(Value::as_str).collect(),
-                    value => value.as_str().into_iter().collect::<Vec<_>>(),
-                };
-                texts.extend(
-                    values
-                        .into_iter()
-                        .map(|text| format!("{}{text}", if place { "in " } else { "" })),
-                );
-            }
-        }
-    }
-    texts.join("; ")
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::MessageId;
-    use words::When;
-
-    use super::*;
-    use crate::question::Question;
-    use serde_json::json;
-
-    #[test]
-    fn data_is_read_where_there_is_no_text() {
-        let message = |parts| Message::user(MessageId::derived("m"), parts);
-        let history = [
-            message(vec![Part::data(
-                json!({ "places": ["Oslo", "Bergen"], "when": "tomorrow" }),
-            )]),
-            Message::agent_text(MessageId::derived("a"), "Working"),
-            message(vec![
-                Part::text("in Fahrenheit"),
-                Part::data(json!({ "place": "Rome" })),
-            ]),
-        ];
-        let said = said(&history);
-        assert_eq!(said, ["in Oslo; in Bergen; tomorrow", "in Fahrenheit"]);
-        let question = Question::read(&said[0], None);
-        assert_eq!(question.places.len(), 2);
-        assert_eq!(question.days, [When::In(1)]);
-    }
+    users.map(Said::from).collect()
 }

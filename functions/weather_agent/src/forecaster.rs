@@ -15,6 +15,7 @@ use words::{DateOrder, When, listed};
 use crate::answer::{self, Answered};
 use crate::conversation::Conversation;
 use crate::question::Question;
+use crate::said::Said;
 use crate::wanted::{HORIZON, Slot, Wanted};
 
 mod lookup;
@@ -93,8 +94,8 @@ impl Forecaster {
 
     /// Whether what was said names no place, so that what was asked before in the same context is of interest.
     #[must_use]
-    pub fn lacks_place(said: &[String]) -> bool {
-        Conversation::read(said.iter().map(String::as_str), None).lacks_place()
+    pub fn lacks_place(said: &[Said]) -> bool {
+        Conversation::read(said, None).lacks_place()
     }
 
     /// Replies to what a user said, oldest message first; `before` is what was said of an earlier question that this one may
@@ -104,17 +105,20 @@ impl Forecaster {
     /// [`Trouble`] says whether trying again helps.
     pub async fn reply(
         &self,
-        (said, before): (&[String], &[String]),
+        (said, before): (&[Said], &[Said]),
         user: &UserContext,
         now: Timestamp,
         progress: &mut dyn Progress,
     ) -> Result<Reply, Trouble> {
         let order = user.locale.as_deref().and_then(DateOrder::of);
-        let read = |said: &[String]| Conversation::read(said.iter().map(String::as_str), order);
+        let read = |said: &[Said]| Conversation::read(said, order);
         let conversation = match read(said) {
             said if said.lacks_place() && !before.is_empty() => said.after(read(before)),
             said => said,
         };
+        if let Some(ask) = &conversation.wrong {
+            return Ok(Reply::Ask(ask.clone()));
+        }
         let question = &conversation.question;
         let clock = Clock::of(user, now);
         if let Some(ask) = answer::ask_day(question, clock.today_in(0)) {

@@ -14,6 +14,7 @@ mod conversation;
 mod executor;
 mod forecaster;
 pub mod question;
+mod said;
 mod wanted;
 mod wmo;
 
@@ -28,6 +29,7 @@ use outbound::open_meteo::{Bases, OpenMeteo};
 pub use config::Config;
 pub use executor::WeatherExecutor;
 pub use forecaster::{Forecaster, Progress, Reply, Trouble};
+pub use said::{Given, Said};
 
 /// The function's name.
 pub const NAME: &str = "weather_agent";

@@ -73,6 +73,7 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
         spec!(registry, Mounting::At("/registry")),
         spec!(idp, Mounting::At("/idp")),
         spec!(weather_agent, open(weather_agent::AGENT)),
+        spec!(airbnb_agent, open(airbnb_agent::AGENT)),
         spec!(report_agent, open(report_agent::AGENT)),
         spec!(host_agent, own(HOST, Trust::SessionsToo), host),
         spec!(horizon_agent, own(horizon_agent::AGENT, Trust::SignedIn)),

@@ -169,12 +169,14 @@ impl PlatformPlan {
                 ("Stage", stage.to_owned()),
                 ("WeatherPath", slug(entropy)),
                 ("ReportPath", slug(entropy)),
+                ("AirbnbPath", slug(entropy)),
                 ("OperatorIssuer", issuer.to_string()),
             ],
             secrets: vec![
                 ("idp-keys", idp_keys),
                 ("weather-sealing-keys", sealing_keys(entropy)),
                 ("report-sealing-keys", sealing_keys(entropy)),
+                ("airbnb-sealing-keys", sealing_keys(entropy)),
             ],
             operator: pem,
         })

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use domain::{Clock, Entropy, SystemClock, SystemEntropy, Tenant};
 use host_agent::PlanApproval;
 use store::Store;
 use url::Url;
 
+use crate::mcp::Homes;
 use crate::{Meter, Models, MqttBroker};
 
 /// Where people of this machine find the gateway.
@@ -107,17 +108,35 @@ pub enum Data {
 }
 
 /// A service that can be asked for real.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Live {
-    /// Open-Meteo, for the weather agent.
+    /// `weather`: Open-Meteo, for the weather agent.
     Weather,
+    /// `mcp=URL`: an MCP server at this address, for the accommodation agent.
+    Mcp(Url),
+}
+
+impl FromStr for Live {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            None if text == "weather" => Ok(Self::Weather),
+            Some(("mcp", url)) => url
+                .parse()
+                .map(Self::Mcp)
+                .map_err(|_| "what follows mcp= is no URL"),
+            _ => Err("there are `weather` and `mcp=URL`"),
+        }
+    }
 }
 
 /// What is really asked, outside of the system.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outside {
     /// Services instead of their sandboxes.
     pub(crate) live: BTreeSet<Live>,
+    /// The MCP server of places to stay.
+    pub(crate) homes: Homes,
     /// Language models instead of the rules.
     pub(crate) models: Option<Models>,
     /// Which plans wait for their user's word.

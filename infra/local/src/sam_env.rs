@@ -168,6 +168,7 @@ fn shared(
     if let Some(broker) = &outside.mqtt {
         known.extend(of_bridge(broker, endpoints)?);
     }
+    known.extend(outside.homes.settings(&endpoints.gateway));
     if let Some(models) = &outside.models {
         known.insert("MODELS", models.list.clone());
         known.insert("TOKENS_PER_DAY", models.tokens_per_day.to_string());

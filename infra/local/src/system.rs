@@ -23,11 +23,12 @@ use crate::control::{Control, Site, platform_token, shown};
 use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
+use crate::mcp::Homes;
 use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
-use crate::{Data, Endpoints, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt};
+use crate::{Data, Endpoints, Live, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -41,6 +42,8 @@ const DATABASE: &str = "switchyard.db";
 /// A running system. Dropping it leaves its parts to the runtime; [`System::stop`] ends them in order.
 pub struct System {
     endpoints: Endpoints,
+    /// What whoever started it should know of services outside.
+    pub(crate) told: Option<String>,
     port: u16,
     store: Store,
     stop: watch::Sender<bool>,
@@ -94,6 +97,12 @@ impl System {
             None => Database::start(file(DATABASE).as_deref(), options.address()).await?,
         };
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
+        let mcp = options.live.iter().find_map(|live| match live {
+            Live::Mcp(url) => Some(url.clone()),
+            Live::Weather => None,
+        });
+        let homes = Homes::pinned(mcp, &options.entropy).await?;
+        let told = homes.told();
         let (door, queue) = queue::channel();
         let (stop, stopped) = watch::channel(false);
         let Options {
@@ -118,6 +127,7 @@ impl System {
             entropy: entropy.clone(),
             outside: Outside {
                 live,
+                homes,
                 models,
                 plan_approval,
                 mqtt,
@@ -156,6 +166,7 @@ impl System {
         let store = database.store.clone();
         let system = Self {
             endpoints,
+            told,
             port,
             store,
             stop,

@@ -1,13 +1,16 @@
 //! Agent cards: the one document that our agents publish for both generations, and what we read of others'.
 
+mod inputs;
 mod oauth;
 mod read;
 mod sign;
 mod write;
 
 use domain::{Endpoint, Metadata, Tag};
+use serde_json::Value;
 use url::Url;
 
+pub use inputs::{INPUTS, inputs};
 pub use read::parse;
 pub use sign::{JwsSignature, Signature, Verdict, etag, matches, sign, signatures, verify};
 pub use write::{document, encode};
@@ -169,6 +172,8 @@ pub struct ForeignSkill {
     pub plain_tags: Vec<String>,
     /// Prompts that fit it.
     pub examples: Vec<String>,
+    /// What it takes as data, as a JSON Schema, where the card says so ([`INPUTS`]).
+    pub input: Option<Value>,
 }
 
 /// Why a document is no card that we can use; the reasons can be shown.

@@ -4,6 +4,7 @@
 //! may overtake its own acknowledgement, so a job takes updates before it is linked.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use url::Url;
 
 use crate::unkept::{self, Unkept};
@@ -148,6 +149,9 @@ pub struct Job {
     /// True where it works on results of other jobs and its agent takes them as JSON; otherwise it gets them as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_data: bool,
+    /// What it is asked to do, as data: an object by the schema that its agent publishes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
     /// True once its agent has asked for a sign-in of its user's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wants_sign_in: bool,
@@ -446,6 +450,7 @@ impl Job {
             attempts: 0,
             words_alone: false,
             takes_data: false,
+            data: None,
             wants_sign_in: false,
             protection: None,
             sender_keys: Vec::new(),

@@ -28,6 +28,7 @@
 //! ```
 
 mod caller;
+mod clean;
 mod entropy;
 mod grant;
 mod heard;
@@ -52,6 +53,7 @@ mod unkept;
 mod user_context;
 
 pub use caller::{Caller, Scope, Scopes};
+pub use clean::{clean, clean_lines};
 pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
 pub use heard::Heard;

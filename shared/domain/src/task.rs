@@ -375,10 +375,16 @@ impl Task {
                 self.unanswered = asks.then(|| message.message_id.clone());
                 self.history.push(message);
             }
-            EventKind::Job { job } => match self.jobs.iter_mut().find(|known| known.number == job.number) {
-                Some(known) => known.clone_from(job),
-                None => self.jobs.push((**job).clone()),
-            },
+            EventKind::Job { job } => {
+                if job.data.is_some() {
+                    // An older release would send its message again without the data, as another one.
+                    self.needs = self.needs.max(PLAN_RECORDS);
+                }
+                match self.jobs.iter_mut().find(|known| known.number == job.number) {
+                    Some(known) => known.clone_from(job),
+                    None => self.jobs.push((**job).clone()),
+                }
+            }
             EventKind::JobChanged { change } => {
                 if let Some(job) = self.jobs.iter_mut().find(|job| job.number == change.number) {
                     job.apply(change);

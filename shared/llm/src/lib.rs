@@ -25,17 +25,20 @@ mod agents;
 mod brief;
 mod budget;
 mod hosted;
+mod input;
 mod model;
 mod models;
 mod rules;
 
 pub use agents::Agents;
-pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, clean, clean_lines, fence};
+pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, fence};
 pub use budget::{Budget, BudgetError, Reservation, Unlimited};
+pub use domain::{clean, clean_lines};
 pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
     OpenAi, Provider,
 };
+pub use input::InputSchema;
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
     ToolOutcome, ToolResult, Turn,

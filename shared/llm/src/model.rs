@@ -177,6 +177,8 @@ pub enum Tool {
         agent_type: AgentType,
         /// What the agent is asked to do.
         message: String,
+        /// The same as data, by the schema that a skill of the agent publishes: an object.
+        data: Option<Value>,
     },
     /// Plans pieces of work that wait for one another, all at once.
     PlanTasks {

@@ -5,9 +5,12 @@
 //! servers that know no other. Which one a server speaks is remembered for as long as the client lives. What the SDK
 //! spawns has ended when a call returns: a function that is frozen between two events must leave nothing behind.
 //!
-//! Not here: what a server may ask of its client (forms, models, folders), prompts, resources, authorization.
+//! A server of the newest revision may answer with a form for its user, which is filled in and sent along with the same call.
+//!
+//! Not here: what else a server may ask of its client (pages, models, folders), prompts, resources, authorization.
 
 mod error;
+mod form;
 mod pins;
 mod results;
 mod wire;
@@ -18,8 +21,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
-    ProtocolVersion, ServerPeerInfo,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ElicitationCapability,
+    FormElicitationCapability, Implementation, ProtocolVersion, ServerPeerInfo,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, RunningService, serve_directly};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -36,6 +39,7 @@ use self::wire::Wire;
 use crate::{CallError, EventLimits, Outbound};
 
 pub use error::McpError;
+pub use form::{FieldKind, Filled, FormField, McpForm};
 pub use pins::{McpTool, Pins};
 
 /// Bounds of one connection: a call answers within half a minute, whatever the server does.
@@ -70,6 +74,15 @@ enum Server {
     Stateless(Box<ServerPeerInfo>),
     /// Up to 2025-11-25.
     Handshakes,
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum McpAnswer {
+    /// Its result: its structured content, or its text where that is JSON.
+    Done(Value),
+    /// It wants to know something first; the same call goes on with that.
+    Asks(McpForm),
 }
 
 /// The SDK at work on one connection.
@@ -124,26 +137,46 @@ impl McpClient {
     /// Calls a tool that is pinned as it is, and gives its answer: its structured content, or its text where that is JSON.
     ///
     /// # Errors
-    /// [`McpError`].
+    /// [`McpError`]; [`McpError::Asks`] where it wants to know something first.
     pub async fn call(
         &self,
         pins: &Pins,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<Value, McpError> {
+        match self.ask(pins, tool, (arguments, None)).await? {
+            McpAnswer::Done(value) => Ok(value),
+            McpAnswer::Asks(_) => Err(McpError::Asks("input".to_owned())),
+        }
+    }
+
+    /// The same for a caller who can ask somebody: with a form that the same call brought before, as it was filled in.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn ask(
+        &self,
+        pins: &Pins,
+        tool: &str,
+        (arguments, filled): (Map<String, Value>, Option<(&McpForm, &Filled)>),
+    ) -> Result<McpAnswer, McpError> {
         let tools = self.tools().await?;
         let found = tools.iter().find(|found| found.name == tool);
         let found = found.ok_or_else(|| McpError::ToolGone(tool.to_owned()))?;
         pins.check(found)?;
         found.takes(&arguments)?;
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        if let Some((form, filled)) = filled {
+            params = params.with_input_responses([form.answer(filled)].into());
+            params.request_state = form.state().map(str::to_owned);
+        }
         let session = self.open().await?;
         let called = session
             .within(session.service.peer().call_tool_once(params))
             .await;
         match self.closed(session, called).await? {
-            CallToolResponse::Complete(result) => content(result),
-            CallToolResponse::InputRequired(_) => Err(McpError::Asks("input".to_owned())),
+            CallToolResponse::Complete(result) => Ok(McpAnswer::Done(content(result)?)),
+            CallToolResponse::InputRequired(asked) => Ok(McpAnswer::Asks(McpForm::of(&asked)?)),
             _ => Err(CallError::BadAnswer("it is no result of a tool".to_owned()).into()),
         }
     }
@@ -169,12 +202,16 @@ impl McpClient {
             .max_sse_event_size(self.limits.bytes)
             .reinit_on_expired_session(false);
         let transport = StreamableHttpClientTransport::with_client(wire, config);
-        let us = ClientConfig::new(
-            ClientCapabilities::default(),
-            Implementation::new("switchyard", env!("CARGO_PKG_VERSION")),
-        )
-        .with_protocol_version(ProtocolVersion::V_2025_11_25);
-        let lifecycle = match self.remembered(|known| known.server.clone()) {
+        let known = self.remembered(|known| known.server.clone());
+        let mut can = ClientCapabilities::default();
+        if !matches!(known, Some(Server::Handshakes)) {
+            // Before the newest revision forms come while the call is open, and nobody fills them in that fast.
+            can.elicitation =
+                Some(ElicitationCapability::new().with_form(FormElicitationCapability::default()));
+        }
+        let us = ClientConfig::new(can, Implementation::new("switchyard", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::V_2025_11_25);
+        let lifecycle = match known {
             Some(Server::Stateless(server)) => {
                 let service = serve_directly(us, transport, Some(*server));
                 return Ok(Session {

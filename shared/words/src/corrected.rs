@@ -32,7 +32,7 @@ const TAKES_BACK: &[&[&str]] = &[
 const REASONS: &[&str] = &["for", "about", "für", "por", "pour"];
 
 /// What does so where something stands behind it that is said instead: behind a mark, or with a preposition.
-const NO: &[&str] = &["no", "nope", "nein", "non", "nei", "いや"];
+pub(crate) const NO: &[&str] = &["no", "nope", "nein", "non", "nei", "いや"];
 const INSTEAD: &[&str] = &[
     "in", "on", "for", "to", "at", "en", "a", "à", "i", "på", "make", "not",
 ];

@@ -185,16 +185,6 @@ fn run(count: u32) -> When {
 
 /// A number that begins at `index`, and where it ends.
 fn amount(words: &[Word], index: usize) -> Option<(u32, usize)> {
-    let number = |text: &str| {
-        const NAMES: [&str; 14] = [
-            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-            "twelve", "thirteen", "fourteen",
-        ];
-        NAMES
-            .iter()
-            .position(|name| *name == text)
-            .and_then(|index| u32::try_from(index + 1).ok())
-    };
     match (
         lower(words, index),
         lower(words, index + 1),
@@ -205,9 +195,7 @@ fn amount(words: &[Word], index: usize) -> Option<(u32, usize)> {
         ("a", "few", _) => Some((3, index + 2)),
         ("few" | "several", _, _) => Some((3, index + 1)),
         ("a" | "an", _, _) => Some((1, index + 1)),
-        (word, _, _) => number(word)
-            .or_else(|| words.get(index).and_then(Word::number))
-            .map(|count| (count, index + 1)),
+        _ => words.get(index)?.count().map(|count| (count, index + 1)),
     }
 }
 

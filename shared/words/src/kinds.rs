@@ -43,11 +43,10 @@ const LONG_NAME: usize = 5;
 pub fn kinds(text: &str) -> Vec<Kind> {
     let words = words(text);
     let is_number = |word: &Word<'_>| word.text.bytes().all(|c| c.is_ascii_digit());
-    let behind_number =
-        |pair: &[Word<'_>]| matches!(pair, [one, other] if is_number(one) && is_currency(other));
+    let behind_number = |pair: &[Word<'_>]| matches!(pair, [one, other] if is_number(one) && is_named(other));
     let mut found = Vec::new();
     // "Who won?": short names alone are too often words of their own.
-    let named: Vec<&Word<'_>> = words.iter().filter(|word| is_currency(word)).collect();
+    let named: Vec<&Word<'_>> = words.iter().filter(|word| is_named(word)).collect();
     let is_surely = |word: &&Word<'_>| is_code(word.text) || word.text.len() >= LONG_NAME;
     if named.len() > 1 || named.iter().any(is_surely) || words.windows(2).any(behind_number) {
         found.push(Kind::Currency);
@@ -94,15 +93,29 @@ fn has_code(text: &str) -> bool {
     called || has.iter().any(|sign| text.contains(sign))
 }
 
+/// Whether a word beside a number names a currency: a code, its name, or what people call it.
+#[must_use]
+pub fn is_currency(word: &str) -> bool {
+    const CALLED: [&str; 14] = [
+        "kroner", "kronor", "kr", "bucks", "quid", "pounds", "eur", "usd", "nok", "gbp", "sek", "dkk", "chf",
+        "yen",
+    ];
+    let lower = word.to_lowercase();
+    CALLED.contains(&lower.as_str()) || is_currency_of(word, &lower)
+}
+
+fn is_named(word: &Word<'_>) -> bool {
+    is_currency_of(word.text, &word.lower())
+}
+
 /// A currency's code in capitals, or what it is called.
-fn is_currency(word: &Word<'_>) -> bool {
-    let lower = word.lower();
+fn is_currency_of(word: &str, lower: &str) -> bool {
     let one = lower
         .strip_suffix('s')
         .filter(|one| one.len() > 2)
-        .unwrap_or(&lower);
-    let is_named = CURRENCIES.contains(lower.as_str()) || CURRENCIES.contains(one);
-    is_named || is_code(word.text) && Currency::from_code(word.text).is_some()
+        .unwrap_or(lower);
+    let is_known = CURRENCIES.contains(lower) || CURRENCIES.contains(one);
+    is_known || is_code(word) && Currency::from_code(word).is_some()
 }
 
 /// Whether a word is written like a currency's code.

@@ -27,16 +27,18 @@ pub mod phrases;
 pub mod places;
 pub mod text;
 mod when;
+mod yes_no;
 
 pub use abroad::{Glossary, Language, in_english, is_day_name};
 pub use alone::is_place_and_day;
 pub use corrected::corrected;
 pub use days::Days;
-pub use kinds::{Kind, kinds};
+pub use kinds::{Kind, is_currency, kinds};
 pub use next_day::{a_day_later, is_day_after};
 pub use order::DateOrder;
 pub use places::Named;
 pub use when::{MAX_DAYS, When};
+pub use yes_no::yes_or_no;
 
 /// Parts of a sentence as a list: "Oslo, Bergen and Tromsø", where `last` is "and".
 #[must_use]

@@ -43,6 +43,20 @@ impl Word {
         }
     }
 
+    /// A number in digits, as [`Word::number`] has it, or in a word up to fourteen.
+    #[must_use]
+    pub fn count(&self) -> Option<u32> {
+        const NAMES: [&str; 14] = [
+            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+            "twelve", "thirteen", "fourteen",
+        ];
+        let named = NAMES
+            .iter()
+            .position(|name| self.kind == Kind::Word && *name == self.lower);
+        let named = named.and_then(|index| u32::try_from(index + 1).ok());
+        named.or_else(|| self.number())
+    }
+
     fn new(text: &str, kind: Kind) -> Self {
         Self {
             text: text.to_owned(),

@@ -1,5 +1,5 @@
-//! Rows of what every agent serves, at each of the agents: the host, the secured Horizon agent, the open weather agent,
-//! and the open report agent, whose tasks take long.
+//! Rows of what every agent serves, at each of the agents: the host, the secured Horizon agent, the open weather and
+//! accommodation agents, and the open report agent, whose tasks take long.
 
 use local::Signer;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::world::{VICTIM, World, told};
 use super::{Attack, Cell, Row, Told};
 
 /// The agents, in the order of [`World::tasks`].
-pub(super) const NAMES: [&str; 4] = ["host", "horizon", "weather", "report"];
+pub(super) const NAMES: [&str; 5] = ["host", "horizon", "weather", "airbnb", "report"];
 
 const PUBLIC: &str = "the card and its metadata are public: a client needs them before it can have a token";
 const OWN: &str = "without a task's id it starts a task of the caller's own";
@@ -23,7 +23,7 @@ const RPC_404: Cell = Rpc(-32001);
 const REST_404: Cell = Is(404);
 
 /// An operation: where it is, whose, and its answers: to a stranger, to nobody at an open agent, and to good credentials at
-/// host, Horizon and weather agent.
+/// host, Horizon and weather agent, whose answers are the accommodation agent's too.
 struct Operation {
     method: &'static str,
     route: &'static str,
@@ -90,13 +90,14 @@ fn at_every_agent(operation: &Operation) -> impl Iterator<Item = Row> {
         row("host", secured, good[0]),
         row("horizon", secured, good[1]),
         row("weather", open, good[2]),
+        row("airbnb", open, good[2]),
         row("report", open, report),
     ]
     .into_iter()
 }
 
 /// A row of something public, at every agent.
-fn public(route: &'static str, good: [Cell; 4]) -> impl Iterator<Item = Row> {
+fn public(route: &'static str, good: [Cell; 5]) -> impl Iterator<Item = Row> {
     NAMES.into_iter().zip(good).map(move |(at, good)| Row {
         function: "agent",
         at,
@@ -113,6 +114,7 @@ fn url(world: &World, at: &str) -> String {
         "host" => "/tenants/acme/host_agent",
         "horizon" => "/tenants/acme/agents/horizon",
         "weather" => "/agents/weather",
+        "airbnb" => "/agents/airbnb",
         _ => "/agents/report",
     })
 }
@@ -123,6 +125,7 @@ fn prompt(at: &str) -> &'static str {
         // The host waits for consent then, and the task stays open.
         "host" | "horizon" => "Where is my order 1001?",
         "weather" => "Will it rain in Oslo tomorrow?",
+        "airbnb" => "A flat in Oslo for two, Friday to Sunday, under 120 a night",
         // It takes as long as the clock stands still.
         _ => "Write a report about electric cars",
     }
@@ -347,14 +350,14 @@ fn rpc(world: &World, at: &str, operation: &str, task: &str) -> Value {
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    let ok = [Is(200); 4];
+    let ok = [Is(200); 5];
     let mut rows: Vec<Row> = Vec::new();
     rows.extend(public("/.well-known/agent-card.json", ok));
     rows.extend(public("/.well-known/agent.json", ok));
     // Only who has an authorization server tells of it.
     rows.extend(public(
         "/.well-known/oauth-protected-resource",
-        [Is(200), Is(200), Is(404), Is(404)],
+        [Is(200), Is(200), Is(404), Is(404), Is(404)],
     ));
 
     rows.extend(public("/.well-known/jwks.json", ok));
@@ -374,7 +377,7 @@ pub(super) fn rows() -> Vec<Row> {
         for at in NAMES {
             let (no, foreign) = (
                 Is(401),
-                if ["weather", "report"].contains(&at) {
+                if ["weather", "airbnb", "report"].contains(&at) {
                     foreign
                 } else {
                     Is(403)

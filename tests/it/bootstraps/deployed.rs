@@ -57,6 +57,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "push configurations go; large tasks lie in pieces",
     ),
     (
+        "AirbnbAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:DeleteItem",
+        "push configurations go; large tasks lie in pieces",
+    ),
+    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:DeleteItem",
@@ -75,6 +81,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients get and cancel tasks",
     ),
     (
+        "AirbnbAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:GetItem",
+        "A2A clients get and cancel tasks",
+    ),
+    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:GetItem",
@@ -93,6 +105,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients list tasks",
     ),
     (
+        "AirbnbAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:BatchGetItem",
+        "A2A clients list tasks",
+    ),
+    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:BatchGetItem",
@@ -106,6 +124,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "WeatherAgentFunction",
+        "OwnListings",
+        "dynamodb:Query",
+        "A2A clients list tasks",
+    ),
+    (
+        "AirbnbAgentFunction",
         "OwnListings",
         "dynamodb:Query",
         "A2A clients list tasks",

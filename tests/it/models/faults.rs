@@ -89,6 +89,7 @@ async fn a_whole_answer_is_taken_and_what_it_took_is_counted() {
         let tool = Tool::SendMessage {
             agent_type: AgentType::parse("weather").unwrap(),
             message: "Regnet det i Tromsø? é".into(),
+            data: None,
         };
         assert_eq!(
             (calls.len(), &calls[0].tool, calls[0].id.as_str()),

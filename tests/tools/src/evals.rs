@@ -63,7 +63,9 @@ pub fn verdict(agents: &Agents, row: &Row, step: &Step) -> Verdict {
         };
     };
     let sends = calls.iter().flat_map(|call| match &call.tool {
-        Tool::SendMessage { agent_type, message } => vec![(agent_type, message)],
+        Tool::SendMessage {
+            agent_type, message, ..
+        } => vec![(agent_type, message)],
         Tool::PlanTasks { tasks } => tasks
             .iter()
             .map(|task| (&task.agent_type, &task.message))
@@ -161,7 +163,9 @@ pub fn told(step: &Step) -> String {
         Step::Choose(of) => format!("{}?", types(of)),
         Step::Call(calls) => {
             let sent = calls.iter().map(|call| match &call.tool {
-                Tool::SendMessage { agent_type, message } => format!("{agent_type}: {message}"),
+                Tool::SendMessage {
+                    agent_type, message, ..
+                } => format!("{agent_type}: {message}"),
                 Tool::PlanTasks { tasks } => {
                     let tasks: Vec<String> = tasks
                         .iter()
@@ -314,6 +318,7 @@ fn brief(card: &Card) -> AgentBrief {
         description: &skill.description,
         tags: &skill.tags,
         examples: &skill.examples,
+        input: None,
     });
     AgentBrief::new(card.r#type.clone(), text, skills)
 }
@@ -330,6 +335,7 @@ mod gate {
             tool: Tool::SendMessage {
                 agent_type: AgentType::parse(to).unwrap(),
                 message: String::new(),
+                data: None,
             },
         };
         Step::Call(to.iter().enumerate().map(call).collect())

@@ -167,6 +167,7 @@ fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {
     let parts = std::iter::once(Part::text(job.instruction.clone()))
         .chain(results::handed_over(on.task, job, !job.takes_data))
         .chain(attached)
+        .chain(job.data.clone().map(Part::data))
         .collect();
     let mut message = Message {
         context_id: Some(on.task.context_id.clone()),

@@ -81,6 +81,7 @@ pub(crate) fn told_skipped(step: &PlanStep) -> (ToolCall, ToolResult) {
         tool: Tool::SendMessage {
             agent_type: step.agent_type.clone(),
             message: step.instruction.clone(),
+            data: None,
         },
     };
     let result = ToolResult {

@@ -167,6 +167,7 @@ fn call(job: &Job) -> ToolCall {
     let tool = Tool::SendMessage {
         agent_type: job.agent_type.clone(),
         message: job.instruction.clone(),
+        data: job.data.clone(),
     };
     ToolCall {
         id: call_id(job),

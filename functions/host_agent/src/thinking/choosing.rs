@@ -75,7 +75,11 @@ impl Thinker {
         }
         let call = ToolCall {
             id: "chosen".to_owned(),
-            tool: Tool::SendMessage { agent_type, message },
+            tool: Tool::SendMessage {
+                agent_type,
+                message,
+                data: None,
+            },
         };
         thought.first = Some(Answer::from(Step::Call(vec![call])));
         Box::pin(self.think(run, thought)).await

@@ -338,6 +338,7 @@ fn brief(agent_type: &AgentType, card: &ForeignCard, skills: &[&ForeignSkill]) -
         description: &skill.description,
         tags,
         examples: &skill.examples,
+        input: skill.input.as_ref(),
     });
     let card = CardText {
         name: &card.name,

@@ -21,6 +21,7 @@ impl Model for OneAgent {
                 let tool = Tool::SendMessage {
                     agent_type: agent.agent_type().clone(),
                     message: text.clone(),
+                    data: None,
                 };
                 let call = ToolCall {
                     id: "call-0".to_owned(),

@@ -6,6 +6,7 @@ use domain::{
     TurnCall, WorkNote,
 };
 use llm::{AgentBrief, Answer, PlannedTask, Step, Tool, ToolCall, ToolOutcome};
+use serde_json::Value;
 
 use crate::advance::advance;
 use crate::consents::{consent_status, protection, require_consent};
@@ -42,6 +43,8 @@ pub(crate) struct Send {
     pub(crate) number: u32,
     pub(crate) agent_type: AgentType,
     pub(crate) message: String,
+    /// The same as data.
+    pub(crate) data: Option<Value>,
     /// The turn that it was decided in.
     pub(crate) turn: u32,
     /// It works on results of others.
@@ -96,7 +99,7 @@ impl Tools<'_> {
             return Ok(Called::Answered(None));
         };
         let number = transcript::next_step(self.run.task(), &self.thought.unstored);
-        let refused = refused(calls);
+        let refused = Box::pin(self.refused(calls, answer.is_by_rule())).await?;
         let is_refused = refused.is_some();
         let Decided { calls: planned, plan } = match refused {
             Some(calls) => Decided { calls, plan: None },
@@ -138,6 +141,44 @@ impl Tools<'_> {
         })
     }
 
+    /// What the model is told where its calls cannot all be run: then none is, so that it may call them again without doing
+    /// anything twice. Data that does not fit is such a call; what comes by rule was sent once before, and agents check it.
+    async fn refused(
+        &mut self,
+        calls: &[ToolCall],
+        is_by_rule: bool,
+    ) -> Result<Option<Vec<Planned>>, ExecuteError> {
+        let is_many = calls.len() > CALLS_MAX;
+        let mut wrong: Vec<Option<String>> = Vec::new();
+        // Of too many calls the first ones are answered, and the others are as if they had never been.
+        for call in calls.iter().take(CALLS_MAX) {
+            wrong.push(match &call.tool {
+                Tool::Invalid { reason, .. } => Some(reason.clone()),
+                Tool::SendMessage {
+                    agent_type,
+                    message,
+                    data: Some(data),
+                } if !is_by_rule && !is_many => {
+                    let to = self.choose(agent_type, message).await?;
+                    to.and_then(|to| to.brief.misfit(data))
+                        .map(|misfit| format!("Not done: {misfit}"))
+                }
+                _ => None,
+            });
+        }
+        if !is_many && !wrong.is_empty() && wrong.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let beside = match is_many {
+            true => TOO_MANY,
+            false => "Not done: another call beside this one cannot be run. Call this one again.",
+        };
+        let told = wrong
+            .iter()
+            .map(|wrong| CallResult::new(wrong.as_deref().unwrap_or(beside), true));
+        Ok(Some(told.map(Planned::Done).collect()))
+    }
+
     /// Hands pieces of work out at once.
     async fn hand_out(
         &mut self,
@@ -168,7 +209,11 @@ impl Tools<'_> {
         let mut planned = Vec::new();
         for call in calls {
             planned.push(match &call.tool {
-                Tool::SendMessage { agent_type, message } => match self.choice(agent_type, message).await? {
+                Tool::SendMessage {
+                    agent_type,
+                    message,
+                    data,
+                } => match self.choice(agent_type, message).await? {
                     Err(reason) => failed(&reason),
                     Ok((to, protection)) => match planning.hand_out((agent_type, &to.name), message) {
                         None => failed("That is more than one task can hand out."),
@@ -176,6 +221,7 @@ impl Tools<'_> {
                             number,
                             agent_type: agent_type.clone(),
                             message: message.clone(),
+                            data: data.clone(),
                             turn,
                             uses: false,
                             to,
@@ -301,6 +347,7 @@ impl Tools<'_> {
             );
             job.protection.clone_from(&send.protection);
             job.takes_data = send.uses && send.to.takes_data;
+            job.data.clone_from(&send.data);
             require_consent(on, &mut job, &jobs).await?;
             if job.awaited_consent().is_some() || !early.contains(&number) {
                 job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint.url).await;
@@ -373,25 +420,6 @@ fn ends(calls: &[ToolCall], planned: &[Planned]) -> Vec<TurnCall> {
         }
     });
     stored.collect()
-}
-
-/// What the model is told where its calls cannot all be run: then none is, so that it may call them again without doing
-/// anything twice.
-fn refused(calls: &[ToolCall]) -> Option<Vec<Planned>> {
-    let is_valid = |call: &ToolCall| !matches!(call.tool, Tool::Invalid { .. });
-    if (1..=CALLS_MAX).contains(&calls.len()) && calls.iter().all(is_valid) {
-        return None;
-    }
-    // Of too many calls the first ones are answered, and the others are as if they had never been.
-    let refused = calls.iter().take(CALLS_MAX).map(|call| {
-        let reason = match &call.tool {
-            Tool::Invalid { reason, .. } => reason,
-            _ if calls.len() > CALLS_MAX => TOO_MANY,
-            _ => "Not done: another call beside this one cannot be run. Call this one again.",
-        };
-        Planned::Done(CallResult::new(reason, true))
-    });
-    Some(refused.collect())
 }
 
 /// Why an agent is not even asked: what is wanted changes something, and its card does not say that it does that.

@@ -278,6 +278,7 @@ impl Thinker {
                 tool: Tool::SendMessage {
                     agent_type: job.agent_type.clone(),
                     message: job.instruction.clone(),
+                    data: job.data.clone(),
                 },
             })
             .collect();

@@ -135,6 +135,8 @@ impl Tools<'_> {
             number,
             agent_type: step.agent_type.clone(),
             message: step.instruction.clone(),
+            // What a user can be asked about are words: a plan holds no more.
+            data: None,
             turn: step.turn,
             uses: !step.uses.is_empty(),
             to,

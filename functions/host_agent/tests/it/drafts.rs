@@ -82,7 +82,7 @@ async fn words_are_kept_for_who_asked_for_them_and_cost_nothing_otherwise() {
     let plain = world
         .say_naming("urn:switchyard:a2a:drafts:v0", "m-1", "Rain?")
         .await;
-    let (task, calls) = store::counted(world.wake(plain)).await;
+    let (task, calls) = store::counted(Box::pin(world.wake(plain))).await;
     assert_eq!(status(&task), (TaskState::Completed, "It rains.".to_owned()));
     assert_eq!(calls.by_operation.get("PutItem"), None, "{calls:?}");
     assert_eq!(drafted(&world, plain).await, None);
@@ -121,7 +121,7 @@ async fn words_are_kept_for_who_asked_for_them_and_cost_nothing_otherwise() {
     // What is whole within a moment needs no draft.
     model.says(&["Yes."], Duration::from_millis(20));
     let quick = world.say_naming(a2a::DRAFTS, "m-3", "Sure?").await;
-    let (_, calls) = store::counted(world.wake(quick)).await;
+    let (_, calls) = store::counted(Box::pin(world.wake(quick))).await;
     assert_eq!(calls.by_operation.get("PutItem"), None, "{calls:?}");
 }
 

@@ -9,6 +9,7 @@
 
 mod choosing;
 mod consent;
+mod data;
 mod delegation;
 mod discovery;
 mod drafts;

@@ -86,5 +86,6 @@ pub(crate) fn send(to: &str, message: &str) -> Tool {
     Tool::SendMessage {
         agent_type: AgentType::parse(to).unwrap(),
         message: message.to_owned(),
+        data: None,
     }
 }

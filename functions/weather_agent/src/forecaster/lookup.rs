@@ -5,7 +5,6 @@ use outbound::open_meteo::{OpenMeteo, OpenMeteoError, Place, fold};
 use words::{Named, When};
 
 use crate::atlas::{self, Choice};
-use crate::conversation::is_yes;
 use crate::question::{MAX_PLACES, Question};
 use crate::wanted::{Slot, Wanted};
 
@@ -238,7 +237,9 @@ pub(super) async fn apply(
             suggestion: Some(place),
             days,
             ..
-        }) if is_yes(reply) => Some((place.name.clone(), (**place).clone(), days.clone())),
+        }) if words::yes_or_no(reply) == Some(true) => {
+            Some((place.name.clone(), (**place).clone(), days.clone()))
+        }
         _ => None,
     };
     if let Some((asked, place, days)) = settled {

@@ -16,6 +16,19 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// All that is metric.
+    pub const METRIC: Self = Self {
+        temperature: Some(TemperatureUnit::Celsius),
+        wind_speed: Some(WindSpeedUnit::Kmh),
+        precipitation: Some(PrecipitationUnit::Mm),
+    };
+    /// All that is imperial.
+    pub const IMPERIAL: Self = Self {
+        temperature: Some(TemperatureUnit::Fahrenheit),
+        wind_speed: Some(WindSpeedUnit::Mph),
+        precipitation: Some(PrecipitationUnit::Inch),
+    };
+
     /// What is asked for, metric where nothing is.
     #[must_use]
     pub fn units(self) -> Units {
@@ -60,16 +73,7 @@ pub(super) fn take(words: &mut [Word]) -> Asked {
 fn at(words: &[Word], index: usize, asked: &mut Asked) -> usize {
     let lower = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     let before = index.checked_sub(1).map_or("", lower);
-    let imperial = Asked {
-        temperature: Some(TemperatureUnit::Fahrenheit),
-        wind_speed: Some(WindSpeedUnit::Mph),
-        precipitation: Some(PrecipitationUnit::Inch),
-    };
-    let metric = Asked {
-        temperature: Some(TemperatureUnit::Celsius),
-        wind_speed: Some(WindSpeedUnit::Kmh),
-        precipitation: Some(PrecipitationUnit::Mm),
-    };
+    let (imperial, metric) = (Asked::IMPERIAL, Asked::METRIC);
     let temperature = |unit| Asked {
         temperature: Some(unit),
         ..Asked::default()

@@ -10,7 +10,7 @@ use outbound::open_meteo::{Bases, OpenMeteo};
 use outbound::{Outbound, Policy};
 use serde_json::Value;
 use url::Url;
-use weather_agent::{Forecaster, Progress, Reply, Trouble};
+use weather_agent::{Forecaster, Progress, Reply, Said, Trouble};
 
 /// A Saturday morning in Oslo.
 pub(crate) const NOW: &str = "2026-11-21T09:00:00Z";
@@ -81,7 +81,7 @@ impl Bench {
     }
 
     pub(crate) async fn reply(&self, said: &[&str]) -> (Result<Reply, Trouble>, Vec<String>) {
-        let said: Vec<String> = said.iter().map(|text| (*text).to_owned()).collect();
+        let said: Vec<Said> = said.iter().map(|text| Said::from(*text)).collect();
         let mut heard = Heard::default();
         let reply = self
             .forecaster

@@ -46,8 +46,8 @@ pub(super) struct Up {
     /// Write the list of endpoints to this file too
     #[arg(long, value_name = "FILE")]
     endpoints: Option<PathBuf>,
-    /// Ask this service for real, instead of its sandbox
-    #[arg(long, value_name = "NAME")]
+    /// Ask this service for real, instead of its sandbox: `weather`, or `mcp=URL` for places to stay, by the MCP server there
+    #[arg(long, value_name = "NAME[=URL]")]
     live: Vec<Live>,
     /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` for any server of Chat Completions, with its key
     /// in the variable NAME, or `bedrock:MODEL_ID`. Of several, the next is asked where one does not answer; `rules`, which
@@ -263,6 +263,9 @@ fn tell(out: &mut dyn Write, system: &System, seconds: f64, file: Option<PathBuf
     )?;
     for (name, tenant) in &endpoints.tenants {
         writeln!(out, "  {:10} {}", name.name(), tenant.base)?;
+    }
+    if let Some(told) = &system.told {
+        writeln!(out, "{told}")?;
     }
     let called = std::env::args().next().unwrap_or_default();
     let command = if called.contains("target/") {

@@ -1,4 +1,4 @@
-//! MCP servers from the command line: pins.
+//! MCP servers from the command line: pins, and a system that asks a server named at its start.
 
 use serde_json::Value;
 
@@ -63,4 +63,32 @@ fn tools_are_pinned_and_what_changed_is_shown() {
     ]);
     assert!(sentence(&inside).contains("not allowed"));
     up.end("TERM");
+}
+
+#[test]
+fn a_server_named_at_the_start_is_pinned_and_asked() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Up::start(there.path(), &[]);
+    let url = format!("{}sandbox/mcp", server.endpoints.gateway);
+    let up = Up::start(here.path(), &["--live", &format!("mcp={url}")]);
+    let data = here.path().to_str().unwrap();
+    let prompt = "A flat in Oslo for two, Friday to Sunday";
+    let said = out(&switchyard(&[
+        "chat", "--tenant", "acme", "--data", data, "--wait", "20", prompt,
+    ]));
+    assert!(
+        said.contains("places to stay in Oslo") && said.contains("(sandbox)"),
+        "{said}"
+    );
+    // Not a host whose links are known to a system that asks a real server.
+    assert!(!said.contains("listings.sandbox.example"), "{said}");
+    let told = out(&up.end("TERM"));
+    let pinned = format!(
+        "Places to stay come from {url}; its tools are pinned as they are now: airbnb_search, airbnb_listing_details."
+    );
+    assert!(told.contains(&pinned), "{told}");
+    server.end("TERM");
+    let none = switchyard(&["up", "--memory", "--port", "0", "--live", &format!("mcp={url}")]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(sentence(&none).contains("MCP server"));
 }

@@ -233,7 +233,7 @@ async fn one_functions_settings_are_lines_for_an_environment_file() {
         environments["WebhookReceiverFunction"].len()
     );
     let none = switchyard(&["sam-env", "--data", data, "--function", "nothing"]);
-    assert!(sentence(&none).contains("there is no function nothing; there are ChatApiFunction"));
+    assert!(sentence(&none).contains("there is no function nothing; there are AirbnbAgentFunction"));
     let nobody = switchyard(&["sam-env", "--data", data, "--tenant", "nobody"]);
     assert!(sentence(&nobody).contains("there is no tenant nobody"));
     system.stop().await;

@@ -76,7 +76,7 @@ async fn every_part_answers_once_it_has_started() {
         }
     }
     let cards = sorted(global_cards(endpoints).await);
-    assert_eq!((cards.len(), cards), (2, card_urls(endpoints)));
+    assert_eq!((cards.len(), cards), (3, card_urls(endpoints)));
     let places = json(
         format!("{}sandbox/open-meteo/v1/search?name=Oslo", endpoints.gateway),
         None,
@@ -122,6 +122,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
         let url = value.take();
         slugs.push(url.as_str().unwrap().rsplit_once("/a/").unwrap().1.to_owned());
     };
+    slug(&mut list["agents"]["airbnb"]);
     slug(&mut list["agents"]["report"]);
     slug(&mut list["agents"]["weather"]);
     slug(&mut list["tenants"]["acme"]["host_agent"]);
@@ -135,7 +136,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     );
     slugs.sort();
     slugs.dedup();
-    assert_eq!(slugs.len(), 6);
+    assert_eq!(slugs.len(), 7);
 
     let gateway = system.endpoints().gateway.as_str();
     let names: [(&str, &[&str]); 2] = [
@@ -180,7 +181,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             "dynamodb": null,
             "registry": format!("{gateway}registry"),
             "idp": format!("{gateway}idp"),
-            "agents": {"report": null, "weather": null},
+            "agents": {"airbnb": null, "report": null, "weather": null},
             "tenants": {
                 "acme": {"prefix": "acme", "base": format!("{gateway}t/acme"), "host_agent": null, "agents": {"horizon": null}},
                 "globex": {"prefix": "globex", "base": format!("{gateway}t/globex"), "host_agent": null, "agents": {"horizon": null}},
@@ -215,7 +216,7 @@ async fn a_restart_keeps_addresses_and_state() {
     assert_eq!((&after.idp, &after.users), (&before.idp, &before.users));
     assert_eq!(
         global_cards(&after).await.len(),
-        2,
+        3,
         "the same agents, and none twice"
     );
     // A token of the first run is good in the second.

@@ -4,6 +4,7 @@ use domain::{Endpoint, Generation, Tag, Transport};
 use serde_json::Value;
 use url::Url;
 
+use super::inputs::Inputs;
 use super::{CardFault, ForeignCard, ForeignSkill};
 use crate::lenient::{Fault, tidy};
 
@@ -115,6 +116,7 @@ fn skills(card: &Value, reasons: &mut Vec<String>) -> Vec<ForeignSkill> {
         reasons.push(format!("the card has more than {MAX_ITEMS} skills"));
         return Vec::new();
     }
+    let inputs = Inputs::of(card);
     let mut read = Vec::with_capacity(skills.len());
     for (index, skill) in skills.iter().enumerate() {
         let of = format!("skill {}", index + 1);
@@ -134,6 +136,7 @@ fn skills(card: &Value, reasons: &mut Vec<String>) -> Vec<ForeignSkill> {
             tags: tags.into_iter().filter_map(Result::ok).collect(),
             plain_tags: plain_tags.into_iter().filter_map(Result::err).collect(),
             examples: texts(skill, "examples", &of, MAX_LONG, reasons),
+            input: inputs.of_skill(&id),
             id,
         });
     }

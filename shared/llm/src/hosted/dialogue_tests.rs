@@ -25,6 +25,7 @@ fn call(id: &str, message: &str) -> ToolCall {
     let tool = Tool::SendMessage {
         agent_type: AgentType::parse("weather").unwrap(),
         message: message.to_owned(),
+        data: None,
     };
     ToolCall {
         id: id.to_owned(),

@@ -16,6 +16,8 @@ const TASK_STATUS: &str = "task_status";
 const PLANNED_MAX: usize = 4_000;
 /// Most characters of a message to an agent.
 const MESSAGE_MAX: usize = 32_000;
+/// Most bytes of the data of a message.
+const DATA_MAX: usize = 4_096;
 /// Most bytes of arguments that are shown again to the model that got them wrong.
 const SHOWN_MAX: usize = 4_096;
 
@@ -50,20 +52,27 @@ pub(crate) fn specs(agents: &[AgentBrief]) -> Vec<ToolSpec> {
     if types.is_empty() {
         return vec![status];
     }
+    let mut fields = json!({
+        "agent_type": {"type": "string", "enum": types, "description": "Which agent, by its agent_type."},
+        "message": {
+            "type": "string",
+            "description": "What the agent is to do, with all that it needs to know: it sees nothing else.",
+        },
+    });
+    if agents.iter().any(AgentBrief::takes_data)
+        && let Some(fields) = fields.as_object_mut()
+    {
+        let data = json!({
+            "type": "object",
+            "description": "The same as data, where a skill of the agent has an input: its fields, with what the user \
+                            said and nothing made up. What nobody said is left out.",
+        });
+        fields.insert("data".to_owned(), data);
+    }
     let send = ToolSpec {
         name: SEND_MESSAGE,
         description: "Gives a piece of work to an agent, and brings its result. Calls of one turn run at the same time.",
-        schema: json!({
-            "type": "object",
-            "properties": {
-                "agent_type": {"type": "string", "enum": types, "description": "Which agent, by its agent_type."},
-                "message": {
-                    "type": "string",
-                    "description": "What the agent is to do, with all that it needs to know: it sees nothing else.",
-                },
-            },
-            "required": ["agent_type", "message"],
-        }),
+        schema: json!({"type": "object", "properties": fields, "required": ["agent_type", "message"]}),
     };
     let piece = |order: &str| {
         let numbers = json!({"type": "array", "items": {"type": "integer", "minimum": 0}});
@@ -136,10 +145,17 @@ fn written_piece(task: &PlannedTask) -> Value {
 /// Name and arguments of a call, as its model is shown it again.
 pub(crate) fn wire(tool: &Tool) -> (&str, Value) {
     match tool {
-        Tool::SendMessage { agent_type, message } => (
-            SEND_MESSAGE,
-            json!({"agent_type": agent_type, "message": message}),
-        ),
+        Tool::SendMessage {
+            agent_type,
+            message,
+            data,
+        } => {
+            let mut fields = json!({"agent_type": agent_type, "message": message});
+            if let Some(fields) = fields.as_object_mut() {
+                fields.extend(data.clone().map(|data| ("data".to_owned(), data)));
+            }
+            (SEND_MESSAGE, fields)
+        }
         Tool::PlanTasks { tasks } => {
             let tasks: Vec<Value> = tasks.iter().map(written_piece).collect();
             (PLAN_TASKS, json!({ "tasks": tasks }))
@@ -257,6 +273,17 @@ fn message(arguments: &Value, most: usize) -> Result<String, String> {
     }
 }
 
+/// The data of a message; an empty object is none.
+fn data(arguments: &Value) -> Result<Option<Value>, String> {
+    match arguments.get("data") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(fields)) if fields.is_empty() => Ok(None),
+        Some(data @ Value::Object(_)) if data.to_string().len() <= DATA_MAX => Ok(Some(data.clone())),
+        Some(Value::Object(_)) => Err(format!("The data is larger than {DATA_MAX} bytes.")),
+        Some(_) => Err("The data is not an object.".to_owned()),
+    }
+}
+
 fn planned(arguments: &Value, agents: &[AgentBrief]) -> Result<PlannedTask, String> {
     let (agent_type, message) = work(arguments, agents, PLANNED_MAX)?;
     let numbers = |name: &str| -> Result<Vec<u32>, String> {
@@ -300,7 +327,11 @@ fn parsed(raw: &RawCall, agents: &[AgentBrief]) -> Result<Tool, String> {
     match raw.name.as_str() {
         SEND_MESSAGE => {
             let (agent_type, message) = work(&arguments, agents, MESSAGE_MAX)?;
-            Ok(Tool::SendMessage { agent_type, message })
+            Ok(Tool::SendMessage {
+                agent_type,
+                message,
+                data: data(&arguments)?,
+            })
         }
         PLAN_TASKS => {
             let tasks = arguments.get("tasks").and_then(Value::as_array);
@@ -365,6 +396,45 @@ mod tests {
             arguments: arguments.to_string(),
         };
         read(vec![raw], &agents(), false).remove(0).tool
+    }
+
+    #[test]
+    fn data_goes_with_a_message_where_an_agent_has_a_schema_for_it() {
+        let sent = json!({"agent_type": "weather", "message": "Oslo", "data": {"place": "Oslo"}});
+        let tool = one(SEND_MESSAGE, &sent);
+        assert_eq!(wire(&tool), (SEND_MESSAGE, sent));
+        for none in [json!(null), json!({})] {
+            let tool = one(
+                SEND_MESSAGE,
+                &json!({"agent_type": "weather", "message": "Oslo", "data": none}),
+            );
+            assert!(matches!(tool, Tool::SendMessage { data: None, .. }), "{tool:?}");
+        }
+        let large = json!({"place": "x".repeat(DATA_MAX)});
+        for (wrong, why) in [
+            (json!("Oslo"), "The data is not an object."),
+            (json!([1]), "The data is not an object."),
+            (large, "The data is larger than 4096 bytes."),
+        ] {
+            let tool = one(
+                SEND_MESSAGE,
+                &json!({"agent_type": "weather", "message": "Oslo", "data": wrong}),
+            );
+            assert!(
+                matches!(&tool, Tool::Invalid { reason, .. } if reason == why),
+                "{tool:?}"
+            );
+        }
+        let offered = |agents: &[AgentBrief]| specs(agents)[0].schema.pointer("/properties/data").is_some();
+        assert!(!offered(&agents()), "nobody takes any");
+        let schema = json!({"type": "object", "properties": {"place": {"type": "string"}}});
+        let skill = crate::SkillText {
+            input: Some(&schema),
+            ..crate::SkillText::default()
+        };
+        let stays = AgentBrief::new(AgentType::parse("stays").unwrap(), CardText::default(), [skill]);
+        assert!(crate::catalogue(std::slice::from_ref(&stays)).contains("\"input\":{"));
+        assert!(offered(&[stays]));
     }
 
     #[test]

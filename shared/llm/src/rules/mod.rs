@@ -123,7 +123,9 @@ pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
 fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Option<(&'a AgentType, &'a str)> {
     let calls = before.iter().rev().find_map(|turn| match turn {
         Turn::Calls(calls) => calls.iter().rev().find_map(|call| match &call.tool {
-            Tool::SendMessage { agent_type, message } => Some((agent_type, message.as_str())),
+            Tool::SendMessage {
+                agent_type, message, ..
+            } => Some((agent_type, message.as_str())),
             _ => None,
         }),
         _ => None,
@@ -159,6 +161,7 @@ fn send(parts: Vec<Part>) -> Step {
     let part = |part: Part| Tool::SendMessage {
         agent_type: part.agent_type,
         message: part.message,
+        data: None,
     };
     call(parts.into_iter().map(part).collect())
 }

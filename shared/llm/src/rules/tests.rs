@@ -19,6 +19,7 @@ fn agent(agent_type: &str, name: &str, description: &str, skill: &str, examples:
             description: "",
             tags: &tags,
             examples: &examples,
+            ..SkillText::default()
         }],
     )
 }
@@ -104,7 +105,9 @@ fn shown(step: &Step) -> String {
     };
     let id = |id: &Option<TaskId>| id.map(|id| format!(" {id}")).unwrap_or_default();
     let one = |call: &ToolCall| match &call.tool {
-        Tool::SendMessage { agent_type, message } => format!("{agent_type}: {message}"),
+        Tool::SendMessage {
+            agent_type, message, ..
+        } => format!("{agent_type}: {message}"),
         Tool::TaskStatus { task_id } => format!("status{}", id(task_id)),
         Tool::PlanTasks { tasks } => {
             let one = |task: &PlannedTask| {
@@ -358,6 +361,7 @@ fn follows(earlier: (&str, &str), prompt: &str, expected: &str) {
     let tool = Tool::SendMessage {
         agent_type: AgentType::parse(earlier.0).unwrap(),
         message: earlier.1.into(),
+        data: None,
     };
     let turns = vec![
         Turn::User(earlier.1.into()),
@@ -591,7 +595,7 @@ proptest! {
             agent(&format!("agent{number}"), name, description, name, &[example])
         }).collect();
         agents.push(weather());
-        let tool = Tool::SendMessage { agent_type: AgentType::parse("weather").unwrap(), message: earlier.clone() };
+        let tool = Tool::SendMessage { agent_type: AgentType::parse("weather").unwrap(), message: earlier.clone(), data: None };
         let turns = vec![
             Turn::User(earlier.clone()),
             Turn::Calls(vec![ToolCall { id: "1".into(), tool }]),
@@ -614,7 +618,7 @@ proptest! {
             Step::Call(calls) => {
                 prop_assert!((1..=asked.agents.len()).contains(&calls.len()));
                 for call in calls {
-                    if let Tool::SendMessage { agent_type, message } = call.tool {
+                    if let Tool::SendMessage { agent_type, message, .. } = call.tool {
                         prop_assert!(asked.agents.iter().any(|agent| agent.agent_type() == &agent_type));
                         prop_assert!(message.len() <= 2 * (prompt.len() + earlier.len()) + 200);
                     }
@@ -656,6 +660,7 @@ fn published() -> Vec<AgentBrief> {
                           wear a coat.",
             tags: &tags,
             examples: &examples,
+            ..SkillText::default()
         }],
     );
     let currency = agent(

@@ -1,0 +1,90 @@
+//! What is said at the end, in words and as data.
+
+use chrono::NaiveDate;
+use domain::{Artifact, Part};
+use serde_json::json;
+
+use crate::listing::Listing;
+use crate::wanted::Wanted;
+
+/// The list, in words and as data.
+pub(crate) fn artifact(wanted: &Wanted, listings: &[Listing]) -> Artifact {
+    let data = json!({
+        "place": wanted.place,
+        "from": wanted.first.to_string(),
+        "to": wanted.last.to_string(),
+        "nights": wanted.nights(),
+        "guests": wanted.guests,
+        "children": wanted.children,
+        "maxPrice": wanted.most(),
+        "listings": listings,
+    });
+    let parts = vec![Part::text(text(wanted, listings)), Part::data(data)];
+    Artifact::new("stays", parts).named("Places to stay")
+}
+
+fn text(wanted: &Wanted, listings: &[Listing]) -> String {
+    let asked = asked(wanted);
+    if listings.is_empty() {
+        return format!("I found no place to stay {asked}.");
+    }
+    let count = match listings.len() {
+        1 => "One place to stay".to_owned(),
+        count => format!("{count} places to stay"),
+    };
+    let mut text = format!("{count} {asked}:");
+    for (number, listing) in (1..).zip(listings) {
+        text.push_str(&format!("\n{number}. {}", line(listing)));
+    }
+    text
+}
+
+/// What was looked for, so that everybody sees what was understood.
+fn asked(wanted: &Wanted) -> String {
+    let nights = match wanted.nights() {
+        1 => "one night".to_owned(),
+        nights => format!("{nights} nights"),
+    };
+    let people = |count: u32, one: &str, more: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {more}"),
+    };
+    let mut whom = people(wanted.guests, "guest", "guests");
+    if wanted.children > 0 {
+        whom = format!("{whom} and {}", people(wanted.children, "child", "children"));
+    }
+    let price = wanted
+        .most()
+        .map(|most| format!(", for at most {most} altogether"));
+    format!(
+        "in {}, from {} to {} ({nights}), for {whom}{}",
+        wanted.place,
+        day(wanted.first),
+        day(wanted.last),
+        price.unwrap_or_default()
+    )
+}
+
+fn day(date: NaiveDate) -> String {
+    date.format("%A %-d %B %Y").to_string()
+}
+
+fn line(listing: &Listing) -> String {
+    let mut parts = vec![listing.name.clone()];
+    parts.extend(
+        [&listing.price, &listing.rating]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .cloned(),
+    );
+    let mut line = parts.join("; ");
+    for (label, text) in [("Offers", &listing.offers), ("Rules", &listing.rules)] {
+        if !text.is_empty() {
+            line.push_str(&format!(". {label}: {text}"));
+        }
+    }
+    if let Some(url) = &listing.url {
+        line.push_str(&format!(" {url}"));
+    }
+    line
+}

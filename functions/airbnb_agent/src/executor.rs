@@ -1,0 +1,144 @@
+//! The agent's work on one task: read what is wanted, search, look at the best, tell.
+
+use agent::{ExecuteError, Executor, Outcome, Run, measure};
+use async_trait::async_trait;
+use domain::{AgentName, Message, Role, TaskState, UserContext};
+use outbound::mcp::{McpError, McpForm};
+use serde::{Deserialize, Serialize};
+
+use crate::listing::Listing;
+use crate::server::{Homes, Searched};
+use crate::wanted::{Reading, Wanted};
+use crate::{answer, form};
+
+/// Counted where the server's tools are not those that the operator has allowed.
+const TOOLS_CHANGED: &str = "McpToolsChanged";
+
+/// Most forms of one search.
+const FORMS_MAX: u32 = 4;
+
+/// Finds places to stay.
+pub(crate) struct StayExecutor {
+    homes: Homes,
+    name: AgentName,
+}
+
+/// How far the work got: a repeat of the execution goes on from here.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reached {
+    wanted: Wanted,
+    /// How many messages of the user it is about: those that follow are for a form, or change what is wanted.
+    said: usize,
+    step: Step,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Step {
+    /// The search found this.
+    Found(Vec<Listing>),
+    /// The server wants this to be filled in first, the so manieth form.
+    Asked(McpForm, u32),
+}
+
+impl StayExecutor {
+    pub(crate) fn new(homes: Homes, name: AgentName) -> Self {
+        Self { homes, name }
+    }
+
+    /// What a call that failed means for the task.
+    fn failed(&self, error: &McpError) -> Result<Outcome, ExecuteError> {
+        tracing::warn!(
+            error = error as &dyn std::error::Error,
+            "the server of accommodation gave no answer"
+        );
+        if error.is_unpinned() {
+            measure::record(TOOLS_CHANGED, 1, "Count", &self.name);
+            return Ok(Outcome::Failed(
+                "The accommodation service has changed what it offers since its operator last looked at it, so it was \
+                 not asked. Its operator has to look at it again."
+                    .to_owned(),
+            ));
+        }
+        if error.is_retryable() {
+            return Err(ExecuteError::Retry(
+                "The accommodation service cannot be reached at the moment.".to_owned(),
+            ));
+        }
+        Ok(Outcome::Failed(match error {
+            McpError::Failed(_) => "The accommodation service could not search.".to_owned(),
+            McpError::Asks(_) => {
+                "The accommodation service asks for something that is not handed to it.".to_owned()
+            }
+            _ => "The accommodation service gave an answer that cannot be used.".to_owned(),
+        }))
+    }
+}
+
+impl StayExecutor {
+    /// What is wanted, and what there is of it; or how this execution ends without that. An execution before this one may have
+    /// got that far.
+    async fn found(&self, run: &mut Run) -> Result<Result<(Wanted, Vec<Listing>), Outcome>, ExecuteError> {
+        let history = run.task().history.clone();
+        let said: Vec<&Message> = history
+            .iter()
+            .filter(|message| message.role == Role::User)
+            .collect();
+        let (wanted, filled, forms) = match run.checkpoint() {
+            Some(Reached {
+                wanted,
+                said: before,
+                step: Step::Asked(form, forms),
+            }) => match form::filled(&form, said.get(before..).unwrap_or_default()) {
+                Ok(filled) => (wanted, Some((form, filled)), forms),
+                Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+            },
+            Some(Reached {
+                wanted,
+                said: before,
+                step: Step::Found(listings),
+            }) if before == said.len() => return Ok(Ok((wanted, listings))),
+            _ => match Reading::of(&UserContext::newest(history.iter()), run.now()).read(&said) {
+                Ok(wanted) => (wanted, None, 0),
+                Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+            },
+        };
+        // Said once: each news of a task is written, pushed, and written down again by whoever asked.
+        if run.task().status.state != TaskState::Working {
+            let doing = format!("Looking for places to stay in {} …", wanted.place);
+            run.working(&doing).await?;
+        }
+        let filled = filled.as_ref().map(|(form, filled)| (form, filled));
+        let step = match self.homes.search(&wanted, filled).await {
+            Ok(Searched::Found(listings)) => Step::Found(listings),
+            Ok(Searched::Asks(form)) if forms < FORMS_MAX => Step::Asked(form, forms + 1),
+            Ok(Searched::Asks(_)) => return self.failed(&McpError::Asks("ever more".to_owned())).map(Err),
+            Err(error) => return self.failed(&error).map(Err),
+        };
+        let reached = Reached {
+            wanted,
+            said: said.len(),
+            step,
+        };
+        run.save_checkpoint(&reached).await?;
+        Ok(match reached.step {
+            Step::Found(listings) => Ok((reached.wanted, listings)),
+            Step::Asked(form, _) => Err(Outcome::InputRequired(form::first_question(&form))),
+        })
+    }
+}
+
+#[async_trait]
+impl Executor for StayExecutor {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        let (wanted, listings) = match self.found(run).await? {
+            Ok(found) => found,
+            Err(outcome) => return Ok(outcome),
+        };
+        let listings = self.homes.with_details(&wanted, listings).await;
+        Ok(Outcome::Completed {
+            artifacts: vec![answer::artifact(&wanted, &listings)],
+            say: None,
+        })
+    }
+}

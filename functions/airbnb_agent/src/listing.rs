@@ -1,0 +1,205 @@
+//! What the server says of places to stay: foreign text, of which little is kept, cleaned, and only links to known hosts.
+
+use domain::clean;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+/// Most listings of an answer.
+const LISTINGS_MAX: usize = 10;
+const ID_MAX: usize = 40;
+const NAME_MAX: usize = 80;
+const LINE_MAX: usize = 80;
+const MORE_MAX: usize = 160;
+const LINK_MAX: usize = 200;
+
+/// A place to stay, as far as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Listing {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// What the stay costs, as the server words it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) price: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) rating: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<Url>,
+    /// What it offers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) offers: String,
+    /// What its guests have to keep to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) rules: String,
+}
+
+impl Listing {
+    /// The listings of an answer; what has no id or no name is none.
+    pub(crate) fn all(answer: &Value, hosts: &[String]) -> Vec<Self> {
+        let results = answer.get("searchResults").and_then(Value::as_array);
+        let listings = results
+            .into_iter()
+            .flatten()
+            .filter_map(|result| Self::of(result, hosts));
+        listings.take(LISTINGS_MAX).collect()
+    }
+
+    fn of(result: &Value, hosts: &[String]) -> Option<Self> {
+        let id = result.get("id")?.as_str()?;
+        let plain_id = id.len() <= ID_MAX
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let name = first(
+            result,
+            &[
+                "/demandStayListing/description/name/localizedStringWithTranslationPreference",
+                "/name",
+                "/title",
+            ],
+            NAME_MAX,
+        );
+        (plain_id && !id.is_empty() && !name.is_empty()).then(|| Self {
+            id: id.to_owned(),
+            name,
+            price: first(
+                result,
+                &["/structuredDisplayPrice/primaryLine/accessibilityLabel", "/price"],
+                LINE_MAX,
+            ),
+            rating: first(result, &["/avgRatingA11yLabel", "/rating"], LINE_MAX),
+            url: result
+                .get("url")
+                .and_then(Value::as_str)
+                .and_then(|url| link(url, hosts)),
+            offers: String::new(),
+            rules: String::new(),
+        })
+    }
+
+    /// Adds what its details say.
+    pub(crate) fn add(&mut self, details: &Value) {
+        let sections = details.get("details").and_then(Value::as_array);
+        let section = |id: &str| {
+            let mut sections = sections.into_iter().flatten();
+            sections.find(|section| section.get("id").and_then(Value::as_str) == Some(id))
+        };
+        let text = |id: &str, field: &str| {
+            let told = section(id).and_then(|section| section.get(field)?.as_str());
+            plain(told.unwrap_or_default(), MORE_MAX)
+        };
+        self.offers = text("AMENITIES_DEFAULT", "seeAllAmenitiesGroups");
+        self.rules = text("POLICIES_DEFAULT", "houseRulesSections");
+    }
+}
+
+/// The first of these texts that is there.
+fn first(of: &Value, pointers: &[&str], max: usize) -> String {
+    let mut found = pointers
+        .iter()
+        .filter_map(|pointer| of.pointer(pointer)?.as_str());
+    plain(found.next().unwrap_or_default(), max)
+}
+
+/// Text that is nothing but text: no addresses, no marks that a page would make links, pictures or headings of.
+fn plain(text: &str, max: usize) -> String {
+    let marks = ['[', ']', '<', '>', '`', '*', '_', '#', '|', '~', '\\'];
+    let words = text.split_whitespace().filter(|word| {
+        let lower = word.to_lowercase();
+        !lower.contains("://")
+            && !lower.contains("www.")
+            && !lower.contains("mailto:")
+            && !lower.contains('@')
+    });
+    let kept: Vec<String> = words.map(|word| word.replace(marks, "")).collect();
+    clean(&kept.join(" "), max)
+}
+
+/// A link that may be shown: https, to a known host and nowhere else, without anything for that host in it.
+fn link(url: &str, hosts: &[String]) -> Option<Url> {
+    let url = Url::parse(url)
+        .ok()
+        .filter(|url| url.as_str().len() <= LINK_MAX)?;
+    let host = url.host_str()?;
+    let known = hosts.iter().any(|known| known == host);
+    let bare = url.username().is_empty() && url.password().is_none() && url.port().is_none();
+    (url.scheme() == "https" && known && bare).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn hosts() -> Vec<String> {
+        vec!["www.airbnb.com".to_owned()]
+    }
+
+    #[test]
+    fn a_hostile_listing_becomes_plain_text() {
+        let answer = json!({"searchResults": [{
+            "id": "77",
+            "name": "Flat\u{202e} ![x](https://evil.example/?q=) <script>a</script> see www.evil.example and\u{200b} call",
+            "url": "https://www.airbnb.com.evil.example/rooms/77",
+            "structuredDisplayPrice": {"primaryLine": {"accessibilityLabel": "€ 100 for 2 nights"}},
+        }]});
+        let listing = Listing::all(&answer, &hosts()).remove(0);
+        assert_eq!(listing.name, "Flat scripta/script see and call");
+        assert_eq!(
+            (listing.url, listing.price.as_str()),
+            (None, "€ 100 for 2 nights")
+        );
+    }
+
+    #[test]
+    fn only_links_to_known_hosts_are_kept() {
+        let kept = |url: &str| link(url, &hosts()).is_some();
+        assert!(kept("https://www.airbnb.com/rooms/77?check_in=2026-12-04"));
+        for url in [
+            "http://www.airbnb.com/rooms/77",
+            "https://airbnb.com/rooms/77",
+            "https://u@www.airbnb.com/",
+            "https://www.airbnb.com:8443/",
+            "javascript:alert(1)",
+            "//www.airbnb.com/rooms/77",
+        ] {
+            assert!(!kept(url), "{url}");
+        }
+        assert!(!kept(&format!("https://www.airbnb.com/{}", "x".repeat(300))));
+    }
+
+    #[test]
+    fn what_is_no_listing_is_left_out() {
+        let all = |results: Value| Listing::all(&json!({ "searchResults": results }), &hosts()).len();
+        assert_eq!(
+            all(json!([{"id": 7, "name": "a"}, {"id": "7"}, {"id": "../x", "name": "a"}, null, "x"])),
+            0
+        );
+        assert_eq!(all(json!("x")), 0);
+        let many: Vec<Value> = (0..50)
+            .map(|id| json!({"id": id.to_string(), "name": "Flat"}))
+            .collect();
+        assert_eq!(all(json!(many)), LISTINGS_MAX);
+        assert_eq!(Listing::all(&json!(null), &hosts()).len(), 0);
+    }
+
+    #[test]
+    fn details_of_any_form_do_no_harm() {
+        let answer = json!({"searchResults": [{"id": "7", "name": "Flat"}]});
+        let mut listing = Listing::all(&answer, &hosts()).remove(0);
+        for details in [
+            json!(null),
+            json!({"details": {}}),
+            json!({"details": [1, {"id": "AMENITIES_DEFAULT"}]}),
+        ] {
+            listing.add(&details);
+            assert!(listing.offers.is_empty() && listing.rules.is_empty());
+        }
+        listing.add(
+            &json!({"details": [{"id": "AMENITIES_DEFAULT", "seeAllAmenitiesGroups": "Wifi, Kitchen"}]}),
+        );
+        assert_eq!(listing.offers, "Wifi, Kitchen");
+    }
+}

@@ -1,0 +1,96 @@
+//! The server's two tools, as this agent asks them.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use outbound::Outbound;
+use outbound::mcp::{Filled, McpAnswer, McpClient, McpError, McpForm};
+use serde_json::{Map, Value};
+
+use crate::Server;
+use crate::listing::Listing;
+use crate::wanted::Wanted;
+
+/// Of how many listings more is asked.
+const DETAILED: usize = 5;
+
+/// Places to stay, behind an MCP server.
+#[derive(Clone)]
+pub(crate) struct Homes {
+    client: Arc<McpClient>,
+    server: Arc<Server>,
+}
+
+/// What a search brings.
+pub(crate) enum Searched {
+    Found(Vec<Listing>),
+    Asks(McpForm),
+}
+
+impl Homes {
+    pub(crate) fn new(outbound: Outbound, server: Server) -> Self {
+        Self {
+            client: Arc::new(McpClient::new(outbound, server.url.clone())),
+            server: Arc::new(server),
+        }
+    }
+
+    /// What there is, the server's best first; or the form that it wants to have filled in before.
+    pub(crate) async fn search(
+        &self,
+        wanted: &Wanted,
+        filled: Option<(&McpForm, &Filled)>,
+    ) -> Result<Searched, McpError> {
+        let names = &self.server.tools;
+        let mut arguments = self.stay(wanted);
+        arguments.insert(names.place.clone(), wanted.place.clone().into());
+        if let Some(most) = wanted.most() {
+            arguments.insert(names.most.clone(), most.into());
+        }
+        let found = self
+            .client
+            .ask(&self.server.pins, &names.search, (arguments, filled))
+            .await?;
+        Ok(match found {
+            McpAnswer::Done(found) => Searched::Found(Listing::all(&found, &self.server.link_hosts)),
+            McpAnswer::Asks(form) => Searched::Asks(form),
+        })
+    }
+
+    /// The same, of the first few with what more can be told. What cannot be had of one is left out.
+    pub(crate) async fn with_details(&self, wanted: &Wanted, mut listings: Vec<Listing>) -> Vec<Listing> {
+        let asked = listings.iter().take(DETAILED).map(|listing| async {
+            let mut arguments = self.stay(wanted);
+            arguments.insert(self.server.tools.id.clone(), listing.id.clone().into());
+            let name = &self.server.tools.details;
+            self.client.call(&self.server.pins, name, arguments).await
+        });
+        let told = join_all(asked).await;
+        for (listing, told) in listings.iter_mut().zip(told) {
+            match told {
+                Ok(details) => listing.add(&details),
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "no details of a listing"
+                    );
+                }
+            }
+        }
+        listings
+    }
+
+    /// When, and for whom.
+    fn stay(&self, wanted: &Wanted) -> Map<String, Value> {
+        let names = &self.server.tools;
+        let mut stay = Map::from_iter([
+            (names.from.clone(), wanted.first.to_string().into()),
+            (names.to.clone(), wanted.last.to_string().into()),
+            (names.guests.clone(), wanted.guests.into()),
+        ]);
+        if wanted.children > 0 {
+            stay.insert(names.children.clone(), wanted.children.into());
+        }
+        stay
+    }
+}

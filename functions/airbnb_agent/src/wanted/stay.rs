@@ -1,0 +1,166 @@
+//! From which day to which.
+
+use chrono::{Datelike as _, Days, NaiveDate};
+use words::When;
+
+use super::NIGHTS_MAX;
+
+/// How far ahead a stay may begin, in days.
+const AHEAD_MAX: i64 = 730;
+
+const FROM_WHEN: &str = "From which day to which?";
+
+/// Whether it is a single day.
+pub(super) fn is_one(when: &When) -> bool {
+    matches!(
+        when,
+        When::In(_) | When::Weekday { .. } | When::Date { .. } | When::DayOfMonth(_)
+    )
+}
+
+/// The first day and the day of departure.
+///
+/// # Errors
+/// The question to ask.
+pub(super) fn read(
+    days: &[When],
+    nights: Option<u32>,
+    today: NaiveDate,
+) -> Result<(NaiveDate, NaiveDate), String> {
+    let (first, last) = match (days, nights) {
+        ([], Some(_)) => return Err("From which day?".to_owned()),
+        ([], None) => return Err(FROM_WHEN.to_owned()),
+        ([one], _) => of_one(one, nights, today)?,
+        // "For three days from Friday".
+        ([When::Run { from: 0, count }, start] | [start, When::Run { from: 0, count }], None)
+            if is_one(start) =>
+        {
+            of_one(start, Some(*count), today)?
+        }
+        ([start, end], None) if is_one(start) && is_one(end) => {
+            let span = When::Span(Box::new(start.clone()), Box::new(end.clone()));
+            of_one(&span, None, today)?
+        }
+        _ => return Err(FROM_WHEN.to_owned()),
+    };
+    let nights = (last - first).num_days();
+    if first < today {
+        return Err(format!("{} is over. {FROM_WHEN}", first.format("%-d %B %Y")));
+    }
+    if (first - today).num_days() > AHEAD_MAX {
+        return Err(format!(
+            "{} is too far ahead. {FROM_WHEN}",
+            first.format("%-d %B %Y")
+        ));
+    }
+    match nights {
+        1..=NIGHTS_MAX => Ok((first, last)),
+        ..=0 => Err(format!(
+            "The stay begins on {}. Until which day?",
+            first.format("%-d %B %Y")
+        )),
+        _ => Err(format!(
+            "That is {nights} nights; at most {NIGHTS_MAX} can be searched for. {FROM_WHEN}"
+        )),
+    }
+}
+
+fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), String> {
+    let when = &in_its_year(when);
+    let dates = match unclear(when) {
+        Some((first, second)) => {
+            return Err(format!(
+                "Which day is {first}/{second}? Please write the month's name."
+            ));
+        }
+        None => ends(when, today),
+    };
+    // A stay lies ahead: "12 October" said on the 24th is next year's.
+    let dates = match dates.first().is_some_and(|first| *first < today) && is_yearless(when) {
+        true => ends(&next_year(when, today), today),
+        false => dates,
+    };
+    match when {
+        // A length without a beginning, and a month without days.
+        When::Run { from: 0, .. } => return Err("From which day?".to_owned()),
+        When::Month(_) => return Err(FROM_WHEN.to_owned()),
+        _ => {}
+    }
+    let (Some(first), Some(last)) = (dates.first().copied(), dates.last().copied()) else {
+        return Err(format!("There is no such day. {FROM_WHEN}"));
+    };
+    // People come for a weekend on Friday.
+    let first = match when {
+        When::Weekend { .. } if first > today && first < last => first.pred_opt().unwrap_or(first),
+        _ => first,
+    };
+    match nights {
+        Some(nights) => Ok((first, first + Days::new(u64::from(nights.min(10_000))))),
+        None => Ok((first, last)),
+    }
+}
+
+fn is_yearless(when: &When) -> bool {
+    match when {
+        When::Date { year, .. } => year.is_none(),
+        When::Span(first, last) => is_yearless(first) && is_yearless(last),
+        _ => false,
+    }
+}
+
+fn next_year(when: &When, today: NaiveDate) -> When {
+    match when {
+        When::Date { month, day, .. } => When::Date {
+            year: Some(today.year() + 1),
+            month: *month,
+            day: *day,
+        },
+        When::Span(first, last) => When::Span(Box::new(next_year(first, today)), last.clone()),
+        other => other.clone(),
+    }
+}
+
+/// The days of it; of a span the first and the last alone, as spans are cut where they are long.
+fn ends(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
+    let When::Span(first, last) = when else {
+        return when.resolve(today);
+    };
+    let first = first.resolve(today).first().copied();
+    let last = first.and_then(|first| last.resolve(first).last().copied());
+    first.into_iter().chain(last).collect()
+}
+
+/// The two numbers of a date of which nobody knows which is the month.
+fn unclear(when: &When) -> Option<(u32, u32)> {
+    match when {
+        When::Unclear { first, second, .. } => Some((*first, *second)),
+        When::Span(first, last) => unclear(first).or_else(|| unclear(last)),
+        _ => None,
+    }
+}
+
+/// "28 February to 2 March 2028" begins in 2028, "30 December to 2 January 2028" the year before.
+fn in_its_year(when: &When) -> When {
+    if let When::Span(first, last) = when
+        && let (
+            When::Date {
+                year: None,
+                month,
+                day,
+            },
+            When::Date {
+                year: Some(year),
+                month: to_month,
+                ..
+            },
+        ) = (first.as_ref(), last.as_ref())
+    {
+        let first = When::Date {
+            year: Some(year - i32::from(month > to_month)),
+            month: *month,
+            day: *day,
+        };
+        return When::Span(Box::new(first), last.clone());
+    }
+    when.clone()
+}

@@ -86,7 +86,13 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
 
 /// The bridge to an MQTT broker, which is only there where a broker is.
 pub(crate) fn bridge() -> Spec {
-    spec!(mqtt_bridge, Mounting::At(crate::mqtt::BRIDGE))
+    let place = Mounting::At(crate::mqtt::BRIDGE);
+    Spec::new(
+        mqtt_bridge::NAME,
+        place,
+        mqtt_bridge::Config::read,
+        mqtt_bridge::build,
+    )
 }
 
 impl Spec {

@@ -26,7 +26,7 @@ pub use binary::{ArtifactMode, binary_pieces};
 pub use error::{BindingError, TokenChallenge, is_stream_end};
 pub use fit::fit;
 pub use prefix::{Topic, TopicPrefix};
-pub use publication::{Properties, Publication, property};
+pub use publication::{BadProperty, Properties, Publication, property};
 pub use reply::{ReplyPath, ReplyWriter};
 pub use request::{Asked, Drop, Refused, Request, RequestRules, read_request};
 

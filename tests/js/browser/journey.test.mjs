@@ -36,6 +36,8 @@ test('prompt, card, panel, result', async (t) => {
   await answer.getByText(/Oslo/).first().waitFor();
   assert.match(page.url(), /\/chats\/[\w-]+$/);
 
+  // The card grows by what it draws; a click before that may miss.
+  await card.locator('.forecast').waitFor();
   await card.getByRole('link', { name: /Weather/ }).click();
   const panel = page.getByRole('complementary', { name: 'Task' });
   await panel.getByRole('heading', { name: 'Oslo' }).waitFor();

@@ -55,8 +55,10 @@ try {
   await page.getByRole('tab', { name: 'Timeline' }).click();
   await shoot(page, 'timeline');
   await begin(page, 'What will the weather be like in Oslo and Bergen over the next five days?', 'Completed');
+  // The card grows by what it draws; a click before that may miss.
+  await page.locator('.preview .forecast').waitFor();
   await at(page).card.getByRole('link').first().click();
-  await page.locator('.forecast').waitFor();
+  await page.locator('.panel .forecast').waitFor();
   await shoot(page, 'forecast');
   const chat = page.url();
   await page.goto(`${base}/tasks`);
@@ -69,7 +71,7 @@ try {
     const own = await visitor(browser, { ...options, storageState });
     const shown = await own.context.newPage();
     await shown.goto(chat);
-    await shown.locator('.forecast').waitFor();
+    await shown.locator('.panel .forecast').waitFor();
     await shoot(shown, `${name}-forecast`);
     await shown.goto(`${base}/tasks`);
     await shown.locator('.rows li').first().waitFor();

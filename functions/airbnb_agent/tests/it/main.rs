@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod questions;
 mod stays;
 mod tokens;
 mod world;

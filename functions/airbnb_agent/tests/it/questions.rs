@@ -1,0 +1,116 @@
+//! The labelled questions (`tests/data/questions/accommodation.jsonl`, written by somebody who knows no code): how many are
+//! read right, and that what is not is asked about.
+
+use airbnb_agent::wanted::{Reading, Wanted};
+use domain::{Message, MessageId, Part, Timestamp, UserContext};
+use serde::Deserialize;
+
+const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommodation.jsonl");
+
+/// So many of the 150 are read right today; where it is to get to: 135.
+const RIGHT: usize = 124;
+/// So many are read wrong without a question; where it is to get to: one in five of those that are not right.
+const GUESSED: usize = 10;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: String,
+    now: String,
+    time_zone: String,
+    question: String,
+    values: Option<Values>,
+    asks: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Values {
+    place: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    guests: Option<Guests>,
+    max_price: Option<Price>,
+}
+
+#[derive(Deserialize)]
+struct Guests {
+    adults: u32,
+    children: u32,
+}
+
+#[derive(Deserialize)]
+struct Price {
+    amount: i64,
+    per: Option<String>,
+}
+
+impl Row {
+    fn read(&self) -> Result<Wanted, String> {
+        let user = UserContext::parse(None, Some(self.time_zone.clone())).unwrap();
+        let now = Timestamp::parse(&self.now).unwrap();
+        let said = Message::user(MessageId::derived("m"), vec![Part::text(self.question.clone())]);
+        Reading::of(&user, now).read(&[&said])
+    }
+
+    fn is_right(&self, read: &Result<Wanted, String>) -> bool {
+        match read {
+            Err(_) => self.asks.is_some(),
+            Ok(wanted) => {
+                self.asks.is_none() && self.values.as_ref().is_some_and(|values| values.are(wanted))
+            }
+        }
+    }
+}
+
+impl Values {
+    fn are(&self, wanted: &Wanted) -> bool {
+        let same = |value: &Option<String>, read: &str| {
+            value
+                .as_ref()
+                .is_none_or(|value| value.to_lowercase() == read.to_lowercase())
+        };
+        let guests = self.guests.as_ref();
+        let most = self.max_price.as_ref().map(|price| match price.per.as_deref() {
+            Some("total") => price.amount,
+            _ => price.amount * wanted.nights(),
+        });
+        same(&self.place, &wanted.place)
+            && same(&self.from, &wanted.first.to_string())
+            && same(&self.to, &wanted.last.to_string())
+            && guests
+                .is_none_or(|guests| (guests.adults, guests.children) == (wanted.guests, wanted.children))
+            && most == wanted.most()
+    }
+}
+
+#[test]
+fn no_fewer_questions_are_read_right_than_before_and_no_more_are_guessed_wrong() {
+    let rows: Vec<Row> = QUESTIONS
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 150);
+    let (mut wrong, mut asked) = (Vec::new(), 0);
+    for row in &rows {
+        let read = row.read();
+        if row.is_right(&read) {
+            continue;
+        }
+        asked += usize::from(read.is_err());
+        wrong.push(format!("{}: {}\n  {read:?}", row.id, row.question));
+    }
+    let told = wrong.join("\n");
+    println!(
+        "{} right, {asked} of {} asked about\n{told}",
+        rows.len() - wrong.len(),
+        wrong.len()
+    );
+    let guessed = wrong.len() - asked;
+    assert!(
+        rows.len() - wrong.len() >= RIGHT,
+        "{} are wrong:\n{told}",
+        wrong.len()
+    );
+    assert!(guessed <= GUESSED, "{guessed} are guessed wrong:\n{told}");
+}

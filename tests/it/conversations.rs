@@ -28,10 +28,13 @@ const KNOWN: &[(&str, &str)] = &[(
     "what files an agent takes is found out when it is sent them, and before that its user is asked for consent",
 )];
 
-/// Plays all of them; some by `CONVERSATION=part-of-a-name`.
+/// Plays all of them; some by `CONVERSATION=part-of-a-name`, those that have judged by `TABLES=fourth,fifth`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_newcomers_typed_and_what_people_say_every_day() {
-    judged(&["findings", "everyday", "seen"], KNOWN).await;
+    #[expect(clippy::disallowed_methods, reason = "whoever works at a table names it")]
+    let tables = std::env::var("TABLES").ok();
+    let tables = tables.as_deref().unwrap_or("findings,everyday,seen");
+    judged(&tables.split(',').collect::<Vec<_>>(), KNOWN).await;
 }
 
 /// Plays the tables, prints what missed, and fails for what is not known to.

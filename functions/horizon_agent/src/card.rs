@@ -21,7 +21,7 @@ const DENIED: [&str; 6] = [
     "refund,rimborso,terugbetaling,återbetalning,zwrot,返金",
     "return,zurückgeben,devolver,retourner,返品,reso,oddać",
     "change",
-    "buy",
+    "buy,kaufen,kaufe,comprar,acheter,achète,kjøpe,kopen,comprare,köpa,kupić,買",
 ];
 
 /// The agent's card, with the URL it is called at. `issuer` is the tenant's authorization server.

@@ -41,6 +41,8 @@ fn forecast() -> Skill {
         tags: vec![
             "type:weather".into(),
             "topic:forecast".into(),
+            // Dutch for the weather, and for "again": as a tag it is no little word.
+            "topic:weer".into(),
             "source:open-meteo".into(),
         ],
         examples: [

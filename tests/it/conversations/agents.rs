@@ -98,6 +98,15 @@ fn script(kind: &str) -> Script {
     }
 }
 
+/// What the card of a built-in agent says that it can do, as the tables of routing have it (a test holds them against what
+/// the agents publish).
+fn built_in_skills(agent_type: &str) -> Value {
+    const CARDS: &str = include_str!("../../data/routing/own_cards.json");
+    let cards: Vec<Value> = serde_json::from_str(CARDS).expect("JSON");
+    let card = cards.into_iter().find(|card| card["type"] == agent_type);
+    card.expect("a card of that type")["skills"].clone()
+}
+
 /// Whether agents of these kinds can be at one registry: no two of one type, and beside one that is asked in free words, or that
 /// stands in the place of a built-in one, no other.
 pub(super) fn get_along(some: &[String], others: &[String]) -> bool {
@@ -168,13 +177,17 @@ impl Agent {
             .await
             .expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let skills = match about.agent_type {
+            "report" => built_in_skills("report"),
+            agent_type => json!([{ "id": agent_type, "name": about.name, "description": about.description,
+                "tags": [format!("type:{agent_type}")], "examples": [about.example] }]),
+        };
         let card = json!({
             "name": about.name, "description": about.description, "version": "1",
             "supportedInterfaces": [{ "url": format!("{url}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }],
             "capabilities": { "pushNotifications": true },
             "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-            "skills": [{ "id": about.agent_type, "name": about.name, "description": about.description,
-                "tags": [format!("type:{}", about.agent_type)], "examples": [about.example] }],
+            "skills": skills,
         });
         let router = axum::Router::new()
             .route(
@@ -400,7 +413,7 @@ async fn answer(State(agent): State<Agent>, Json(call): Json<Value>) -> Result<J
                 context,
                 hook: text(&push["url"]),
                 token: text(&push["token"]),
-                asked: said,
+                asked: said.clone(),
                 ..Remote::default()
             });
         }
@@ -412,6 +425,10 @@ async fn answer(State(agent): State<Agent>, Json(call): Json<Value>) -> Result<J
             // A resend of the same message.
             (task.shown(), Vec::new())
         } else {
+            if again && agent.0.kind == "slow-report" {
+                // The topic that it asked for.
+                task.asked = said;
+            }
             task.take(ack);
             (task.shown(), follows)
         }

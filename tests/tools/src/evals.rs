@@ -1,7 +1,9 @@
 //! How well a model routes: labelled prompts (`tests/data/routing`) through it, and what became of each.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use domain::AgentType;
 use futures_util::StreamExt as _;
@@ -262,6 +264,98 @@ pub fn working(name: &str) -> Vec<Row> {
 ///
 /// # Panics
 /// If it cannot be read.
+/// How long the rules take for the prompts that are there to work with.
+#[derive(Debug)]
+pub struct Speed {
+    agents: usize,
+    skills: usize,
+    /// What the first prompt waits for: the index over the cards.
+    index: Duration,
+    /// Each prompt's time, the shortest first.
+    times: Vec<Duration>,
+}
+
+impl Speed {
+    /// Measures with so many agents of so many skills each: all cards, again and again, under names of their own.
+    #[must_use]
+    pub fn of(agents: usize, skills: usize) -> Self {
+        let agents = many(&self::agents(&["own_cards", "foreign_cards"]), agents, skills);
+        let rows: Vec<Row> = ["prompts", "foreign"].into_iter().flat_map(working).collect();
+        let began = Instant::now();
+        if let Some(row) = rows.first() {
+            step(&agents, row);
+        }
+        let index = began.elapsed();
+        let prompts = rows.iter().map(|row| {
+            let prompt = Prompt {
+                agents: agents.clone(),
+                turns: vec![Turn::User(row.prompt.clone())],
+                ..Prompt::default()
+            };
+            let began = Instant::now();
+            std::hint::black_box(Rules.decide(&prompt));
+            began.elapsed()
+        });
+        let mut times: Vec<Duration> = prompts.collect();
+        times.sort_unstable();
+        Self {
+            agents: agents.len(),
+            skills: agents.len() * skills,
+            index,
+            times,
+        }
+    }
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = u32::try_from(self.times.len().max(1)).unwrap_or(u32::MAX);
+        let mean = self.times.iter().sum::<Duration>() / count;
+        let at = |share: usize| {
+            self.times
+                .get(self.times.len() * share / 100)
+                .copied()
+                .unwrap_or_default()
+        };
+        write!(
+            f,
+            "{} agents, {} skills: a prompt takes {mean:.0?} in the mean, p50 {:.0?}, p99 {:.0?} ({} prompts); the index {:.1?}",
+            self.agents,
+            self.skills,
+            at(50),
+            at(99),
+            self.times.len(),
+            self.index,
+        )
+    }
+}
+
+/// So many agents of so many skills each, made of these cards.
+fn many(cards: &Agents, agents: usize, skills: usize) -> Agents {
+    let made = cards.iter().cycle().take(agents).zip(0..).map(|(card, number)| {
+        let name = format!("{} {number}", card.name());
+        let agent_type = format!("{}-{number}", card.agent_type());
+        let text = CardText {
+            name: &name,
+            description: card.description(),
+        };
+        let others = cards
+            .iter()
+            .cycle()
+            .skip(number)
+            .flat_map(AgentBrief::skills)
+            .take(skills);
+        let skills = others.map(|skill| SkillText {
+            name: skill.name(),
+            description: skill.description(),
+            tags: skill.tags(),
+            examples: skill.examples(),
+        });
+        AgentBrief::new(AgentType::parse(&agent_type).expect("a type"), text, skills)
+    });
+    made.collect::<Vec<_>>().into()
+}
+
 #[cfg(test)]
 fn judging(name: &str) -> Vec<Row> {
     /// Bits of a gzip header's flags, and its length without what they announce.

@@ -274,6 +274,11 @@ impl<'a> Chat<'a> {
             .iter()
             .filter_map(|id| all().find(|task| task.id == *id))
             .collect();
+        // Which of several it was to be, where one of them has ended since in another way: that is answered.
+        let ended = |task: &&Task| task.status.state.is_terminal() && task.status.at < self.since;
+        if of.len() > 1 && *to != Deed::Retry && of.iter().any(ended) {
+            return None;
+        }
         let deed = |task: &'a Task| match to {
             Deed::Cancel => Meaning::Cancel(vec![task], None),
             Deed::Decline => Meaning::Decline(task),

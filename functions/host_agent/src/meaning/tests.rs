@@ -433,6 +433,16 @@ fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
     means_beside(&two, &[], Some(asked), "1005", |meant| {
         *meant == Meaning::Decline(&two[1])
     });
+    // One of them was declined since by a reply to its card: that is what was asked.
+    let mut one_left = two.clone();
+    one_left[0].status.state = TaskState::Canceled;
+    let asked = Question {
+        to: Deed::Decline,
+        of: two.iter().map(|task| task.id).collect(),
+    };
+    means_beside(&one_left, &[], Some(asked), "no", |meant| {
+        *meant == Meaning::Decline(&one_left[1])
+    });
     let shall = task(
         1,
         "print",

@@ -2,7 +2,7 @@
 
 use words::phrases::words;
 
-use super::terms::spelled;
+use super::terms::{Term, Text, spelled};
 use crate::AgentBrief;
 
 /// Deeds that change something for the user, by how people ask for them, and the beginnings of words by which a card would
@@ -52,8 +52,8 @@ const DEEDS: &[(&str, &[&str], &[&str])] = &[
 /// Words before the deed that ask for it politely.
 const POLITE: &[&str] = &[
     "please", "can", "could", "would", "you", "i", "d", "ll", "like", "want", "to", "need", "a", "an", "the",
-    "how", "do", "get", "my", "and", "also", "just", "ok", "for", "me", "we", "us", "have", "hey", "hi",
-    "hello",
+    "how", "do", "get", "my", "and", "also", "about", "what", "just", "ok", "for", "me", "we", "us", "have",
+    "hey", "hi", "hello",
 ];
 
 /// The deed that a text asks for and that the agent's card says nothing of, or says that it does not do it.
@@ -64,34 +64,40 @@ pub fn lacking(agent: &AgentBrief, text: &str) -> Option<String> {
         .or_else(|| denied(agent, text))
 }
 
-/// The deed that the card denies by a tag, `not:cancel,storniere`: the deed, then how else people call it. A question may
-/// only speak of it, and a word that the card uses itself says nothing.
+/// The deed that the card denies by a tag, `not:cancel,storniere`: the deed, then how else people call it. A word that the card
+/// uses itself says nothing, and a question may only speak of the deed, unless it names things that the card knows nothing of:
+/// "¿me puedes comprar un billete?".
 fn denied(agent: &AgentBrief, text: &str) -> Option<String> {
-    if text.contains(['?', '？']) {
-        return None;
-    }
     let asked = spelled(text);
     let tags = agent.skills().iter().flat_map(|skill| skill.tags());
     let told: Vec<String> = texts(agent).flat_map(spelled).collect();
     let means = |word: &String| asked.contains(word) && !told.contains(word);
     let mut denied = tags.filter_map(|tag| tag.strip_prefix("not:"));
     let deed = denied.find(|words| spelled(words).iter().any(means))?;
+    if text.contains(['?', '？']) {
+        let ways = spelled(deed);
+        let things = Text::of(text).terms().into_iter();
+        let things = things.filter(|term| term.is_matter() && !ways.contains(&term.text));
+        let things: Vec<Term> = things.collect();
+        if things.iter().all(Term::is_faint) || things.iter().any(|thing| told.contains(&thing.text)) {
+            return None;
+        }
+    }
     deed.split(',').next().map(str::to_owned)
 }
 
 fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
-    let asked: Vec<String> = words(text).iter().map(words::phrases::Word::lower).collect();
-    let from = asked
-        .iter()
-        .position(|word| !POLITE.contains(&word.as_str()))
-        .unwrap_or(0);
-    let core = asked.get(from..).unwrap_or_default().join(" ");
-    let begins = |way: &&str| core == **way || core.starts_with(&format!("{way} "));
-    // A refund is asked for in more ways than by a verb.
+    // Each sentence and half of one may ask for something of its own.
+    let clauses = text.split(['.', '!', '?', ';', ',', '\n', '–', '—']).map(core);
+    let clauses: Vec<Vec<String>> = clauses.collect();
     let (deed, _, spoken) = DEEDS.iter().find(|(deed, ways, _)| {
-        ways.iter().any(|way| {
-            begins(way) || (*deed == "refund" && format!(" {core} ").contains(&format!(" {way} ")))
-        })
+        let asks = |core: &Vec<String>| {
+            let begins = |way: &&str| begins(core, way);
+            // A refund is asked for in more ways than by a verb.
+            let contains = |way: &&str| format!(" {} ", core.join(" ")).contains(&format!(" {way} "));
+            ways.iter().any(begins) || *deed == "refund" && ways.iter().any(contains)
+        };
+        clauses.iter().any(asks)
     })?;
     let told = told(agent);
     let tags = agent.skills().iter().flat_map(|skill| skill.tags());
@@ -102,6 +108,30 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
             .iter()
             .any(|word| spoken.iter().any(|begin| word.starts_with(begin))))
     .then_some(deed)
+}
+
+/// The words of a clause from where it says what is wanted, in small letters.
+fn core(clause: &str) -> Vec<String> {
+    let asked = words(clause);
+    let asked = asked.iter().map(words::phrases::Word::lower);
+    asked.skip_while(|word| POLITE.contains(&word.as_str())).collect()
+}
+
+/// Whether words begin with a way to ask for a deed; its verb may end in `-ing`.
+fn begins(core: &[String], way: &str) -> bool {
+    let mut said = core.iter();
+    let mut way = way.split(' ');
+    let verb = way.next().zip(said.next());
+    verb.is_some_and(|(verb, said)| is_form(said, verb))
+        && way.all(|word| said.next().is_some_and(|said| said == word))
+}
+
+/// "canceling", "cancelling" and "purchasing" are forms of their verbs.
+fn is_form(said: &str, verb: &str) -> bool {
+    let is_stem = |stem: &str| {
+        stem == verb || stem.strip_suffix('l') == Some(verb) || verb.strip_suffix('e') == Some(stem)
+    };
+    said == verb || said.strip_suffix("ing").is_some_and(is_stem)
 }
 
 /// The words of a card.
@@ -147,6 +177,12 @@ mod tests {
             ("how do I get a refund for the shoes", Some("refund")),
             ("i want my money back for order 1003", Some("refund")),
             ("order a pizza", Some("sell or buy")),
+            (
+                "Pity. And cancelling my order 1005, can you do that?",
+                Some("cancel"),
+            ),
+            ("how about purchasing two more", Some("sell or buy")),
+            ("Where is order 1003, and when does it come?", None),
             ("order me two large pizzas", Some("sell or buy")),
             ("order 1003 status", None),
             ("Where is my order 1001?", None),
@@ -165,7 +201,10 @@ mod tests {
 
     #[test]
     fn what_a_tag_denies_is_lacking_in_the_words_of_its_languages() {
-        let tags = ["not:refund,erstattung,reembolso".to_owned(), "not:buy".to_owned()];
+        let tags = [
+            "not:refund,erstattung,reembolso".to_owned(),
+            "not:buy,comprar".to_owned(),
+        ];
         let skill = SkillText {
             tags: &tags,
             examples: &["What did I buy in May?".to_owned()],
@@ -180,6 +219,8 @@ mod tests {
             ("Ich will eine Erstattung", Some("refund")),
             ("quiero el reembolso de la compra", Some("refund")),
             ("¿Hay reembolso?", None),
+            ("¿me puedes comprar un billete de avión?", Some("buy")),
+            ("¿me puedes decir si orders de comprar?", None),
             ("buy me a kettle", Some("sell or buy")),
             ("tell me what I did buy", None),
             ("Wo ist meine Bestellung", None),

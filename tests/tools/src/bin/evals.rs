@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run -p tools --bin evals
 //! cargo run -p tools --bin evals -- --each
+//! cargo run -p tools --release --bin evals -- --speed
 //! cargo run -p tools --release --bin evals -- --model openai:http://localhost:11434/v1,llama3.2 --prompts 50
 //! ```
 
@@ -16,7 +17,7 @@ use edge::config::Env;
 use llm::{Agents, Model, ModelList, ModelParts, Unlimited};
 use local::Models;
 use outbound::{Outbound, Policy};
-use tools::evals::{Figures, Row, agents, by_model, by_rules, step, told, verdict, working};
+use tools::evals::{Figures, Row, Speed, agents, by_model, by_rules, step, told, verdict, working};
 
 /// How well a model routes labelled prompts
 #[derive(Parser)]
@@ -30,11 +31,20 @@ struct Arguments {
     /// Instead of figures, what becomes of each prompt with the rules
     #[arg(long)]
     each: bool,
+    /// Instead of figures, how long the rules take for a prompt among many agents
+    #[arg(long)]
+    speed: bool,
 }
 
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
+    if arguments.speed {
+        for (count, skills) in [(100, 1), (625, 16)] {
+            println!("{}", Speed::of(count, skills));
+        }
+        return;
+    }
     let model = (!arguments.model.is_empty()).then(|| made(&arguments.model));
     for (name, cards) in [
         ("prompts", &["own_cards"][..]),

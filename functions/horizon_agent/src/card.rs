@@ -15,13 +15,14 @@ pub(crate) const SCOPES: [(&str, &str); 2] = [
 pub(crate) const CANNOT: [&str; 5] = ["cancel", "refund", "return", "change", "buy"];
 
 /// The same, and how customers ask for it in other languages.
-const DENIED: [&str; 6] = [
+const DENIED: [&str; 7] = [
     "cancel,storniere,stornieren,annule,annuler,avbestille",
     "refund,erstattung,reembolso,remboursement,rembourser,refusjon",
     "refund,rimborso,terugbetaling,återbetalning,zwrot,返金",
     "return,zurückgeben,devolver,retourner,返品,reso,oddać",
     "change",
-    "buy,kaufen,kaufe,comprar,acheter,achète,kjøpe,kopen,comprare,köpa,kupić,買",
+    "buy,kaufen,kaufe,comprar,acheter,achète",
+    "buy,kjøpe,kopen,comprare,köpa,kupić,買",
 ];
 
 /// The agent's card, with the URL it is called at. `issuer` is the tenant's authorization server.

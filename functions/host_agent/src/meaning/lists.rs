@@ -85,6 +85,13 @@ pub(super) const CANCEL: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const CANCELS: &[&str] = &["cancel", "stop", "abort", "kill", "drop", "scrap"];
 
+/// The same in other languages. These may be about an order as well, so that only what is being worked on is called off by them.
+#[rustfmt::skip]
+pub(super) const CANCELS_TOO: &[&str] = &[
+    "storniere", "stoppe", "stopp", "beende", "brich", "cancela", "detén", "annule", "annulez", "arrête", "arrêtez", "avbryt",
+    "stans", "annuleer", "annulla", "ferma",
+];
+
 /// Verbs that say that a task is not wanted any more. Nothing but a task can be forgotten, be it about an order.
 #[rustfmt::skip]
 pub(super) const FORGETS: &[&str] = &["forget", "skip"];

@@ -341,7 +341,12 @@ impl<'a> Chat<'a> {
 
     fn cancel(&self, text: &str, target: &Target, rest: Option<String>) -> Meaning<'a> {
         let ended = |task: &Task| task.status.state == TaskState::Canceled && task.status.at > self.since;
-        let fits = |task: &&Task| is_open(task) || (ended(task) && !task.jobs.is_empty());
+        let is_worked_on =
+            |task: &&Task| matches!(task.status.state, TaskState::Submitted | TaskState::Working);
+        let fits = |task: &&Task| {
+            (is_open(task) && (!target.running || is_worked_on(task)))
+                || (ended(task) && !task.jobs.is_empty())
+        };
         let open: Vec<&Task> = self.here.iter().filter(fits).collect();
         if target.words.is_empty() && target.id.is_none() {
             return match open.as_slice() {
@@ -380,6 +385,7 @@ impl<'a> Chat<'a> {
                     Meaning::Status(vec![task])
                 }),
             // What is over already cannot be called off.
+            None if target.running => self.request(text, text),
             None if target.words.iter().any(|word| self.names.has(word))
                 || target.all
                 || self

@@ -129,6 +129,12 @@ fn means_beside(
 
 #[test]
 fn status_is_asked_for_in_many_words() {
+    let report = [report(1, "can u write me a report on edible mushrooms")];
+    means(
+        &report,
+        "hows my report coming along??",
+        |meant| matches!(meant, Meaning::Status(of) if of.len() == 1),
+    );
     for prompt in [
         "How is my task doing?",
         "how's my task going",
@@ -771,6 +777,35 @@ fn words_of_one_stem_mean_the_same_task() {
     });
     means(&here, "how long will the translation take?", |meant| {
         matches!(meant, Meaning::Status(_))
+    });
+}
+
+#[test]
+fn work_is_called_off_in_other_languages_and_an_order_is_not() {
+    for (asked, says) in [
+        ("Rédige-moi un rapport sur les moulins", "Annule le rapport"),
+        ("Skriv en rapport om tørrfisk", "Avbryt rapporten, takk"),
+        ("Schreib einen Bericht über Tee", "Brich bitte den Bericht ab"),
+        ("Escribe un informe sobre el café", "cancela el informe"),
+    ] {
+        let here = [report(1, asked)];
+        means(
+            &here,
+            says,
+            |meant| matches!(meant, Meaning::Cancel(ended, None) if ended.len() == 1),
+        );
+        means_beside(
+            &[],
+            &here,
+            None,
+            says,
+            |meant| matches!(meant, Meaning::Which(Deed::Cancel, of, None) if of.len() == 1),
+        );
+        means(&[], says, |meant| matches!(meant, Meaning::Request { .. }));
+    }
+    let waits = [order(1, "Wo ist meine Bestellung 1003?")];
+    means(&waits, "Storniere meine Bestellung 1003", |meant| {
+        matches!(meant, Meaning::Request { .. })
     });
 }
 

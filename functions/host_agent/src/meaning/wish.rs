@@ -55,6 +55,8 @@ pub(crate) struct Target {
     pub(crate) hints: Vec<String>,
     /// Only tasks that are not over can be meant.
     pub(crate) open: bool,
+    /// Only tasks that are being worked on can be meant.
+    pub(crate) running: bool,
 }
 
 /// Names and types of agents, as words.
@@ -359,6 +361,11 @@ fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
                 target.all |= named.iter().any(|word| lists::ALL.contains(&word.as_str()));
                 target.add(&named);
             }
+            Some(Ends::NamedWork(named)) => {
+                found = true;
+                target.running = true;
+                target.words.extend(named);
+            }
             // "cancel the report on salt and pepper": still what is called off.
             None if found
                 && clause.joined
@@ -414,6 +421,8 @@ fn is_never_mind(spoken: &str) -> bool {
 enum Ends {
     /// What these words name; nothing where none of them counts.
     Named(Vec<String>),
+    /// What these words name of what is being worked on.
+    NamedWork(Vec<String>),
     /// Something of the user's own, or it only asks whether something has ended.
     NotATask,
 }
@@ -428,6 +437,9 @@ fn ends(words: &[String]) -> Option<Ends> {
     }
     if let Some(named) = unwanted(words) {
         return Some(Ends::Named(named.to_vec()));
+    }
+    if let Some(named) = ends_in_another_language(words) {
+        return Some(Ends::NamedWork(named));
     }
     let verb =
         |word: &&String| lists::CANCELS.contains(&word.as_str()) || lists::FORGETS.contains(&word.as_str());
@@ -455,6 +467,19 @@ fn ends(words: &[String]) -> Option<Ends> {
         return Some(Ends::NotATask);
     }
     Some(Ends::Named(named.to_vec()))
+}
+
+/// What a clause calls off in a language that is not English: "annule le rapport", "avbryt rapporten".
+fn ends_in_another_language(words: &[String]) -> Option<Vec<String>> {
+    let verb = |word: &String| lists::CANCELS_TOO.contains(&word.as_str());
+    let at = words.iter().position(verb)?;
+    let (before, behind) = (words.get(..at)?, words.get(at + 1..)?);
+    let named: Vec<String> = behind
+        .iter()
+        .filter(|word| !filler::is_any(word))
+        .cloned()
+        .collect();
+    (before.iter().all(|word| filler::is_any(word)) && !named.is_empty()).then_some(named)
 }
 
 /// What a clause says is not needed: "no seat needed", "the report is not needed any more", "I don't need the seat".
@@ -623,7 +648,11 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
         });
     }
     let named = content.iter().any(|word| names.has(word));
-    let owned = has(&["my", "the"]) && has(&["how", "hows"]) && named;
+    let asks_how = has(&["how", "hows"]);
+    // "Coming along": what it does says nothing of what it is.
+    let does = |word: &String| asks_how && named && word.ends_with("ing");
+    let content: Vec<String> = content.into_iter().filter(|word| !does(word)).collect();
+    let owned = has(&["my", "the"]) && asks_how && named;
     let task = has(lists::TASK);
     (news || owned).then_some(Target {
         // Without a name it is a status question only where it speaks of what is under way.

@@ -89,11 +89,42 @@ impl Stage {
         acts.into_values().collect()
     }
 
+    /// Acts that one system can play: the clock goes forward only, so that of those at one moment each needs a system.
+    fn rounds(acts: Vec<Vec<Conversation>>) -> Vec<Vec<Vec<Conversation>>> {
+        let moment = |act: &[Conversation]| act.first().and_then(|first| first.now.clone());
+        let mut rounds: Vec<Vec<Vec<Conversation>>> = Vec::new();
+        for act in acts {
+            let now = moment(&act);
+            let takes = |round: &&mut Vec<Vec<Conversation>>| {
+                now.is_none() || round.last().is_none_or(|last| moment(last) != now)
+            };
+            match rounds.iter_mut().find(takes) {
+                Some(round) => round.push(act),
+                None => rounds.push(vec![act]),
+            }
+        }
+        rounds
+    }
+
     /// Plays conversations of one stage.
     pub(super) async fn play((agents, conversations): Cast, at_once: usize) -> Vec<Played> {
         let alone = conversations.iter().any(Conversation::alone);
         let at_once = if alone { 1 } else { at_once };
-        let stage = Self::start(conversations.iter().any(Conversation::restarts), &agents).await;
+        let restarts = conversations.iter().any(Conversation::restarts);
+        let mut played = Vec::new();
+        for round in Self::rounds(Self::acts(conversations)) {
+            played.extend(Self::play_round(restarts, &agents, round, at_once).await);
+        }
+        played
+    }
+
+    async fn play_round(
+        restarts: bool,
+        agents: &[String],
+        acts: Vec<Vec<Conversation>>,
+        at_once: usize,
+    ) -> Vec<Played> {
+        let stage = Self::start(restarts, agents).await;
         let ticking = stage.clock().await;
         let ticker = tokio::spawn(async move {
             let pause = Duration::from_millis(10);
@@ -106,7 +137,7 @@ impl Stage {
             }
         });
         let mut played = Vec::new();
-        for act in Self::acts(conversations) {
+        for act in acts {
             stage
                 .goes_on_to(act.first().and_then(|first| first.now.as_deref()))
                 .await;

@@ -47,7 +47,7 @@ pub(super) const JOINING: &[&str] = &["and", "or", "und", "y", "et", "og"];
 pub(super) const NO: &[&str] = &[
     "no", "nope", "nah", "none", "none of them", "none of these", "neither", "no thank you", "not now", "not today", "not yet", "later", "maybe later", "skip", "skip it", "skip that",
     "i don t want to", "i do not want to", "i d rather not", "i would rather not", "rather not", "don t", "nein", "nein danke", "nö",
-    "nee", "keiner", "keine", "später", "lieber nicht", "jetzt nicht", "no gracias", "ninguno", "ninguna", "ahora no", "más tarde", "luego", "non", "non merci", "aucun", "aucune", "plus tard",
+    "ich will nicht", "ich möchte nicht", "no quiero", "je ne veux pas", "jeg vil ikke", "nee", "keiner", "keine", "später", "lieber nicht", "jetzt nicht", "no gracias", "ninguno", "ninguna", "ahora no", "más tarde", "luego", "non", "non merci", "aucun", "aucune", "plus tard",
     "pas maintenant", "nei", "nei takk", "ingen", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
 ];
 
@@ -112,7 +112,7 @@ pub(super) const ASKING: &[&str] = &["question", "task", "request", "search", "l
 pub(super) const ONCE_MORE: &[&str] = &[
     "retry", "redo", "once more", "one more time", "another go", "another try", "another attempt", "another shot", "start over",
     "nochmal", "noch einmal", "erneut", "otra vez", "de nuevo", "encore une fois", "de nouveau", "réessaye", "réessayer", "reintenta",
-    "reintentar", "igjen", "en gang til", "もう一度", "再試行",
+    "reintentar", "igjen", "en gang til", "riprova", "opnieuw", "もう一度", "再試行",
 ];
 
 /// What is done "again", where a task is meant, and not a word that was said.
@@ -124,7 +124,13 @@ pub(super) const TRIES: &[&str] = &["try", "do", "run", "give", "start", "make",
 pub(super) const NEWS: &[&str] = &[
     "status", "progress", "doing", "going", "done", "ready", "finished", "finish", "complete", "completed", "state", "working", "yet",
     "update", "updates", "news", "result", "results", "canceled", "cancelled", "stopped", "far", "happened", "happening", "failed",
-    "stuck", "work", "worked", "long", "eta",
+    "stuck", "work", "worked", "long", "eta", "running",
+];
+
+/// The same in other languages, of what is being worked on.
+#[rustfmt::skip]
+pub(super) const NEWS_TOO: &[&str] = &[
+    "fertig", "läuft", "stehts", "steht", "listo", "lista", "terminado", "avance", "fini", "terminé", "prêt", "ferdig", "klaar", "pronto",
 ];
 
 /// Words for what waits.

@@ -129,6 +129,23 @@ fn means_beside(
 
 #[test]
 fn status_is_asked_for_in_many_words() {
+    for (asked, says) in [
+        (
+            "Schreib mir einen Bericht über Seide",
+            "wie stehts mit dem bericht?",
+        ),
+        ("Escribe un informe sobre el té", "¿está listo el informe?"),
+        ("write a report on lighthouses", "is the report still running?"),
+    ] {
+        means(
+            &[self::report(1, asked)],
+            says,
+            |meant| matches!(meant, Meaning::Status(of) if of.len() == 1),
+        );
+    }
+    means(&[], "Ist das Essen fertig?", |meant| {
+        matches!(meant, Meaning::LookElsewhere | Meaning::Request { .. })
+    });
     let report = [report(1, "can u write me a report on edible mushrooms")];
     means(
         &report,

@@ -608,6 +608,13 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
     if is_how_it_goes(words) {
         return Some(Target::default());
     }
+    if let Some(named) = news_in_another_language(words) {
+        return Some(Target {
+            words: named,
+            open: true,
+            ..Target::default()
+        });
+    }
     // A statement asks for nothing.
     let states = |word: &String| {
         matches!(
@@ -661,6 +668,14 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
         hints,
         ..Target::default()
     })
+}
+
+/// What news are asked of in a language that is not English: "wie steht es mit dem Bericht?".
+fn news_in_another_language(words: &[String]) -> Option<Vec<String>> {
+    let is_news = |word: &String| lists::NEWS_TOO.contains(&word.as_str());
+    let little = |word: &String| filler::is_any(word) || is_news(word);
+    let named: Vec<String> = words.iter().filter(|word| !little(word)).cloned().collect();
+    (words.iter().any(is_news) && !named.is_empty()).then_some(named)
 }
 
 /// "How's it coming along?": how, a word for what was spoken of, and what it does.

@@ -350,6 +350,7 @@ fn many(cards: &Agents, agents: usize, skills: usize) -> Agents {
             description: skill.description(),
             tags: skill.tags(),
             examples: skill.examples(),
+            input: None,
         });
         AgentBrief::new(AgentType::parse(&agent_type).expect("a type"), text, skills)
     });

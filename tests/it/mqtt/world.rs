@@ -1,6 +1,6 @@
 //! The local system with a Mosquitto of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,11 +120,29 @@ impl World {
         world
     }
 
+    /// The addresses of every agent of the system.
+    pub(super) fn agents(&self) -> BTreeSet<String> {
+        let endpoints = self.local.system.endpoints();
+        let platform = endpoints
+            .agents
+            .keys()
+            .map(|name| format!("switchyard/platform/{name}"));
+        let tenants = endpoints.tenants.iter().flat_map(|(tenant, own)| {
+            let names = own
+                .agents
+                .keys()
+                .map(ToString::to_string)
+                .chain(["host".to_owned()]);
+            names.map(|name| format!("switchyard/{}/{name}", tenant.prefix()))
+        });
+        platform.chain(tenants).collect()
+    }
+
     /// The cards of that many agents.
     pub(super) async fn cards(&self, most: usize) -> BTreeMap<String, Publication> {
         let watcher = self.broker.watch_cards("test/cards/watcher").await;
         self.broker
-            .cards_until(watcher, |cards| cards.len() >= most.min(6))
+            .cards_until(watcher, |cards| cards.len() >= most)
             .await
     }
 

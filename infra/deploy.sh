@@ -46,7 +46,7 @@ check_tenant() {
 
 # The secrets of infra/tenant.yaml and of template.yaml, by the last part of their names.
 tenant_secrets=(session-key sealing-keys horizon-sealing-keys oauth-providers)
-platform_secrets=(idp-keys weather-sealing-keys airbnb-sealing-keys report-sealing-keys)
+platform_secrets=(idp-keys weather-sealing-keys airbnb-sealing-keys calendar-sealing-keys calendar-providers report-sealing-keys)
 
 switchyard() {
   local command
@@ -122,8 +122,10 @@ platform() {
   while read -r type scope; do
     call -X PUT "$registry/types/$type" -H 'content-type: application/json' -d "{\"scope\":\"$scope\"}"
     echo
-  done <<<$'weather global\nairbnb global\nreport global\nhorizon tenant'
+  done <<<$'weather global\nairbnb global\ncalendar global\nreport global\nhorizon tenant'
   register "$(output "$platform" WeatherAgentUrl)"
+  # Nor without a client at Google.
+  [ "$(jq --raw-output .google.client_id "$files/calendar-providers")" = null ] || register "$(output "$platform" CalendarAgentUrl)"
   register "$(output "$platform" ReportAgentUrl)"
   # Without a server to ask it could only say so.
   [ "$(parameter McpUrl)" = null ] || register "$(output "$platform" AirbnbAgentUrl)"

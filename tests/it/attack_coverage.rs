@@ -139,7 +139,7 @@ fn every_operation_of_a2a_is_in_the_attack_table_at_every_agent() {
             codec.contains(&format!("\"{name}\"")),
             "{name} is none of the codec's"
         );
-        for agent in ["host", "horizon", "weather", "airbnb", "report"] {
+        for agent in ["host", "horizon", "weather", "airbnb", "calendar", "report"] {
             let found = rows.iter().any(|row| row.at == agent && row.operation == *name);
             assert!(found, "{name} has no row at {agent}");
         }

@@ -51,7 +51,7 @@ async fn the_hosts_card_for_its_tenants_callers_lists_the_tenants_agents() {
         assert_eq!(status, 200, "{answer}");
         let card = &answer["result"];
         let types = tagged(card, "type");
-        for kind in ["host", "weather", "airbnb", "report", "horizon"] {
+        for kind in ["host", "weather", "airbnb", "calendar", "report", "horizon"] {
             assert!(types.contains(&kind), "{kind}: {card:#}");
         }
         assert_eq!(tagged(card, "tenant_id"), [tenant], "{card:#}");

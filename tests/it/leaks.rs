@@ -28,7 +28,7 @@ use search::{Log, Secrets};
 /// What a user types is in the chat's tables, but in no log.
 const PROMPT: &str = "zanzibar-marmalade";
 /// As much as the rooms have to say, and what the crates below them say at `debug`.
-const FILTER: &str = "debug,agent=trace,airbnb_agent=trace,auth=trace,a2a=trace,chat_api=trace,domain=trace,edge=trace,host_agent=trace,\
+const FILTER: &str = "debug,agent=trace,airbnb_agent=trace,calendar_agent=trace,auth=trace,a2a=trace,chat_api=trace,domain=trace,edge=trace,host_agent=trace,\
                       horizon_agent=trace,idp=trace,llm=trace,local=trace,oauth_callback=trace,outbound=trace,\
                       registry=trace,store=trace,task_sweeper=trace,weather_agent=trace,webhook_receiver=trace";
 

@@ -7,6 +7,7 @@ mod attack;
 mod attack_coverage;
 mod bootstraps;
 mod calendar;
+mod calendars;
 mod chaos;
 mod circles;
 mod consent;

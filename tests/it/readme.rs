@@ -197,6 +197,10 @@ const SAYS: &[(&str, &[&str])] = &[
         &["places to stay in Oslo", "MCP_TOOLS="],
     ),
     ("cargo run -- chat --tenant acme \"ABCD", &["1003"]),
+    (
+        "cargo run -- chat --tenant acme --new \"Am I",
+        &["/consent/connect/acme", "Google calendar"],
+    ),
     ("printf", &["1"]),
     (
         "BASE=",

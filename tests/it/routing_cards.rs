@@ -51,5 +51,5 @@ async fn the_router_is_measured_with_the_cards_that_our_agents_publish() {
         }
     }
     compared.sort_unstable();
-    assert_eq!(compared, ["airbnb", "horizon", "report", "weather"]);
+    assert_eq!(compared, ["airbnb", "calendar", "horizon", "report", "weather"]);
 }

@@ -23,6 +23,11 @@ fn bodies(local: &Local) -> Vec<Case> {
         .to_owned();
     let weather = local.endpoint("/agents/weather").trim_end_matches('/').to_owned();
     let airbnb = local.endpoint("/agents/airbnb").trim_end_matches('/').to_owned();
+    let calendar = local
+        .endpoint("/agents/calendar")
+        .trim_end_matches('/')
+        .to_owned();
+    let for_calendar = local.system.token("acme", "rubbish", &calendar).expect("a token");
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let for_host = local.system.token("acme", "rubbish", &host).expect("a token");
@@ -41,7 +46,12 @@ fn bodies(local: &Local) -> Vec<Case> {
         case(Method::POST, format!("{registry}/agents"), Some(&admin)),
         case(Method::PUT, format!("{registry}/types/rubbish"), Some(&admin)),
     ];
-    for (agent, token) in [(&host, Some(&for_host)), (&weather, None), (&airbnb, None)] {
+    for (agent, token) in [
+        (&host, Some(&for_host)),
+        (&weather, None),
+        (&airbnb, None),
+        (&calendar, Some(&for_calendar)),
+    ] {
         for path in ["", "/", "/jsonrpc", "/message:send", "/v1/message:send"] {
             cases.push(case(Method::POST, format!("{agent}{path}"), token));
         }

@@ -13,12 +13,14 @@ use tests::template::{ACCOUNT, REGION, Stack, Template};
 const SLUG: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_SLUG: &str = "fedcba9876543210fedcba9876543210";
 const THIRD_SLUG: &str = "00112233445566778899aabbccddeeff";
+const FOURTH_SLUG: &str = "ffeeddccbbaa99887766554433221100";
 
 fn platform() -> Stack {
     let given = [
         ("WeatherPath", SLUG),
         ("ReportPath", OTHER_SLUG),
         ("AirbnbPath", THIRD_SLUG),
+        ("CalendarPath", FOURTH_SLUG),
         (
             "OperatorIssuer",
             r#"{"issuer":"https://operator.example","tenant":null,"keys":[]}"#,
@@ -275,7 +277,10 @@ fn every_function_of_the_repository_is_in_a_template_under_its_own_name() {
                 .split('_')
                 .map(|word| word[..1].to_uppercase() + &word[1..])
                 .collect();
-            assert_eq!(*id, format!("{camel}Function"));
+            // The one that is deployed once more, for what the calendar agent asks its users.
+            if id != "CalendarCallbackFunction" {
+                assert_eq!(*id, format!("{camel}Function"));
+            }
             let code = stack.template.functions()[id.as_str()]["CodeUri"]
                 .as_str()
                 .unwrap();
@@ -431,7 +436,7 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
             assert!(alarm, "nobody hears of {dead}");
         }
     }
-    assert_eq!(triggered, 5, "host, horizon, weather, airbnb, report");
+    assert_eq!(triggered, 6, "host, horizon, weather, airbnb, calendar, report");
     for stack in [platform(), tenant("acme")] {
         for (id, queue) in stack.template.of_type("AWS::SQS::Queue") {
             assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");
@@ -446,7 +451,10 @@ fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
     for name in ["acme", "globex-2"] {
         let mut wanted = BTreeMap::new();
         for (stack, ids) in [
-            (platform(), &["WeatherQueue", "AirbnbQueue", "ReportQueue"][..]),
+            (
+                platform(),
+                &["WeatherQueue", "AirbnbQueue", "CalendarQueue", "ReportQueue"][..],
+            ),
             (tenant(name), &["HostQueue", "HorizonQueue"]),
         ] {
             for id in ids {
@@ -530,7 +538,7 @@ const ACTIONS: [&str; 9] = [
 /// Partition keys of every kind there is, of a tenant.
 fn keys_of(tenant: &str) -> Vec<String> {
     let mut keys = Vec::new();
-    for agent in ["host", "horizon", "weather", "airbnb", "report"] {
+    for agent in ["host", "horizon", "weather", "airbnb", "calendar", "report"] {
         for kind in ["task", "message", "context", "owner", "status"] {
             keys.push(format!("{tenant}#{agent}#{kind}#x"));
         }
@@ -626,13 +634,14 @@ fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due() {
             "WeatherAgentFunction" => "weather",
             "ReportAgentFunction" => "report",
             "AirbnbAgentFunction" => "airbnb",
+            "CalendarAgentFunction" | "CalendarCallbackFunction" => "calendar",
             "HorizonAgentFunction" => "horizon",
             "HostAgentFunction" | "ChatApiFunction" | "OauthCallbackFunction" | "WebhookReceiverFunction" => {
                 "host"
             }
             _ => "",
         };
-        for agent in ["weather", "airbnb", "report", "horizon", "host"] {
+        for agent in ["weather", "airbnb", "calendar", "report", "horizon", "host"] {
             let read = Request {
                 action: "dynamodb:GetItem".to_owned(),
                 resource: tasks.clone(),
@@ -682,6 +691,8 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             ("WeatherAgentFunction", "AGENT_URL"),
             ("ReportAgentFunction", "AGENT_URL"),
             ("AirbnbAgentFunction", "AGENT_URL"),
+            ("CalendarAgentFunction", "AGENT_URL"),
+            ("CalendarCallbackFunction", "TENANT_BASE_URL"),
             ("HostAgentFunction", "HOST_AGENT_URL"),
             ("HorizonAgentFunction", "AGENT_URL"),
         ] {
@@ -743,7 +754,7 @@ fn agents_addresses_cannot_be_guessed() {
     for (template, names) in [
         (
             Template::platform(),
-            &["WeatherPath", "AirbnbPath", "ReportPath"][..],
+            &["WeatherPath", "AirbnbPath", "CalendarPath", "ReportPath"][..],
         ),
         (Template::tenant(), &["HostPath", "HorizonPath"]),
     ] {

@@ -18,6 +18,7 @@ use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
 use http::Method;
 use idp::NewUser;
 use local::onboarding::{BASE_URL, IDP_URL, OPERATOR, Plan, PlatformPlan, TenantStack};
+use sandbox::google::{CLIENT, Google};
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus, Store, Tables};
 use tokio::net::TcpListener;
@@ -61,6 +62,8 @@ pub struct Cloud {
     account: operator::Account,
     address: String,
     services: String,
+    /// Where Google is.
+    google: String,
     logs: tempfile::TempDir,
     parts: Vec<tokio::task::JoinHandle<()>>,
     _database: store_testing::Database,
@@ -100,7 +103,13 @@ impl Cloud {
             .map(|(tenant, plan)| ((*tenant).to_owned(), stack_of(plan).over(&platform)))
             .collect();
         stacks.insert("platform".to_owned(), platform);
-        let secrets = secrets(&stacks, &plan_of_all, &plans);
+        let mut secrets = secrets(&stacks, &plan_of_all, &plans);
+        let consent = stacks["platform"].environment("CalendarAgentFunction")["CONSENT_BASE_URL"].clone();
+        let google = cloud.serve_google(&consent).await;
+        let known = secrets
+            .iter_mut()
+            .find(|(name, _)| name.contains("calendar-providers"));
+        *known.expect("the secret").1 = google;
         *cloud.gate.secrets.lock().expect("no panic under the lock") = secrets;
         for (name, stack) in stacks {
             cloud.deploy(&name, stack, program);
@@ -152,6 +161,7 @@ impl Cloud {
             account: operator::Account::default(),
             address: String::new(),
             services: String::new(),
+            google: String::new(),
             logs: tempfile::tempdir().expect("a folder"),
             parts: Vec::new(),
             _database: database,
@@ -173,6 +183,25 @@ impl Cloud {
     /// Where a stack's API answers.
     fn url(&self, name: &str) -> String {
         format!("{}/{name}/{STAGE}", self.address)
+    }
+
+    /// Serves Google's sandbox at an address of its own; what makes the platform known there.
+    async fn serve_google(&mut self, consent: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let issuer = format!("http://{}/google", listener.local_addr().expect("an address"));
+        let google = Google::new(
+            issuer.parse().expect("an address"),
+            format!("{consent}/callback"),
+            (Arc::new(SystemClock), Arc::new(SystemEntropy)),
+        );
+        let router = Router::new().nest("/google", google.router());
+        self.parts.push(tokio::spawn(async move {
+            let _until_aborted = axum::serve(listener, router).await;
+        }));
+        self.google.clone_from(&issuer);
+        let (id, secret) = CLIENT;
+        let client = json!({"issuer": issuer, "dialect": "google", "client_id": id, "client_secret": secret});
+        json!({ "google": client }).to_string()
     }
 
     async fn serve_new(&mut self, router: Router) -> String {
@@ -209,6 +238,9 @@ impl Cloud {
             }
             if let Some(step) = environment.get_mut("REPORT_STEP") {
                 *step = "1".to_owned();
+            }
+            if let Some(calendar) = environment.get_mut("GOOGLE_CALENDAR_URL") {
+                *calendar = format!("{}/calendar/v3", self.google);
             }
             for place in ["OPEN_METEO_GEOCODING_URL", "OPEN_METEO_FORECAST_URL"] {
                 if let Some(place) = environment.get_mut(place) {
@@ -354,6 +386,8 @@ impl Cloud {
         self.register("weather", &platform.output("WeatherAgentUrl"), None)
             .await;
         self.register("airbnb", &platform.output("AirbnbAgentUrl"), None)
+            .await;
+        self.register("calendar", &platform.output("CalendarAgentUrl"), None)
             .await;
         self.register("report", &platform.output("ReportAgentUrl"), None)
             .await;

@@ -9,7 +9,7 @@ use auth::consent_code;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::{Job, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, UserContext};
+use domain::{Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TaskState, UserContext};
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, SET_COOKIE};
 use outbound::{CallError, SendResponse};
@@ -175,9 +175,17 @@ async fn send(
     let jobs = waiting
         .filter(|task| !task.status.state.is_terminal())
         .flat_map(|task| &task.jobs);
-    let consents = jobs
-        .filter_map(Job::awaited_consent)
-        .map(|consent| consent.id.as_str());
+    // Of a consent of ours, or of an agent that asks itself, which knows it by its task.
+    let consents = jobs.filter_map(|job| match job.awaited_consent() {
+        Some(consent) => Some(consent.id.as_str()),
+        None => job
+            .remote_task_id()
+            .filter(|_| {
+                job.remote()
+                    .is_some_and(|remote| remote.state == TaskState::AuthRequired)
+            })
+            .map(RemoteTaskId::as_str),
+    });
     let mut message = consent_code::taken_out(message, consents);
     let mut answer = room.host.send(&chat.owner, message.clone()).await;
     // The task may have ended meanwhile: then this is a new request.

@@ -47,7 +47,7 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
         let mut message = run.message(&text);
         if state == TaskState::AuthRequired {
             // The agent's own affair: its link is shown as its own, and leads elsewhere.
-            if let Some(link) = address(&text) {
+            if let Some(link) = address(&text, |url| deps.outbound.check_url(url).is_ok()) {
                 add_link(&mut message, link, false);
             }
             return Ok(Outcome::AuthRequired { message, until });

@@ -35,6 +35,7 @@ pub(crate) async fn callback(visit: Visit, RawQuery(query): RawQuery) -> Respons
 
 async fn take(visit: &Visit, answer: ProviderAnswer, id: &str) -> Result<ResultPage, ResultPage> {
     let app = &visit.app;
+    request::admitted(visit).await?;
     let state = answer.state.expose_secret();
     let records = app.consents.records();
     let taken = records

@@ -39,6 +39,7 @@ pub(crate) async fn connect(visit: Visit, id: Result<Path<String>, PathRejection
 
 async fn follow(visit: &Visit, id: &str) -> Result<Response, ResultPage> {
     let app = &visit.app;
+    request::admitted(visit).await?;
     let consent = request::find(visit, id).await?.ok_or(ResultPage::Unknown)?;
     request::running(visit, &consent).await?;
     if !waiting::still_waits(app, &consent).await? {

@@ -2,13 +2,23 @@
 
 use consent::{Consent, InvalidMove};
 use outbound::oauth::Provider;
-use store::StoreError;
+use store::{Standing, StoreError};
 use tracing::Span;
 use tracing::field::display;
 
 use crate::page::ResultPage;
 use crate::state::Visit;
 use crate::waiting;
+
+/// Ends a request for a tenant that its link or its state names, where that one is not served. The front knows one tenant alone.
+pub(crate) async fn admitted(visit: &Visit) -> Result<(), ResultPage> {
+    let app = &visit.app;
+    let tenants = app.consents.store.tenants();
+    match tenants.standing(app.tenant(), app.clock().now()).await? {
+        Standing::Active => Ok(()),
+        Standing::Suspended | Standing::Gone => Err(ResultPage::Unknown),
+    }
+}
 
 /// The consent with an id that somebody gave.
 pub(crate) async fn find(visit: &Visit, id: &str) -> Result<Option<Consent>, StoreError> {

@@ -51,6 +51,9 @@ pub(crate) async fn assemble(
     assembled.gateway.mount("/sandbox/open-meteo", open_meteo)?;
     let homes = sandbox::mcp::mcp(sandbox::mcp::Revisions::Both);
     assembled.gateway.mount(crate::mcp::SANDBOX, homes)?;
+    if let Some((path, google)) = outside.google.sandbox() {
+        assembled.gateway.mount(path, google.router())?;
+    }
     for started in settings {
         let Environment {
             spec,

@@ -7,6 +7,8 @@ use domain::{AgentName, InvalidId};
 use edge::config::{Env, Platform};
 use edge::{Error, Function, Ground};
 
+use crate::google;
+
 /// A function of the system.
 pub struct Spec {
     /// Its name, which is its package's.
@@ -43,6 +45,9 @@ pub(crate) enum Trust {
     SessionsToo,
 }
 
+/// The name of `oauth_callback` where it takes the calendar agent's consents.
+pub(crate) const CALENDAR_CALLBACK: &str = "calendar_callback";
+
 /// The name of the host agent in keys and on queues.
 pub(crate) const HOST: &str = host_agent::AGENT;
 
@@ -74,6 +79,14 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
         spec!(idp, Mounting::At("/idp")),
         spec!(weather_agent, open(weather_agent::AGENT)),
         spec!(airbnb_agent, open(airbnb_agent::AGENT)),
+        spec!(calendar_agent, open(calendar_agent::AGENT)),
+        // Deployed once more, for the consents that the calendar agent asks for.
+        Spec::new(
+            CALENDAR_CALLBACK,
+            Mounting::At(google::CONSENT),
+            oauth_callback::Config::read,
+            oauth_callback::build,
+        ),
         spec!(report_agent, open(report_agent::AGENT)),
         spec!(host_agent, own(HOST, Trust::SessionsToo), host),
         spec!(horizon_agent, own(horizon_agent::AGENT, Trust::SignedIn)),

@@ -13,6 +13,9 @@ pub(crate) const IDP_KEYS: &str = "switchyard/idp-keys";
 /// The secret of the sealing keys.
 pub(crate) const SEALING_KEYS: &str = "switchyard/sealing-keys";
 
+/// The secret with what makes the calendar agent known at Google.
+pub(crate) const CALENDAR_PROVIDERS: &str = "switchyard/calendar-providers";
+
 /// The secret of a tenant's session key.
 pub(crate) fn session_key(tenant: &Tenant) -> String {
     format!("switchyard/{}/session-key", tenant.name())
@@ -34,6 +37,10 @@ pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, 
     let mut known = BTreeMap::from([
         (IDP_KEYS.to_owned(), secrets.idp_text.clone()),
         (SEALING_KEYS.to_owned(), json!(sealing).to_string().into()),
+        (
+            CALENDAR_PROVIDERS.to_owned(),
+            outside.google.providers(&endpoints.gateway),
+        ),
     ]);
     for (tenant, own) in &secrets.tenants {
         let providers = json!({"idp": {

@@ -170,6 +170,7 @@ impl PlatformPlan {
                 ("WeatherPath", slug(entropy)),
                 ("ReportPath", slug(entropy)),
                 ("AirbnbPath", slug(entropy)),
+                ("CalendarPath", slug(entropy)),
                 ("OperatorIssuer", issuer.to_string()),
             ],
             secrets: vec![
@@ -177,6 +178,9 @@ impl PlatformPlan {
                 ("weather-sealing-keys", sealing_keys(entropy)),
                 ("report-sealing-keys", sealing_keys(entropy)),
                 ("airbnb-sealing-keys", sealing_keys(entropy)),
+                ("calendar-sealing-keys", sealing_keys(entropy)),
+                // Nobody but the operator has a client at Google.
+                ("calendar-providers", SecretString::from("{}")),
             ],
             operator: pem,
         })

@@ -12,6 +12,7 @@ use host_agent::PlanApproval;
 use store::Store;
 use url::Url;
 
+use crate::google::{Google, GoogleClient};
 use crate::mcp::Homes;
 use crate::{Meter, Models, MqttBroker};
 
@@ -31,6 +32,8 @@ pub struct Options {
     pub endpoints: Option<PathBuf>,
     /// Services that are really asked, instead of their sandboxes.
     pub live: BTreeSet<Live>,
+    /// How we are known at the real Google, whose calendars are then asked.
+    pub google: Option<GoogleClient>,
     /// Language models that the hosts ask; without any, the rules decide.
     pub models: Option<Models>,
     /// Which plans wait for their user's word.
@@ -112,6 +115,8 @@ pub enum Data {
 pub enum Live {
     /// `weather`: Open-Meteo, for the weather agent.
     Weather,
+    /// `google`: Google, for the calendar agent.
+    Google,
     /// `mcp=URL`: an MCP server at this address, for the accommodation agent.
     Mcp(Url),
 }
@@ -121,22 +126,24 @@ impl FromStr for Live {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
             None if text == "weather" => Ok(Self::Weather),
+            None if text == "google" => Ok(Self::Google),
             Some(("mcp", url)) => url
                 .parse()
                 .map(Self::Mcp)
                 .map_err(|_| "what follows mcp= is no URL"),
-            _ => Err("there are `weather` and `mcp=URL`"),
+            _ => Err("there are `weather`, `google` and `mcp=URL`"),
         }
     }
 }
 
 /// What is really asked, outside of the system.
-#[derive(Debug)]
 pub(crate) struct Outside {
     /// Services instead of their sandboxes.
     pub(crate) live: BTreeSet<Live>,
     /// The MCP server of places to stay.
     pub(crate) homes: Homes,
+    /// The Google of the calendar agent.
+    pub(crate) google: Google,
     /// Language models instead of the rules.
     pub(crate) models: Option<Models>,
     /// Which plans wait for their user's word.
@@ -161,6 +168,7 @@ impl Default for Options {
             data: Data::Memory,
             endpoints: None,
             live: BTreeSet::new(),
+            google: None,
             models: None,
             plan_approval: PlanApproval::Never,
             mqtt: None,

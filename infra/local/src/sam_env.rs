@@ -12,10 +12,10 @@ use url::Url;
 
 use crate::client::below;
 use crate::current::{Current, Own};
-use crate::functions::{HOST, Mounting, Spec, Trust};
+use crate::functions::{CALENDAR_CALLBACK, HOST, Mounting, Spec, Trust};
 use crate::onboarding::quoted;
 use crate::options::Outside;
-use crate::{Endpoints, Live, MqttBroker, StartError, mqtt, named};
+use crate::{Endpoints, Live, MqttBroker, StartError, google, mqtt, named};
 
 /// Settings by their names.
 type Variables = BTreeMap<String, String>;
@@ -105,6 +105,10 @@ impl<'a> Environment<'a> {
         known.insert("TRUSTED_ISSUERS", self.trusted(current)?);
         known.extend(self.agent_url(current).map(|url| ("AGENT_URL", url.to_string())));
         known.extend(self.tenant.iter().flat_map(of_tenant));
+        if self.spec.name == CALENDAR_CALLBACK {
+            known.insert("CONSENT_AGENT", calendar_agent::AGENT.to_owned());
+            known.insert("TENANT_BASE_URL", consent_base(current));
+        }
         let mut env = Env::of(known.clone());
         // What is wrong is told by whoever starts it.
         let _read = self.spec.read(&mut env);
@@ -169,6 +173,9 @@ fn shared(
         known.extend(of_bridge(broker, endpoints)?);
     }
     known.extend(outside.homes.settings(&endpoints.gateway));
+    known.insert("GOOGLE_CALENDAR_URL", outside.google.calendar(&endpoints.gateway));
+    known.insert("CONSENT_BASE_URL", consent_base(current));
+    known.insert("OAUTH_PROVIDERS_SECRET", named::CALENDAR_PROVIDERS.to_owned());
     if let Some(models) = &outside.models {
         known.insert("MODELS", models.list.clone());
         known.insert("TOKENS_PER_DAY", models.tokens_per_day.to_string());
@@ -190,6 +197,11 @@ fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<[(&'static st
         ("MQTT_ORGS", text(&orgs.collect::<Vec<_>>())?),
         ("MQTT_AGENTS", text(&agents)?),
     ])
+}
+
+/// Where users go to agree to what the calendar agent asks for.
+fn consent_base(current: &Current) -> String {
+    below(&current.endpoints.gateway, google::CONSENT).to_string()
 }
 
 /// What a tenant's functions may be told besides.

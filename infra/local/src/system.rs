@@ -23,6 +23,7 @@ use crate::control::{Control, Site, platform_token, shown};
 use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
+use crate::google::Google;
 use crate::mcp::Homes;
 use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
@@ -99,7 +100,7 @@ impl System {
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
         let mcp = options.live.iter().find_map(|live| match live {
             Live::Mcp(url) => Some(url.clone()),
-            Live::Weather => None,
+            Live::Weather | Live::Google => None,
         });
         let homes = Homes::pinned(mcp, &options.entropy).await?;
         let told = homes.told();
@@ -109,6 +110,7 @@ impl System {
             clock,
             entropy,
             live,
+            google,
             models,
             plan_approval,
             mqtt,
@@ -128,6 +130,7 @@ impl System {
             outside: Outside {
                 live,
                 homes,
+                google: Google::of(google, &endpoints.gateway, (&clock, &entropy)),
                 models,
                 plan_approval,
                 mqtt,

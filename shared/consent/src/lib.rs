@@ -6,12 +6,14 @@
 //! | `record` | its stored form, which other releases read as well |
 //! | `records` | [`ConsentStore`]: finding, and the one loop that changes a stored consent |
 //! | `consents` | [`Consents`]: what a consent leads to: a grant, a code to type back, a refusal |
+//! | `disconnect` | the end of a grant: gone here, then revoked at its provider |
 //! | `token` | [`Consents::with_token`]: a call with the granted token, renewed where it has expired |
 //!
 //! The room knows nothing of HTTP endpoints, pages or chat texts: `oauth_callback` moves a consent on when a browser
 //! comes, `host_agent` when its task is looked at, and both by the same moves.
 
 mod consents;
+mod disconnect;
 mod record;
 mod records;
 mod reference;

@@ -213,7 +213,7 @@ impl Consents {
         Err(need.consent())
     }
 
-    fn open(&self, need: GrantNeed<'_>, grant: &StoredGrant) -> Option<GrantSecrets> {
+    pub(crate) fn open(&self, need: GrantNeed<'_>, grant: &StoredGrant) -> Option<GrantSecrets> {
         let opened = GrantSecrets::open(&self.sealer, &grant.sealed, &self.grant_key(need));
         opened
             .inspect_err(
@@ -222,7 +222,7 @@ impl Consents {
             .ok()
     }
 
-    fn grant_key<'a>(&'a self, need: GrantNeed<'a>) -> GrantKey<'a> {
+    pub(crate) fn grant_key<'a>(&'a self, need: GrantNeed<'a>) -> GrantKey<'a> {
         GrantKey {
             tenant: &self.tenant,
             owner: need.owner,

@@ -15,19 +15,19 @@
 //! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
-//! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent | the agent's public URL, audience of tokens for it | required |
+//! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | the agent's public URL, audience of tokens for it | required |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
-//! | `A2A_PUSH_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent | waits before a failed push notification is tried again, each up to a fifth shorter; after the last it is parked. Whole seconds with commas between them: at most 20, each from 1 to 86400, a week together | `5,300,1800,7200,18000,36000,36000` |
-//! | `A2A_RETRY_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent | waits before an execution that failed is tried again, and at host_agent a send that an agent did not answer; after the last the task is `unknown` at host_agent, and failed elsewhere. Written as `A2A_PUSH_SCHEDULE` is | `1,5,30,120,300,600,744`, half an hour |
+//! | `A2A_PUSH_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | waits before a failed push notification is tried again, each up to a fifth shorter; after the last it is parked. Whole seconds with commas between them: at most 20, each from 1 to 86400, a week together | `5,300,1800,7200,18000,36000,36000` |
+//! | `A2A_RETRY_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | waits before an execution that failed is tried again, and at host_agent a send that an agent did not answer; after the last the task is `unknown` at host_agent, and failed elsewhere. Written as `A2A_PUSH_SCHEDULE` is | `1,5,30,120,300,600,744`, half an hour |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
-//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent, airbnb_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
+//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent, airbnb_agent, calendar_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
-//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, mqtt_bridge, weather_agent, chat_api, oauth_callback, report_agent, airbnb_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
+//! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, mqtt_bridge, weather_agent, chat_api, oauth_callback, report_agent, airbnb_agent, calendar_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `CONSENT_AGENT` | oauth_callback | the agent of the platform whose consents it takes, in every tenant; it has no `TENANT_ID` then | those of the tenant's host |
-//! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}`, with `"dialect": "google"` for Google | required at oauth_callback; without it agents behind a sign-in are not asked |
+//! | `OAUTH_PROVIDERS_SECRET` | oauth_callback, host_agent, chat_api, calendar_agent | name of the secret with the authorization servers that know us: JSON `{"idp": {"issuer", "client_id", "client_secret"}}`, with `"dialect": "google"` for Google | required at oauth_callback and calendar_agent; without it agents behind a sign-in are not asked |
 //! | `MODELS` | host_agent | the language models that it asks, in their order: JSON `[{"kind": "bedrock", "model"}, {"kind": "openai", "url", "model", "key"}, {"kind": "rules"}]`, `key` the name of a secret; any of the first two may say `max_tokens`, `prompt_tokens`, and `first_byte` and `idle` in seconds (4096, 32000, 20 and 15), `bedrock` a `region` | the rules decide |
 //! | `PLAN_APPROVAL` | host_agent | which plans wait until their user says go: `always` (every task in which more than one piece of work is handed out), `over:N` (those of more than N) or `never` | `never` |
 //! | `TOKENS_PER_DAY` | host_agent | tokens of language models that the tenant may use in a day (UTC), unless its own setting `tokens_per_day` says otherwise | required where `MODELS` has a hosted one |
@@ -44,6 +44,8 @@
 //! | `MCP_TOOLS` | airbnb_agent | its tools that may be called, as they were read: JSON `{"name": "SHA-256"}`, which `switchyard mcp pin` writes | required |
 //! | `MCP_NAMES` | airbnb_agent | what tools and arguments are called there: JSON, as `airbnb_agent::Tools` has it | the names of `@openbnb/mcp-server-airbnb` |
 //! | `MCP_LINK_HOSTS` | airbnb_agent | hosts of links that are shown, a JSON list; others are left out | `["www.airbnb.com"]` |
+//! | `CONSENT_BASE_URL` | calendar_agent | where users go to agree: `oauth_callback`, deployed for this agent | required |
+//! | `GOOGLE_CALENDAR_URL` | calendar_agent | the calendar's API, in front of `/freeBusy` | Google's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |
 //! | `ALLOW_LOOPBACK` | all | `true`: plain http to loopback addresses, for local work; an IP address: to those and to this one, at which containers reach the local system | `false` |
 //! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken | none; required at task_sweeper |

@@ -9,7 +9,7 @@ use super::world::{VICTIM, World, told};
 use super::{Attack, Cell, Row, Told};
 
 /// The agents, in the order of [`World::tasks`].
-pub(super) const NAMES: [&str; 5] = ["host", "horizon", "weather", "airbnb", "report"];
+pub(super) const NAMES: [&str; 6] = ["host", "horizon", "weather", "airbnb", "calendar", "report"];
 
 const PUBLIC: &str = "the card and its metadata are public: a client needs them before it can have a token";
 const OWN: &str = "without a task's id it starts a task of the caller's own";
@@ -85,19 +85,22 @@ fn at_every_agent(operation: &Operation) -> impl Iterator<Item = Row> {
     // Callers of every tenant are welcome, each in their own; a path that names another leads nowhere.
     let below = route.starts_with("/{tenant}");
     let foreign = if below { REST_404 } else { stranger };
+    // Secured, and open to every tenant.
+    let platform = [denied, denied, denied, denied, denied, foreign, stranger, Is(403)];
     let open = [nobody, denied, denied, denied, denied, foreign, stranger, Is(403)];
     [
         row("host", secured, good[0]),
         row("horizon", secured, good[1]),
         row("weather", open, good[2]),
         row("airbnb", open, good[2]),
+        row("calendar", platform, report),
         row("report", open, report),
     ]
     .into_iter()
 }
 
 /// A row of something public, at every agent.
-fn public(route: &'static str, good: [Cell; 5]) -> impl Iterator<Item = Row> {
+fn public(route: &'static str, good: [Cell; 6]) -> impl Iterator<Item = Row> {
     NAMES.into_iter().zip(good).map(move |(at, good)| Row {
         function: "agent",
         at,
@@ -115,6 +118,7 @@ fn url(world: &World, at: &str) -> String {
         "horizon" => "/tenants/acme/agents/horizon",
         "weather" => "/agents/weather",
         "airbnb" => "/agents/airbnb",
+        "calendar" => "/agents/calendar",
         _ => "/agents/report",
     })
 }
@@ -126,6 +130,8 @@ fn prompt(at: &str) -> &'static str {
         "host" | "horizon" => "Where is my order 1001?",
         "weather" => "Will it rain in Oslo tomorrow?",
         "airbnb" => "A flat in Oslo for two, Friday to Sunday, under 120 a night",
+        // It waits for consent then, and the task stays open.
+        "calendar" => "Am I free on Friday?",
         // It takes as long as the clock stands still.
         _ => "Write a report about electric cars",
     }
@@ -194,7 +200,7 @@ pub(super) async fn new_task(world: &World, at: &str) -> String {
     for _ in 0..400 {
         let state = look(world, at, &id).await["status"]["state"].clone();
         let settled = match at {
-            "host" => state == "TASK_STATE_AUTH_REQUIRED",
+            "host" | "calendar" => state == "TASK_STATE_AUTH_REQUIRED",
             "report" => state == "TASK_STATE_WORKING",
             _ => state == "TASK_STATE_COMPLETED",
         };
@@ -350,14 +356,14 @@ fn rpc(world: &World, at: &str, operation: &str, task: &str) -> Value {
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    let ok = [Is(200); 5];
+    let ok = [Is(200); 6];
     let mut rows: Vec<Row> = Vec::new();
     rows.extend(public("/.well-known/agent-card.json", ok));
     rows.extend(public("/.well-known/agent.json", ok));
     // Only who has an authorization server tells of it.
     rows.extend(public(
         "/.well-known/oauth-protected-resource",
-        [Is(200), Is(200), Is(404), Is(404), Is(404)],
+        [Is(200), Is(200), Is(404), Is(404), Is(404), Is(404)],
     ));
 
     rows.extend(public("/.well-known/jwks.json", ok));
@@ -377,7 +383,7 @@ pub(super) fn rows() -> Vec<Row> {
         for at in NAMES {
             let (no, foreign) = (
                 Is(401),
-                if ["weather", "airbnb", "report"].contains(&at) {
+                if ["weather", "airbnb", "calendar", "report"].contains(&at) {
                     foreign
                 } else {
                     Is(403)

@@ -32,9 +32,9 @@ pub(super) struct World {
     /// The victim's ids: what no stranger's answer may hold.
     pub(super) secrets: Vec<String>,
     /// The victim's tasks at each of [`agents::NAMES`].
-    pub(super) tasks: [String; 5],
+    pub(super) tasks: [String; 6],
     /// More of them, for what good credentials change.
-    pub(super) spare: [String; 5],
+    pub(super) spare: [String; 6],
     /// The victim in the chat, somebody else there, and somebody of the other tenant.
     pub(super) user: User,
     pub(super) stranger: User,

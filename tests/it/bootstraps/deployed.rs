@@ -63,6 +63,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "push configurations go; large tasks lie in pieces",
     ),
     (
+        "CalendarAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:DeleteItem",
+        "push configurations go; large tasks lie in pieces",
+    ),
+    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:DeleteItem",
@@ -87,6 +93,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients get and cancel tasks",
     ),
     (
+        "CalendarAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:GetItem",
+        "A2A clients get and cancel tasks",
+    ),
+    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:GetItem",
@@ -111,6 +123,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients list tasks",
     ),
     (
+        "CalendarAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:BatchGetItem",
+        "A2A clients list tasks",
+    ),
+    (
         "ReportAgentFunction",
         "OwnTasksOfEveryTenant",
         "dynamodb:BatchGetItem",
@@ -130,6 +148,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "AirbnbAgentFunction",
+        "OwnListings",
+        "dynamodb:Query",
+        "A2A clients list tasks",
+    ),
+    (
+        "CalendarAgentFunction",
         "OwnListings",
         "dynamodb:Query",
         "A2A clients list tasks",
@@ -171,13 +195,31 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "a task too large for one item lies in pieces",
     ),
     (
+        "CalendarCallbackFunction",
+        "WaitingTasks",
+        "dynamodb:DeleteItem",
+        "a task too large for one item lies in pieces",
+    ),
+    (
         "OauthCallbackFunction",
         "WaitingTasks",
         "dynamodb:PutItem",
         "a task too large for one item lies in pieces",
     ),
     (
+        "CalendarCallbackFunction",
+        "WaitingTasks",
+        "dynamodb:PutItem",
+        "a task too large for one item lies in pieces",
+    ),
+    (
         "OauthCallbackFunction",
+        "WaitingTasks",
+        "dynamodb:Query",
+        "a task too large for one item lies in pieces",
+    ),
+    (
+        "CalendarCallbackFunction",
         "WaitingTasks",
         "dynamodb:Query",
         "a task too large for one item lies in pieces",
@@ -193,6 +235,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "TasksOfTheHost",
         "dynamodb:Query",
         "a task too large for one item lies in pieces",
+    ),
+    (
+        "CalendarAgentFunction",
+        "GrantsAndConsentsOfEveryTenant",
+        "dynamodb:DeleteItem",
+        "a grant whose renewal is refused goes",
     ),
     (
         "RegistryFunction",
@@ -283,6 +331,17 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
         "{done:#}"
     );
     assert!(user.get("/api/connections").await.text.contains("idp"));
+
+    // A calendar: consent at Google, whose code is typed back; the next question finds the grant, a wider one asks again.
+    let asked = user.chat("calendar", "m1", "Am I free on Friday?").await;
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    let mut browser = Browser::default();
+    let page = browser.open(&link(&waiting)).await;
+    let page = browser.submit(&page, &[]).await;
+    assert_eq!(page.status, 200, "{page:?}\n{}", cloud.logs());
+    user.chat("calendar", "m2", &crate::consent::code_on(&page)).await;
+    let done = user.until(&asked.task_id(), &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("sandbox"), "{done:#}");
     let asked_all = user.chat("orders", "m2", "Show my orders").await;
     let done = user.until(&asked_all.task_id(), &["completed"]).await;
     assert!(

@@ -41,6 +41,18 @@ const EVENTS: &[(&str, Events)] = &[
         ],
     ),
     (
+        "calendar_agent",
+        &[
+            ("card", "good", Status(200)),
+            ("send_message", "good", Status(200)),
+            ("task_by_id", "good", Status(200)),
+            ("rubbish_body", "bad", Status(200)),
+            ("bad_token", "unauthorized", Status(401)),
+            ("unauthorized", "unauthorized", Status(401)),
+            ("wakes", "queue", Again(0)),
+        ],
+    ),
+    (
         "chat_api",
         &[
             ("a_first_visit", "good", Status(200)),
@@ -162,7 +174,7 @@ async fn prepare(cloud: &Cloud) {
     let now = SystemClock.now();
     let tenant = Tenant::parse("acme").unwrap();
     let (id, owner) = (TaskId::parse(TASK).unwrap(), Owner::parse(SOMEBODY).unwrap());
-    for agent in ["weather", "airbnb", "report", "host"] {
+    for agent in ["weather", "airbnb", "calendar", "report", "host"] {
         let message_id = MessageId::parse("m").unwrap();
         let mut task = Task::create(
             NewTask {

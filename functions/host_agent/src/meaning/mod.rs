@@ -166,7 +166,7 @@ impl<'a> Chat<'a> {
             return self.cancel(text, &Target::default(), None);
         }
         match wish {
-            Wish::Code => Meaning::Code(self.consents().collect()),
+            Wish::Code => Meaning::Code(self.codes().collect()),
             Wish::Yes => self.yes(),
             Wish::No => self.no(),
             Wish::Done => match self.waiting().as_slice() {
@@ -209,6 +209,12 @@ impl<'a> Chat<'a> {
         self.here
             .iter()
             .filter(|task| is_open(task) && transcript::unconsented(task).is_some())
+    }
+
+    /// Tasks in which a code may be awaited: by us, or by an agent that asks for a consent of its own.
+    fn codes(&self) -> impl Iterator<Item = &'a Task> + use<'a> {
+        let awaits = |task: &Task| transcript::unconsented(task).is_some() || transcript::asks_consent(task);
+        self.here.iter().filter(move |task| is_open(task) && awaits(task))
     }
 
     /// Tasks whose plan waits for its user.

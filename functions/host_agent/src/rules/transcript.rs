@@ -214,6 +214,15 @@ pub(crate) fn asking(task: &Task) -> Option<&Job> {
     task.jobs.iter().find(waits)
 }
 
+/// Whether an agent asks the user for a consent of its own.
+pub(crate) fn asks_consent(task: &Task) -> bool {
+    let asks = |job: &Job| {
+        job.remote()
+            .is_some_and(|remote| remote.state == TaskState::AuthRequired)
+    };
+    task.jobs.iter().any(asks)
+}
+
 /// What the user has still to choose from, where that is what the task waits for.
 pub(crate) fn choosing(task: &Task) -> Option<AgentChoice> {
     let begun = !task.jobs.is_empty() || !task.turns.is_empty() || task.plan.is_some();

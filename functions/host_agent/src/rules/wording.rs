@@ -2,6 +2,7 @@
 
 use domain::{Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
 use serde_json::Value;
+use url::Url;
 
 use crate::deps::Deps;
 use crate::meaning;
@@ -187,12 +188,15 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
     Some((TaskState::Unknown, text))
 }
 
-/// The first https address in what an agent says; plain http and whatever else there is become no link.
-pub(crate) fn address(text: &str) -> Option<String> {
+/// The first https address in what an agent says. Plain http becomes a link only where calls to it `may` go out, which is at the
+/// addresses of a local system.
+pub(crate) fn address(text: &str, may: impl Fn(&Url) -> bool) -> Option<String> {
     let around = |c: char| c.is_whitespace() || "<>()[]\"'`".contains(c);
-    let found = text.split(around).find(|word| word.starts_with("https://"))?;
-    let address = found.trim_end_matches(['.', ',', ';', ':', '!', '?']);
-    url::Url::parse(address).ok().map(String::from)
+    let mut addresses = text.split(around).filter_map(|word| {
+        let url = Url::parse(word.trim_end_matches(['.', ',', ';', ':', '!', '?'])).ok()?;
+        (url.scheme() == "https" || url.scheme() == "http" && may(&url)).then(|| String::from(url))
+    });
+    addresses.next()
 }
 
 /// That words are no consent, and where it is given.

@@ -245,7 +245,11 @@ impl Thinker {
         let to = match (fitting, tasks) {
             (Some(task), _) => Some(task),
             (None, [only]) => Some(*only),
-            (None, _) => None,
+            // What fits no consent of ours may be an agent's own, which alone can tell; of several nobody knows which.
+            (None, _) => {
+                let mut asking = tasks.iter().filter(|task| transcript::asks_consent(task));
+                asking.next().filter(|_| asking.next().is_none()).copied()
+            }
         };
         if let Some(task) = to {
             return self.hand_on(run, &[], task, false).await;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use a2a::mqtt::TopicPrefix;
 use clap::Args;
+use domain::SecretString;
 use edge::config::Env;
 use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
 use host_agent::PlanApproval;
@@ -17,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{Failure, lines};
-use crate::{Data, Live, Models, MqttBroker, Options, System, endpoints, models};
+use crate::{Data, GoogleClient, Live, Models, MqttBroker, Options, System, endpoints, models};
 
 /// Start everything in one process
 #[derive(Args)]
@@ -46,9 +47,21 @@ pub(super) struct Up {
     /// Write the list of endpoints to this file too
     #[arg(long, value_name = "FILE")]
     endpoints: Option<PathBuf>,
-    /// Ask this service for real, instead of its sandbox: `weather`, or `mcp=URL` for places to stay, by the MCP server there
+    /// Ask this service for real, instead of its sandbox: `weather`, `google` for calendars, or `mcp=URL` for places to stay,
+    /// by the MCP server there
     #[arg(long, value_name = "NAME[=URL]")]
     live: Vec<Live>,
+    /// With `--live google`: the OAuth client that Google knows, whose redirect URI is `consent/callback` at this system
+    #[arg(long, value_name = "ID", env = "GOOGLE_CLIENT_ID")]
+    google_client_id: Option<String>,
+    /// Its secret, best in this variable: arguments can be read by others
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "GOOGLE_CLIENT_SECRET",
+        hide_env_values = true
+    )]
+    google_client_secret: Option<SecretString>,
     /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` for any server of Chat Completions, with its key
     /// in the variable NAME, or `bedrock:MODEL_ID`. Of several, the next is asked where one does not answer; `rules`, which
     /// decide where none is named, may be the last
@@ -179,6 +192,16 @@ impl Up {
             (None, false) => Some(self.data.join(endpoints::FILE)),
             (None, true) => None,
         };
+        let google = match (self.google_client_id, self.google_client_secret) {
+            _ if !self.live.contains(&Live::Google) => None,
+            (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
+            _ => {
+                return Err(Failure::other(
+                    "--live google wants GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET: a client of the type Web application, \
+                     made at https://console.cloud.google.com/apis/credentials",
+                ));
+            }
+        };
         let models = match self.model.as_slice() {
             [] => None,
             names => {
@@ -216,6 +239,7 @@ impl Up {
                 Data::Folder(self.data)
             },
             endpoints: self.endpoints,
+            google,
             live: self.live.into_iter().collect(),
             models,
             plan_approval: self.plan_approval,

@@ -132,7 +132,7 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
         "{table}"
     );
     assert!(rows.contains(&vec!["Echo[2J", "mine", "acme", "well"]), "{table}");
-    assert_eq!(rows.len(), 7, "{table}");
+    assert_eq!(rows.len(), 8, "{table}");
     elsewhere.reset().await;
     let table = out(&switchyard(&["agents", "--check", "--data", data]));
     assert_eq!(
@@ -362,7 +362,7 @@ async fn a_minted_token_opens_its_one_door() {
         Some(&token(&["--for", "registry"])),
     )
     .await;
-    assert_eq!(cards["agents"].as_array().unwrap().len(), 4);
+    assert_eq!(cards["agents"].as_array().unwrap().len(), 5);
     let stranger = switchyard(&["token", "--tenant", "initech", "--data", data]);
     assert!(sentence(&stranger).contains("there is no tenant initech"));
     let nonsense = switchyard(&["token", "--tenant", "acme", "--for", "x", "--data", data]);

@@ -76,7 +76,7 @@ async fn every_part_answers_once_it_has_started() {
         }
     }
     let cards = sorted(global_cards(endpoints).await);
-    assert_eq!((cards.len(), cards), (3, card_urls(endpoints)));
+    assert_eq!((cards.len(), cards), (4, card_urls(endpoints)));
     let places = json(
         format!("{}sandbox/open-meteo/v1/search?name=Oslo", endpoints.gateway),
         None,
@@ -123,6 +123,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
         slugs.push(url.as_str().unwrap().rsplit_once("/a/").unwrap().1.to_owned());
     };
     slug(&mut list["agents"]["airbnb"]);
+    slug(&mut list["agents"]["calendar"]);
     slug(&mut list["agents"]["report"]);
     slug(&mut list["agents"]["weather"]);
     slug(&mut list["tenants"]["acme"]["host_agent"]);
@@ -136,7 +137,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     );
     slugs.sort();
     slugs.dedup();
-    assert_eq!(slugs.len(), 7);
+    assert_eq!(slugs.len(), 8);
 
     let gateway = system.endpoints().gateway.as_str();
     let names: [(&str, &[&str]); 2] = [
@@ -181,7 +182,7 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             "dynamodb": null,
             "registry": format!("{gateway}registry"),
             "idp": format!("{gateway}idp"),
-            "agents": {"airbnb": null, "report": null, "weather": null},
+            "agents": {"airbnb": null, "calendar": null, "report": null, "weather": null},
             "tenants": {
                 "acme": {"prefix": "acme", "base": format!("{gateway}t/acme"), "host_agent": null, "agents": {"horizon": null}},
                 "globex": {"prefix": "globex", "base": format!("{gateway}t/globex"), "host_agent": null, "agents": {"horizon": null}},
@@ -216,7 +217,7 @@ async fn a_restart_keeps_addresses_and_state() {
     assert_eq!((&after.idp, &after.users), (&before.idp, &before.users));
     assert_eq!(
         global_cards(&after).await.len(),
-        3,
+        4,
         "the same agents, and none twice"
     );
     // A token of the first run is good in the second.

@@ -27,11 +27,12 @@ const OVERHEAD: (Duration, Duration) = (Duration::from_millis(5), Duration::from
 const INIT: f64 = 1.5;
 
 /// What each function is asked: something that reaches its tables, where that needs no token.
-const ASKED: [(&str, &str); 11] = [
+const ASKED: [(&str, &str); 12] = [
     ("registry", "agents_by_tags"),
     ("idp", "token_client_credentials"),
     ("weather_agent", "send_message"),
     ("airbnb_agent", "send_message"),
+    ("calendar_agent", "send_message"),
     ("report_agent", "card"),
     ("task_sweeper", "schedule"),
     ("host_agent", "wakes"),

@@ -1,0 +1,212 @@
+//! What somebody asks of a calendar: data is read before words, and what neither says is asked for.
+//!
+//! ```
+//! use calendar_agent::question::{Kind, Reading};
+//! use domain::{Message, MessageId, Part, Timestamp, UserContext};
+//!
+//! let now = Timestamp::from_millis(1_796_000_000_000); // a Monday, 30 November 2026
+//! let said = Message::user(MessageId::derived("m"), vec![Part::text("Am I free on Friday afternoon?")]);
+//! let wanted = Reading::of(&UserContext::default(), now).read(&[&said]).unwrap();
+//! assert_eq!((wanted.kind, wanted.days[0].to_string().as_str()), (Kind::Free, "2026-12-04"));
+//! ```
+
+mod data;
+mod words_of;
+
+use chrono::{DateTime, NaiveDate, NaiveTime};
+use chrono_tz::Tz;
+use domain::{Message, Timestamp, UserContext};
+use words::{DateOrder, When};
+
+/// Most days that are looked at.
+const DAYS_MAX: i64 = 31;
+/// The longest time that is looked for, in minutes.
+const MINUTES_MAX: u32 = 600;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whether the user is free.
+    Free,
+    /// What stands in the calendar.
+    Events,
+    /// When there is time for something.
+    Slot,
+    /// Nothing of the calendar: what was agreed to is taken back.
+    Disconnect,
+}
+
+/// A part of each day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hours {
+    /// From then.
+    pub from: NaiveTime,
+    /// Until then; midnight is the day's end.
+    pub to: NaiveTime,
+}
+
+/// A question that can be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// What is asked.
+    pub kind: Kind,
+    /// The days, in order; at least one, unless it is about none.
+    pub days: Vec<NaiveDate>,
+    /// The part of each day; none for all of it.
+    pub hours: Option<Hours>,
+    /// How long the time is that is looked for, in minutes.
+    pub minutes: u32,
+    /// Whose clock it is by, where that was said.
+    pub zone: Option<Tz>,
+    /// It is to be a time for somebody else too, whose calendar nobody sees.
+    pub with_others: bool,
+}
+
+/// What was said so far; anything may be missing.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Said {
+    kind: Option<Kind>,
+    days: Vec<When>,
+    hours: Option<Hours>,
+    minutes: Option<u32>,
+    zone: Option<Tz>,
+    with_others: bool,
+    /// What cannot be read.
+    wrong: Option<String>,
+}
+
+impl Said {
+    /// What was said later counts.
+    fn then(self, later: Self) -> Self {
+        let dated = !later.days.is_empty();
+        Self {
+            kind: later.kind.or(self.kind),
+            hours: later.hours.or(self.hours),
+            minutes: later.minutes.or(self.minutes),
+            days: if dated { later.days } else { self.days },
+            zone: later.zone.or(self.zone),
+            with_others: self.with_others || later.with_others,
+            wrong: later.wrong,
+        }
+    }
+}
+
+/// How messages are read: whose today it is, and how dates are written there.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    now: DateTime<chrono::Utc>,
+    zone: Option<Tz>,
+    order: Option<DateOrder>,
+}
+
+impl Reading {
+    /// As this user says things, now.
+    #[must_use]
+    pub fn of(user: &UserContext, now: Timestamp) -> Self {
+        Self {
+            now: DateTime::from_timestamp_millis(now.millis()).unwrap_or_default(),
+            zone: user.time_zone.as_deref().and_then(|zone| zone.parse().ok()),
+            order: user.locale.as_deref().and_then(DateOrder::of),
+        }
+    }
+
+    /// What the messages of a user ask, the oldest first.
+    ///
+    /// # Errors
+    /// The question to ask, where something is missing or makes no sense.
+    pub fn read(&self, said: &[&Message]) -> Result<Wanted, String> {
+        let together = said.iter().fold(Said::default(), |before, message| {
+            let text = message.text();
+            let words = match words::corrected(&text) {
+                Some((first, instead)) => {
+                    words_of::read(first, self.order).then(words_of::read(instead, self.order))
+                }
+                None => words_of::read(&text, self.order),
+            };
+            // What data say, words do not change.
+            before.then(words.then(data::read(message)))
+        });
+        self.wanted(together)
+    }
+
+    fn wanted(&self, said: Said) -> Result<Wanted, String> {
+        if let Some(wrong) = said.wrong {
+            return Err(wrong);
+        }
+        if said.kind == Some(Kind::Disconnect) {
+            return Ok(Wanted {
+                kind: Kind::Disconnect,
+                days: Vec::new(),
+                hours: None,
+                minutes: 0,
+                zone: None,
+                with_others: false,
+            });
+        }
+        let zone = said.zone.or(self.zone);
+        let today = self.now.with_timezone(&zone.unwrap_or(Tz::UTC)).date_naive();
+        let (Some(kind), false) = (said.kind, said.days.is_empty()) else {
+            return Err(missing(said.kind.is_some(), !said.days.is_empty()));
+        };
+        if let Some(When::Unclear { first, second, .. }) =
+            said.days.iter().find(|day| matches!(day, When::Unclear { .. }))
+        {
+            return Err(format!(
+                "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
+            ));
+        }
+        if said.days.iter().any(|day| is_cut(day, today)) {
+            return Err(too_many());
+        }
+        let mut days: Vec<NaiveDate> = said.days.iter().flat_map(|day| day.resolve(today)).collect();
+        days.sort_unstable();
+        days.dedup();
+        let (Some(first), Some(last)) = (days.first(), days.last()) else {
+            return Err("I know no such day. Which day do you mean?".to_owned());
+        };
+        if (*last - *first).num_days() >= DAYS_MAX {
+            return Err(too_many());
+        }
+        Ok(Wanted {
+            kind,
+            days,
+            hours: said.hours,
+            minutes: said.minutes.unwrap_or(60),
+            zone,
+            with_others: said.with_others,
+        })
+    }
+}
+
+/// Whether there are more days between the two than are told.
+fn is_cut(day: &When, today: NaiveDate) -> bool {
+    let When::Span(_, last) = day else {
+        return false;
+    };
+    let days = day.resolve(today);
+    let end = days
+        .first()
+        .and_then(|first| last.resolve(*first).last().copied());
+    end > days.last().copied()
+}
+
+fn too_many() -> String {
+    format!("I look at {DAYS_MAX} days at most. From which day to which?")
+}
+
+/// What to ask where something is missing.
+fn missing(kind: bool, days: bool) -> String {
+    match (kind, days) {
+        (true, _) => "Which day, or which days?",
+        (false, true) => {
+            "Shall I say whether you are free then, what is on your calendar, or look for a free time?"
+        }
+        (false, false) => {
+            "What shall I look up in your calendar, and for which day: whether you are free, what is on, or a free time?"
+        }
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What is read of questions, and what is asked.
+
+use domain::{MessageId, Part};
+use serde_json::json;
+
+use super::*;
+
+/// A Monday morning.
+const NOW: i64 = 1_796_029_200_000;
+
+fn reading() -> Reading {
+    let user = UserContext {
+        locale: Some("en-GB".into()),
+        time_zone: Some("Europe/Oslo".into()),
+    };
+    Reading::of(&user, Timestamp::from_millis(NOW))
+}
+
+fn message(parts: Vec<Part>) -> Message {
+    Message::user(MessageId::derived("m"), parts)
+}
+
+fn read(said: &[&str]) -> Result<Wanted, String> {
+    let said: Vec<Message> = said.iter().map(|text| message(vec![Part::text(*text)])).collect();
+    reading().read(&said.iter().collect::<Vec<_>>())
+}
+
+/// A question in one line: kind, days, hours, minutes.
+fn told(wanted: &Wanted) -> String {
+    let days = match wanted.days.as_slice() {
+        [one] => one.format("%m-%d").to_string(),
+        [first, .., last] => format!(
+            "{}..{} ({})",
+            first.format("%m-%d"),
+            last.format("%m-%d"),
+            wanted.days.len()
+        ),
+        [] => String::new(),
+    };
+    let hours = wanted.hours.map_or(String::new(), |hours| {
+        format!(" {}-{}", hours.from.format("%H:%M"), hours.to.format("%H:%M"))
+    });
+    format!("{:?} {days}{hours} {}", wanted.kind, wanted.minutes)
+}
+
+#[test]
+fn questions_are_read() {
+    for (said, expected) in [
+        ("Am I free on Friday?", "Free 12-04 60"),
+        ("am i busy tomorrow", "Free 12-01 60"),
+        (
+            "Do I have time on Wednesday afternoon?",
+            "Free 12-02 12:00-18:00 60",
+        ),
+        ("Am I free at 3 pm on Friday?", "Free 12-04 15:00-16:00 60"),
+        ("Am I free at 3 on Friday?", "Free 12-04 15:00-16:00 60"),
+        ("Am I free tomorrow at 14:30?", "Free 12-01 14:30-15:30 60"),
+        (
+            "Am I free tomorrow between 2 and 4 pm?",
+            "Free 12-01 14:00-16:00 60",
+        ),
+        (
+            "Am I free on Friday from 9:30 to 11?",
+            "Free 12-04 09:30-11:00 60",
+        ),
+        ("Am I available tonight?", "Free 11-30 18:00-23:00 60"),
+        ("Am I free this weekend?", "Free 12-05..12-06 (2) 60"),
+        ("Am I free on Monday and Friday?", "Free 11-30..12-04 (2) 60"),
+        ("What is on my calendar tomorrow?", "Events 12-01 60"),
+        ("What's on on Friday?", "Events 12-04 60"),
+        ("what do I have on Thursday", "Events 12-03 60"),
+        ("Show my meetings this week", "Events 11-30..12-06 (7) 60"),
+        ("What time is my meeting tomorrow?", "Events 12-01 60"),
+        ("Do I have any appointments on 24 December?", "Events 12-24 60"),
+        (
+            "An hour for lunch with Ines next week?",
+            "Slot 12-07..12-13 (7) 11:00-14:00 60",
+        ),
+        ("Find half an hour for a call tomorrow", "Slot 12-01 30"),
+        ("90 minutes for planning this week", "Slot 11-30..12-06 (7) 90"),
+        (
+            "an hour and a half on Tuesday morning",
+            "Slot 12-01 06:00-12:00 90",
+        ),
+        ("When am I free on Thursday?", "Slot 12-03 60"),
+        ("Is there a slot on Friday?", "Slot 12-04 60"),
+        ("Am I free on 3/12?", "Free 12-03 60"),
+        ("Am I free on 1 January?", "Free 01-01 60"),
+    ] {
+        let read = read(&[said]);
+        assert_eq!(read.as_ref().map(told).as_deref(), Ok(expected), "{said}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_asked_and_the_answer_goes_on() {
+    for (said, asked) in [
+        (&["Am I free?"][..], "Which day"),
+        (&["What is on my calendar?"], "Which day"),
+        (&["tomorrow"], "Shall I say whether you are free"),
+        (&["hello"], "What shall I look up"),
+        (&[""], "What shall I look up"),
+        (&["Am I free on 30 February?"], "no such day"),
+        (&["Am I free from 1 December to 31 March?"], "31 days"),
+    ] {
+        let question = read(said).unwrap_err();
+        assert!(question.contains(asked), "{said:?}: {question}");
+    }
+    let answered = read(&["Am I free?", "on Friday"]).unwrap();
+    assert_eq!(told(&answered), "Free 12-04 60");
+    let changed = read(&["Am I free on Friday?", "no, on Thursday"]).unwrap();
+    assert_eq!(told(&changed), "Free 12-03 60");
+    // What a code leaves in a message changes nothing.
+    let coded = read(&["Am I free on Friday?", "••••-••••"]).unwrap();
+    assert_eq!(told(&coded), "Free 12-04 60");
+}
+
+#[test]
+fn another_clock_may_be_named() {
+    for (said, zone) in [
+        (
+            "Am I free on Friday at 3 pm New York time?",
+            Tz::America__New_York,
+        ),
+        ("Am I free on Friday at 15:00 UTC?", Tz::UTC),
+        ("Am I free on Friday at 15:00 Tokyo time?", Tz::Asia__Tokyo),
+        ("Do I have time on Friday?", Tz::Europe__Oslo),
+    ] {
+        assert_eq!(read(&[said]).unwrap().zone, Some(zone), "{said}");
+    }
+}
+
+#[test]
+fn data_come_before_words_and_wrong_data_are_asked_about() {
+    let read = |data: serde_json::Value, text: &str| {
+        let message = message(vec![Part::data(data), Part::text(text)]);
+        reading().read(&[&message])
+    };
+    let whole = json!({"ask": "slot", "from": "2026-12-04", "to": "2026-12-05", "minutes": 45, "fromTime": "10:00", "toTime": "12:00"});
+    assert_eq!(
+        told(&read(whole, "Am I free tomorrow?").unwrap()),
+        "Slot 12-04..12-05 (2) 10:00-12:00 45"
+    );
+    let half = json!({"from": "2026-12-04", "other": [1]});
+    assert_eq!(told(&read(half, "Am I free?").unwrap()), "Free 12-04 60");
+    for (wrong, named) in [
+        (json!({"ask": "delete"}), "`ask`"),
+        (json!({"from": "soon"}), "`from`"),
+        (json!({"from": 20_261_204}), "`from`"),
+        (json!({"minutes": 100_000}), "`minutes`"),
+        (json!({"minutes": -5}), "`minutes`"),
+        (json!({"fromTime": "25:00"}), "`fromTime`"),
+        (json!({"timeZone": "Oslo"}), "`timeZone`"),
+        (
+            json!({"from": "2026-12-04", "to": "2026-12-03"}),
+            "`to` is before",
+        ),
+        (json!({"from": "2026-12-04", "to": "2027-12-04"}), "31 days"),
+        (json!({"from": "x".repeat(100_000)}), "`from`"),
+    ] {
+        let question = read(wrong.clone(), "Am I free on Friday?").unwrap_err();
+        assert!(question.contains(named), "{wrong}: {question}");
+        assert!(question.len() < 200);
+    }
+}

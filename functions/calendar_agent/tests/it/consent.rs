@@ -1,0 +1,204 @@
+//! A user is asked, once for each thing, and nobody else's grant is ever used.
+
+use std::time::Duration;
+
+use consent::{Consent, Stage};
+use domain::{Owner, Tenant};
+use outbound::google_calendar::{EVENTS, FREE_BUSY};
+use sandbox::google::USERS;
+use serde_json::Value;
+
+use crate::world::{ADA, World, data, said, world};
+
+fn state(task: &Value) -> &str {
+    task["status"]["state"].as_str().unwrap()
+}
+
+async fn grants(world: &World, name: &str, owner: &str) -> usize {
+    let (tenant, owner) = (Tenant::parse(name).unwrap(), Owner::parse(owner).unwrap());
+    let agent = domain::AgentName::parse("calendar").unwrap();
+    let grants = world.store.grants().of(Some(&agent));
+    // A tenant's own grants are never among them.
+    assert!(
+        world
+            .store
+            .grants()
+            .list_grants(&tenant, &owner)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    grants.list_grants(&tenant, &owner).await.unwrap().len()
+}
+
+#[tokio::test]
+async fn each_scope_is_asked_for_once_it_is_needed_together_with_what_is_held() {
+    let world = world().await;
+    let task = world.ask("Am I free on Friday?").await;
+    let consent = world.asked(&task).await;
+    assert_eq!(consent.request.scopes, [FREE_BUSY]);
+    assert!(said(&task).contains("see when you are busy"), "{task}");
+    let code = world.agree(&consent, 0).await;
+    assert_eq!(
+        grants(&world, "acme", "ada").await,
+        0,
+        "nothing is granted before the code"
+    );
+    let done = world.told(ADA, &code, task["id"].as_str()).await;
+    assert_eq!(state(&done), "TASK_STATE_COMPLETED");
+    assert_eq!(grants(&world, "acme", "ada").await, 1);
+    let wider = world.ask("What is on my calendar tomorrow?").await;
+    let consent = world.asked(&wider).await;
+    assert_eq!(consent.request.scopes, [FREE_BUSY, EVENTS]);
+    let code = world.agree(&consent, 0).await;
+    let done = world.told(ADA, &code, wider["id"].as_str()).await;
+    data(&done);
+    for question in ["What is on my calendar on Friday?", "Am I free on Friday?"] {
+        data(&world.ask(question).await);
+    }
+    assert_eq!(grants(&world, "acme", "ada").await, 1);
+}
+
+#[tokio::test]
+async fn nobody_elses_grant_is_used_and_nobody_elses_code_counts() {
+    let world = world().await;
+    world.connected("Am I free on Friday?").await;
+    for other in [("acme", "alan"), ("globex", "ada")] {
+        let task = world.told(other, "Am I free on Friday?", None).await;
+        assert_eq!(state(&task), "TASK_STATE_AUTH_REQUIRED", "{other:?}");
+        assert_eq!(grants(&world, other.0, other.1).await, 0);
+    }
+    // A code of one task is none of another's.
+    let world = self::world().await;
+    let (one, two) = (
+        world.ask("Am I free on Friday?").await,
+        world.ask("Am I free today?").await,
+    );
+    let code = world.agree(&world.asked(&one).await, 1).await;
+    let wrong = world.told(ADA, &code, two["id"].as_str()).await;
+    assert_eq!(state(&wrong), "TASK_STATE_AUTH_REQUIRED");
+    assert_eq!(grants(&world, "acme", "ada").await, 0);
+}
+
+#[tokio::test]
+async fn the_fifth_wrong_code_voids_the_right_one() {
+    let world = world().await;
+    let task = world.ask("Am I free on Friday?").await;
+    let consent = world.asked(&task).await;
+    let code = world.agree(&consent, 0).await;
+    for wrong in ["BBBB-BBBB", "CCCC-CCCC", "DDDD-DDDD", "FFFF-FFFF"] {
+        let told = world.told(ADA, wrong, task["id"].as_str()).await;
+        assert!(
+            said(&told).starts_with("That code is not right, or too old."),
+            "{told}"
+        );
+        assert_eq!(world.asked(&told).await.id, consent.id);
+    }
+    let told = world.told(ADA, "GGGG-GGGG", task["id"].as_str()).await;
+    assert!(said(&told).contains("void"), "{told}");
+    let fresh = world.asked(&told).await;
+    assert_ne!(fresh.id, consent.id);
+    let told = world.told(ADA, &code, task["id"].as_str()).await;
+    assert_eq!(state(&told), "TASK_STATE_AUTH_REQUIRED");
+    assert_eq!(grants(&world, "acme", "ada").await, 0);
+    // Not without a new start.
+    let code = world.agree(&fresh, 0).await;
+    data(&world.told(ADA, &code, task["id"].as_str()).await);
+}
+
+#[tokio::test]
+async fn a_wake_without_news_writes_nothing_and_words_bring_the_link_again() {
+    let world = world().await;
+    let task = world.ask("Am I free on Friday?").await;
+    let consent = world.asked(&task).await;
+    world.wake(&task).await;
+    assert_eq!(world.task(ADA, &task).await, task);
+    let told = world.told(ADA, "done", task["id"].as_str()).await;
+    assert_eq!(world.asked(&told).await.id, consent.id);
+    // Another day instead: the same consent, another question.
+    let told = world.told(ADA, "no, on Thursday", task["id"].as_str()).await;
+    assert_eq!(world.asked(&told).await.id, consent.id);
+    let code = world.agree(&consent, 0).await;
+    let done = world.told(ADA, &code, task["id"].as_str()).await;
+    assert_eq!(data(&done)["days"][0]["date"], "2026-12-03");
+}
+
+#[tokio::test]
+async fn a_link_that_ran_out_is_followed_by_another_and_a_refusal_ends_the_task() {
+    let world = world().await;
+    let task = world.ask("Am I free on Friday?").await;
+    let old = world.asked(&task).await;
+    world.clock.advance(Duration::from_secs(25 * 3600));
+    world.wake(&task).await;
+    let task = world.task(ADA, &task).await;
+    let fresh = world.asked(&task).await;
+    assert_ne!(fresh.id, old.id);
+    world.agree(&fresh, 0).await;
+    let fresh = world.asked(&task).await;
+    world
+        .records()
+        .revise(fresh.clone(), Consent::deny)
+        .await
+        .unwrap();
+    world.wake(&task).await;
+    let task = world.task(ADA, &task).await;
+    assert_eq!(state(&task), "TASK_STATE_REJECTED");
+    assert!(said(&task).contains("did not agree"));
+    assert_eq!(grants(&world, "acme", "ada").await, 0);
+    // Whoever asks again is asked again.
+    let again = world.ask("Am I free on Friday?").await;
+    assert_eq!(world.asked(&again).await.stage, Stage::Open);
+}
+
+#[tokio::test]
+async fn a_token_that_expired_is_renewed_once_for_two_tasks_at_once() {
+    let world = world().await;
+    world.connected("Am I free on Friday?").await;
+    world.google.expire_access();
+    let (one, two) = tokio::join!(
+        world.ask("Am I free on Friday?"),
+        world.ask("Am I free on Thursday?")
+    );
+    data(&one);
+    data(&two);
+    assert_eq!(world.google.refreshes(), 1);
+    // The refresh token, which Google does not tell again, is still there.
+    world.google.expire_access();
+    data(&world.ask("Am I free on Friday?").await);
+    assert_eq!(world.google.refreshes(), 2);
+}
+
+#[tokio::test]
+async fn what_was_taken_back_at_google_is_asked_for_anew() {
+    let world = world().await;
+    world.connected("Am I free on Friday?").await;
+    world.google.take_back(USERS[0].0);
+    let task = world.ask("Am I free on Friday?").await;
+    assert_eq!(world.asked(&task).await.request.scopes, [FREE_BUSY]);
+    assert_eq!(
+        grants(&world, "acme", "ada").await,
+        0,
+        "and nothing is kept of it"
+    );
+    let code = world.agree(&world.asked(&task).await, 0).await;
+    data(&world.told(ADA, &code, task["id"].as_str()).await);
+}
+
+#[tokio::test]
+async fn a_disconnected_calendar_is_gone_here_and_at_google() {
+    let world = world().await;
+    let none = world.ask("Disconnect my calendar").await;
+    assert!(said(&none).contains("No calendar of yours"), "{none}");
+    world.connected("Am I free on Friday?").await;
+    let done = world.ask("Please disconnect my calendar").await;
+    assert!(said(&done).contains("here and at Google"), "{done}");
+    assert_eq!(grants(&world, "acme", "ada").await, 0);
+    let refreshed = world.google.refreshes();
+    let task = world.ask("Am I free on Friday?").await;
+    assert_eq!(world.asked(&task).await.request.scopes, [FREE_BUSY]);
+    assert_eq!(
+        world.google.refreshes(),
+        refreshed,
+        "no token is left to be tried"
+    );
+}

@@ -11,8 +11,8 @@
 #   infra/deploy.sh suspend|resume TENANT STAGE
 #       What `switchyard tenant suspend|resume --aws` prints: nobody is let in any more, or everybody again.
 #   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
-#       What the tenant sealed can never be opened again; its tasks and chats stay in the tables, out of everybody's reach, until
-#       `switchyard tenant purge --aws`.
+#       What the tenant sealed can never be opened again; its tasks and chats stay in the tables, out of everybody's reach, until they
+#       expire.
 #
 # It wants credentials and a region of the account in the environment, and aws, sam, curl and jq. SWITCHYARD is the
 # command `switchyard`, unless that is to be run by cargo.
@@ -303,7 +303,7 @@ remove() {
     gone "$prefix#user#$user" USER
     gone "$prefix#users" "$user"
   done
-  # Its name is free; what lies below its prefix is nobody's until it is purged.
+  # Its name is free; what lies below its prefix is nobody's until it expires.
   [ -z "$present" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
     --update-expression 'SET #status = :removed REMOVE #settings' \
     --expression-attribute-names '{"#status":"status","#settings":"settings"}' \

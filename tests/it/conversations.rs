@@ -23,10 +23,20 @@ const AT_ONCE: usize = 12;
 const SYSTEMS: usize = 3;
 
 /// What is known to miss its row, and why.
-const KNOWN: &[(&str, &str)] = &[(
-    "mix-file-and-question",
-    "what files an agent takes is found out when it is sent them, and before that its user is asked for consent",
-)];
+const KNOWN: &[(&str, &str)] = &[
+    (
+        "mix-file-and-question",
+        "what files an agent takes is found out when it is sent them, and before that its user is asked for consent",
+    ),
+    (
+        "parts-seat-and-weather",
+        "beside seven agents one word, rains, is too little for the router to part a sentence by",
+    ),
+    (
+        "dates-weekend-short",
+        "beside agents for stays and for calendars, a place and a day alone do not say what is wanted",
+    ),
+];
 
 /// Plays all of them; some by `CONVERSATION=part-of-a-name`, those that have judged by `TABLES=fourth,fifth`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

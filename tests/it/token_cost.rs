@@ -84,7 +84,12 @@ async fn agents_check_callers_without_the_database() {
     ] {
         let url = local.endpoint(pointer).trim_end_matches('/').to_owned();
         let path = url.strip_prefix(&gateway).expect("of the gateway").to_owned();
-        for (ago, status) in [(0, StatusCode::OK), (3600, StatusCode::UNAUTHORIZED)] {
+        // How its tenant stands is looked up once in ten seconds.
+        for (at_most, ago, status) in [
+            (1, 0, StatusCode::OK),
+            (0, 0, StatusCode::OK),
+            (0, 3600, StatusCode::UNAUTHORIZED),
+        ] {
             let ago = Duration::from_secs(ago);
             let token = local
                 .system
@@ -98,7 +103,7 @@ async fn agents_check_callers_without_the_database() {
                 .expect("a request");
             let (answer, calls) = store::counted(local.system.router().oneshot(request)).await;
             assert_eq!(answer.expect("an answer").status(), status, "{pointer}");
-            assert_eq!(calls.total(), 0, "{pointer}: {calls:?}");
+            assert!(calls.total() <= at_most, "{pointer}: {calls:?}");
         }
     }
     local.system.stop().await;

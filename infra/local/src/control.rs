@@ -172,7 +172,7 @@ impl Control {
     }
 
     /// Takes a tenant away: nothing of it is served, nobody signs in there, its agents are in the registry no more.
-    /// What else lies in the tables under its prefix stays, out of everybody's reach, until it is purged.
+    /// What else lies in the tables under its prefix stays, out of everybody's reach, until it expires.
     pub(crate) async fn remove_tenant(&self, name: &Tenant) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
         let tenant = self.named(name)?;

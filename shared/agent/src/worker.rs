@@ -76,7 +76,7 @@ pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
         .await?
     {
         Standing::Active => {}
-        // What is due stays due: the sweeper wakes it again until its tenant is resumed, or purged.
+        // What is due stays due: the sweeper wakes it again until its tenant is resumed, or its time ends.
         Standing::Suspended | Standing::Gone => return Ok(()),
     }
     match wake {

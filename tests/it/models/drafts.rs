@@ -225,11 +225,9 @@ async fn a_client_of_the_host_sees_words_in_its_stream_where_it_names_the_extens
         .json()
         .await
         .unwrap();
-    assert_eq!(
-        card["capabilities"]["extensions"][0]["uri"],
-        a2a::DRAFTS,
-        "{card:#}"
-    );
+    let extensions = card["capabilities"]["extensions"].as_array().expect("extensions");
+    let named = extensions.iter().any(|known| known["uri"] == a2a::DRAFTS);
+    assert!(named, "{card:#}");
     let call = |method: &str, id: &str, extension: &str| {
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": PROMPT}]});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}});

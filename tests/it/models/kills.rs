@@ -13,8 +13,8 @@ use super::phoenix::{Phoenix, Strike};
 use super::*;
 use crate::scripted::{News, Scripted};
 
-const FLAT: &str = "Find a flat in Oslo for two";
-const FREE: &str = "Am I free next week?";
+const ROOFS: &str = "Which rooftops are there in Oslo?";
+const FREE: &str = "What does the wall planner say?";
 const BOUND: &str = "Make a booklet on it";
 const SUMMARY: &str = "The booklet on your trip is there.";
 /// The model is asked what to do, and what to say.
@@ -35,7 +35,7 @@ struct Walk {
     phoenix: Phoenix,
     server: ModelServer,
     user: User,
-    /// Flats, calendar, booklets.
+    /// Rooftops, planner, booklets.
     agents: [Scripted; 3],
 }
 
@@ -67,8 +67,8 @@ impl Walk {
         let registry = (text("/registry"), text("/registry_token"));
         let user = User::new(&text("/tenants/acme/base"));
         let agents = [
-            Scripted::registered(&registry, ("flats", "Flats"), FLAT).await,
-            Scripted::registered(&registry, ("calendar", "Calendar"), FREE).await,
+            Scripted::registered(&registry, ("rooftops", "Rooftops"), ROOFS).await,
+            Scripted::registered(&registry, ("planner", "Planner"), FREE).await,
             Scripted::with_json(&registry, ("booklets", "Booklets"), BOUND).await,
         ];
         // Who has no session yet would be another user after a kill.
@@ -82,7 +82,7 @@ impl Walk {
         }
     }
 
-    /// What each agent does with a message: the calendar waits for a consent of its own, until it is [`Walk::allow`]ed.
+    /// What each agent does with a message: the planner waits for a consent of its own, until it is [`Walk::allow`]ed.
     fn tell(&self, pause: Duration) {
         let asks = News {
             after: pause,
@@ -95,7 +95,7 @@ impl Walk {
         self.agents[2].works(vec![done(pause, "A booklet on Oslo")]);
     }
 
-    /// The user agrees to the calendar's consent.
+    /// The user agrees to the planner's consent.
     fn allow(&self) {
         self.agents[1].goes_on(vec![done(Duration::from_millis(50), "Free on Monday")]);
     }
@@ -103,7 +103,7 @@ impl Walk {
     /// What the user wants.
     async fn ask(&self) -> String {
         let prompt = format!(
-            "Will it rain in Oslo tomorrow? {FLAT}. {FREE} Then {}",
+            "Will it rain in Oslo tomorrow? {ROOFS} {FREE} Then {}",
             BOUND.to_lowercase()
         );
         let message = json!({ "id": "m", "role": "user", "parts": [{ "type": "text", "text": prompt }] });
@@ -257,8 +257,8 @@ fn decides(dialect: Dialect, has_results: bool) -> Reply {
         true => dialect.says(SUMMARY),
         false => dialect.plans(&[
             ("weather", "Will it rain in Oslo tomorrow?", &[]),
-            ("flats", FLAT, &[]),
-            ("calendar", FREE, &[]),
+            ("rooftops", ROOFS, &[]),
+            ("planner", FREE, &[]),
             ("booklets", BOUND, &[0, 1, 2]),
         ]),
     }

@@ -110,7 +110,7 @@ async fn twenty_walks_reach_the_right_agents_in_the_right_order_without_a_call_t
         let mut agents = Vec::new();
         for (kind, state) in [
             ("flats", "COMPLETED"),
-            ("calendar", "COMPLETED"),
+            ("planner", "COMPLETED"),
             ("booklets", "COMPLETED"),
             ("broken", "FAILED"),
         ] {

@@ -248,6 +248,16 @@ impl Cloud {
                 let key: Value = serde_json::from_str(asked.after("--key")).expect("JSON");
                 ("DeleteItem", json!({ "TableName": table, "Key": key }))
             }
+            "get-item" => {
+                let key: Value = serde_json::from_str(asked.after("--key")).expect("JSON");
+                let body = json!({ "TableName": table, "Key": key, "ConsistentRead": true });
+                let read = crate::dynamodb::call(&self.gate.database, "GetItem", &body).await;
+                // The command says nothing at all where there is no item.
+                return Ok(match read["Item"].is_object() {
+                    true => format!("{read}\n"),
+                    false => String::new(),
+                });
+            }
             "update-item" => {
                 let json = |flag: &str| -> Value { serde_json::from_str(asked.after(flag)).expect("JSON") };
                 let mut body = json!({ "TableName": table, "Key": json("--key"),

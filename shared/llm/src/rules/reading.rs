@@ -197,7 +197,7 @@ impl<'i> Reader<'i> {
         let named = |term: &Term| self.index.named.get(&term.text);
         let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
         let is_scrap = words <= SCRAP && called.is_empty();
-        self.weigh(&mut terms);
+        self.weigh(&mut terms, text.contains(['?', '？']));
         let said = terms.iter().map(|term| term.weight).sum();
         let matter = terms.iter().filter(|term| term.is_matter());
         let matter = matter.map(|term| term.weight).sum();
@@ -247,9 +247,13 @@ impl<'i> Reader<'i> {
         found
     }
 
-    /// "Order" holds sentences together, but not where somebody has it in its name; and a "weather report" is about the
-    /// weather.
-    fn weigh(&self, terms: &mut [Term]) {
+    /// "Order" holds sentences together, but not where somebody has it in its name; "am I free on Friday?" says nothing else;
+    /// and a "weather report" is about the weather.
+    fn weigh(&self, terms: &mut [Term], is_question: bool) {
+        let mut matter = terms.iter_mut().filter(|term| term.is_matter());
+        if let (Some(only), None, true) = (matter.next(), matter.next(), is_question) {
+            only.weight = 1.0;
+        }
         let mut before = false;
         for term in terms {
             let names = self.index.named.contains_key(&term.text);

@@ -269,8 +269,6 @@ static FUNCTION_WORDS: LazyLock<HashMap<String, Languages, ByHash>> = LazyLock::
             *known.entry(word.text).or_insert(0) |= bit(number);
         }
     }
-    // The English list has it, and whoever asks whether they are free means nothing else.
-    known.remove("free");
     known
 });
 

@@ -14,7 +14,6 @@ use super::caller::Called;
 use super::failed::Failed;
 use super::headers;
 use super::operation::{Ask, Done, perform};
-use super::stream::mere;
 use crate::Agent;
 
 /// `POST` at the agent's URL.
@@ -75,10 +74,8 @@ fn not_json() -> Response {
 
 fn written(done: Done, generation: Generation) -> Value {
     match done {
-        Done::Sent(task, history_length) => match task.direct_message() {
-            Some(message) => encode::send_message_result(&mere(message), generation),
-            None => encode::send_result(&task, generation, history_length),
-        },
+        Done::Sent(task, history_length) => encode::send_result(&task, generation, history_length),
+        Done::Answered(message) => encode::send_message_result(&message, generation),
         Done::Task(task, history_length) => encode::task(&task, generation, history_length),
         Done::Page(page, call) => {
             encode::list(&page.tasks, page.next.as_deref(), page.total, &call, generation)

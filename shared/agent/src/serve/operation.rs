@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use a2a::{A2aError, Call, ListCall, SendCall, ShownPush};
 use axum::http::HeaderMap;
-use domain::{Generation, Task};
+use domain::{Generation, Message, Task};
 use serde_json::Value;
 use store::TaskPage;
 
 use super::caller::Called;
 use super::failed::Failed;
-use super::stream::Live;
+use super::stream::{Live, mere};
 use super::{cancel, card, find, headers, list, push_configs, send, stream, terms};
 use crate::Agent;
 
@@ -86,8 +86,10 @@ impl Ask {
 
 /// What an operation came to.
 pub(crate) enum Done {
-    /// A send: its task, or the message that the agent answered with.
+    /// A send's task, with so much of its history.
     Sent(Box<Task>, Option<u32>),
+    /// A send that the agent answered with a mere message.
+    Answered(Box<Message>),
     /// A task, with so much of its history.
     Task(Box<Task>, Option<u32>),
     /// A page of tasks.
@@ -113,9 +115,14 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
     Ok(match call {
         Call::Send(call) => {
             let call = ask.taken(call)?;
-            let history_length = call.history_length;
+            let (history_length, at_once) = (call.history_length, call.return_immediately);
             let task = send::send(agent, caller, call, ask.ways()).await?;
-            Done::Sent(Box::new(task), history_length)
+            // Whoever does not wait has the task by then, and gets it again for the same message once it is over.
+            let may_be_message = !at_once || agent.executor.answers_directly(&task);
+            match task.direct_message().filter(|_| may_be_message) {
+                Some(message) => Done::Answered(Box::new(mere(message))),
+                None => Done::Sent(Box::new(task), history_length),
+            }
         }
         Call::Stream(call) => {
             let call = ask.taken(call)?;

@@ -18,7 +18,6 @@ use serde_json::Value;
 use super::caller::{Called, Refused};
 use super::failed::Failed;
 use super::operation::{Ask, Done, perform};
-use super::stream::mere;
 use super::{find, headers, refresh, retry};
 use crate::Agent;
 
@@ -247,10 +246,8 @@ impl Rest {
 
 fn written(done: Done, generation: Generation) -> Value {
     match done {
-        Done::Sent(task, history_length) => match task.direct_message() {
-            Some(message) => rest::send_message_result(&mere(message), generation),
-            None => rest::send_result(&task, generation, history_length),
-        },
+        Done::Sent(task, history_length) => rest::send_result(&task, generation, history_length),
+        Done::Answered(message) => rest::send_message_result(&message, generation),
         Done::Task(task, history_length) => rest::task(&task, generation, history_length),
         Done::Page(page, call) => {
             rest::list(&page.tasks, page.next.as_deref(), page.total, &call, generation)

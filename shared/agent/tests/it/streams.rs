@@ -358,6 +358,27 @@ async fn a_mere_message_is_the_whole_answer_however_it_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_message_that_was_answered_with_its_task_at_once_is_answered_so_again() {
+    let answer = |_, run: &mut Run| {
+        let message = Message::agent_text(MessageId::derived("said"), "Hello!".to_owned());
+        assert!(run.task().last_user_message().is_some());
+        Ok(Outcome::Message(message))
+    };
+    let bench = bench(Access::Secured, Box::new(answer)).await;
+    let first = bench.send("ann", message("m1", "hi"), now()).await;
+    assert_eq!(state(&first), "TASK_STATE_SUBMITTED");
+    bench.drain().await;
+    let again = bench.send("ann", message("m1", "hi"), now()).await;
+    assert_eq!(
+        (id_of(&again), state(&again)),
+        (id_of(&first), "TASK_STATE_COMPLETED")
+    );
+    // Who waits for the answer gets that.
+    let waits = bench.send("ann", message("m1", "hi"), json!({})).await;
+    assert_eq!(waits["result"]["message"]["parts"][0]["text"], "Hello!");
+}
+
+#[tokio::test]
 async fn an_agent_that_may_answer_directly_may_still_make_a_task() {
     let bench = bench(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     bench.executor.direct.store(true, Ordering::SeqCst);

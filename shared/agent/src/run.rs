@@ -154,7 +154,7 @@ impl Run {
     /// [`ExecuteError::Store`] when they cannot be read.
     pub async fn earlier(&self, most: usize) -> Result<Vec<Task>, ExecuteError> {
         let tasks = self.agent.store.tasks();
-        Ok(tasks.beside(&self.task, most, self.now()).await?)
+        Ok(tasks.beside(&self.task, (most, 0), self.now()).await?)
     }
 
     /// Whose task it is.

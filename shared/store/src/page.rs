@@ -49,24 +49,38 @@ impl Listing<'_> {
             .as_deref()
             .map(|cursor| self.start(cursor))
             .transpose()?;
-        let condition = format!("#{} = :partition", self.index.partition);
-        let (items, last) = store
-            .query(Query {
-                table: self.table,
-                index: Some(self.index.name),
-                condition: &condition,
-                values: vec![(":partition", text(self.partition))],
-                limit: Some(page.limit.clamp(1, 100)),
-                backwards: true,
-                start,
-                ..Query::default()
-            })
-            .await?;
+        let (items, last) = self.query(store, page.limit, start).await?;
         let keys = items
             .iter()
             .map(|item| key_of(self.table, item))
             .collect::<Result<_, _>>()?;
         Ok((keys, last.as_ref().and_then(|last| self.cursor(last))))
+    }
+
+    /// The newest entries, as the index has them: what one query gives, at most 100.
+    pub(crate) async fn first(&self, store: &Store, most: usize) -> Result<Vec<Item>, StoreError> {
+        let limit = u32::try_from(most).unwrap_or(u32::MAX);
+        Ok(self.query(store, limit, None).await?.0)
+    }
+
+    async fn query(
+        &self,
+        store: &Store,
+        limit: u32,
+        start: Option<Item>,
+    ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
+        let condition = format!("#{} = :partition", self.index.partition);
+        let query = Query {
+            table: self.table,
+            index: Some(self.index.name),
+            condition: &condition,
+            values: vec![(":partition", text(self.partition))],
+            limit: Some(limit.clamp(1, 100)),
+            backwards: true,
+            start,
+            ..Query::default()
+        };
+        store.query(query).await
     }
 
     /// The newest keys, over as many pages as that takes.

@@ -24,8 +24,10 @@ use crate::waiting::wait;
 
 /// Most characters of a model's refusal that a user is told.
 const REFUSAL_MAX: usize = 400;
-/// Most earlier tasks of the conversation that are looked at, and of those the most that a model sees.
+/// Most earlier tasks of the conversation that are looked at, how many older ones still wait beside them, and the most of them
+/// all that a model sees.
 const BESIDE_MAX: usize = 12;
+const OPEN_MAX: usize = 20;
 const EARLIER_MAX: usize = 6;
 /// Most steps of a model in one task.
 pub(crate) const STEPS_MAX: usize = 8;
@@ -103,10 +105,12 @@ impl Thinker {
         self.think(run, thought).await
     }
 
-    /// The newest tasks of the conversation, before this one.
+    /// The newest tasks of the conversation, and what is still under way or waits of older ones.
     pub(crate) async fn beside(&self, run: &Run) -> Result<Vec<Task>, ExecuteError> {
         let tasks = self.deps().store.tasks();
-        Ok(tasks.beside(run.task(), BESIDE_MAX, run.now()).await?)
+        Ok(tasks
+            .beside(run.task(), (BESIDE_MAX, OPEN_MAX), run.now())
+            .await?)
     }
 
     /// The model's first answer, or how the task ends because there is none.

@@ -103,6 +103,21 @@ async fn in_the_chat_exactly_a_choice_is_one_and_everything_else_is_a_request_be
 }
 
 #[tokio::test]
+async fn what_waits_is_found_however_much_was_said_since() {
+    let (world, [weather, flats]) = host().await;
+    let first = asked(&world).await;
+    for _ in 0..14 {
+        beside(&world, "hello").await;
+    }
+    let told = status(&beside(&world, "what is open?").await).1;
+    assert!(told.contains(UNSURE) && told.contains("choose"), "{told}");
+    beside(&world, "the second one").await;
+    let first = restarted(&world, first.id).await;
+    assert_eq!(sent(&weather).len() + sent(&flats).len(), 1);
+    assert_eq!(first.jobs.len(), 1);
+}
+
+#[tokio::test]
 async fn no_and_none_and_cancel_end_it_and_it_can_be_asked_again() {
     for (number, no) in ["no", "none", "skip", "cancel", "neither", "nein"]
         .into_iter()

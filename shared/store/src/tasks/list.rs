@@ -15,6 +15,9 @@ use crate::{Page, PageRequest, StoreError};
 /// Most tasks of one conversation that are listed.
 const CONTEXT_MOST: usize = 1000;
 
+/// Entries of a conversation among which those that are not over are looked for: what one query of an index may have.
+const WINDOW: usize = 100;
+
 /// Events of a long log that are looked at in one go.
 const MANY: u32 = 100;
 
@@ -25,6 +28,12 @@ fn first_event(at: Timestamp) -> Event {
         at,
         kind: EventKind::status(TaskState::Submitted, None),
     }
+}
+
+/// Whether the index says so; a state that this release does not know is none that it could go on with.
+fn is_over(item: &Item) -> bool {
+    let state = text_of(item, "state").and_then(|state| serde_json::from_value(state.into()).ok());
+    state.is_none_or(TaskState::is_terminal)
 }
 
 impl Tasks<'_> {
@@ -170,19 +179,45 @@ impl Tasks<'_> {
         Ok(tasks)
     }
 
-    /// The other tasks of this task's conversation, newest last, at most the newest `most`. No more is read than that.
+    /// The other tasks of this task's conversation, oldest first: the newest `newest`, and up to `open` older ones that are not
+    /// over, of the hundred before it. One query of the index, and no body is read beyond those.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn beside(&self, task: &Task, most: usize, now: Timestamp) -> Result<Vec<Task>, StoreError> {
+    pub async fn beside(
+        &self,
+        task: &Task,
+        (newest, open): (usize, usize),
+        now: Timestamp,
+    ) -> Result<Vec<Task>, StoreError> {
         let partition = context_partition(&task.tenant, &task.agent, &task.owner, &task.context_id);
         let own = TaskKey::from(task).task();
-        let mut keys = self
+        let limit = match open {
+            0 => newest.saturating_add(1),
+            _ => WINDOW,
+        };
+        let items = self
             .listing(BY_CONTEXT, &partition)
-            .newest(self.store, most.saturating_add(1))
+            .first(self.store, limit)
             .await?;
-        keys.retain(|key| *key != own);
-        keys.truncate(most);
+        let mut keys = Vec::new();
+        let mut left = open;
+        for item in &items {
+            let key = key_of(self.table(), item)?;
+            if key == own {
+                continue;
+            }
+            if keys.len() >= newest {
+                if left == 0 {
+                    break;
+                }
+                if is_over(item) {
+                    continue;
+                }
+                left -= 1;
+            }
+            keys.push(key);
+        }
         let mut tasks = self.fetch(keys, now).await?;
         tasks.reverse();
         Ok(tasks)

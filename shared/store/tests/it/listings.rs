@@ -179,7 +179,7 @@ async fn beside_a_task_are_the_newest_others_of_its_conversation() {
         created(&store, &foreign).await;
     }
     let beside = async |task: &Task, most| {
-        let (found, calls) = counted(tasks.beside(task, most, now())).await;
+        let (found, calls) = counted(tasks.beside(task, (most, 0), now())).await;
         let ids: Vec<TaskId> = found.unwrap().iter().map(|task| task.id).collect();
         (ids, calls.total())
     };
@@ -187,6 +187,19 @@ async fn beside_a_task_are_the_newest_others_of_its_conversation() {
     assert_eq!(beside(&made[4], 2).await, (vec![ids[2], ids[3]], 2));
     assert_eq!(beside(&made[0], 2).await, (vec![ids[3], ids[4]], 2));
     assert_eq!(beside(&made[3], 9).await.0, [ids[0], ids[1], ids[2], ids[4]]);
+    // What is not over is found behind the newest as well, for not a call more.
+    let with_open = async |task: &Task, most| {
+        let (found, calls) = counted(tasks.beside(task, most, now())).await;
+        let ids: Vec<TaskId> = found.unwrap().iter().map(|task| task.id).collect();
+        (ids, calls.total())
+    };
+    for over in [0, 2] {
+        let task = read(&store, &made[over]).await;
+        step(&store, task, TaskState::Completed, later(50)).await;
+    }
+    assert_eq!(with_open(&made[4], (1, 9)).await, (vec![ids[1], ids[3]], 2));
+    assert_eq!(with_open(&made[1], (1, 1)).await, (vec![ids[3], ids[4]], 2));
+    assert_eq!(with_open(&made[4], (3, 9)).await.0, [ids[1], ids[2], ids[3]]);
     // Nothing is read for a conversation that has just begun.
     let alone = task_of("acme", "weather", "user-3", now());
     created(&store, &alone).await;

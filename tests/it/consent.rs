@@ -66,6 +66,11 @@ async fn consent_is_asked_once_and_the_parked_task_goes_on_by_itself() {
         .filter_map(|state| state["state"].as_str().or(state["status"].as_str()))
         .collect();
     assert_eq!(states.first(), Some(&"submitted"), "{waiting:#}");
+    let asked_for = &waiting["consent"];
+    assert_eq!(asked_for["agentName"], "Horizon", "{waiting:#}");
+    let scopes = asked_for["scopes"].as_array().expect("scopes");
+    let in_words = scopes.iter().any(|scope| scope["words"] == "See your orders");
+    assert!(in_words, "{waiting:#}");
 
     let mut browser = profile(&user, local.endpoint("/tenants/acme/base"));
     let page = agree(

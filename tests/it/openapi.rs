@@ -83,6 +83,13 @@ async fn a_conversation_is_answered_as_the_document_says() {
     }
     watched.get("/api/chats", "").await;
     watched.get("/api/chats/{id}/messages", "trip").await;
+    for page in ["limit=1", "cursor=none"] {
+        let (path, filled) = (
+            "/api/chats/{id}/messages",
+            format!("/api/chats/trip/messages?{page}"),
+        );
+        watched.ask(Method::GET, path, &filled, None).await;
+    }
     watched.get("/api/chat/{id}/stream", "trip").await;
     watched
         .ask(
@@ -93,6 +100,7 @@ async fn a_conversation_is_answered_as_the_document_says() {
         )
         .await;
     watched.get("/api/connections", "").await;
+    watched.get("/api/models", "").await;
     // What is wrong with a request has a form too.
     for (path, wrong) in [
         ("/api/tasks", "/api/tasks?limit=0"),

@@ -9,7 +9,10 @@ use auth::consent_code;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::{Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TaskState, UserContext};
+use domain::{
+    ASKED_AGENT, AgentType, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TaskState,
+    UserContext,
+};
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, SET_COOKIE};
 use outbound::{CallError, SendResponse};
@@ -40,6 +43,13 @@ pub(crate) async fn chat(
         context.locale = context.locale.take().or(usual.locale);
         context.time_zone = context.time_zone.take().or(usual.time_zone);
     }
+    if let Some(agent) = &request.agent {
+        let known = room.models().await?;
+        if known.iter().all(|model| model.id != agent.as_str()) {
+            let reason = "there is no such agent any more; choose another one";
+            return Err(RouteError::conflict("agent_gone", reason));
+        }
+    }
     let (owner, cookie) = match visitor {
         Some(owner) => (owner, None),
         None => {
@@ -64,6 +74,7 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
         message,
         trigger,
         task: named,
+        agent,
     } = request;
     let named = match named {
         Some(id) => Some(replied_to(room, owner, &chat, id).await?),
@@ -79,7 +90,18 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
     let message_id = turn.message_id.clone();
     let task = match turn.task {
         Some(task) => task.clone(),
-        None => match send(room, (&chat, &tasks), &turn, named.as_ref(), message).await? {
+        None => match send(
+            room,
+            (&chat, &tasks),
+            &turn,
+            Meant {
+                task: named.as_ref(),
+                agent,
+            },
+            message,
+        )
+        .await?
+        {
             Sent::Task(task) => *task,
             Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
         },
@@ -147,6 +169,14 @@ async fn open(
     }
 }
 
+/// What a message is about, as its user says by more than words.
+struct Meant<'m> {
+    /// The task whose card it is a reply to.
+    task: Option<&'m Task>,
+    /// The agent that it is for.
+    agent: Option<AgentType>,
+}
+
 enum Sent {
     Task(Box<Task>),
     Said(String),
@@ -156,7 +186,7 @@ async fn send(
     room: &AppState,
     (chat, tasks): (&Chat, &[Task]),
     turn: &Turn<'_>,
-    named: Option<&Task>,
+    Meant { task: named, agent }: Meant<'_>,
     message: UserMessage,
 ) -> Result<Sent, RouteError> {
     let UserMessage {
@@ -165,6 +195,9 @@ async fn send(
     let mut message = Message::new(turn.message_id.clone(), Role::User, parts);
     message.context_id = Some(chat.context_id.clone());
     context.write(&mut message.metadata);
+    if let Some(agent) = agent {
+        message.metadata.insert(ASKED_AGENT.to_owned(), json!(agent));
+    }
     // Only a card that was replied to is named here: what else a message means is the host's to say.
     message.task_id = named
         .filter(|task| !task.status.state.is_terminal())

@@ -103,6 +103,12 @@ impl HostClient {
         self.act(owner, (task, "retry")).await
     }
 
+    /// The host's card for the tenant's own callers: it lists the agents that the host hands work to.
+    pub(crate) async fn card(&self, owner: &Owner) -> Result<Value, RouteError> {
+        let token = self.token(owner)?;
+        Ok(self.outbound.extended_card(&self.endpoint, Some(&token)).await?)
+    }
+
     /// One of our agents' own operations beside A2A's.
     async fn act(&self, owner: &Owner, (task, verb): (TaskId, &str)) -> Result<(), RouteError> {
         let token = self.token(owner)?;

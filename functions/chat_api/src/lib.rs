@@ -13,13 +13,16 @@ mod chat_change;
 mod chats;
 mod config;
 mod connections;
+mod consent_view;
 mod error;
 mod events;
 mod frames;
 mod guard;
 mod host;
 mod kept;
+mod known_models;
 mod messages;
+mod models;
 mod news;
 mod owned;
 mod page;
@@ -139,6 +142,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/events",
             "streams the cards of all tasks as they change",
             news::news,
+        )
+        .get(
+            "/api/models",
+            "lists whom a message can be for: the host, and each agent",
+            models::models,
         )
         .get("/api/tasks", "lists the session's tasks", tasks::tasks)
         .get("/api/tasks/{id}", "shows a task with its history", task::task)

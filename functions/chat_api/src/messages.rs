@@ -1,4 +1,5 @@
-//! `GET /api/chats/{id}/messages`: the chat as the AI SDK's `UIMessage[]`, with every answer in its state of now.
+//! `GET /api/chats/{id}/messages`: the chat as the AI SDK's `UIMessage[]`, with every answer in its state of now. With `?limit=` or
+//! `?cursor=` only some of them, the newest first page by page, each page oldest first.
 //!
 //! A chat outlives the tasks in it. An answer that is final is kept as a message once it was shown; what nobody looked at as long as
 //! its task was kept is gone, and the chat says so.
@@ -7,12 +8,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use domain::MessageId;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use store::{Conversation, StoredMessage};
+use store::{Conversation, PageRequest, StoreError, StoredMessage};
 
+use crate::chats::{page_request, parameter};
 use crate::error::RouteError;
 use crate::kept::{answered, keep};
 use crate::owned::OwnedChat;
@@ -30,9 +32,21 @@ const GONE: &str = "The answer to this is no longer kept.";
 pub(crate) async fn messages(
     State(room): State<Arc<AppState>>,
     OwnedChat(chat): OwnedChat,
+    RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {
-    let Conversation { messages, answers } =
-        room.store.sessions().conversation(&room.tenant, &chat.id).await?;
+    let query = query.as_deref();
+    let request = page_request(query)?;
+    let is_paged = ["limit", "cursor"]
+        .iter()
+        .any(|name| parameter(query, name).is_some());
+    let Conversation {
+        mut messages,
+        answers,
+    } = room.store.sessions().conversation(&room.tenant, &chat.id).await?;
+    let next = match is_paged {
+        true => cut(&mut messages, &request)?,
+        false => None,
+    };
     let tasks = room.tasks_of(&chat).await?;
     let kept: HashMap<MessageId, Value> = answers
         .into_iter()
@@ -67,5 +81,25 @@ pub(crate) async fn messages(
         .iter()
         .map(|(answer, message, task)| keep(&room.store, &chat.id, (answer, message), task));
     join_all(kept).await;
-    Ok(Json(Value::Array(shown)))
+    Ok(Json(match is_paged {
+        true => json!({"messages": shown, "next": next}),
+        false => Value::Array(shown),
+    }))
+}
+
+/// Leaves the page that is asked for, and says where the one before it in the chat ends: at its first message, which stays where it
+/// is whatever else is said.
+fn cut(messages: &mut Vec<StoredMessage>, request: &PageRequest) -> Result<Option<MessageId>, RouteError> {
+    let end = match &request.cursor {
+        None => messages.len(),
+        Some(cursor) => {
+            let place = messages.iter().position(|message| message.id.as_str() == cursor);
+            place.ok_or(StoreError::BadCursor)?
+        }
+    };
+    let begin = end.saturating_sub(request.limit as usize);
+    messages.truncate(end);
+    messages.drain(..begin);
+    let first = messages.first().map(|message| message.id.clone());
+    Ok(first.filter(|_| begin > 0))
 }

@@ -11,6 +11,7 @@ use store::{OwnSettings, Store};
 use url::Url;
 
 use crate::host::{HostClient, HostClientParts};
+use crate::known_models::LastModels;
 
 /// What the function works with, given by whoever starts it.
 pub struct State {
@@ -79,6 +80,8 @@ pub(crate) struct AppState {
     pub(crate) settings: ChatSettings,
     /// What the tenant has set, for users who do not say it themselves.
     pub(crate) own: OwnSettings,
+    /// Whom messages can be for, as the host said last.
+    pub(crate) models: LastModels,
 }
 
 impl AppState {
@@ -108,6 +111,7 @@ impl AppState {
         });
         Self {
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
+            models: LastModels::default(),
             tenant,
             base,
             agent: host,

@@ -2,11 +2,12 @@
 //! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
 
 use auth::consent_code;
-use domain::{ChatId, MessageId, Part, PartContent, TaskId, UserContext};
+use domain::{AgentType, ChatId, MessageId, Part, PartContent, TaskId, UserContext};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::RouteError;
+use crate::known_models::HOST;
 
 /// Most bytes of one stored message; a store's item and a task's record must hold it with room to spare.
 const MESSAGE_MAX: usize = 128 * 1024;
@@ -26,6 +27,8 @@ pub(crate) struct ChatRequest {
     pub(crate) trigger: Trigger,
     /// The task whose card it is a reply to.
     pub(crate) task: Option<TaskId>,
+    /// The agent that it is for, where its user names one; else the host finds out.
+    pub(crate) agent: Option<AgentType>,
 }
 
 /// Why a page asks for an answer.
@@ -61,6 +64,7 @@ struct Body {
     trigger: Option<String>,
     #[serde(rename = "messageId")]
     message_id: Option<String>,
+    model: Option<String>,
     locale: Option<String>,
     #[serde(rename = "timeZone")]
     time_zone: Option<String>,
@@ -95,6 +99,13 @@ impl ChatRequest {
             Some(_) => return Err(invalid("trigger must be submit-message or regenerate-message")),
         };
         let mut message = UserMessage::parse(message)?;
+        let agent = body.model.filter(|model| model != HOST);
+        let agent = agent.as_deref().map(AgentType::parse).transpose();
+        let agent = agent
+            .map_err(|_| RouteError::invalid("unknown_model", "model must be one of those of /api/models"))?;
+        if let Some(agent) = &agent {
+            message.is_for(agent);
+        }
         message.context =
             UserContext::parse(body.locale, body.time_zone).map_err(|error| invalid(&error.to_string()))?;
         Ok(Self {
@@ -102,6 +113,7 @@ impl ChatRequest {
             message,
             trigger,
             task,
+            agent,
         })
     }
 }
@@ -152,6 +164,17 @@ impl UserMessage {
             parts,
             context: UserContext::default(),
         })
+    }
+
+    /// Keeps with it whom it is for: the chat goes on with that one.
+    fn is_for(&mut self, agent: &AgentType) {
+        let Some(fields) = self.body.as_object_mut() else {
+            return;
+        };
+        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("model".to_owned(), json!(agent));
+        }
     }
 
     /// The first words, as the title of a chat that starts with them.
@@ -321,6 +344,10 @@ mod tests {
             json!({"id": "c", "message": user(text.clone()), "taskId": "t"}),
             json!({"id": "c", "message": user(text.clone()), "taskId": 7}),
             json!({"id": "c", "message": user(text.clone()), "taskId": ""}),
+            json!({"id": "c", "message": user(text.clone()), "model": 7}),
+            json!({"id": "c", "message": user(text.clone()), "model": ""}),
+            json!({"id": "c", "message": user(text.clone()), "model": "a b"}),
+            json!({"id": "c", "message": user(text.clone()), "model": "x".repeat(1000)}),
             json!({"id": "c", "message": user(text.clone()), "locale": "en_GB"}),
             json!({"id": "c", "message": user(text.clone()), "locale": 7}),
             json!({"id": "c", "message": user(text.clone()), "timeZone": "../etc"}),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use store::AnswerDraft;
 use url::Url;
 
+use crate::consent_view;
 use crate::turn;
 
 /// Most bytes of an artifact's content that a list of tasks repeats; more of it has the task's own answer.
@@ -50,6 +51,7 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "authUrl": auth_url(task),
         "authUrlBy": auth_url_by(task),
         "authUrlHost": auth_url_host(task),
+        "consent": consent(task),
         "choices": choices(task),
         "result": result(task),
         "outcome": outcome(task),
@@ -104,6 +106,7 @@ pub(crate) fn card(task: &Task) -> Value {
         ("authUrl", auth_url(task).map(Value::String)),
         ("authUrlBy", auth_url_by(task).map(Value::from)),
         ("authUrlHost", auth_url_host(task).map(Value::String)),
+        ("consent", consent(task)),
         ("choices", choices(task)),
         (
             "jobs",
@@ -329,6 +332,13 @@ fn auth_url_by(task: &Task) -> Option<&'static str> {
 fn auth_url_host(task: &Task) -> Option<String> {
     let url = Url::parse(&auth_url(task)?).ok()?;
     url.host_str().map(str::to_owned)
+}
+
+/// What they agree to there, where the link is the platform's own.
+fn consent(task: &Task) -> Option<Value> {
+    let link = Url::parse(&auth_url(task)?).ok()?;
+    let ours = auth_url_by(task) == Some("platform");
+    ours.then(|| consent_view::asked(task, &link)).flatten()
 }
 
 /// What the user can choose from by a button, while the host waits for that: what is on it, and what it says.

@@ -60,7 +60,8 @@ pub(crate) fn drafts() -> Extension {
     }
 }
 
-/// The card for the tenant's own callers: it lists what the agents can do that the host hands their work to.
+/// The card for the tenant's own callers: it lists what the agents can do that the host hands their work to. Each of their skills
+/// is tagged with the agent's type and its name.
 pub(crate) fn extended(card: &Card, agents: &[AgentBrief]) -> Card {
     let skills = agents
         .iter()
@@ -69,7 +70,10 @@ pub(crate) fn extended(card: &Card, agents: &[AgentBrief]) -> Card {
         id: format!("{}/{number}", agent.agent_type()),
         name: format!("{}: {}", agent.name(), skill.name()),
         description: skill.description().to_owned(),
-        tags: vec![format!("type:{}", agent.agent_type())],
+        tags: vec![
+            format!("type:{}", agent.agent_type()),
+            format!("agent:{}", agent.name()),
+        ],
         examples: skill.examples().to_vec(),
         input_modes: Vec::new(),
         output_modes: Vec::new(),

@@ -1,30 +1,8 @@
 //! What can be asked for.
 
+pub(crate) use auth::scope::SCOPES;
 use domain::Scopes;
 use store::Client;
-
-/// A scope with the words in which a person is asked for it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Scope {
-    pub(crate) name: &'static str,
-    pub(crate) words: &'static str,
-}
-
-/// Every scope there is.
-pub(crate) const SCOPES: [Scope; 6] = [
-    scope("openid", "Know that it is you"),
-    scope("profile", "See your name and user name"),
-    scope(
-        "offline_access",
-        "Keep this access while you are away, until you end it",
-    ),
-    scope("orders:read", "See your orders"),
-    scope("orders:write", "Change your orders"),
-    scope(
-        "tasks",
-        "Give tasks to the agent in your name, and read their results",
-    ),
-];
 
 /// The only scope of a client that acts for itself.
 pub(crate) const TASKS: &str = "tasks";
@@ -34,10 +12,6 @@ pub(crate) const OPENID: &str = "openid";
 pub(crate) const PROFILE: &str = "profile";
 /// Asks for a refresh token.
 pub(crate) const OFFLINE: &str = "offline_access";
-
-const fn scope(name: &'static str, words: &'static str) -> Scope {
-    Scope { name, words }
-}
 
 /// True for scopes that are about the person and not about a resource.
 pub(crate) fn is_of_identity(scope: &str) -> bool {

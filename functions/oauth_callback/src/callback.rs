@@ -162,12 +162,12 @@ fn missing(provider: &Provider, request: &ConsentRequest, granted: &GrantSecrets
     }
     let left_out = |scope: &&String| !granted.scopes.contains(scope);
     let left_out = request.scopes.iter().filter(left_out);
-    left_out.map(|scope| named(provider, scope)).collect()
+    left_out.map(|scope| named(scope)).collect()
 }
 
-/// A scope in the provider's own words, or as it is.
-fn named(provider: &Provider, scope: &str) -> String {
-    provider.dialect.scope_name(scope).unwrap_or(scope).to_owned()
+/// A scope in words, or as it is.
+fn named(scope: &str) -> String {
+    auth::scope::words(scope).unwrap_or(scope).to_owned()
 }
 
 /// The starter's own browser: the grant is the starter's. Broken off before the wake, the host finds the grant when it
@@ -180,13 +180,8 @@ async fn give(visit: &Visit, consent: &Consent, granted: GrantSecrets) -> Result
     waiting::wake(visit, consent).await;
     let request = &consent.request;
     tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, requester = %request.owner, provider = %request.provider, "consent given");
-    let provider = request::provider(visit, consent)?;
     Ok(ResultPage::Connected {
-        scopes: granted
-            .scopes
-            .iter()
-            .map(|scope| named(provider, scope))
-            .collect(),
+        scopes: granted.scopes.iter().map(|scope| named(scope)).collect(),
     })
 }
 

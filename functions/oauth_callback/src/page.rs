@@ -238,7 +238,7 @@ impl ResultPage {
         {
             let list: String = scopes
                 .iter()
-                .map(|scope| format!("<li><code>{}</code></li>", escaped(scope)))
+                .map(|scope| format!("<li>{}</li>", escaped(scope)))
                 .collect();
             more = format!("<p>What you agreed to:</p><ul>{list}</ul>");
         }

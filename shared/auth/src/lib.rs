@@ -49,6 +49,7 @@ mod key_set;
 pub mod pkce;
 mod public_key;
 mod refusal;
+pub mod scope;
 mod seal;
 mod slot;
 mod slots;

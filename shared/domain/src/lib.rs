@@ -66,7 +66,7 @@ pub use job::{
     Protection, RemoteUpdate, SealedToken, Transport,
 };
 pub use job_log::JobLog;
-pub use message::{Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use message::{ASKED_AGENT, Artifact, Message, Metadata, Part, PartContent, Role, Terms};
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
     UserWord,

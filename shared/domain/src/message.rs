@@ -8,6 +8,9 @@ use crate::{ContextId, MessageId, TaskId};
 /// Free key-value data that A2A lets travel beside most things.
 pub type Metadata = serde_json::Map<String, Value>;
 
+/// The key in a message's metadata under which a user has named the agent that it is for, by its type.
+pub const ASKED_AGENT: &str = "switchyard/agent";
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -18,6 +18,7 @@ enum Operation {
     Get(RemoteTaskId),
     Cancel(RemoteTaskId),
     List(ListCall),
+    ExtendedCard,
 }
 
 impl Outbound {
@@ -120,6 +121,18 @@ impl Outbound {
             .transpose()
     }
 
+    /// The card that an agent shows to whoever this token is for.
+    ///
+    /// # Errors
+    /// [`CallError`]; `Refused` also where the agent has no such card.
+    pub async fn extended_card(
+        &self,
+        to: &Endpoint,
+        token: Option<&SecretString>,
+    ) -> Result<Value, CallError> {
+        self.call(to, Operation::ExtendedCard, token).await
+    }
+
     /// One call over the endpoint's binding in the endpoint's generation; what it brought, unwrapped.
     async fn call(
         &self,
@@ -177,6 +190,7 @@ impl Outbound {
                 tenant,
             },
             Operation::List(call) => Call::List(call),
+            Operation::ExtendedCard => Call::ExtendedCard { tenant },
         };
         jsonrpc::call_request(&self.request_id(), &call, to.generation)
     }
@@ -220,6 +234,13 @@ fn rest_request(to: &Endpoint, operation: Operation) -> Result<(Url, Option<Valu
             }
             drop(query);
             (url, None)
+        }
+        Operation::ExtendedCard => {
+            let path = match to.generation {
+                Generation::V1_0 => "extendedAgentCard",
+                Generation::V0_3 => "card",
+            };
+            (below(to, &[path])?, None)
         }
     })
 }

@@ -173,6 +173,7 @@ fn chat() -> impl Iterator<Item = Row> {
         // Nothing runs, in one's own chat as in what is none: the page asks, and needs no more.
         row(("GET", "/api/chat/{id}/stream", ""), [Hidden(204); 2], 204),
         row(("GET", "/api/events", ""), empty, 200),
+        row(("GET", "/api/models", ""), empty, 200),
         row(("GET", "/api/tasks", ""), empty, 200),
         row(("GET", "/api/tasks/{id}", ""), gone, 200),
         row(("GET", "/api/tasks/{id}/events", ""), gone, 200),

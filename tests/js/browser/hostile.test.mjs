@@ -34,14 +34,15 @@ function answers(text) {
     { data: { places: [{ name: text, country: text, days: [{ date: '2026-11-24', summary: text, temperatureMin: 1, temperatureMax: 2 }] }] } },
     { url: text, filename: text, mediaType: text }, { raw: 'aGk=', filename: text, mediaType: 'text/html' },
   ];
-  const card = { artifactType: 'task', taskId: id, contextId: 'c', state: 'completed', updatedAt: time, title: text, agentName: text, statusMessage: text, outcome: text, authUrl: text, choices: [{ label: text, say: text }], jobs: [{ number: 0, agentName: text, state: text.slice(0, 20) }, { number: 1, agentName: text, state: 'working' }] };
+  const card = { artifactType: 'task', taskId: id, contextId: 'c', state: 'completed', updatedAt: time, title: text, agentName: text, statusMessage: text, outcome: text, authUrl: text, consent: { agentName: text, provider: text, scopes: [{ name: text, words: null }, { name: `${text} `, words: text }], endsAt: text }, choices: [{ label: text, say: text }], jobs: [{ number: 0, agentName: text, state: text.slice(0, 20) }, { number: 1, agentName: text, state: 'working' }] };
   const step = { number: 0, agentName: text, agentType: text, instruction: text, after: [], optional: true, state: 'planned', reason: text, guard: { from: [text], isAsked: true } };
   const plan = { goal: text, hash: text, isApproved: false, steps: [step] };
   return {
-    messages: [
-      { id: 'm1', role: 'user', parts: [{ type: 'text', text }, { type: 'file', filename: text, mediaType: text, url: text }] },
+    models: { models: [{ id: 'host', name: text, description: text, examples: [text] }, { id: text, name: text, description: text, examples: [text] }] },
+    messages: { next: null, messages: [
+      { id: 'm1', role: 'user', metadata: { model: text }, parts: [{ type: 'text', text }, { type: 'file', filename: text, mediaType: text, url: text }] },
       { id: 'm2', role: 'assistant', parts: [{ type: 'data-task', id, data: { ...card, plan } }, { type: 'text', text }, { type: 'data-task', data: { wrong: text } }, { type: text, data: text }] },
-    ],
+    ] },
     chats: { chats: [{ id: 'c1', title: text, contextId: 'c', createdAt: time, updatedAt: time }], next: null },
     task: { id, contextId: 'c', status: 'completed', statusMessage: text, artifacts: parts.map((part, number) => ({ artifactId: String(number), name: text, description: text, parts: [part] })), jobs: [job], plan, prompt: text, agentName: text, agentType: text, authUrl: text, outcome: text, createdAt: time, updatedAt: time, traceId: null, rev: 3, history: [{ state: 'completed', at: time, message: text }], failedAttempts: [] },
     connections: { connections: [{ provider: text, account: text, scopes: [text], agents: 1, connectedAt: time }] },
@@ -68,6 +69,7 @@ test(`${texts.length} hostile texts stay texts`, async (t) => {
   await context.route(/\/api\/chats\/c1\/messages/, (route) => json(route, given.messages));
   await context.route(/\/api\/chats(\?|$)/, (route) => json(route, given.chats));
   await context.route(/\/api\/tasks\/[\w-]+$/, (route) => json(route, given.task));
+  await context.route(/\/api\/models/, (route) => json(route, given.models));
   await context.route(/\/api\/connections/, (route) => json(route, given.connections));
   await context.route(/\/api\/events/, (route) => json(route, given.look));
   await context.route(/\/api\/chat\/c1\/stream/, (route) => route.fulfill({ status: 204 }));

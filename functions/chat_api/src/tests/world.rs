@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use a2a::card::{Card, Extension};
+use a2a::card::{Card, Extension, Skill};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use domain::{
-    AgentName, Artifact, EventKind, ManualClock, Part, SystemEntropy, TaskState, Tenant, Timestamp,
+    AgentName, Artifact, Caller, EventKind, ManualClock, Part, SystemEntropy, TaskState, Tenant, Timestamp,
 };
 use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{Method, Request, Response, StatusCode};
@@ -88,6 +88,23 @@ impl Executor for Script {
                 say: Some(format!("You said: {said}")),
             },
         })
+    }
+
+    async fn extended_card(&self, _: &Caller, card: &Card) -> Result<Option<Card>, ExecuteError> {
+        let skill = |tags: &[&str]| Skill {
+            id: tags.join(" "),
+            name: "Echo".into(),
+            description: "Says it again".into(),
+            tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
+            examples: vec!["hello".into()],
+            input_modes: Vec::new(),
+            output_modes: Vec::new(),
+        };
+        let skills = vec![skill(&["type:host"]), skill(&["type:echo", "agent:Echo"])];
+        Ok(Some(Card {
+            skills,
+            ..card.clone()
+        }))
     }
 }
 
@@ -319,7 +336,7 @@ fn card(url: &Url) -> Card {
         default_output_modes: vec!["text/plain".into()],
         streaming: false,
         push_notifications: false,
-        extended: false,
+        extended: true,
         extensions: Vec::new(),
         secured: None,
     }

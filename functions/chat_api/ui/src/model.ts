@@ -25,6 +25,14 @@ export const Plan = z.looseObject({
   steps: z.array(Step),
 });
 
+/** What is agreed to behind a link of ours: scopes have our words, where there are some. */
+export const ConsentInfo = z.looseObject({
+  agentName: z.string(),
+  provider: z.string(),
+  scopes: z.array(z.object({ name: z.string(), words: text })),
+  endsAt: text,
+});
+
 export const JobBrief = z.looseObject({ number: z.number(), agentName: text, agentType: text, state: z.string() });
 
 /** A task as a card in the chat. */
@@ -43,6 +51,7 @@ export const Card = z.looseObject({
   /** Whose link it is: our own way to a provider, or one that an agent wrote. */
   authUrlBy: text,
   authUrlHost: text,
+  consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
   plan: Plan.nullish(),
   jobs: z.array(JobBrief).nullish(),
@@ -91,6 +100,7 @@ export const Task = z.looseObject({
   authUrl: text,
   authUrlBy: text,
   authUrlHost: text,
+  consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
   outcome: text,
   artifacts: z.array(Artifact),
@@ -123,6 +133,15 @@ export const Connection = z.looseObject({
   connectedAt: text,
 });
 
+/** Somebody whom a message can be for: the host, or an agent by its type. */
+export const Model = z.looseObject({ id: z.string(), name: z.string(), description: z.string(), examples: z.array(z.string()) });
+
+const Message = z.looseObject({ id: z.string(), role: z.enum(['user', 'assistant', 'system']), parts: z.array(z.looseObject({ type: z.string() })) });
+
+/** Some of a chat's messages, oldest first, and where those before them begin. */
+export const Messages = z.object({ messages: z.array(Message), next: text });
+
+export const Models = z.object({ models: z.array(Model) });
 export const Chats = z.object({ chats: z.array(Chat), next: text });
 export const Tasks = z.object({ tasks: z.array(Task), next: text });
 export const Connections = z.object({ connections: z.array(Connection) });
@@ -135,6 +154,8 @@ export type Part = z.infer<typeof Part>;
 export type Plan = z.infer<typeof Plan>;
 export type Step = z.infer<typeof Step>;
 export type Chat = z.infer<typeof Chat>;
+export type ConsentInfo = z.infer<typeof ConsentInfo>;
+export type Model = z.infer<typeof Model>;
 export type Connection = z.infer<typeof Connection>;
 
 const finals = new Set(['completed', 'canceled', 'failed', 'rejected']);
@@ -147,6 +168,14 @@ export const isActive = (state: string): boolean => state === 'submitted' || sta
 
 /** The user is asked for something. */
 export const waitsForUser = (state: string): boolean => state === 'input-required' || state === 'auth-required';
+
+/** The question that a card asks, where it asks one: its message then does not say it too. A plan says itself what it asks. */
+export const questionOf = ({ state, statusMessage, plan }: Pick<Card, 'state' | 'statusMessage' | 'plan'>): string | null =>
+  (state === 'input-required' && !plan && statusMessage?.trim()) || null;
+
+/** A text without the question that it ends with. */
+export const withoutQuestion = (text: string, question: string | null): string =>
+  question !== null && text.trimEnd().endsWith(question) ? text.trimEnd().slice(0, -question.length).trimEnd() : text;
 
 /** A finished task that brought nothing can be asked for once more; so can one of which nothing was heard. */
 export const mayRetry = (state: string): boolean => ['failed', 'rejected', 'canceled', 'unknown'].includes(state);

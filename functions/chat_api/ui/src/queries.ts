@@ -2,7 +2,7 @@
 
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
-import { Chats, Connections, Task, Tasks } from './model.ts';
+import { Chats, Connections, Models, Task, Tasks } from './model.ts';
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -20,6 +20,7 @@ export const keys = {
   tasks: ['tasks'] as const,
   task: (id: string) => ['task', id] as const,
   connections: ['connections'] as const,
+  models: ['models'] as const,
 };
 
 function page(path: string, cursor: string | null, more: Record<string, string> = {}): string {
@@ -58,3 +59,7 @@ export const useTask = (id: string, enabled = true) =>
 
 export const useConnections = () =>
   useQuery({ queryKey: keys.connections, queryFn: ({ signal }) => get('connections', Connections, signal) });
+
+/** Whom a message can be for; the host comes first. */
+export const useModels = () =>
+  useQuery({ queryKey: keys.models, staleTime: 5 * 60_000, queryFn: ({ signal }) => get('models', Models, signal) });

@@ -10,6 +10,8 @@ export interface Entry {
   chat: string;
   text: string;
   taskId?: string;
+  /** The agent that it is for. */
+  model?: string;
   at: number;
 }
 

@@ -25,6 +25,7 @@ export const words = {
   hello: 'What can I do for you?',
   pitch: 'I find the right agent, hand the work over, and bring the answer back, also if that takes hours.',
   examples: 'Try one of these',
+  earlier: 'Earlier messages',
   conversation: 'Conversation',
   you: 'You',
   answer: 'Answer',
@@ -32,6 +33,9 @@ export const words = {
   ask: 'Ask for something',
   askMore: 'Write a message',
   send: 'Send',
+  askWhom: 'Ask this agent',
+  anyAgent: 'Whoever fits',
+  forAgent: 'For',
   stop: 'Stop',
   copy: 'Copy',
   copied: 'Copied',
@@ -70,6 +74,9 @@ export const words = {
   foreignTitle: 'This agent asks you to sign in elsewhere',
   foreignText: 'The link is the agent\'s own, not Switchyard\'s. Open it only if you know where it leads.',
   openHost: 'Open',
+  consentAsks: 'asks for your consent to:',
+  linkUntil: 'The link is good until',
+  goesOn: 'goes on below',
   consentTitle: 'Your consent is needed',
   consentText: 'It opens a page of the provider in a new tab. This card goes on by itself.',
   sendIt: 'Send',
@@ -84,6 +91,7 @@ export const words = {
   lasted: 'Took',
   prompt: 'Asked',
   download: 'Download',
+  unreadable: 'cannot be read',
 
   noTasks: 'No tasks yet. Ask for something in a chat, and its task is listed here.',
   noTaskInState: 'No task is in this state.',
@@ -147,6 +155,13 @@ export function ago(at: string, now = Date.now()): string {
   if (seconds > -3600) return relative.format(Math.round(seconds / 60), 'minute');
   if (seconds > -86_400) return clock.format(new Date(at));
   return day.format(new Date(at));
+}
+
+/** A number of bytes, such as `12 kB`. */
+export function size(bytes: number): string {
+  const unit = bytes < 1000 ? 'byte' : bytes < 1_000_000 ? 'kilobyte' : 'megabyte';
+  const value = bytes < 1000 ? bytes : bytes < 1_000_000 ? bytes / 1000 : bytes / 1_000_000;
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 && bytes >= 1000 ? 1 : 0 }).format(value);
 }
 
 /** A span between two times, such as `3.2 s` or `4 min`. */

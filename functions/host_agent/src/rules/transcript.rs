@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    AwaitedConsent, CallEnd, CallResult, Job, Message, MessageId, ModelTurn, Part, PartContent, PlanStep,
-    Role, Task, TaskState, TurnCall,
+    ASKED_AGENT, AgentType, AwaitedConsent, CallEnd, CallResult, Job, Message, MessageId, ModelTurn, Part,
+    PartContent, PlanStep, Role, Task, TaskState, TurnCall,
 };
 use llm::{Opaque, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
@@ -26,6 +26,12 @@ pub(crate) fn asked(task: &Task) -> String {
         .find(|message| message.role == Role::User)
         .map(Message::text)
         .unwrap_or_default()
+}
+
+/// The agent that the user has named for a new task, beside what they said.
+pub(crate) fn named_agent(task: &Task) -> Option<AgentType> {
+    let said = task.history.iter().find(|message| message.role == Role::User)?;
+    AgentType::parse(said.metadata.get(ASKED_AGENT)?.as_str()?).ok()
 }
 
 /// The work on the task as far as it went: what was called, and what came of it. `unstored` are turns of this execution

@@ -56,7 +56,7 @@ impl Thinker {
         if is_no(said) {
             return Ok(Outcome::Canceled("All right; nobody was asked.".to_owned()));
         }
-        let mut thought = self.thought_of(run);
+        let thought = self.thought_of(run);
         let Some(offered) = choices::agent_named(&choice, &said.text()) else {
             let question = format!("I did not understand that. {}", choice.question(&thought.asked));
             return ask(run, &choice, question, Vec::new()).await;
@@ -64,8 +64,19 @@ impl Thinker {
         if !self.is_enabled() {
             return Ok(Outcome::Rejected(SWITCHED_OFF.to_owned()));
         }
+        let agent_type = offered.agent_type.clone();
+        self.hand_to(run, thought, agent_type).await
+    }
+
+    /// Hands what was asked to the agent that its user has named, and asks no model whose it is.
+    pub(crate) async fn hand_to(
+        &self,
+        run: &mut Run,
+        mut thought: Thought,
+        agent_type: AgentType,
+    ) -> Result<Outcome, ExecuteError> {
         thought.known = Some(self.discover().await?);
-        let (agent_type, message) = (offered.agent_type.clone(), thought.asked.clone());
+        let message = thought.asked.clone();
         let found = self
             .tools(run, &mut thought)
             .choice(&agent_type, &message)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
-use domain::{Message, MessageId, Task, TaskId, TaskState, Timestamp};
+use domain::{AgentType, Message, MessageId, Task, TaskId, TaskState, Timestamp};
 use llm::{AgentBrief, Answer, Step, Tool, ToolCall};
 use store::PageRequest;
 
@@ -56,6 +56,10 @@ impl Thinker {
     /// Finds out what the message of a new task means, and does it.
     async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
         let deps = self.deps();
+        if let Some(agent_type) = self.named(run.task()) {
+            let thought = self.thought_of(run);
+            return Box::pin(self.hand_to(run, thought, agent_type)).await;
+        }
         let here = self.beside(run).await?;
         if let Some(note) = Note::of(run.task()) {
             // An execution before this one got that far.
@@ -92,6 +96,15 @@ impl Thinker {
             }
             elsewhere = Some(self.elsewhere(run.task()).await?);
         }
+    }
+
+    /// The agent that the user has named for what they said. A code that is typed back is for nobody but the host.
+    fn named(&self, task: &Task) -> Option<AgentType> {
+        let is_code = task
+            .history
+            .first()
+            .is_some_and(|said| TypedCode::of(said).is_some());
+        transcript::named_agent(task).filter(|_| !is_code && !self.has_one_agent())
     }
 
     async fn elsewhere(&self, task: &Task) -> Result<Vec<Task>, ExecuteError> {

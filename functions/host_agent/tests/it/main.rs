@@ -14,6 +14,7 @@ mod delegation;
 mod discovery;
 mod drafts;
 mod flows;
+mod named;
 mod own_tasks;
 mod plan_consents;
 mod plans;

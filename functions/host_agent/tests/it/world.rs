@@ -353,6 +353,18 @@ impl World {
         TaskId::parse(id).unwrap()
     }
 
+    /// Sends a message of user-1 for the agent of this type, without working on it.
+    pub(crate) async fn say_to(&self, agent: &Value, id: &str, text: &str) -> TaskId {
+        let message = json!({
+            "messageId": id, "role": "ROLE_USER", "contextId": "trip", "parts": [{"text": text}],
+            "metadata": {"switchyard/agent": agent},
+        });
+        let params = json!({"message": message, "configuration": {"returnImmediately": true}});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        let (_, answer) = self.post("user-1", "/jsonrpc", &body).await;
+        TaskId::parse(answer["result"]["task"]["id"].as_str().unwrap()).unwrap()
+    }
+
     /// Sends a message of user-1 with this extension in use, without working on it.
     pub(crate) async fn say_naming(&self, extension: &str, id: &str, text: &str) -> TaskId {
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]});

@@ -29,7 +29,7 @@ async fn in_the_starters_browser_the_grant_is_stored_sealed_and_the_task_woken()
 
     let seen = browser.agree(&world, &asked).await;
     seen.page(StatusCode::OK, "You are connected");
-    assert!(seen.body.contains("<code>orders:read</code>"));
+    assert!(seen.body.contains("<li>See your orders</li>"));
     let [exchange] = &world.exchanges().await[..] else {
         panic!("one exchange");
     };

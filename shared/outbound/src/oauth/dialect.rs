@@ -49,19 +49,6 @@ impl Dialect {
             Self::Google => Authentication::Form([("client_id", id), ("client_secret", secret)]),
         }
     }
-
-    /// What a scope lets us do, as the server's own page says it; none where the scope says it itself.
-    #[must_use]
-    pub fn scope_name(self, scope: &str) -> Option<&'static str> {
-        if self != Self::Google {
-            return None;
-        }
-        Some(match scope.strip_prefix("https://www.googleapis.com/auth/")? {
-            "calendar.freebusy" => "View your availability in your calendars",
-            "calendar.events.readonly" => "View events on all your calendars",
-            _ => return None,
-        })
-    }
 }
 
 /// How a client makes itself known at a token endpoint.

@@ -8,8 +8,10 @@ export type Data = {
   progress: { taskId: string; state: string; text: string };
   draft: { text: string };
 };
-export type Message = UIMessage<{ taskId?: string }, Data>;
-type Chunk = UIMessageChunk<{ taskId?: string }, Data>;
+/** Of an answer the task that gives it, of a message of the user the agent that it is for. */
+export type About = { taskId?: string; model?: string };
+export type Message = UIMessage<About, Data>;
+type Chunk = UIMessageChunk<About, Data>;
 
 /** The answer that waits for its last word is one part of this id. */
 const DRAFT = 'draft';

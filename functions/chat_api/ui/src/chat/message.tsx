@@ -1,10 +1,12 @@
 // One message: the user's words, or an answer with its cards.
 
-import { memo, useCallback, useState } from 'react';
+import { memo, useCallback, useMemo, useState } from 'react';
 import { z } from 'zod';
 import { Markdown } from '../markdown/markdown.tsx';
-import { Card, isOver } from '../model.ts';
+import { useCard } from '../live/cards.ts';
+import { Card, isOver, questionOf, withoutQuestion } from '../model.ts';
 import { Again, Check, Copy } from '../parts/icons.tsx';
+import { useModels } from '../queries.ts';
 import { Boundary } from '../parts/states.tsx';
 import { Tree } from '../result/tree.tsx';
 import { TaskCard } from '../task/card.tsx';
@@ -19,12 +21,16 @@ interface Shown {
   /** Only the newest answer that is done can be asked for again. */
   again: (() => void) | null;
   reply: (text: string, taskId: string) => void;
+  /** A later message has the card of the same task. */
+  goesOn: boolean;
 }
 
 type OnePart = Message['parts'][number];
 
-interface Within extends Pick<Shown, 'chat' | 'reply'> {
+interface Within extends Pick<Shown, 'chat' | 'reply' | 'goesOn'> {
   part: OnePart;
+  /** The card of the message. */
+  card: Card | null;
   /** All text of the message. */
   says: string;
   /** The card draws what the text says. */
@@ -35,15 +41,22 @@ interface Within extends Pick<Shown, 'chat' | 'reply'> {
 /** Shorter text stands beside what is drawn. */
 const SHORT = 300;
 
-function PartView({ part, chat, says, isDrawn, drawn, reply }: Within) {
+/** What an answer says beside its card, which asks its question itself. */
+function Beside({ card, text }: { card: Card; text: string }) {
+  const said = withoutQuestion(text, questionOf(useCard(card)));
+  return said ? <Markdown text={said} /> : null;
+}
+
+function PartView({ part, chat, says, isDrawn, drawn, reply, goesOn, card }: Within) {
   if (part.type === 'text' && isDrawn && part.text.length > SHORT) {
     return <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details>;
   }
+  if (part.type === 'text' && card && !goesOn) return <Beside card={card} text={part.text} />;
   if (part.type === 'text') return part.text ? <Markdown text={part.text} /> : null;
   if (part.type === 'data-task') {
-    const card = Card.safeParse(part.data);
-    if (!card.success) return <div className="broken"><p>{words.broken}</p><Tree value={part.data} /></div>;
-    return <TaskCard card={card.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${card.data.taskId}`} says={says} drawn={drawn} reply={reply} />;
+    const own = Card.safeParse(part.data);
+    if (!own.success) return <div className="broken"><p>{words.broken}</p><Tree value={part.data} /></div>;
+    return <TaskCard card={own.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${own.data.taskId}`} says={says} goesOn={goesOn} drawn={drawn} reply={reply} />;
   }
   if (part.type === 'data-draft') {
     const draft = Draft.safeParse(part.data);
@@ -53,8 +66,20 @@ function PartView({ part, chat, says, isDrawn, drawn, reply }: Within) {
   return null;
 }
 
+/** The card of a message, where it has one that can be read. */
+function cardIn({ parts }: Message): Card | null {
+  const found = parts.findLast((part) => part.type === 'data-task');
+  return (found && Card.safeParse(found.data).data) ?? null;
+}
+
 const textOf = (message: Message): string =>
   message.parts.map((part) => (part.type === 'text' ? part.text : '')).filter(Boolean).join('\n\n');
+
+/** Whom a message of the user is for. */
+function ForAgent({ id }: { id: string }) {
+  const { data } = useModels();
+  return <p className="said-to">{words.forAgent} {data?.models.find((model) => model.id === id)?.name ?? id}</p>;
+}
 
 function CopyButton({ text }: { text: string }) {
   const [isDone, setDone] = useState(false);
@@ -70,18 +95,20 @@ function CopyButton({ text }: { text: string }) {
   );
 }
 
-export const MessageView = memo(function MessageView({ message, chat, again, reply }: Shown) {
+export const MessageView = memo(function MessageView({ message, chat, again, reply, goesOn }: Shown) {
   const isMine = message.role === 'user';
   const text = textOf(message);
   const [isDrawn, setDrawn] = useState(false);
   const drawn = useCallback(() => setDrawn(true), []);
+  const card = useMemo(() => cardIn(message), [message]);
   const isDone = message.parts.every((part) => part.type !== 'data-task' || isOver(part.data.state));
   return (
     <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
+      {isMine && typeof message.metadata?.model === 'string' ? <ForAgent id={message.metadata.model} /> : null}
       {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
-        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} /></Boundary>
+        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
       ))}
-      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} /> : null)) : null}
+      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /> : null)) : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={text} />

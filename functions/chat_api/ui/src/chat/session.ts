@@ -4,18 +4,19 @@
 // message. When a stream breaks off, the chat comes back to it; when it ends, the server's history replaces what was shown.
 
 import { Chat } from '@ai-sdk/react';
-import { z } from 'zod';
 import { ApiError, get, send } from '../api.ts';
 import { rest } from '../backoff.ts';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
-import { Card, isActive } from '../model.ts';
+import { Card, isActive, Messages } from '../model.ts';
 import { keys, queries } from '../queries.ts';
 import { type Entry, outbox } from '../storage.ts';
 import type { Message } from './drafted.ts';
+import { joined } from './pages.ts';
 import { Transport } from './transport.ts';
 
-const History = z.array(z.looseObject({ id: z.string(), role: z.enum(['user', 'assistant', 'system']), parts: z.array(z.looseObject({ type: z.string() })) }));
+/** So many messages of the user are read at once, with their answers. */
+const SOME = 50;
 
 export interface Waiting extends Entry {
   /** Why the server would not take it. */
@@ -29,12 +30,14 @@ export interface Snapshot {
   /** The server cannot be reached, and is tried again. */
   isLost: boolean;
   problem: string;
+  /** There are messages before those that are shown. */
+  hasOlder: boolean;
 }
 
 export class Session {
   readonly id: string;
   readonly chat: Chat<Message>;
-  #snapshot: Snapshot = { loading: 'fresh', waiting: [], progress: '', isLost: false, problem: '' };
+  #snapshot: Snapshot = { loading: 'fresh', waiting: [], progress: '', isLost: false, problem: '', hasOlder: false };
   readonly #listeners = new Set<() => void>();
   #isTaken = false;
   #isDisconnected = false;
@@ -42,6 +45,9 @@ export class Session {
   /** Nothing of it has reached the server yet. */
   #isUnborn = false;
   #isFollowing = false;
+  /** Where the messages before those that are shown begin. */
+  #older: string | null = null;
+  #isReadingOlder = false;
   #soon: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
@@ -110,15 +116,13 @@ export class Session {
   async refresh(): Promise<void> {
     if (this.#isUnborn) return;
     try {
-      const messages = await get(`chats/${encodeURIComponent(this.id)}/messages`, History);
+      const page = await this.#read(null);
       if (this.isBusy) return;
-      this.chat.messages = messages as unknown as Message[];
-      for (const message of this.chat.messages) {
-        for (const part of message.parts) {
-          const card = part.type === 'data-task' ? Card.safeParse(part.data) : null;
-          if (card?.success) cards.learn(card.data);
-        }
-      }
+      const all = joined(this.chat.messages, page.messages);
+      this.chat.messages = all.messages;
+      // What was read before goes on where it went on.
+      if (!all.isLonger) this.#older = page.next;
+      this.#set({ hasOlder: this.#older !== null });
       this.#set({ loading: 'there', isLost: false });
     } catch (error) {
       if (error instanceof ApiError && (error.status === 404 || error.status === 410)) {
@@ -130,10 +134,42 @@ export class Session {
     }
   }
 
+  /** Reads the messages before those that are shown. */
+  async readOlder(): Promise<void> {
+    const from = this.#older;
+    if (from === null || this.#isReadingOlder) return;
+    this.#isReadingOlder = true;
+    try {
+      const page = await this.#read(from);
+      // Meanwhile the history may have been read anew.
+      if (this.#older !== from) return;
+      const known = new Set(this.chat.messages.map(({ id }) => id));
+      this.chat.messages = [...page.messages.filter(({ id }) => !known.has(id)), ...this.chat.messages];
+      this.#older = page.next;
+      this.#set({ hasOlder: page.next !== null, isLost: false });
+    } catch (error) {
+      if (error instanceof ApiError && !error.mayPass) this.#older = null;
+      this.#set({ hasOlder: this.#older !== null, problem: error instanceof ApiError ? error.message : '' });
+    } finally {
+      this.#isReadingOlder = false;
+    }
+  }
+
+  /** Some of the messages, and the cards in them. */
+  async #read(from: string | null): Promise<{ messages: Message[]; next: string | null }> {
+    const query = new URLSearchParams({ limit: String(SOME), ...(from === null ? {} : { cursor: from }) });
+    const { messages, next } = await get(`chats/${encodeURIComponent(this.id)}/messages?${query}`, Messages);
+    for (const part of messages.flatMap(({ parts }) => parts)) {
+      const card = part.type === 'data-task' ? Card.safeParse(part.data) : null;
+      if (card?.success) cards.learn(card.data);
+    }
+    return { messages: messages as unknown as Message[], next: next ?? null };
+  }
+
   /** Sends what the user says: it is kept until the server has it. */
-  async say(text: string, taskId?: string): Promise<void> {
+  async say(text: string, { taskId, model }: { taskId?: string | undefined; model?: string | undefined } = {}): Promise<void> {
     if (this.#snapshot.loading === 'fresh') this.#isUnborn = true;
-    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, at: Date.now(), ...(taskId ? { taskId } : {}) };
+    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}) };
     this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
     await outbox.put(entry).catch(() => undefined);
     live.tell({ type: 'outbox', chat: this.id });
@@ -177,7 +213,7 @@ export class Session {
     this.#sending = entry.id;
     this.#set({ progress: '' });
     await this.chat.sendMessage(
-      { id: entry.id, role: 'user', parts: [{ type: 'text', text: entry.text }] },
+      { id: entry.id, role: 'user', parts: [{ type: 'text', text: entry.text }], ...(entry.model ? { metadata: { model: entry.model } } : {}) },
       { body: entry.taskId ? { taskId: entry.taskId } : {} },
     );
     this.#sending = undefined;

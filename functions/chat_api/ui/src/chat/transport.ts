@@ -24,16 +24,10 @@ export class Transport extends DefaultChatTransport<Message> {
         if (init?.method === 'POST') taken();
         return response;
       },
-      prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
-        body: {
-          ...body,
-          ...context(),
-          id,
-          message: messages.findLast(({ role }) => role === 'user'),
-          trigger,
-          messageId: messageId ?? null,
-        },
-      }),
+      prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
+        const message = messages.findLast(({ role }) => role === 'user');
+        return { body: { ...body, ...context(), id, message, model: message?.metadata?.model, trigger, messageId: messageId ?? null } };
+      },
       prepareReconnectToStreamRequest: ({ id }) => ({ api: at(`chat/${encodeURIComponent(id)}/stream`) }),
     });
   }

@@ -1,12 +1,14 @@
 // A chat: its messages, what waits to be sent, and where the user writes.
 
 import { useChat } from '@ai-sdk/react';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { useLocation } from 'wouter';
 import { Down } from '../parts/icons.tsx';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
+import { useModels } from '../queries.ts';
 import { words } from '../words.ts';
 import { Composer } from './composer.tsx';
+import type { Message } from './drafted.ts';
 import { MessageView } from './message.tsx';
 import { Pending } from './pending.tsx';
 import { type Session, sessionOf } from './session.ts';
@@ -15,10 +17,14 @@ import { Welcome } from './welcome.tsx';
 /** Nearer to the end than this, the reader follows what comes. */
 const NEAR = 80;
 
-function useEnd(changes: unknown) {
+/** Earlier messages are read when the reader is so near to the first. */
+const AHEAD = '800px 0px 0px';
+
+function useEnd(changes: unknown, first: string | undefined) {
   const log = useRef<HTMLDivElement>(null);
   const thread = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  const before = useRef({ first, height: 0, top: 0 });
   const [isAway, setAway] = useState(false);
   const toEnd = useCallback(() => {
     follows.current = true;
@@ -29,21 +35,47 @@ function useEnd(changes: unknown) {
     if (!box) return;
     follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
     setAway(!follows.current);
+    before.current.top = box.scrollTop;
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is shown has changed
   useLayoutEffect(() => {
+    const box = log.current;
     if (follows.current) toEnd();
-  }, [changes, toEnd]);
+    // What was read stays before the reader's eyes when earlier messages come above it.
+    else if (box && before.current.first !== first) box.scrollTop = before.current.top + box.scrollHeight - before.current.height;
+    before.current = { first, height: box?.scrollHeight ?? 0, top: box?.scrollTop ?? 0 };
+  }, [changes, first, toEnd]);
   // What is drawn later makes the thread longer too.
   useEffect(() => {
     if (!thread.current) return;
     const observer = new ResizeObserver(() => {
       if (follows.current) toEnd();
+      before.current.height = log.current?.scrollHeight ?? 0;
     });
     observer.observe(thread.current);
     return () => observer.disconnect();
   }, [toEnd]);
   return { log, thread, isAway, toEnd, scrolled };
+}
+
+/** The way to earlier messages: it is taken by itself when it comes near. */
+function Earlier({ read }: { read: () => void }) {
+  const place = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const button = place.current;
+    if (!button) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((one) => one.isIntersecting)) read();
+    }, { root: button.closest('.log'), rootMargin: AHEAD });
+    observer.observe(button);
+    return () => observer.disconnect();
+  }, [read]);
+  return <button type="button" className="quiet earlier" ref={place} onClick={read}>{words.earlier}</button>;
+}
+
+/** Of each task the message that has its card last. */
+function lastCards(messages: readonly Message[]): Map<string, string> {
+  return new Map(messages.flatMap(({ id, parts }) => parts.flatMap((part) => (part.type === 'data-task' ? [[part.data?.taskId, id] as const] : []))));
 }
 
 function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
@@ -54,18 +86,29 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const isBusy = status === 'submitted' || status === 'streaming';
   // What is being sent stands among the messages already.
   const waiting = state.waiting.filter((entry) => !messages.some(({ id }) => id === entry.id));
-  const { log, thread, isAway, toEnd, scrolled } = useEnd([messages, state]);
+  const { log, thread, isAway, toEnd, scrolled } = useEnd([messages, state], messages[0]?.id);
+  const last = useMemo(() => lastCards(messages), [messages]);
+  const goesOn = ({ id, parts }: Message) => parts.some((part) => part.type === 'data-task' && last.get(part.data?.taskId) !== id);
+  const readOlder = useCallback(() => void session.readOlder(), [session]);
   useEffect(() => {
     if (!isNew) void session.open();
   }, [session, isNew]);
-  const say = useCallback(
-    (text: string, taskId?: string) => {
-      void session.say(text, taskId);
+  const models = useModels().data?.models ?? [];
+  // A chat goes on with the agent that was asked last, as long as it is there.
+  const [picked, pick] = useState<string | null>(null);
+  const wanted = picked ?? messages.findLast(({ role }) => role === 'user')?.metadata?.model;
+  const host = models[0]?.id ?? '';
+  const model = models.find(({ id }) => id === wanted)?.id ?? host;
+  const leave = useCallback(
+    (text: string, about: { taskId?: string | undefined; model?: string | undefined }) => {
+      void session.say(text, about);
       if (isNew) navigate(`/chats/${encodeURIComponent(session.id)}`);
       toEnd();
     },
     [session, isNew, navigate, toEnd],
   );
+  // What answers a card goes where the card is from.
+  const say = useCallback((text: string, taskId?: string) => leave(text, taskId ? { taskId } : model === host ? {} : { model }), [leave, model, host]);
   const newest = messages.findLast(({ role }) => role === 'assistant')?.id;
   const again = useCallback(() => {
     if (newest) void session.regenerate(newest);
@@ -74,13 +117,14 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const isEmpty = messages.length === 0 && waiting.length === 0;
   return (
     <>
-      <div className="log" ref={log} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={words.conversation} aria-busy={isBusy}>
+      <div className="log" data-away={isAway} ref={log} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={words.conversation} aria-busy={isBusy}>
         <div className="thread" ref={thread}>
         {isEmpty && state.loading === 'loading' ? <Loading /> : null}
         {isEmpty && state.loading === 'failed' ? <Failed error={null} retry={() => void session.open()} /> : null}
-        {isEmpty && isNew ? <Welcome choose={(text) => say(text)} /> : null}
+        {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} /> : null}
+        {state.hasOlder ? <Earlier key={messages[0]?.id} read={readOlder} /> : null}
         {messages.map((message) => (
-          <MessageView key={message.id} message={message} chat={session.id} reply={say} again={message.id === newest && !isBusy ? again : null} />
+          <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={say} again={message.id === newest && !isBusy ? again : null} />
         ))}
         {isBusy ? <p className="progress" role="status"><span className="dots"><i /><i /><i /></span> {state.progress || words.thinking}</p> : null}
         {waiting.map((entry) => (
@@ -92,7 +136,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         {isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}
         {state.isLost ? <p className="notice slim" role="status">{navigator.onLine ? words.reconnecting : words.offline}</p> : null}
         {state.problem ? <p className="notice slim" role="alert">{state.problem}</p> : null}
-        <Composer chat={isNew ? '' : session.id} isFirst={isEmpty} isBusy={isBusy} say={say} stop={() => void session.stop()} given={given} />
+        <Composer chat={isNew ? '' : session.id} isFirst={isEmpty} isBusy={isBusy} say={say} stop={() => void session.stop()} models={models} model={model} choose={pick} given={given} />
       </div>
     </>
   );

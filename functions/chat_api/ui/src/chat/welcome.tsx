@@ -1,26 +1,39 @@
-// An empty chat: what it is for, and prompts to begin with.
+// An empty chat: what it is for, and prompts to begin with, as the agents that there are name them.
 
+import type { Model } from '../model.ts';
+import { useModels } from '../queries.ts';
 import { words } from '../words.ts';
 
-const examples = [
-  { title: 'Weather', text: 'What will the weather be like in Oslo and Bergen this weekend?' },
-  { title: 'A report that takes its time', text: 'Write a report about whales' },
-  { title: 'An order, with your consent', text: 'Where is my order 1001?' },
-  { title: 'Several agents in a plan', text: 'Check the weather in Oslo tomorrow, and then write a report about umbrellas' },
-];
+/** Most agents whose example is shown. */
+const MOST = 6;
+
+interface Example {
+  name: string;
+  text: string;
+}
+
+/** The first example of each agent; the host's own say what it is for, and nobody begins with those. */
+export function examplesOf(models: readonly Model[]): Example[] {
+  const agents = models.slice(1).flatMap(({ name, examples: [text] }) => (text ? [{ name, text }] : []));
+  return agents.slice(0, MOST);
+}
 
 export function Welcome({ choose }: { choose: (text: string) => void }) {
+  const { data } = useModels();
+  const examples = examplesOf(data?.models ?? []);
   return (
     <div className="welcome">
       <h2>{words.hello}</h2>
       <p>{words.pitch}</p>
-      <ul aria-label={words.examples}>
-        {examples.map(({ title, text }) => (
-          <li key={title}>
-            <button type="button" onClick={() => choose(text)}><strong>{title}</strong><span>{text}</span></button>
-          </li>
-        ))}
-      </ul>
+      {examples.length > 0 ? (
+        <ul aria-label={words.examples}>
+          {examples.map(({ name, text }) => (
+            <li key={name}>
+              <button type="button" onClick={() => choose(text)}><strong>{name}</strong><span>{text}</span></button>
+            </li>
+          ))}
+        </ul>
+      ) : null}
     </div>
   );
 }

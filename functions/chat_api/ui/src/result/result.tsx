@@ -1,9 +1,10 @@
 // Artifacts by the shape of what they hold.
 
 import type { Artifact, Part, Task } from '../model.ts';
-import { Markdown, SafeLink } from '../markdown/markdown.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
 import { Boundary } from '../parts/states.tsx';
 import { words } from '../words.ts';
+import { File } from './file.tsx';
 import { Forecast } from './forecast.tsx';
 import { shapeOf } from './shape.ts';
 import { Table } from './table.tsx';
@@ -26,21 +27,6 @@ export function Data({ value }: { value: unknown }) {
     default:
       return <Tree value={shape.value} />;
   }
-}
-
-function File({ part }: { part: Part }) {
-  const name = part.filename || part.mediaType || 'file';
-  if (part.url) return <p className="file"><SafeLink href={part.url}>{name}</SafeLink></p>;
-  const media = part.mediaType ?? 'application/octet-stream';
-  const open = () => {
-    const bytes = Uint8Array.from(atob(part.raw ?? ''), (one) => one.charCodeAt(0));
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  };
-  return <p className="file"><button type="button" onClick={open}>{words.download} {name}</button> <span className="soft">{media}</span></p>;
 }
 
 function OnePart({ part, says }: { part: Part; says: ReadonlySet<string> }) {

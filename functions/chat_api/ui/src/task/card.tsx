@@ -2,7 +2,8 @@
 
 import { Link } from 'wouter';
 import { useCard } from '../live/cards.ts';
-import { type Card, isOver, mayRetry } from '../model.ts';
+import { Markdown } from '../markdown/markdown.tsx';
+import { type Card, isOver, mayRetry, questionOf } from '../model.ts';
 import { Arrow } from '../parts/icons.tsx';
 import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
@@ -18,6 +19,8 @@ interface Shown {
   href: string;
   /** What stands below it: the card does not say it too. */
   says: string;
+  /** A later message has the task's card too: there it goes on. */
+  goesOn: boolean;
   /** Told when the card draws the result itself. */
   drawn: () => void;
   /** Says something in reply to it. */
@@ -30,12 +33,23 @@ export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentTy
   return card.agentName || card.agentType || card.title || words.task;
 };
 
-export function TaskCard({ card: shown, href, says, drawn, reply }: Shown) {
+export function TaskCard({ card: shown, href, says, goesOn, drawn, reply }: Shown) {
   const card = useCard(shown);
   const { run, running, problem } = useActions(card.taskId);
   const { plan } = card;
   const waitsForStart = plan && !plan.isApproved && card.state === 'input-required';
+  const question = questionOf(card);
   const jobs = (card.jobs ?? []).filter(() => !plan);
+  if (goesOn) {
+    return (
+      <section className="card" data-state="past" aria-label={`${words.task}: ${nameOf(card)}, ${words.goesOn}`}>
+        <div className="card-top">
+          <Link className="card-name" href={href}>{nameOf(card)} <Arrow /></Link>
+          <span className="card-age">{words.goesOn}</span>
+        </div>
+      </section>
+    );
+  }
   return (
     <section className="card" data-state={card.state} aria-label={`${words.task}: ${nameOf(card)}`}>
       <div className="card-top">
@@ -45,7 +59,8 @@ export function TaskCard({ card: shown, href, says, drawn, reply }: Shown) {
         {card.updatedAt ? <span className="card-age"><Time at={card.updatedAt} /></span> : null}
         <Badge state={card.state} />
       </div>
-      {!isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
+      {question ? <Markdown text={question} /> : null}
+      {!question && !isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
       {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
       {plan ? <PlanSteps plan={plan} jobs={card.jobs ?? []} /> : null}
       {asked(plan).map((step) => <Guard key={step.number} step={step} answer={(word) => reply(word, card.taskId)} />)}

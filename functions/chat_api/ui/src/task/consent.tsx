@@ -1,12 +1,15 @@
-// The way to give consent. Only our own looks like a button of ours: what an agent links to is said to be the agent's.
+// The way to give consent: who asks for what, in words of ours. Only our own looks like a button of ours: what an agent links to is
+// said to be the agent's.
 
 import { live } from '../live/live.ts';
-import { words } from '../words.ts';
+import type { ConsentInfo } from '../model.ts';
+import { wholeTime, words } from '../words.ts';
 
 interface Asked {
   authUrl?: string | null | undefined;
   authUrlBy?: string | null | undefined;
   agentName?: string | null | undefined;
+  consent?: ConsentInfo | null | undefined;
 }
 
 /** The address, where it is one of the web. */
@@ -16,15 +19,27 @@ function address(text: string | null | undefined): URL | null {
   return url.protocol === 'https:' || url.protocol === 'http:' ? url : null;
 }
 
+/** What is asked for; what has no words of ours is named as it is. */
+function Scopes({ of }: { of: ConsentInfo }) {
+  return (
+    <ul className="consent-scopes" aria-label={words.allows}>
+      {of.scopes.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}
+    </ul>
+  );
+}
+
 export function Consent({ asked }: { asked: Asked }) {
   const url = address(asked.authUrl);
   if (!url) return null;
   const isOurs = (asked.authUrlBy ?? 'platform') === 'platform';
+  const of = isOurs ? asked.consent : null;
+  const title = of ? `${of.agentName} ${words.consentAsks}` : isOurs ? words.consentTitle : words.foreignTitle;
   return (
     <div className="consent">
       <div>
-        <strong>{isOurs ? words.consentTitle : words.foreignTitle}</strong>
-        <p>{isOurs ? words.consentText : words.foreignText}</p>
+        <strong>{title}</strong>
+        {of && of.scopes.length > 0 ? <Scopes of={of} /> : null}
+        <p>{isOurs ? words.consentText : words.foreignText}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{wholeTime(of.endsAt)}</time>.</> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>
         {isOurs ? words.connect : `${words.openHost} ${url.host}`}

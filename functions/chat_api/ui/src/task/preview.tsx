@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { Boundary } from '../parts/states.tsx';
 import { useTask } from '../queries.ts';
+import { File } from '../result/file.tsx';
 import { artifactsOf, Data } from '../result/result.tsx';
 import { type Shape, shapeOf } from '../result/shape.ts';
 
@@ -24,6 +25,9 @@ function useSeen(at: string) {
   return { place, isSeen };
 }
 
+/** Most files of one card; its panel has all of them. */
+const FILES = 4;
+
 /** One day or one row is said better in words. */
 const isWorthIt = (shape: Shape): boolean =>
   (shape.kind === 'forecast' && shape.forecast.places.flatMap(({ days }) => days).length > 1) || (shape.kind === 'table' && shape.rows.length > 1 && shape.rows.length <= 20);
@@ -33,6 +37,7 @@ export function Preview({ id, at, drawn }: { id: string; at: string; drawn: () =
   const { data: task } = useTask(id, isSeen);
   const parts = task ? artifactsOf(task).flatMap((artifact) => artifact.parts) : [];
   const found = parts.find((part) => part.data !== undefined && isWorthIt(shapeOf(part.data)));
+  const files = parts.filter(({ raw, url }) => typeof raw === 'string' || typeof url === 'string').slice(0, FILES);
   const isDrawn = found !== undefined;
   useEffect(() => {
     if (isDrawn) drawn();
@@ -40,6 +45,7 @@ export function Preview({ id, at, drawn }: { id: string; at: string; drawn: () =
   return (
     <div ref={place} className="preview">
       {found ? <Boundary value={found.data}><Data value={found.data} /></Boundary> : null}
+      {files.map((part, place) => <Boundary key={place} value={part}><File part={part} /></Boundary>)}
     </div>
   );
 }

@@ -1,0 +1,180 @@
+//! Whom a message can be for, read from the host's card for the tenant's callers: the host, then each agent that it lists.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::{AgentType, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What was read is good for so long: an agent that was registered is there within it.
+const KEPT: Duration = Duration::from_secs(20);
+/// The host's own id among the models.
+pub(crate) const HOST: &str = "host";
+/// Most characters of a text, most of its list's entries.
+const TEXT_MAX: usize = 300;
+const EXAMPLES_MAX: usize = 5;
+const MODELS_MAX: usize = 100;
+
+/// Somebody whom a message can be for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Model {
+    /// The agent's type; [`HOST`] of the host, which finds the agent itself.
+    pub(crate) id: String,
+    /// Its name, to show.
+    pub(crate) name: String,
+    /// What it says it does.
+    pub(crate) description: String,
+    /// Prompts that it names as examples, the first of each skill first.
+    pub(crate) examples: Vec<String>,
+}
+
+/// What the host said last.
+#[derive(Default)]
+pub(crate) struct LastModels(Mutex<Option<(Timestamp, Vec<Model>)>>);
+
+impl LastModels {
+    /// What is still good of it.
+    pub(crate) fn known(&self, now: Timestamp) -> Option<Vec<Model>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, models) = known.as_ref().filter(|(read, _)| now < read.after(KEPT))?;
+        Some(models.clone())
+    }
+
+    /// Keeps what was read.
+    pub(crate) fn keep(&self, models: &[Model], now: Timestamp) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, models.to_vec()));
+    }
+}
+
+/// A skill of the card, as far as it is read.
+struct Skill<'c> {
+    /// The agent's type.
+    id: &'c str,
+    /// The agent's name.
+    agent: Option<&'c str>,
+    description: &'c str,
+    examples: Vec<&'c str>,
+}
+
+/// Those that a card lists. What in it is not as it should be is passed over.
+pub(crate) fn of(card: &Value) -> Vec<Model> {
+    let listed = card.get("skills").and_then(Value::as_array);
+    let skills: Vec<Skill<'_>> = listed.into_iter().flatten().filter_map(skill).collect();
+    let text = |name: &str| card.get(name).and_then(Value::as_str).unwrap_or_default();
+    let of_host = skills.iter().filter(|skill| skill.id == HOST);
+    let mut models = vec![Model {
+        id: HOST.to_owned(),
+        name: short(text("name")),
+        description: short(text("description")),
+        examples: examples(of_host),
+    }];
+    for skill in skills.iter().filter(|skill| skill.id != HOST) {
+        if models.len() < MODELS_MAX && models.iter().all(|known| known.id != skill.id) {
+            let own = || skills.iter().filter(|other| other.id == skill.id);
+            models.push(Model {
+                id: skill.id.to_owned(),
+                name: short(skill.agent.unwrap_or(skill.id)),
+                description: short(skill.description),
+                examples: examples(own()),
+            });
+        }
+    }
+    models
+}
+
+fn skill(skill: &Value) -> Option<Skill<'_>> {
+    let list = |name: &str| {
+        let found = skill.get(name).and_then(Value::as_array);
+        found.into_iter().flatten().filter_map(Value::as_str)
+    };
+    let tagged = |key: &str| list("tags").find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'));
+    let id = tagged("type").filter(|id| AgentType::parse(id).is_ok())?;
+    Some(Skill {
+        id,
+        agent: tagged("agent").filter(|name| !name.trim().is_empty()),
+        description: skill
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default(),
+        examples: list("examples").collect(),
+    })
+}
+
+/// Of each skill the first, then of each the second, and so on; each text once.
+fn examples<'s, 'c: 's>(skills: impl Iterator<Item = &'s Skill<'c>>) -> Vec<String> {
+    let skills: Vec<&Skill<'_>> = skills.collect();
+    let longest = skills.iter().map(|skill| skill.examples.len()).max().unwrap_or(0);
+    let mut found: Vec<String> = Vec::new();
+    for place in 0..longest {
+        for example in skills.iter().filter_map(|skill| skill.examples.get(place)) {
+            let example = short(example);
+            if found.len() < EXAMPLES_MAX && !example.is_empty() && !found.contains(&example) {
+                found.push(example);
+            }
+        }
+    }
+    found
+}
+
+fn short(text: &str) -> String {
+    text.trim().chars().take(TEXT_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn card() -> Value {
+        let skill = |tags: Value, examples: Value| json!({"id": "x", "name": "X", "description": "Does it", "tags": tags, "examples": examples});
+        json!({"name": "Host", "description": "Finds agents", "skills": [
+            skill(json!(["type:host", "tenant_id:acme"]), json!(["What can you do?"])),
+            skill(json!(["type:weather", "agent:Weather: now"]), json!(["Rain in Oslo?", "Snow?"])),
+            skill(json!(["type:report", "agent:Report"]), json!([])),
+            skill(json!(["type:weather", "agent:Weather: now"]), json!(["Sunset in Rome?", "Snow?"])),
+        ]})
+    }
+
+    #[test]
+    fn the_host_comes_first_and_each_agent_once_with_the_examples_of_all_its_skills() {
+        let models = of(&card());
+        let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+        assert_eq!(ids, ["host", "weather", "report"]);
+        assert_eq!(models[0].name, "Host");
+        assert_eq!(models[1].name, "Weather: now");
+        assert_eq!(models[1].examples, ["Rain in Oslo?", "Sunset in Rome?", "Snow?"]);
+        assert_eq!(models[2].examples, Vec::<String>::new());
+    }
+
+    #[test]
+    fn rubbish_in_a_card_is_passed_over_and_long_texts_are_cut() {
+        let long = "é".repeat(10_000);
+        for card in [
+            json!(null),
+            json!([]),
+            json!({"skills": 7}),
+            json!({"skills": [null, 7, [], {}, {"tags": "type:x"}, {"tags": ["type:"]}, {"tags": ["type:a b", "type:../x"]}]}),
+        ] {
+            assert_eq!(of(&card).len(), 1, "{card}");
+        }
+        let odd = json!({"skills": [{"tags": [7, "type:odd", "agent: "], "examples": [null, "", " ", long], "description": []}]});
+        let models = of(&odd);
+        assert_eq!((models[1].name.as_str(), models[1].examples.len()), ("odd", 1));
+        assert_eq!(models[1].examples[0].chars().count(), TEXT_MAX);
+        let many: Vec<Value> = (0..1000)
+            .map(|n| json!({"tags": [format!("type:t{n}")]}))
+            .collect();
+        assert_eq!(of(&json!({ "skills": many })).len(), MODELS_MAX);
+    }
+
+    #[test]
+    fn what_was_read_is_good_for_a_while() {
+        let (last, now) = (LastModels::default(), Timestamp::from_millis(0));
+        assert_eq!(last.known(now), None);
+        last.keep(&of(&card()), now);
+        assert_eq!(last.known(now.after(KEPT / 2)).map(|known| known.len()), Some(3));
+        assert_eq!(last.known(now.after(KEPT)), None);
+    }
+}

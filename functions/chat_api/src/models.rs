@@ -1,0 +1,39 @@
+//! `GET /api/models`: whom a message can be for: the host, which finds the agent itself, then each agent that the tenant sees.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use domain::Owner;
+use serde_json::{Value, json};
+
+use crate::error::RouteError;
+use crate::known_models::{self, Model};
+use crate::session::Visitor;
+use crate::state::AppState;
+
+/// In whose name the host is asked for a visitor without a session: what it lists hangs on the tenant alone.
+const LOOKS: &str = "visitor";
+
+/// A visitor without a session sees them too: an empty page says what can be asked for.
+pub(crate) async fn models(
+    State(room): State<Arc<AppState>>,
+    Visitor(_): Visitor,
+) -> Result<Json<Value>, RouteError> {
+    Ok(Json(json!({"models": room.models().await?})))
+}
+
+impl AppState {
+    /// Those that there are, as the host says; it is asked once in a while.
+    pub(crate) async fn models(&self) -> Result<Vec<Model>, RouteError> {
+        let now = self.clock.now();
+        if let Some(known) = self.models.known(now) {
+            return Ok(known);
+        }
+        let looks = Owner::parse(LOOKS);
+        let looks = looks.map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
+        let found = known_models::of(&self.host.card(&looks).await?);
+        self.models.keep(&found, now);
+        Ok(found)
+    }
+}

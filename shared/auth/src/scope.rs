@@ -1,0 +1,72 @@
+//! Scopes of OAuth, with the words in which a person is asked for them.
+
+/// A scope with its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    /// As it travels.
+    pub name: &'static str,
+    /// What it lets its holder do.
+    pub words: &'static str,
+}
+
+/// Every scope of our own authorization server.
+pub const SCOPES: [Scope; 6] = [
+    scope("openid", "Know that it is you"),
+    scope("profile", "See your name and user name"),
+    scope(
+        "offline_access",
+        "Keep this access while you are away, until you end it",
+    ),
+    scope("orders:read", "See your orders"),
+    scope("orders:write", "Change your orders"),
+    scope(
+        "tasks",
+        "Give tasks to the agent in your name, and read their results",
+    ),
+];
+
+/// Those of Google that our agents ask for, in the words of Google's own page.
+const GOOGLE: [Scope; 2] = [
+    scope(
+        "https://www.googleapis.com/auth/calendar.freebusy",
+        "View your availability in your calendars",
+    ),
+    scope(
+        "https://www.googleapis.com/auth/calendar.events.readonly",
+        "View events on all your calendars",
+    ),
+];
+
+/// What a scope lets its holder do; none where that is not known. Never what an agent says of it: whoever asks for something must
+/// not choose the words.
+#[must_use]
+pub fn words(name: &str) -> Option<&'static str> {
+    let mut known = SCOPES.iter().chain(&GOOGLE);
+    known.find(|scope| scope.name == name).map(|scope| scope.words)
+}
+
+const fn scope(name: &'static str, words: &'static str) -> Scope {
+    Scope { name, words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_has_words_and_nothing_else_has() {
+        assert_eq!(words("orders:read"), Some("See your orders"));
+        let google = "https://www.googleapis.com/auth/calendar.freebusy";
+        assert_eq!(words(google), Some("View your availability in your calendars"));
+        for unknown in [
+            "",
+            "orders",
+            "orders:read ",
+            "ORDERS:READ",
+            "calendar.freebusy",
+            "a b",
+        ] {
+            assert_eq!(words(unknown), None, "{unknown}");
+        }
+    }
+}

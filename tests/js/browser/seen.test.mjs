@@ -1,0 +1,146 @@
+// What a user sees at once: whom there is to ask, what is asked of them, files, and the beginning of a long chat.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ask, at, launch, System, visitor } from './harness.mjs';
+
+let system, browser, base;
+before(async () => {
+  system = await System.start();
+  base = system.base('acme');
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+async function visit(t, options) {
+  const own = await visitor(browser, options);
+  t.after(() => own.context.close());
+  const page = await own.context.newPage();
+  page.setDefaultTimeout(20_000);
+  await page.goto(`${base}/`);
+  return { ...own, page, ...at(page) };
+}
+
+test('an empty chat offers what the agents here name as examples, and one of them is asked', async (t) => {
+  const { page, badge, mine, check } = await visit(t);
+  const examples = page.getByRole('list', { name: 'Try one of these' }).getByRole('button');
+  await examples.first().waitFor();
+  const names = await examples.locator('strong').allInnerTexts();
+  for (const name of ['Weather', 'Horizon']) assert(names.some((one) => one.includes(name)), names.join());
+  const listed = await page.evaluate(async () => (await fetch('api/models')).json());
+  const texts = await examples.locator('span').allInnerTexts();
+  for (const text of texts) assert(listed.models.some(({ examples: [first] }) => first === text), text);
+  await examples.filter({ hasText: /Weather/ }).first().click();
+  await badge.getByText('Completed').waitFor();
+  assert.equal(await mine.count(), 1);
+  check();
+});
+
+test('whom a message is for is chosen beside it, and the chat goes on with that agent', async (t) => {
+  const { page, card, badge, check } = await visit(t, { viewport: { width: 390, height: 780 } });
+  const whom = page.getByLabel('Ask this agent');
+  await whom.selectOption('report');
+  await ask(page, 'Oslo');
+  await page.getByText('For Report').waitFor();
+  await card.getByRole('link', { name: /Report/ }).waitFor();
+  assert.equal(await whom.inputValue(), 'report');
+  await page.reload();
+  await page.getByText('For Report').waitFor();
+  await page.waitForFunction(() => document.querySelector('.for-agent select')?.value === 'report');
+  await card.getByRole('button', { name: 'Cancel' }).click();
+  await badge.getByText('Canceled').waitFor();
+  await whom.selectOption('host');
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await card.getByRole('link', { name: /Weather/ }).waitFor();
+  check();
+});
+
+test('what is agreed to stands on the card in plain words', async (t) => {
+  const { page, card, check } = await visit(t);
+  await ask(page, 'Where is my order 1001?');
+  await card.getByText('Horizon asks for your consent to:').waitFor();
+  await card.getByText('See your orders').waitFor();
+  assert.equal(await card.getByText('orders:read').count(), 0);
+  await card.getByText(/The link is good until/).waitFor();
+  check();
+});
+
+test('a question stands once, with its choices, and a task that goes on has one card', async (t) => {
+  const { page, log, card, badge, check } = await visit(t);
+  await ask(page, 'weather in Springfield');
+  await badge.getByText('Needs your answer').waitFor();
+  const times = async () => (await log.innerText()).split('Illinois').length - 1;
+  assert.equal(await times(), 1, await log.innerText());
+  await page.reload();
+  await badge.getByText('Needs your answer').waitFor();
+  assert.equal(await times(), 1, await log.innerText());
+  await ask(page, 'the one in Illinois');
+  await badge.getByText('Completed').waitFor();
+  await card.getByText('goes on below').waitFor();
+  assert.equal(await badge.count(), 1);
+  check();
+});
+
+/** One pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+
+test('files of an answer are there to be kept, and pictures are seen, by what their bytes are', async (t) => {
+  const { page, context, card, badge, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  const parts = [
+    { raw: PIXEL, mediaType: 'image/png', filename: 'sky.png' },
+    { raw: btoa('<svg onload="window.hit=1">'), mediaType: 'image/png', filename: 'not-a-picture.png' },
+    { raw: btoa('<svg xmlns="http://www.w3.org/2000/svg" onload="window.hit=1"/>'), mediaType: 'image/svg+xml', filename: '\u202Egnp.svg' },
+    { raw: '?', mediaType: 'image/png', filename: 'broken.png' },
+  ];
+  await context.route(/\/api\/tasks\/[\w-]+$/, async (route) => {
+    const response = await route.fetch();
+    const task = await response.json();
+    const artifacts = parts.map((part, number) => ({ artifactId: String(number), name: null, description: null, parts: [part] }));
+    await route.fulfill({ response, json: { ...task, artifacts } });
+  });
+  await page.reload();
+  const picture = card.getByRole('img', { name: 'sky.png' });
+  await picture.waitFor();
+  assert.equal(await picture.evaluate((one) => one.naturalWidth), 1);
+  assert.equal(await page.locator('#page img').count(), 1);
+  await card.getByText('broken.png').waitFor();
+  const [kept] = await Promise.all([page.waitForEvent('download'), card.getByRole('button', { name: /gnp.svg/ }).click()]);
+  assert.equal(kept.suggestedFilename(), 'gnp.svg');
+  assert.equal(await page.evaluate(() => window.hit), undefined);
+  check();
+});
+
+test('a long chat is read page by page, and what one reads stays where it is', async (t) => {
+  const { page, log, mine, check } = await visit(t);
+  const said = 65;
+  await page.evaluate(async (said) => {
+    for (let number = 0; number < said; number += 1) {
+      const message = { id: `m-${number}`, role: 'user', parts: [{ type: 'text', text: `hello ${number}` }] };
+      const answer = await fetch('api/chat', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id: 'long', message }) });
+      await answer.text();
+    }
+  }, said);
+  await page.goto(`${base}/chats/long`);
+  await mine.getByText('hello 64', { exact: true }).waitFor();
+  assert.equal(await mine.count(), 50);
+  const place = () => mine.getByText('hello 16', { exact: true }).evaluate((one) => Math.round(one.getBoundingClientRect().top));
+  // Slowly upwards, as a reader does, until the earlier ones are there.
+  await mine.getByText('hello 16', { exact: true }).scrollIntoViewIfNeeded();
+  for (let steps = 0; steps < 40 && (await mine.count()) < said; steps += 1) {
+    await page.waitForTimeout(100);
+  }
+  assert.equal(await mine.count(), said);
+  const top = await place();
+  assert(top > 0 && top < 800, `what was read is at ${top}`);
+  await log.evaluate((box) => box.scrollTo({ top: 0 }));
+  // What is far from the eye has no inner text: it is not drawn.
+  const all = await mine.allTextContents();
+  assert.deepEqual(all, Array.from({ length: said }, (_, number) => `hello ${number}`));
+  assert.equal(await page.getByRole('button', { name: 'Earlier messages' }).count(), 0);
+  check();
+});

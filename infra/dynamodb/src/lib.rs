@@ -72,15 +72,7 @@ impl Server {
     /// # Errors
     /// [`Error::File`] where the file cannot be used, [`Error::Full`] where there is no room for it.
     pub fn start(file: Option<&Path>) -> Result<Self, Error> {
-        Self::start_at(file, LOOPBACK)
-    }
-
-    /// The same at another address of this machine than the loopback one. Whoever reaches that has the database.
-    ///
-    /// # Errors
-    /// As [`Server::start`].
-    pub fn start_at(file: Option<&Path>, address: IpAddr) -> Result<Self, Error> {
-        Self::start_threads((file, address), |router| router)
+        Self::start_behind(file, |router| router)
     }
 
     /// The same with something in front of it, such as a layer that counts.
@@ -91,10 +83,15 @@ impl Server {
         file: Option<&Path>,
         wrap: impl FnOnce(Router) -> Router + Send + 'static,
     ) -> Result<Self, Error> {
-        Self::start_threads((file, LOOPBACK), wrap)
+        Self::start_at((file, LOOPBACK), wrap)
     }
 
-    fn start_threads(
+    /// The same at another address of this machine than the loopback one. Whoever reaches that, and is let through by what
+    /// is in front, has the database.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_at(
         place: (Option<&Path>, IpAddr),
         wrap: impl FnOnce(Router) -> Router + Send + 'static,
     ) -> Result<Self, Error> {

@@ -8,6 +8,7 @@ use store::{Store, Tables};
 use url::Url;
 
 use crate::StartError;
+use crate::hosts::Hosts;
 
 /// What the names of the tables begin with.
 pub(crate) const TABLE_PREFIX: &str = "switchyard-";
@@ -22,9 +23,15 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the file, or an empty database in memory, at this address, and makes the tables that are missing.
-    pub(crate) async fn start(file: Option<&Path>, address: IpAddr) -> Result<Self, StartError> {
-        let server = Server::start_at(file, address).map_err(|fault| match (file, fault) {
+    /// Opens the file, or an empty database in memory, at this address and for these names, and makes the tables that are
+    /// missing.
+    pub(crate) async fn start(
+        file: Option<&Path>,
+        address: IpAddr,
+        hosts: Hosts,
+    ) -> Result<Self, StartError> {
+        let started = Server::start_at((file, address), |router| hosts.before(router));
+        let server = started.map_err(|fault| match (file, fault) {
             (Some(file), Error::File(reason)) => damaged(file, reason),
             (Some(file), Error::Full) => StartError::Full(file.to_owned()),
             (_, fault) => StartError::part("database")(fault),

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::google::{Google, GoogleClient};
 use crate::mcp::Homes;
-use crate::{Meter, Models, MqttBroker};
+use crate::{HostName, Meter, Models, MqttBroker};
 
 /// Where people of this machine find the gateway.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -26,6 +26,8 @@ pub struct Options {
     /// Where containers of this machine reach it: everything listens there too, and has its addresses from there, which
     /// are then the same in a container and outside.
     pub containers: Option<IpAddr>,
+    /// Names it is asked by, beside `localhost` and the addresses that it listens on; any other is refused.
+    pub hosts: Vec<HostName>,
     /// Where state and secrets are kept.
     pub data: Data,
     /// Where the list of endpoints is written besides the data folder.
@@ -165,6 +167,7 @@ impl Default for Options {
         Self {
             port: 0,
             containers: None,
+            hosts: Vec::new(),
             data: Data::Memory,
             endpoints: None,
             live: BTreeSet::new(),

@@ -24,6 +24,7 @@ use crate::current::Current;
 use crate::database::Database;
 use crate::folder::Folder;
 use crate::google::Google;
+use crate::hosts::Hosts;
 use crate::mcp::Homes;
 use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
@@ -76,6 +77,7 @@ impl System {
         if let Some(folder) = &folder {
             keys_are_there(folder)?;
         }
+        let hosts = Hosts::of(&options.hosts, options.containers);
         let listeners = Listeners::open(options.port, options.containers).await?;
         let port = listeners
             .own
@@ -95,7 +97,7 @@ impl System {
             Vault::open(shared.or_else(|| file(secrets::FILE)), &wanted, &*options.entropy)?;
         let database = match &options.joined {
             Some(joined) => Database::of_another(joined.dynamodb.clone(), joined.store.clone()),
-            None => Database::start(file(DATABASE).as_deref(), options.address()).await?,
+            None => Database::start(file(DATABASE).as_deref(), options.address(), hosts.clone()).await?,
         };
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
         let mcp = options.live.iter().find_map(|live| match live {
@@ -157,7 +159,8 @@ impl System {
         ))];
         let listeners = [Some(listeners.own), listeners.containers];
         let served = listeners.into_iter().flatten();
-        parts.extend(served.map(|listener| serve(listener, router.clone(), stopped.clone())));
+        let guarded = hosts.before(router.clone());
+        parts.extend(served.map(|listener| serve(listener, guarded.clone(), stopped.clone())));
         if let Some(every) = sweep_every {
             parts.push(tokio::spawn(sweep_often(
                 Arc::clone(&control),

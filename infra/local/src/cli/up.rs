@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{Failure, lines};
-use crate::{Data, GoogleClient, Live, Models, MqttBroker, Options, System, endpoints, models};
+use crate::{Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, System, endpoints, models};
 
 /// Start everything in one process
 #[derive(Args)]
@@ -38,6 +38,10 @@ pub(super) struct Up {
         requires = "containers"
     )]
     container_host: IpAddr,
+    /// Answer to this name too: a request that names neither this machine (`localhost`, 127.0.0.1) nor what is named here is
+    /// refused, as web pages make such requests by names of their own
+    #[arg(long, value_name = "NAME")]
+    host: Vec<HostName>,
     /// Where state and secrets are kept
     #[arg(long, value_name = "FOLDER", default_value = ".local")]
     data: PathBuf,
@@ -233,6 +237,7 @@ impl Up {
         let options = Options {
             port: self.port,
             containers: self.containers.then_some(self.container_host),
+            hosts: self.host,
             data: if self.memory {
                 Data::Memory
             } else {

@@ -10,6 +10,7 @@
 mod binary;
 mod commands;
 mod deliveries;
+mod hosts;
 mod http;
 mod mcp;
 mod pipes;

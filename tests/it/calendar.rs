@@ -41,6 +41,11 @@ async fn an_agents_own_consent_is_mirrored_with_its_address_and_the_task_goes_on
         waiting["authUrl"], ADDRESS,
         "the page can make a link of it: {waiting:#}"
     );
+    assert_eq!(
+        (&waiting["authUrlBy"], &waiting["authUrlHost"]),
+        (&json!("agent"), &json!("accounts.example")),
+        "and says whose it is: {waiting:#}"
+    );
     assert_eq!(waiting["remoteTaskId"], sent.remote.as_str());
     assert!(asked.said().contains(ADDRESS), "{asked:?}");
     let shown = user.get("/api/chats/c/messages").await;
@@ -133,5 +138,83 @@ async fn what_the_user_says_meanwhile_goes_to_the_agent_that_waits() {
     let canceled = user.call(Method::POST, &path, Some(json!({}))).await;
     assert_eq!(canceled.status, 200, "{canceled:?}");
     user.until(&asked.task_id(), &["canceled"]).await;
+    local.system.stop().await;
+}
+
+/// What an agent wrote that wanted its link to look like ours: a page of its own under a name that looks like the tenant's.
+const PHISHING: &str = "https://acme-login.evil.example/t/acme/connect/9e3c526b?x=";
+
+/// An agent chooses its words and its name. Its link becomes a button only where its operator has named the host, and is said
+/// to be the agent's there; anything else stays a word among its words.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_an_agent_made_up_is_never_dressed_as_ours() {
+    let local = Local::start().await;
+    let name = "Currency <img src=x onerror=alert(1)> [click](javascript:alert(1))";
+    let agent = Scripted::called(&local, ("currency", name), "How much is 100 euros in kroner?").await;
+    let user = local.user("acme");
+    let base = local.endpoint("/tenants/acme/base").to_owned();
+    let ours = url::Url::parse(&base).expect("an address");
+    let host = ours.host_str().expect("a host");
+    let connect = format!("{base}/connect/9e3c526b");
+    let shady = [
+        PHISHING.to_owned(),
+        format!("Open {PHISHING} to connect."),
+        format!("https://{host}@acme-login.evil.example/t/acme/connect/9e3c526b"),
+        "https://accounts.example.evil.example/o/oauth2".to_owned(),
+        "https://evil.example/?https://accounts.example/".to_owned(),
+        "https://mallory@accounts.example/o/oauth2".to_owned(),
+        "javascript:alert(1)".to_owned(),
+        "data:text/html,<script>alert(1)</script>".to_owned(),
+        "https://[accounts.example]/ //accounts.example/ accounts.example".to_owned(),
+    ];
+    for (number, asks) in shady.iter().enumerate() {
+        let (chat, id) = (format!("c{number}"), format!("m{number}"));
+        let (asked, _) = tokio::join!(user.chat(&chat, &id, "How much is 100 euros in kroner?"), async {
+            let sent = agent.nth(number + 1).await;
+            agent
+                .reports(&sent, "TASK_STATE_AUTH_REQUIRED", Some(asks), None)
+                .await;
+        });
+        let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+        for field in ["authUrl", "authUrlBy", "authUrlHost"] {
+            assert_eq!(waiting[field], json!(null), "{asks}: {waiting:#}");
+        }
+        assert_eq!(waiting["statusMessage"], asks.as_str(), "its words are its words");
+    }
+
+    // An address of ours is no way to pass for us: it leads where the agent's own card lies here, and is said to be the agent's.
+    let (asked, _) = tokio::join!(
+        user.chat("own", "own", "How much is 100 euros in kroner?"),
+        async {
+            let sent = agent.nth(shady.len() + 1).await;
+            agent
+                .reports(&sent, "TASK_STATE_AUTH_REQUIRED", Some(&connect), None)
+                .await;
+        }
+    );
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    assert_eq!(waiting["authUrlBy"], "agent", "{waiting:#}");
+
+    // Of several the one is taken that was named.
+    let both = format!("{PHISHING} or {ADDRESS}");
+    let (asked, _) = tokio::join!(
+        user.chat("both", "both", "How much is 100 euros in kroner?"),
+        async {
+            let sent = agent.nth(shady.len() + 2).await;
+            agent
+                .reports(&sent, "TASK_STATE_AUTH_REQUIRED", Some(&both), None)
+                .await;
+        }
+    );
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    assert_eq!(
+        (
+            &waiting["authUrl"],
+            &waiting["authUrlBy"],
+            &waiting["authUrlHost"]
+        ),
+        (&json!(ADDRESS), &json!("agent"), &json!("accounts.example")),
+        "{waiting:#}"
+    );
     local.system.stop().await;
 }

@@ -11,6 +11,9 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use tests::Local;
 
+/// The host that its operator has named for links of its own.
+const SIGNS_IN_AT: &str = "accounts.example";
+
 /// A specialist that the test speaks for.
 #[derive(Clone)]
 pub(crate) struct Scripted(Arc<Inner>);
@@ -125,7 +128,7 @@ impl Scripted {
             http.put(format!("{registry}/types/{kind}"))
                 .json(&json!({ "scope": "global" })),
             http.post(format!("{registry}/agents"))
-                .json(&json!({ "cardUrl": url })),
+                .json(&json!({ "cardUrl": url, "linkHosts": [SIGNS_IN_AT] })),
         ] {
             let request = request.bearer_auth(token);
             let answer = request.send().await.expect("an answer");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
 use domain::{EventKind, TaskState};
+use url::Url;
 
 use crate::deps::Deps;
 use crate::rules::wording::{add_link, address, asks_for, consent_asked, waiting_for};
@@ -47,7 +48,9 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
         let mut message = run.message(&text);
         if state == TaskState::AuthRequired {
             // The agent's own affair: its link is shown as its own, and leads elsewhere.
-            if let Some(link) = address(&text, |url| deps.outbound.check_url(url).is_ok()) {
+            let may = |url: &Url| deps.outbound.check_url(url).is_ok();
+            let link = transcript::asking(task).and_then(|job| address(job, &text, may));
+            if let Some(link) = link {
                 add_link(&mut message, link, false);
             }
             return Ok(Outcome::AuthRequired { message, until });

@@ -14,7 +14,7 @@ use outbound::CallError;
 use serde::Deserialize;
 use serde_json::Value;
 use store::{Health, Put, RegisteredAgent, Visibility};
-use url::Url;
+use url::{Host, Url};
 
 use crate::State;
 use crate::access::Writer;
@@ -28,6 +28,10 @@ use crate::view::AgentView;
 const MAX_AGENTS: usize = 500;
 /// Most tags a registration adds.
 const MAX_ADDED: usize = 20;
+/// Most hosts that a registration names for links.
+const MAX_HOSTS: usize = 20;
+/// Longest name of a host (RFC 1035 §2.3.4).
+const MAX_HOST: usize = 253;
 /// Longest URL of a card.
 const MAX_URL: usize = 2048;
 
@@ -45,6 +49,9 @@ struct Registration {
     /// The types that it gets are private from now on.
     #[serde(default)]
     private: bool,
+    /// Where the agent may send users to sign in, beside the card's own host; without it, what was named before stays.
+    #[serde(default)]
+    link_hosts: Option<Vec<String>>,
 }
 
 pub(crate) async fn register(
@@ -61,6 +68,7 @@ pub(crate) async fn register(
     if registration.tags.len() > MAX_ADDED {
         return Err(RouteError::Invalid(format!("at most {MAX_ADDED} tags")));
     }
+    let named_hosts = registration.link_hosts.as_deref().map(link_hosts).transpose()?;
     let home = tenant.as_ref().map_or(Visibility::Global, Visibility::Tenant);
     let cards = state.store.registry();
     let id = AgentId::derived(&format!(
@@ -113,7 +121,10 @@ pub(crate) async fn register(
         health: healthy(now),
         signature,
         // Who registers a card again has it taken over; switched on it is by its operator.
-        disabled: known.is_some_and(|known| known.disabled),
+        disabled: known.as_ref().is_some_and(|known| known.disabled),
+        link_hosts: named_hosts
+            .or(known.map(|known| known.link_hosts))
+            .unwrap_or_default(),
     };
     done(cards.put(&agent).await?)?;
     Ok((status, Json(agent.into())))
@@ -184,6 +195,22 @@ pub(crate) fn fetch_reason(fault: &CallError) -> String {
         _ => "the answer is not JSON of an allowed size",
     };
     format!("the card cannot be fetched: {why}")
+}
+
+/// Hosts as addresses have them. Each is one host: `*` names none.
+fn link_hosts(named: &[String]) -> Result<Vec<String>, RouteError> {
+    if named.len() > MAX_HOSTS {
+        return Err(RouteError::Invalid(format!("at most {MAX_HOSTS} linkHosts")));
+    }
+    let host = |text: &String| {
+        let host = Host::parse(text).ok().map(|host| host.to_string());
+        host.filter(|host| host.len() <= MAX_HOST && !host.contains('*'))
+    };
+    let hosts: Option<BTreeSet<String>> = named.iter().map(host).collect();
+    let invalid = "each of linkHosts is a host without scheme and port, such as accounts.example";
+    hosts
+        .map(|hosts| hosts.into_iter().collect())
+        .ok_or_else(|| RouteError::Invalid(invalid.to_owned()))
 }
 
 fn card_url(mut url: Url) -> Result<Url, RouteError> {

@@ -22,6 +22,9 @@ pub(crate) struct AgentView {
     /// What the signatures of the card as fetched said.
     signature: CardSignature,
     registered_at: Timestamp,
+    /// Where it may send users to sign in, beside its card's host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    link_hosts: Vec<String>,
 }
 
 impl From<RegisteredAgent> for AgentView {
@@ -35,6 +38,7 @@ impl From<RegisteredAgent> for AgentView {
             enabled: !agent.disabled,
             signature: agent.signature,
             registered_at: agent.registered_at,
+            link_hosts: agent.link_hosts,
         }
     }
 }

@@ -134,6 +134,9 @@ pub struct Job {
     /// The keys that its agent signs notifications with, where the agent publishes any: Ed25519, base64url.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sender_keys: Vec<String>,
+    /// The hosts that a link of its agent may be shown as a way to sign in for: those that were named when it was registered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_hosts: Vec<String>,
     /// What was heard of it lately.
     #[serde(default, skip_serializing_if = "Heard::is_nothing")]
     pub heard: Heard,
@@ -454,6 +457,7 @@ impl Job {
             wants_sign_in: false,
             protection: None,
             sender_keys: Vec::new(),
+            link_hosts: Vec::new(),
             heard: Heard::default(),
             fetches: 0,
             fetched: false,

@@ -62,6 +62,9 @@ pub struct FoundAgent {
     /// Whether its card could last be fetched.
     #[serde(default)]
     pub health: Option<FoundHealth>,
+    /// Where it may send users to sign in, beside its card's host.
+    #[serde(default)]
+    pub link_hosts: Vec<String>,
 }
 
 /// Whether an agent's card could last be fetched.

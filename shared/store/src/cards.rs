@@ -48,6 +48,9 @@ pub struct RegisteredAgent {
     /// Its operator has switched it off: it is offered to nobody.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
+    /// Hosts, beside that of its card, to which it may send users to sign in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_hosts: Vec<String>,
 }
 
 /// What the signatures of a card said. A card with a bad one is not kept.

@@ -13,7 +13,7 @@ const texts = [
   '<body onload="window.hit=1">', '<math><mi xlink:href="javascript:window.hit=1">x</mi></math>', '<template><script>window.hit=1</script></template>', '<!--><script>window.hit=1</script>-->',
   '[a](javascript:window.hit=1)', '[a](JaVaScRiPt:window.hit=1)', '[a](java\tscript:window.hit=1)', '[a](&#106;avascript:window.hit=1)',
   '[a](data:text/html,<script>window.hit=1</script>)', '[a](vbscript:msgbox)', '[a](file:///etc/passwd)', '[a](blob:https://evil.example/1)',
-  '[a](//evil.example/)', '[a](/t/acme/api/tasks)', '[bank.example](https://evil.example/login)', '<https://evil.example/>',
+  '[a](//evil.example/)', '[a](/t/acme/api/tasks)', '[bank.example](https://evil.example/login)', '<https://evil.example/>', 'https://acme-login.evil.example/t/acme/connect/9e3c526b?x=',
   '![x](https://evil.example/track.png)', '![x](javascript:window.hit=1)', '![x](data:image/svg+xml,<svg onload=window.hit=1>)', '[![x](https://evil.example/a.png)](javascript:window.hit=1)',
   '[a]: javascript:window.hit=1\n\n[a]', '[x]: https://evil.example/ "<img src=x onerror=window.hit=1>"\n\n[x]', '`<script>window.hit=1</script>`', '```html\n<script>window.hit=1</script>\n```',
   '| a | <img src=x onerror=window.hit=1> |\n|---|---|\n| [b](javascript:1) | c |', '# <img src=x onerror=window.hit=1>', '> <script>window.hit=1</script>', '- [ ] <input autofocus onfocus=window.hit=1>',
@@ -34,7 +34,7 @@ function answers(text) {
     { data: { places: [{ name: text, country: text, days: [{ date: '2026-11-24', summary: text, temperatureMin: 1, temperatureMax: 2 }] }] } },
     { url: text, filename: text, mediaType: text }, { raw: 'aGk=', filename: text, mediaType: 'text/html' },
   ];
-  const card = { artifactType: 'task', taskId: id, contextId: 'c', state: 'completed', updatedAt: time, title: text, agentName: text, statusMessage: text, outcome: text, authUrl: text, consent: { agentName: text, provider: text, scopes: [{ name: text, words: null }, { name: `${text} `, words: text }], endsAt: text }, choices: [{ label: text, say: text }], jobs: [{ number: 0, agentName: text, state: text.slice(0, 20) }, { number: 1, agentName: text, state: 'working' }] };
+  const card = { artifactType: 'task', taskId: id, contextId: 'c', state: 'completed', updatedAt: time, title: text, agentName: text, statusMessage: text, outcome: text, authUrl: text, authUrlBy: 'platform', consent: { agentName: text, provider: text, scopes: [{ name: text, words: null }, { name: `${text} `, words: text }], endsAt: text }, choices: [{ label: text, say: text }], jobs: [{ number: 0, agentName: text, state: text.slice(0, 20) }, { number: 1, agentName: text, state: 'working' }] };
   const step = { number: 0, agentName: text, agentType: text, instruction: text, after: [], optional: true, state: 'planned', reason: text, guard: { from: [text], isAsked: true } };
   const plan = { goal: text, hash: text, isApproved: false, steps: [step] };
   return {
@@ -44,7 +44,7 @@ function answers(text) {
       { id: 'm2', role: 'assistant', parts: [{ type: 'data-task', id, data: { ...card, plan } }, { type: 'text', text }, { type: 'data-task', data: { wrong: text } }, { type: text, data: text }] },
     ] },
     chats: { chats: [{ id: 'c1', title: text, contextId: 'c', createdAt: time, updatedAt: time }], next: null },
-    task: { id, contextId: 'c', status: 'completed', statusMessage: text, artifacts: parts.map((part, number) => ({ artifactId: String(number), name: text, description: text, parts: [part] })), jobs: [job], plan, prompt: text, agentName: text, agentType: text, authUrl: text, outcome: text, createdAt: time, updatedAt: time, traceId: null, rev: 3, history: [{ state: 'completed', at: time, message: text }], failedAttempts: [] },
+    task: { id, contextId: 'c', status: 'completed', statusMessage: text, artifacts: parts.map((part, number) => ({ artifactId: String(number), name: text, description: text, parts: [part] })), jobs: [job], plan, prompt: text, agentName: text, agentType: text, authUrl: text, authUrlBy: 'agent', outcome: text, createdAt: time, updatedAt: time, traceId: null, rev: 3, history: [{ state: 'completed', at: time, message: text }], failedAttempts: [] },
     connections: { connections: [{ provider: text, account: text, scopes: [text], agents: 1, connectedAt: time }] },
     look: { tasks: [card], cursor: '1' },
   };

@@ -188,13 +188,18 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
     Some((TaskState::Unknown, text))
 }
 
-/// The first https address in what an agent says. Plain http becomes a link only where calls to it `may` go out, which is at the
-/// addresses of a local system.
-pub(crate) fn address(text: &str, may: impl Fn(&Url) -> bool) -> Option<String> {
+/// The first https address in what an agent says that leads to a host which was named when it was registered; others stay
+/// words. Plain http becomes a link only where calls to it `may` go out, which is at the addresses of a local system.
+pub(crate) fn address(job: &Job, text: &str, may: impl Fn(&Url) -> bool) -> Option<String> {
     let around = |c: char| c.is_whitespace() || "<>()[]\"'`".contains(c);
     let mut addresses = text.split(around).filter_map(|word| {
         let url = Url::parse(word.trim_end_matches(['.', ',', ';', ':', '!', '?'])).ok()?;
-        (url.scheme() == "https" || url.scheme() == "http" && may(&url)).then(|| String::from(url))
+        let is_named = url
+            .host_str()
+            .is_some_and(|host| job.link_hosts.iter().any(|named| named == host));
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        let is_safe = url.scheme() == "https" || url.scheme() == "http" && may(&url);
+        (is_named && is_plain && is_safe).then(|| String::from(url))
     });
     addresses.next()
 }

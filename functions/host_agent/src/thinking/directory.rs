@@ -96,6 +96,7 @@ struct Candidate {
     tenant: Option<Tenant>,
     healthy: bool,
     card: ForeignCard,
+    link_hosts: Vec<String>,
 }
 
 /// The agent a message goes to.
@@ -112,6 +113,8 @@ pub(crate) struct ChosenAgent {
     pub(crate) is_private: bool,
     /// It changes something: its user is asked before anything is sent to it.
     pub(crate) writes: bool,
+    /// The hosts that were named when it was registered: its card's, and where it may send users to sign in.
+    pub(crate) link_hosts: Vec<String>,
     /// What it says of itself.
     pub(crate) brief: AgentBrief,
 }
@@ -238,6 +241,7 @@ impl KnownAgents {
                 tenant: None,
                 healthy: true,
                 card,
+                link_hosts: url.host_str().map(str::to_owned).into_iter().collect(),
             }],
             types,
             private_types: BTreeSet::new(),
@@ -315,6 +319,7 @@ impl KnownAgents {
                     takes_data: agent.card.takes_data,
                     is_private: self.is_private(agent_type, agent),
                     writes: skills.iter().any(|skill| is_write(skill)),
+                    link_hosts: agent.link_hosts.clone(),
                     brief: brief(agent_type, &agent.card, &skills),
                 };
                 found.push((agent.healthy, chosen));
@@ -351,16 +356,19 @@ fn candidate(found: FoundAgent) -> Option<Candidate> {
     let FoundAgent {
         id,
         tenant,
+        card_url,
         card,
         health,
-        ..
+        link_hosts,
     } = found;
+    let own = card_url.as_ref().and_then(Url::host_str).map(str::to_owned);
     match a2a::card::parse(&card) {
         Ok(card) => Some(Candidate {
             id,
             tenant,
             healthy: health.is_none_or(|health| health.ok),
             card,
+            link_hosts: own.into_iter().chain(link_hosts).collect(),
         }),
         Err(fault) => {
             tracing::warn!(agent.id = %id, reason = %fault, "a registered card cannot be used");

@@ -420,3 +420,72 @@ async fn a_long_list_comes_in_pages() {
     }
     assert_eq!(seen, ids);
 }
+
+#[tokio::test]
+async fn hosts_for_links_are_named_at_the_registration_and_stay_until_they_are_named_anew() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    let url = registry
+        .serve("/w.json", &card("Weather", &["type:weather"]))
+        .await;
+    let register = async |hosts: serde_json::Value| {
+        let body = match hosts {
+            serde_json::Value::Null => json!({"cardUrl": url}),
+            hosts => json!({"cardUrl": url, "linkHosts": hosts}),
+        };
+        registry.call("POST", "/agents", &registry.admin(), body).await
+    };
+    let plain = register(json!(null)).await;
+    assert_eq!(plain.status, StatusCode::CREATED, "{}", plain.body);
+    assert_eq!(plain.body.get("linkHosts"), None);
+    let named = register(json!([
+        "Accounts.Example",
+        "accounts.example",
+        "10.0.0.7",
+        "[::1]"
+    ]))
+    .await;
+    let expect = json!(["10.0.0.7", "[::1]", "accounts.example"]);
+    assert_eq!(
+        (named.status, &named.body["linkHosts"]),
+        (StatusCode::OK, &expect)
+    );
+    assert_eq!(
+        register(json!(null)).await.body["linkHosts"],
+        expect,
+        "not said: as before"
+    );
+    let host = registry.token(By::Acme, &["registry:read"]);
+    assert_eq!(
+        registry.get("/agents", &host).await.body["agents"][0]["linkHosts"],
+        expect
+    );
+    let twenty_one: Vec<String> = (0..21).map(|n| format!("h{n}.example")).collect();
+    for rubbish in [
+        json!("accounts.example"),
+        json!([7]),
+        json!([""]),
+        json!(["*.example"]),
+        json!(["*"]),
+        json!(["https://accounts.example"]),
+        json!(["accounts.example:443"]),
+        json!(["accounts.example/x"]),
+        json!(["a b"]),
+        json!(["user@accounts.example"]),
+        json!(["x".repeat(300)]),
+        json!(twenty_one),
+    ] {
+        let refused = register(rubbish.clone()).await;
+        assert!(refused.status.is_client_error(), "{rubbish} {}", refused.body);
+        assert_eq!(
+            register(json!(null)).await.body["linkHosts"],
+            expect,
+            "{rubbish} changed something"
+        );
+    }
+    assert_eq!(
+        register(json!([])).await.body.get("linkHosts"),
+        None,
+        "taken away"
+    );
+}

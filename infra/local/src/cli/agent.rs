@@ -56,6 +56,9 @@ pub(super) struct Register {
     /// Declares its types private: what its agents say, or are told of others, needs their user's word
     #[arg(long)]
     private: bool,
+    /// A host that it may send users to, to sign in, beside its card's own; links that lead elsewhere are shown as text
+    #[arg(long = "link-host", value_name = "HOST")]
+    link_hosts: Vec<String>,
 }
 
 impl Agent {
@@ -108,6 +111,9 @@ impl Register {
         // Left out where it is not wanted: a registry of an older release refuses what it does not know.
         if let Some(fields) = body.as_object_mut().filter(|_| self.private) {
             fields.insert("private".to_owned(), true.into());
+        }
+        if let Some(fields) = body.as_object_mut().filter(|_| !self.link_hosts.is_empty()) {
+            fields.insert("linkHosts".to_owned(), json!(self.link_hosts));
         }
         let url = below(&endpoints.registry, "/agents");
         let registered = client.json(Call {

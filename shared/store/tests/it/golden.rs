@@ -608,6 +608,7 @@ fn registered() -> RegisteredAgent {
         },
         signature: CardSignature::Good { kid: "k".to_owned() },
         disabled: false,
+        link_hosts: Vec::new(),
     }
 }
 

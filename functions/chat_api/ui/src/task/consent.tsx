@@ -31,7 +31,9 @@ function Scopes({ of }: { of: ConsentInfo }) {
 export function Consent({ asked }: { asked: Asked }) {
   const url = address(asked.authUrl);
   if (!url) return null;
-  const isOurs = (asked.authUrlBy ?? 'platform') === 'platform';
+  // What does not say whose it is, is not ours.
+  const isOurs = asked.authUrlBy === 'platform';
+  const sender = asked.agentName ? `“${asked.agentName}”: ` : '';
   const of = isOurs ? asked.consent : null;
   const title = of ? `${of.agentName} ${words.consentAsks}` : isOurs ? words.consentTitle : words.foreignTitle;
   return (
@@ -39,7 +41,7 @@ export function Consent({ asked }: { asked: Asked }) {
       <div>
         <strong>{title}</strong>
         {of && of.scopes.length > 0 ? <Scopes of={of} /> : null}
-        <p>{isOurs ? words.consentText : words.foreignText}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{wholeTime(of.endsAt)}</time>.</> : null}</p>
+        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{wholeTime(of.endsAt)}</time>.</> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>
         {isOurs ? words.connect : `${words.openHost} ${url.host}`}

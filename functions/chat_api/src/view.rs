@@ -272,7 +272,9 @@ fn part(part: &Part) -> Value {
     let (kind, content) = match &part.content {
         PartContent::Text(text) => ("text", json!(text)),
         PartContent::Raw(base64) => ("raw", json!(base64)),
-        PartContent::Url(url) => ("url", json!(url)),
+        PartContent::Url(url) if is_of_the_web(url) => ("url", json!(url)),
+        // Stored by a release that took any: whoever shows it as a link would run it.
+        PartContent::Url(url) => ("text", json!(url)),
         PartContent::Data(value) => ("data", value.clone()),
     };
     let mut shown = Map::new();
@@ -284,6 +286,10 @@ fn part(part: &Part) -> Value {
             .filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))),
     );
     Value::Object(shown)
+}
+
+fn is_of_the_web(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
 }
 
 fn brief(job: &Job) -> Value {
@@ -317,7 +323,7 @@ fn auth_url(task: &Task) -> Option<String> {
     let told = message.filter(|_| task.status.state == TaskState::AuthRequired)?;
     let url = Url::parse(told.metadata.get("authUrl")?.as_str()?).ok()?;
     // It becomes a link on the page.
-    matches!(url.scheme(), "https" | "http").then(|| url.to_string())
+    is_of_the_web(url.as_str()).then(|| url.to_string())
 }
 
 /// Whose link it is: the platform's own, or one that the agent has sent. What does not say it is an agent's.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::types;
 use super::write::LONE_VALUE;
-use crate::common::{push_target, read_length};
+use crate::common::{file_at, push_target, read_length};
 use crate::lenient::{Fault, filled, standard_base64};
 use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
 
@@ -226,16 +226,19 @@ fn part(told: types::Part) -> Result<Part, Fault> {
 }
 
 fn file_part(file: types::File) -> Result<Part, Fault> {
-    let content = match (file.bytes, file.uri.or(file.url)) {
-        (Some(bytes), None) => PartContent::Raw(
-            standard_base64(&bytes).ok_or_else(|| Fault::new("a file's bytes must be base64"))?,
-        ),
-        (None, Some(uri)) => PartContent::Url(uri),
+    let part = match (file.bytes, file.uri.or(file.url)) {
+        (Some(bytes), None) => {
+            let bytes = standard_base64(&bytes);
+            Part::new(PartContent::Raw(
+                bytes.ok_or_else(|| Fault::new("a file's bytes must be base64"))?,
+            ))
+        }
+        (None, Some(uri)) => file_at(uri),
         _ => return Err(Fault::new("a file must have either bytes or a uri")),
     };
     Ok(Part {
-        media_type: filled(file.mime_type),
+        media_type: filled(file.mime_type).or_else(|| part.media_type.clone()),
         filename: filled(file.name),
-        ..Part::new(content)
+        ..part
     })
 }

@@ -10,7 +10,7 @@ use domain::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::common::{push_target, read_length};
+use crate::common::{file_at, push_target, read_length};
 use crate::lenient::{Fault, encode_base64, filled};
 use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
 
@@ -145,16 +145,17 @@ fn read_artifact(told: wire::Artifact) -> Artifact {
 }
 
 fn read_part(told: wire::Part) -> Part {
+    let part = match told.content {
+        wire::PartContent::Text(text) => Part::new(PartContent::Text(text)),
+        wire::PartContent::Raw(bytes) => Part::new(PartContent::Raw(encode_base64(&bytes))),
+        wire::PartContent::Url(url) => file_at(url),
+        wire::PartContent::Data(data) => Part::new(PartContent::Data(data)),
+    };
     Part {
-        content: match told.content {
-            wire::PartContent::Text(text) => PartContent::Text(text),
-            wire::PartContent::Raw(bytes) => PartContent::Raw(encode_base64(&bytes)),
-            wire::PartContent::Url(url) => PartContent::Url(url),
-            wire::PartContent::Data(data) => PartContent::Data(data),
-        },
-        media_type: filled(told.media_type),
+        media_type: filled(told.media_type).or(part.media_type),
         filename: filled(told.filename),
         metadata: free_in(told.metadata),
+        content: part.content,
     }
 }
 

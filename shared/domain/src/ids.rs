@@ -244,6 +244,13 @@ impl MessageId {
     pub fn derived(seed: &str) -> Self {
         Self(derived_uuid(seed).to_string().into())
     }
+
+    /// True for a UUID of version 4 or 7 as they are usually written: nobody else comes upon it.
+    #[must_use]
+    pub fn is_unguessable(&self) -> bool {
+        let uuid = TaskId::parse(&self.0).ok().map(|id| id.0);
+        uuid.is_some_and(|uuid| matches!(uuid.get_version_num(), 4 | 7))
+    }
 }
 
 impl ContextId {
@@ -275,6 +282,23 @@ mod tests {
             assert!(MessageId::parse(bad).is_err(), "{bad:?}");
         }
         assert!(Owner::parse("a#b").is_err());
+    }
+
+    #[test]
+    fn only_random_uuids_are_unguessable() {
+        for (id, expected) in [
+            ("9e107d9d-372b-4182-8b8a-0cfe2ae7a1c5", true),
+            ("9E107D9D-372B-4182-8B8A-0CFE2AE7A1C5", true),
+            ("019338a0-7c1e-7f3a-9c2e-0cfe2ae7a1c5", true),
+            ("6ba7b810-9dad-11d1-80b4-00c04fd430c8", false),
+            ("00000000-0000-0000-0000-000000000000", false),
+            ("9e107d9d372b41828b8a0cfe2ae7a1c5", false),
+            ("{9e107d9d-372b-4182-8b8a-0cfe2ae7a1}", false),
+            ("m1", false),
+        ] {
+            assert_eq!(MessageId::parse(id).unwrap().is_unguessable(), expected, "{id}");
+        }
+        assert!(!MessageId::derived("m1").is_unguessable());
     }
 
     #[test]

@@ -92,7 +92,7 @@ async fn create(
     let terms = std::mem::take(&mut call.message.terms);
     let body_hash = body_hash(&call.message)?;
     call.message.terms = terms;
-    let message_id = idempotency_key(caller, &call.message.message_id, &body_hash);
+    let message_id = idempotency_key(agent, caller, &call.message.message_id, &body_hash);
     let context_id = call
         .message
         .context_id
@@ -140,14 +140,13 @@ async fn create(
     }
 }
 
-/// Callers without a token share one owner; their message ids must not collide into each other's tasks, so that
-/// there the whole message is the key.
-fn idempotency_key(caller: &Caller, message_id: &MessageId, body_hash: &str) -> MessageId {
-    // Callers without a token are one owner: the id of one's message must not lead to another's task.
-    if caller.owner.is_anonymous() {
-        MessageId::derived(&format!("{message_id}/{body_hash}"))
-    } else {
-        message_id.clone()
+/// What a repeat is known by. Callers without a token share one owner, and the id of one's message must not lead to another's
+/// task: there a message is known again, whole, by an id that nobody else comes upon, and with any other it is new each time.
+fn idempotency_key(agent: &Agent, caller: &Caller, message_id: &MessageId, body_hash: &str) -> MessageId {
+    match caller.owner.is_anonymous() {
+        false => message_id.clone(),
+        true if message_id.is_unguessable() => MessageId::derived(&format!("{message_id}/{body_hash}")),
+        true => MessageId::random(agent.entropy.as_ref()),
     }
 }
 

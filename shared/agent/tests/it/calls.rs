@@ -134,6 +134,37 @@ async fn an_open_agent_takes_strangers_but_keeps_them_apart_by_id() {
     );
 }
 
+/// Two strangers who choose the same id and the same words: the one who was first, with a push configuration, must not be told
+/// what the other adds.
+#[tokio::test]
+async fn a_strangers_message_is_known_again_by_a_random_uuid_only() {
+    let bench = bench(Access::Open, Box::new(|_, _| Ok(done()))).await;
+    let send = async |id: &str| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+            "params": { "message": message(id, "Oslo?"), "configuration": now() } });
+        let told = bench.call(None, &body).await.1;
+        let context = told["result"]["task"]["contextId"].as_str().unwrap().to_owned();
+        (id_of(&told), context)
+    };
+    for guessable in [
+        "m1",
+        "1",
+        "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+        "00000000-0000-0000-0000-000000000000",
+        "9e107d9d-372b-5182-8b8a-0cfe2ae7a1c5",
+    ] {
+        let (first, second) = (send(guessable).await, send(guessable).await);
+        assert_ne!(first.0, second.0, "{guessable}");
+        assert_ne!(first.1, second.1, "{guessable}");
+    }
+    for random in [
+        "9e107d9d-372b-4182-8b8a-0cfe2ae7a1c5",
+        "019338a0-7c1e-7f3a-9c2e-0cfe2ae7a1c5",
+    ] {
+        assert_eq!(send(random).await, send(random).await, "{random}");
+    }
+}
+
 #[tokio::test]
 async fn a_blocking_send_waits_and_gives_up_in_time() {
     let bench = bench(

@@ -96,6 +96,12 @@ impl Slot {
         kept.as_ref().filter(good).cloned()
     }
 
+    /// Whether the last try gave nothing; not while one is under way.
+    pub(crate) fn has_failed(&self) -> bool {
+        let tried = self.tried.try_lock();
+        tried.is_some_and(|tried| tried.is_some_and(|last| !last.had))
+    }
+
     /// Fetches the keys, unless that was tried a short while ago. False where the last try gave nothing.
     pub(crate) async fn refresh(&self, now: Timestamp) -> bool {
         let mut tried = self.tried.lock().await;

@@ -1,6 +1,7 @@
 //! The fetched keys of many tenants, of each on its own. A token that is not checked yet says whose keys are wanted, so
-//! what anybody can make us keep and fetch is bounded: a tenant whose keys were had is kept until others push it out, one
-//! that nobody knows is remembered for a moment, and few of those at a time.
+//! what anybody can make us keep and fetch at once is bounded: a tenant whose keys were had is kept until others of its kind
+//! push it out, one that nobody knows is remembered for a moment, and few of those at a time. Made-up names push out made-up
+//! names: a tenant that is there gets its turn beside any number of them, for the price of a fetch for each.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +14,7 @@ use crate::slot::{KeySource, Slot};
 
 /// Most tenants whose keys are kept; beyond, the one that was asked for longest ago goes.
 const MOST: usize = 512;
-/// Most tenants that nothing was had of, at a time.
+/// Most tenants that nothing was had of, at a time; beyond, the one that was asked for longest ago goes.
 const MOST_UNKNOWN: usize = 32;
 /// How long such a one counts.
 const UNKNOWN_FOR: Duration = Duration::from_secs(10);
@@ -48,7 +49,7 @@ impl Slots {
         Some(Arc::clone(&entry.slot))
     }
 
-    /// The tenant's slot, a new one if need be; `None` while too many tenants are asked for that nobody knows.
+    /// The tenant's slot, a new one if need be; `None` while the keys of too many are being fetched.
     pub(crate) fn open(&self, tenant: &Tenant, now: Timestamp) -> Option<Arc<Slot>> {
         if let Some(known) = self.find(tenant, now) {
             return Some(known);
@@ -57,14 +58,15 @@ impl Slots {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let unknown = |entry: &Entry| entry.slot.keys(now).is_none();
         kept.retain(|_, entry| !unknown(entry) || now.since(entry.used) < UNKNOWN_FOR);
-        if kept.values().filter(|entry| unknown(entry)).count() >= MOST_UNKNOWN {
-            return None;
-        }
-        if kept.len() >= MOST
-            && let Some(oldest) = kept.iter().min_by_key(|(_, entry)| entry.used)
+        let unknowns = kept.values().filter(|entry| unknown(entry)).count();
+        if unknowns >= MOST_UNKNOWN {
+            // Those that are being fetched stay: whoever waits for one looks for it here.
+            let gone = oldest(&kept, |entry| unknown(entry) && entry.slot.has_failed())?;
+            kept.remove(&gone);
+        } else if kept.len() - unknowns >= MOST
+            && let Some(gone) = oldest(&kept, |entry| !unknown(entry))
         {
-            let oldest = oldest.0.clone();
-            kept.remove(&oldest);
+            kept.remove(&gone);
         }
         let slot = Arc::new(Slot::new(url, Arc::clone(&self.source), Some(LONGEST)));
         let entry = Entry {
@@ -74,4 +76,11 @@ impl Slots {
         kept.insert(tenant.clone(), entry);
         Some(slot)
     }
+}
+
+/// The tenant of this kind that was asked for longest ago.
+fn oldest(kept: &HashMap<Tenant, Entry>, kind: impl Fn(&Entry) -> bool) -> Option<Tenant> {
+    let of_kind = kept.iter().filter(|(_, entry)| kind(entry));
+    let oldest = of_kind.min_by_key(|(_, entry)| entry.used);
+    oldest.map(|(tenant, _)| tenant.clone())
 }

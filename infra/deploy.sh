@@ -12,7 +12,7 @@
 #       What `switchyard tenant suspend|resume --aws` prints: nobody is let in any more, or everybody again.
 #   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
 #       What the tenant sealed can never be opened again; its tasks and chats stay in the tables, out of everybody's reach, until they
-#       expire.
+#       expire, or `switchyard tenant purge TENANT --aws` removes them.
 #
 # It wants credentials and a region of the account in the environment, and aws, sam, curl and jq. SWITCHYARD is the
 # command `switchyard`, unless that is to be run by cargo.
@@ -303,6 +303,9 @@ remove() {
     gone "$prefix#user#$user" USER
     gone "$prefix#users" "$user"
   done
+  # What it leaves is found by that (`switchyard tenant purge`); noted before the name is free for another one.
+  jq --null-input --compact-output --arg name "$tenant" --arg gone "GONE#$prefix" '{pk: {S: $name}, sk: {S: $gone}}' |
+    aws dynamodb put-item --table-name "$tenants" --item file:///dev/stdin
   # Its name is free; what lies below its prefix is nobody's until it expires.
   [ -z "$present" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
     --update-expression 'SET #status = :removed REMOVE #settings' \

@@ -93,6 +93,11 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             "suspends a tenant, or resumes it",
             suspend,
         )
+        .post(
+            "/tenants/{name}/purge",
+            "removes what removed tenants of the name left",
+            purge,
+        )
         .get("/tenants/{name}/users", "lists a tenant's users", users::list)
         .post("/tenants/{name}/users", "adds a user", users::add)
         .post(
@@ -194,6 +199,18 @@ async fn remove(
     let removed = tokio::spawn(async move { control.remove_tenant(&name).await });
     removed.await.map_err(|_| Refused::broken())??;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn purge(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+) -> Result<Json<Value>, Refused> {
+    let Path(name) = name?;
+    let control = Arc::clone(&admin.control);
+    let purged = tokio::spawn(async move { control.purge(&name).await });
+    let purged = purged.await.map_err(|_| Refused::broken())??;
+    Ok(Json(json!({ "purged": purged })))
 }
 
 #[derive(Deserialize)]
@@ -334,7 +351,7 @@ impl From<ChangeError> for Refused {
     fn from(error: ChangeError) -> Self {
         let (status, code) = match &error {
             ChangeError::Exists(_) => (StatusCode::CONFLICT, "exists"),
-            ChangeError::Unknown { .. } => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::Unknown { .. } | ChangeError::NothingLeft(_) => (StatusCode::NOT_FOUND, "not_found"),
             ChangeError::User(ProvisionError::Taken(_)) => (StatusCode::CONFLICT, "exists"),
             ChangeError::User(ProvisionError::Nobody(_)) => (StatusCode::NOT_FOUND, "not_found"),
             ChangeError::User(ProvisionError::Store(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),

@@ -11,7 +11,7 @@ use edge::Ground;
 use edge::secrets::Held;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
-use store::Store;
+use store::{Purged, Store};
 use tokio::sync::Mutex;
 
 use crate::assembly::{Assembled, Timers, assemble};
@@ -172,7 +172,7 @@ impl Control {
     }
 
     /// Takes a tenant away: nothing of it is served, nobody signs in there, its agents are in the registry no more.
-    /// What else lies in the tables under its prefix stays, out of everybody's reach, until it expires.
+    /// What else lies in the tables under its prefix stays, out of everybody's reach, until it expires or is purged.
     pub(crate) async fn remove_tenant(&self, name: &Tenant) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
         let tenant = self.named(name)?;
@@ -188,6 +188,30 @@ impl Control {
             "tenant removed"
         );
         Ok(())
+    }
+
+    /// Removes what the removed tenants of that name left in the tables; what that was. It may break off anywhere, and goes on
+    /// with the next call.
+    pub(crate) async fn purge(&self, name: &Tenant) -> Result<Vec<Purged>, ChangeError> {
+        let purge = self.site.store.purge();
+        let gone = purge.gone(name).await;
+        let gone = gone.map_err(StartError::part("table of tenants"))?;
+        if gone.is_empty() {
+            return Err(ChangeError::NothingLeft(name.clone()));
+        }
+        let mut done = Vec::new();
+        for tenant in gone {
+            let purged = purge.run(&tenant, self.site.clock.now()).await;
+            let purged = purged.map_err(StartError::part("purge"))?;
+            tracing::info!(
+                tenant.id = tenant.name(),
+                tenant.prefix = tenant.prefix(),
+                items = purged.removed.values().sum::<u64>(),
+                "what a removed tenant left was removed"
+            );
+            done.push(purged);
+        }
+        Ok(done)
     }
 
     /// Adds a user to a tenant; the password.

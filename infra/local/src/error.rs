@@ -114,6 +114,9 @@ pub enum ChangeError {
         /// The tenants there are.
         known: Vec<Tenant>,
     },
+    /// No tenant of that name was removed, or nothing can be left of it.
+    #[error("nothing is left of a removed tenant {}", .0.name())]
+    NothingLeft(Tenant),
     /// A system without any tenant would serve nobody.
     #[error("{} is the last tenant and stays", .0.name())]
     Last(Tenant),

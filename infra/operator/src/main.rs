@@ -3,7 +3,8 @@
 //!
 //! `switchyard-operator orders --tenant NAME --stage STAGE` stores orders that it reads from the standard input, one a line,
 //! as `switchyard orders import FILE --aws` hands them over. `switchyard-operator usage` tells as JSON what a tenant's
-//! language models took, for `switchyard usage --aws`.
+//! language models took, for `switchyard usage --aws`; `switchyard-operator purge` removes what removed tenants of a name left,
+//! for `switchyard tenant purge --aws`.
 
 use std::io::{BufRead, Write as _};
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ enum Command {
     Orders(Orders),
     /// Tell what a tenant's language models took, as JSON
     Usage(Usage),
+    /// Remove what removed tenants of a name left in the tables, and tell what that was, as JSON
+    Purge(Purge),
 }
 
 #[derive(clap::Args)]
@@ -39,6 +42,16 @@ struct Usage {
     /// How many days, with today
     #[arg(long, default_value_t = 7)]
     days: u32,
+}
+
+#[derive(clap::Args)]
+struct Purge {
+    /// Whose name it was
+    #[arg(long)]
+    tenant: Tenant,
+    /// The platform's stage
+    #[arg(long)]
+    stage: String,
 }
 
 #[derive(clap::Args)]
@@ -62,6 +75,10 @@ enum Failure {
     NoRegion,
     #[error("there is no tenant {0} here")]
     Nobody(String),
+    #[error("nothing is left of a removed tenant {0}")]
+    NothingLeft(String),
+    #[error("{0}")]
+    Purge(#[from] store::PurgeError),
     #[error("the tables cannot be read: {0}")]
     Tables(#[from] store::StoreError),
     #[error("{fault}{}; the first {stored} orders are stored", reason(.fault))]
@@ -87,6 +104,7 @@ async fn main() -> ExitCode {
             stored.map(|stored| format!("imported {stored} orders for {}", orders.tenant.name()))
         }
         Command::Usage(usage) => usage.told().await,
+        Command::Purge(purge) => purge.told().await,
     };
     match told {
         Ok(told) => {
@@ -123,6 +141,22 @@ impl Usage {
         let limit = domain::tokens_per_day(|key| settings.get(key).map(String::as_str));
         let days = store.usage().last(&tenant, SystemClock.now(), self.days).await?;
         Ok(serde_json::json!({ "limit": limit, "days": days }).to_string())
+    }
+}
+
+impl Purge {
+    async fn told(&self) -> Result<String, Failure> {
+        let store = store(&self.stage).await?;
+        let purge = store.purge();
+        let gone = purge.gone(&self.tenant).await?;
+        if gone.is_empty() {
+            return Err(Failure::NothingLeft(self.tenant.name().to_owned()));
+        }
+        let mut purged = Vec::new();
+        for tenant in gone {
+            purged.push(purge.run(&tenant, SystemClock.now()).await?);
+        }
+        Ok(serde_json::json!({ "purged": purged }).to_string())
     }
 }
 

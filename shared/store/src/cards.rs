@@ -172,7 +172,7 @@ struct EditionItem {
 /// Every declared type, one item each. The word cannot be a tenant's name.
 const TYPES: &str = "global#type";
 /// Where every agent lies, of all tenants, one item each; read by what looks after them by the clock, and by nobody else.
-const EVERY: &str = "global#every";
+pub(crate) const EVERY: &str = "global#every";
 
 impl Visibility<'_> {
     fn partition(&self, kind: &str) -> String {

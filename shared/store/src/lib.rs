@@ -1,7 +1,7 @@
 //! The store: every table of Switchyard, over DynamoDB and nothing else.
 //!
 //! One implementation serves AWS and the local system, which runs DynamoDB's API in its own process. Every key
-//! begins with the tenant, there is no `Scan`, a change of state is one `TransactWriteItems` with compare-and-swap,
+//! begins with the tenant, there is no `Scan` but by [`Purge`], a change of state is one `TransactWriteItems` with compare-and-swap,
 //! and expiry is checked against the time the caller passes in. What the stored things mean is the room `domain`.
 //!
 //! ```no_run
@@ -35,6 +35,7 @@ mod orders;
 mod packed;
 mod page;
 mod private_types;
+mod purge;
 mod record;
 pub mod schema;
 mod sessions;
@@ -63,6 +64,7 @@ pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
 pub use page::{Page, PageRequest};
 pub use private_types::PrivateTypes;
+pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{Added, Chat, Conversation, Opened, Session, Sessions, StoredMessage};
 pub use tasks::{
@@ -180,6 +182,15 @@ impl Store {
     #[must_use]
     pub fn tenants(&self) -> Tenants<'_> {
         Tenants { store: self }
+    }
+
+    /// What removed tenants left behind.
+    #[must_use]
+    pub fn purge(&self) -> Purge<'_> {
+        Purge {
+            store: self,
+            page: None,
+        }
     }
 
     /// Which types of agents have asked a tenant's users for a sign-in.

@@ -132,7 +132,7 @@ impl Tables {
         }
     }
 
-    fn each(&self) -> [(&str, Table); 6] {
+    pub(crate) fn each(&self) -> [(&str, Table); 6] {
         [
             (&self.tasks, TASKS),
             (&self.sessions, SESSIONS),

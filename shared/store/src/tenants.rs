@@ -11,6 +11,7 @@ use domain::{Clock, SettingChange, Tenant, Timestamp, UserContext, default_conte
 use crate::change::{Change, text};
 use crate::codec::{Item, Key, keyed, text_of};
 use crate::dynamo::Written;
+use crate::purge::gone_key;
 use crate::{Store, StoreError};
 
 /// How long a function goes on with what it has read of a tenant.
@@ -20,12 +21,12 @@ const STALE_TTL: Duration = Duration::from_secs(60);
 /// Most names that are remembered; beyond, those read longest ago are read again.
 const REMEMBERED: usize = 1024;
 
-const STATUS: &str = "status";
-const PREFIX: &str = "prefix";
+pub(crate) const STATUS: &str = "status";
+pub(crate) const PREFIX: &str = "prefix";
 const SETTINGS: &str = "settings";
 const ACTIVE: &str = "active";
 const SUSPENDED: &str = "suspended";
-const REMOVED: &str = "removed";
+pub(crate) const REMOVED: &str = "removed";
 
 /// A tenant's settings by their keys, also those that only a newer release knows.
 pub type TenantSettings = BTreeMap<String, String>;
@@ -80,7 +81,7 @@ pub struct Tenants<'s> {
 }
 
 /// By its name, which is how people ask for it.
-fn key(tenant: &Tenant) -> Key {
+pub(crate) fn key(tenant: &Tenant) -> Key {
     (tenant.name().to_owned(), "TENANT".to_owned())
 }
 
@@ -130,9 +131,19 @@ impl Tenants<'_> {
             .when("attribute_exists(#pk)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()));
+        // First, so that whoever breaks off here and does it again leaves no incarnation that nobody knows was here.
+        let noted = self.note_gone(tenant).await;
         let written = self.store.update(self.table(), &key(tenant), change).await;
         self.store.inner.remembered.forget(tenant);
+        noted?;
         written.map(|_| ())
+    }
+
+    /// Notes that this incarnation has left: what it left behind is found by that.
+    async fn note_gone(&self, tenant: &Tenant) -> Result<(), StoreError> {
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        let note = keyed(&gone_key(tenant));
+        self.store.put(self.table(), note, absent).await.map(|_| ())
     }
 
     /// Lets nobody in any more, or everybody again; false where the tenant is not here.

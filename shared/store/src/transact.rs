@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Delete, Put, ReturnValuesOnConditionCheckFailure as OnRefusal,
-    TransactWriteItem, Update,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put,
+    ReturnValuesOnConditionCheckFailure as OnRefusal, TransactWriteItem, Update,
 };
 
 use crate::change::Change;
@@ -159,6 +159,20 @@ impl Writes {
         let update = update.build().map_err(unavailable("TransactWriteItems"))?;
         self.items
             .push(TransactWriteItem::builder().update(update).build());
+        Ok(())
+    }
+
+    /// Everything only where this holds of another item.
+    pub(crate) fn check(&mut self, table: &str, key: &Key, change: Change) -> Result<(), StoreError> {
+        let check = ConditionCheck::builder()
+            .table_name(table)
+            .set_key(Some(keyed(key)))
+            .set_condition_expression(change.condition())
+            .set_expression_attribute_names(some(change.names()))
+            .set_expression_attribute_values(some(change.values));
+        let check = check.build().map_err(unavailable("TransactWriteItems"))?;
+        self.items
+            .push(TransactWriteItem::builder().condition_check(check).build());
         Ok(())
     }
 

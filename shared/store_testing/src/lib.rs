@@ -3,6 +3,7 @@
 //! The items can be read and put as they lie in the tables, past the store.
 
 mod faults;
+mod mortal;
 
 use std::path::Path;
 
@@ -15,6 +16,7 @@ use store::{Store, Tables};
 use url::Url;
 
 pub use faults::{Faults, Injected, Injector, NoFault, faulty_store};
+pub use mortal::{Death, Fate};
 
 /// Keeps the database of [`start`] running; it stops when this is dropped.
 #[derive(Debug)]
@@ -43,6 +45,12 @@ impl Database {
     #[must_use]
     pub fn faulty_store(&self, faults: Faults) -> (Store, Injector) {
         faulty_store(self.config(), self.tables(), faults)
+    }
+
+    /// Another store over the same tables, whose process dies.
+    #[must_use]
+    pub fn mortal_store(&self, fate: Fate) -> (Store, Death) {
+        mortal::mortal_store(self.config(), self.tables(), fate)
     }
 
     /// What a store needs to get here.
@@ -74,6 +82,27 @@ impl Database {
                 "ExclusiveStartKey": start,
             });
             let mut answer = needed(self.0.answer("Query", &page));
+            if let Some(Value::Array(page)) = answer.get_mut("Items").map(Value::take) {
+                items.extend(page);
+            }
+            start = match answer.get_mut("LastEvaluatedKey").map(Value::take) {
+                None | Some(Value::Null) => return items,
+                Some(last) => last,
+            };
+        }
+    }
+
+    /// Every item of a table as it lies there, in DynamoDB's JSON.
+    ///
+    /// # Panics
+    /// Where the table is missing.
+    #[must_use]
+    pub fn everything(&self, table: &str) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut start = Value::Null;
+        loop {
+            let page = json!({ "TableName": table, "ExclusiveStartKey": start });
+            let mut answer = needed(self.0.answer("Scan", &page));
             if let Some(Value::Array(page)) = answer.get_mut("Items").map(Value::take) {
                 items.extend(page);
             }

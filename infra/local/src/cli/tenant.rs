@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Failure;
+use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use super::tenant_aws::Aws;
 use crate::client::Call;
@@ -25,6 +26,8 @@ pub(super) enum TenantCommand {
     List(List),
     /// Take a tenant away: nothing of it is served any more
     Remove(Named),
+    /// Remove from the tables what removed tenants of a name left there; it may break off, and goes on when run again
+    Purge(Purge),
     /// Let nobody in at a tenant any more; what runs is parked and kept
     Suspend(Held),
     /// Let everybody in again
@@ -89,6 +92,21 @@ pub(super) struct Held {
 }
 
 #[derive(Args)]
+pub(super) struct Purge {
+    /// The name of what was removed
+    name: Tenant,
+    #[command(flatten)]
+    place: RunningSystem,
+    /// On AWS, with this machine's AWS credentials, profile and region; they want the rights of the role that the platform's
+    /// stack names PurgeRole
+    #[arg(long, conflicts_with_all = ["data", "endpoints"])]
+    aws: bool,
+    /// The platform's stage on AWS
+    #[arg(long, default_value = "prod", requires = "aws")]
+    stage: String,
+}
+
+#[derive(Args)]
 pub(super) struct Named {
     #[command(flatten)]
     place: RunningSystem,
@@ -127,6 +145,7 @@ impl TenantCommand {
             Self::List(list) => list.run().await,
             Self::Remove(named) if named.aws.aws => named.aws.remove(named.name),
             Self::Remove(named) => named.remove().await,
+            Self::Purge(purge) => purge.run().await,
             Self::Suspend(Held { name, at }) => at.hold(&name, true).await,
             Self::Resume(Held { name, at }) => at.hold(&name, false).await,
             Self::Set(Set { name, changes, at }) | Self::Unset(Unset { name, changes, at }) => {
@@ -183,6 +202,67 @@ impl Named {
             }
         }
         outln!("removed {}", name.name());
+        Ok(())
+    }
+}
+
+/// What was removed of one incarnation of a tenant.
+#[derive(Deserialize)]
+struct Purged {
+    prefix: String,
+    removed: BTreeMap<String, u64>,
+    settled: bool,
+}
+
+impl Purged {
+    fn line(&self) -> String {
+        let all: u64 = self.removed.values().sum();
+        let tables = self.removed.iter().filter(|(_, many)| **many > 0);
+        let tables: Vec<String> = tables.map(|(table, many)| format!("{many} of {table}")).collect();
+        let which = match tables.as_slice() {
+            [] => String::new(),
+            tables => format!(" ({})", tables.join(", ")),
+        };
+        let rest = match self.settled {
+            true => "nothing is left",
+            false => {
+                "nothing is left now. Run it again in an hour: what was under way may still have written something"
+            }
+        };
+        format!("{}: {all} items removed{which}; {rest}", self.prefix)
+    }
+}
+
+impl Purge {
+    async fn run(self) -> Result<(), Failure> {
+        let name = &self.name;
+        let told = if self.aws {
+            let output = operator()?
+                .args(["purge", "--tenant", name.name(), "--stage", &self.stage])
+                .stderr(std::process::Stdio::inherit())
+                .output()
+                .map_err(Failure::other)?;
+            if !output.status.success() {
+                return Err(Failure::other("not everything is removed; run it again"));
+            }
+            serde_json::from_slice(&output.stdout).map_err(Failure::other)?
+        } else if self.place.resting()?.is_some() {
+            return Err(Failure::other(
+                "what is left lies in the database: start the system with `switchyard up`, then purge it",
+            ));
+        } else {
+            let path = format!("/tenants/{}/purge", name.name());
+            let asked = self.place.ask(|endpoints| Call {
+                method: Method::POST,
+                ..Call::get(admin(endpoints, &path))
+            });
+            asked.await?
+        };
+        let told = told.get("purged").cloned().unwrap_or_default();
+        let purged: Vec<Purged> = serde_json::from_value(told).map_err(Failure::other)?;
+        for each in purged {
+            outln!("{}", each.line());
+        }
         Ok(())
     }
 }

@@ -118,6 +118,29 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
             ..up.endpoints.clone()
         }
     );
+    let purge = |name: &str| switchyard(&["tenant", "purge", name, "--data", data]);
+    let purged = purge("umbrella");
+    assert_eq!(purged.status.code(), Some(0), "{purged:?}");
+    let told = out(&purged);
+    assert!(told.starts_with("umbrella."), "{told}");
+    for words in [
+        " items removed (",
+        " of tasks",
+        " of sessions",
+        "nothing is left now",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert_eq!(
+        out(&purge("umbrella")),
+        told,
+        "again: nothing more, and the same count"
+    );
+    for here in ["acme", "nobody"] {
+        let refused = sentence(&purge(here));
+        let words = format!("nothing is left of a removed tenant {here}");
+        assert!(refused.contains(&words), "{refused}");
+    }
     drop(up);
 
     for (arguments, words) in [
@@ -132,6 +155,8 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
         assert!(sentence(&output).contains(words), "{output:?}");
     }
     let resting = switchyard(&["tenant", "set", "acme", "locale=nb", "--data", data]);
+    assert!(sentence(&resting).contains("start the system"), "{resting:?}");
+    let resting = switchyard(&["tenant", "purge", "umbrella", "--data", data]);
     assert!(sentence(&resting).contains("start the system"), "{resting:?}");
     switchyard(&["tenant", "remove", "initech", "--data", data]);
     let last = switchyard(&["tenant", "remove", "acme", "--data", data]);

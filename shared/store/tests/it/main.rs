@@ -23,6 +23,7 @@ mod logins;
 mod newer;
 mod orders;
 mod pieces;
+mod purge;
 mod pushes;
 mod queries;
 mod retention;

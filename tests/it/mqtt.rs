@@ -139,7 +139,7 @@ async fn every_agent_has_its_card_on_the_broker_and_says_whether_it_is_there() {
     let world = World::start().await;
     let wanted = world.agents();
     assert!(wanted.contains("switchyard/acme/host") && wanted.contains("switchyard/platform/weather"));
-    let cards = world.cards(wanted.len()).await;
+    let cards = world.cards(&wanted).await;
     assert_eq!(cards.keys().cloned().collect::<BTreeSet<_>>(), wanted);
     for (address, card) in &cards {
         let read: Value = serde_json::from_slice(&card.payload).expect("a card");
@@ -152,14 +152,34 @@ async fn every_agent_has_its_card_on_the_broker_and_says_whether_it_is_there() {
     }
     // A good stop says so itself, and no will speaks for it.
     let (broker, watcher) = world.stop().await;
-    let left = broker.cards_until(watcher, |cards| {
-        cards
-            .values()
-            .all(|card| card.properties.one("a2a-status") == Ok(Some("offline")))
-    });
-    for card in left.await.values() {
-        assert_eq!(card.properties.one("a2a-status-source"), Ok(Some("agent")));
+    let left = broker.cards_that_say("offline", &wanted, watcher).await;
+    for (address, card) in &left {
+        assert_eq!(
+            card.properties.one("a2a-status-source"),
+            Ok(Some("agent")),
+            "{address}"
+        );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_are_back_after_their_broker_was_killed_and_has_forgotten_them() {
+    let mut world = World::start().await;
+    let wanted = world.agents();
+    world.cards(&wanted).await;
+    world.broker.restart();
+    let cards = world.cards(&wanted).await;
+    assert_eq!(cards.into_keys().collect::<BTreeSet<_>>(), wanted);
+    let asker = Requester::new(&world, "asker").await;
+    let found = asker
+        .ask(
+            "switchyard/platform/weather",
+            "GetTask",
+            json!({ "id": new_task() }),
+        )
+        .await;
+    assert_eq!(found[0]["error"]["code"], -32001, "{found:#?}");
+    world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,6 +84,12 @@ impl Bridge {
         publishers.insert(agent.clone(), publisher);
     }
 
+    /// Nobody here publishes for this agent any more.
+    pub(crate) fn publishes_no_more(&self, agent: &AgentAddress) {
+        let mut publishers = self.publishers.write().unwrap_or_else(PoisonError::into_inner);
+        publishers.remove(agent);
+    }
+
     /// Who publishes for this agent, where that is this process.
     pub(crate) fn publisher(&self, agent: &AgentAddress) -> Option<Arc<dyn Publisher>> {
         let publishers = self.publishers.read().unwrap_or_else(PoisonError::into_inner);

@@ -23,6 +23,7 @@ use domain::{Clock, Entropy, ExposeSecret as _, SecretString};
 use edge::{Background, BuildError, Error, Front, Function, Ground};
 use routes::{Route, Routes};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 pub use bridge::{Bridge, BridgeParts, PATIENCE};
 pub use config::{AgentPlace, Config};
@@ -85,21 +86,18 @@ struct Connections {
 #[async_trait::async_trait]
 impl Background for Connections {
     async fn run(&self, stop: watch::Receiver<bool>) {
-        let agents = self.bridge.agents.iter().map(|place| {
+        // Whoever drops this drops the connections too.
+        let mut kept = JoinSet::new();
+        for place in &self.bridge.agents {
             let connection = Connection {
                 broker: self.broker.clone(),
                 password: self.passwords.get(&place.address.to_string()).cloned(),
             };
-            tokio::spawn(keep(
-                Arc::clone(&self.bridge),
-                place.clone(),
-                connection,
-                stop.clone(),
-            ))
-        });
-        let kept: Vec<_> = agents.collect();
-        for agent in kept {
-            if let Err(error) = agent.await {
+            let bridge = Arc::clone(&self.bridge);
+            kept.spawn(keep(bridge, place.clone(), connection, stop.clone()));
+        }
+        while let Some(agent) = kept.join_next().await {
+            if let Err(error) = agent {
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     "an agent's connection broke down"

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, CARD_MAX, Properties, Publication, property};
 use agent::measure::METRICS;
-use async_trait::async_trait;
 use bytes::Bytes;
 use domain::SecretString;
-use mqtt::{BrokerUrl, Inbox, Options, Publisher as _, Received, Session, SessionEnd, SessionState};
+use mqtt::{
+    BrokerUrl, Inbox, Options, PublishError, Published, Publisher as _, Received, Session, SessionState,
+    Taking,
+};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::bridge::Bridge;
 use crate::config::AgentPlace;
@@ -24,8 +26,10 @@ const AT_ONCE: u16 = 64;
 const PACKET: u32 = 1024 * 1024;
 /// How often an agent's card is looked at.
 const LOOK: Duration = Duration::from_secs(60);
-/// How soon a card that could not be had is asked for again.
+/// How soon a card that could not be had is asked for again, and one that could not be published is published again at first.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long the broker may take to acknowledge that an agent leaves.
+const LEAVE: Duration = Duration::from_secs(2);
 
 /// What the bridge connects with.
 pub struct Connection {
@@ -72,32 +76,39 @@ pub async fn keep(
             return;
         }
     };
-    bridge.publishes(&place.address, Arc::new(session.clone()));
+    let _publishing = Publishing::begin(&bridge, &place.address, &session);
     let presence = Presence {
-        bridge,
-        place,
+        bridge: Arc::clone(&bridge),
+        place: place.clone(),
         topic,
         session,
+        card,
+        due: None,
+        wait: AGAIN,
     };
-    presence.keep(card, &mut stop).await;
+    presence.keep(&mut stop).await;
 }
 
-/// The agent's card; asked for until it comes.
+/// The agent's card; asked for until it comes, or nobody wants it any more.
 async fn first_card(bridge: &Bridge, place: &AgentPlace, stop: &mut watch::Receiver<bool>) -> Option<Bytes> {
-    let mut is_told = false;
-    loop {
-        match card(bridge, place).await {
-            Ok(card) => return Some(card),
-            Err(reason) if !is_told => {
-                tracing::info!(mqtt.agent = %place.address, reason, "the agent's card cannot be had yet");
-                is_told = true;
+    let asked = async {
+        let mut is_told = false;
+        loop {
+            match card(bridge, place).await {
+                Ok(card) => return card,
+                Err(reason) if !is_told => {
+                    tracing::info!(mqtt.agent = %place.address, reason, "the agent's card cannot be had yet");
+                    is_told = true;
+                }
+                Err(_) => {}
             }
-            Err(_) => {}
+            tokio::time::sleep(AGAIN).await;
         }
-        tokio::select! {
-            () = tokio::time::sleep(AGAIN) => {}
-            () = stopped(stop) => return None,
-        }
+    };
+    tokio::select! {
+        biased;
+        () = stopped(stop) => None,
+        card = asked => Some(card),
     }
 }
 
@@ -136,59 +147,140 @@ fn told(topic: &str, card: &Bytes, status: &str, source: &str) -> Publication {
     }
 }
 
+/// An agent's presence: what its card's topic is to say, told until the broker has acknowledged it.
 struct Presence {
     bridge: Arc<Bridge>,
     place: AgentPlace,
     topic: String,
     session: Session,
+    card: Bytes,
+    /// When the card is to be published; never, while the broker has it or there is no connection.
+    due: Option<Instant>,
+    /// How long the next failure waits.
+    wait: Duration,
+}
+
+/// What comes next in the life of a [`Presence`].
+enum Next {
+    Stop,
+    /// How the session stands has changed.
+    Session,
+    /// The card is another one.
+    Card(Bytes),
+    /// The card was published, or not.
+    Told(Result<Published, PublishError>),
 }
 
 impl Presence {
-    async fn keep(self, mut card: Bytes, stop: &mut watch::Receiver<bool>) {
+    async fn keep(mut self, stop: &mut watch::Receiver<bool>) {
         let mut state = self.session.watch();
+        state.mark_changed();
         let mut looks = tokio::time::interval_at(Instant::now() + LOOK, LOOK);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let now = state.borrow_and_update().clone();
-            match now {
-                // With each new connection: when the one before was lost, the broker said that the agent is gone.
-                SessionState::Ready { .. } => self.publish(&card, "online").await,
-                SessionState::Ended(end) => {
-                    if end != SessionEnd::Closed {
+            let next = tokio::select! {
+                biased;
+                () = stopped(stop) => Next::Stop,
+                _ = state.changed() => Next::Session,
+                told = self.tell() => Next::Told(told),
+                newer = self.newer(&mut looks), if self.due.is_none() => Next::Card(newer),
+            };
+            match next {
+                Next::Stop => return self.leave().await,
+                Next::Session => match state.borrow_and_update().clone() {
+                    // With each new connection: when the one before was lost, the broker said that the agent is gone.
+                    SessionState::Ready { .. } => self.is_due(),
+                    SessionState::Connecting => self.due = None,
+                    SessionState::Ended(end) => {
                         tracing::warn!(mqtt.agent = %self.place.address, reason = %end, "the agent is off the broker");
-                    }
-                    return;
-                }
-                SessionState::Connecting => {}
-            }
-            loop {
-                tokio::select! {
-                    changed = state.changed() => match changed {
-                        Ok(()) => break,
-                        Err(_) => return,
-                    },
-                    _ = looks.tick() => {
-                        if let Ok(newer) = self::card(&self.bridge, &self.place).await && newer != card {
-                            card = newer;
-                            self.publish(&card, "online").await;
-                        }
-                    }
-                    () = stopped(stop) => {
-                        self.publish(&card, "offline").await;
-                        self.session.close().await;
                         return;
                     }
+                },
+                Next::Card(newer) => {
+                    self.card = newer;
+                    if matches!(*state.borrow(), SessionState::Ready { .. }) {
+                        self.is_due();
+                    }
                 }
+                // Nobody may look: that a card has no subscribers (0x10) is no error.
+                Next::Told(Ok(_)) => self.due = None,
+                Next::Told(Err(error)) => self.failed(&error),
             }
         }
     }
 
-    /// Nobody may look: that a card has no subscribers (0x10) is no error.
-    async fn publish(&self, card: &Bytes, status: &str) {
-        let told = told(&self.topic, card, status, "agent");
-        if let Err(error) = self.session.publish(told).await {
-            tracing::warn!(mqtt.agent = %self.place.address, error = %error, "the agent's card was not published");
+    fn is_due(&mut self) {
+        (self.due, self.wait) = (Some(Instant::now()), AGAIN);
+    }
+
+    /// Publishes the card once it is due.
+    async fn tell(&self) -> Result<Published, PublishError> {
+        match self.due {
+            Some(due) => {
+                tokio::time::sleep_until(due).await;
+                self.publish("online").await
+            }
+            None => std::future::pending().await,
         }
+    }
+
+    /// Not often: a broker may refuse whoever publishes more than ten cards a minute.
+    fn failed(&mut self, error: &PublishError) {
+        tracing::warn!(mqtt.agent = %self.place.address, error = %error, "the agent's card was not published");
+        let wait = if error.is_transient() { self.wait } else { LOOK };
+        self.due = Some(Instant::now() + wait);
+        self.wait = (self.wait * 2).min(LOOK);
+    }
+
+    /// The agent's card, once it is another one.
+    async fn newer(&self, looks: &mut Interval) -> Bytes {
+        loop {
+            looks.tick().await;
+            match self::card(&self.bridge, &self.place).await {
+                Ok(newer) if newer != self.card => return newer,
+                _ => {}
+            }
+        }
+    }
+
+    /// Says that the agent leaves; where the broker does not acknowledge that, it gets no DISCONNECT either, and the will says it.
+    async fn leave(self) {
+        let said = tokio::time::timeout(LEAVE, self.publish("offline")).await;
+        match said {
+            Ok(Ok(_)) => self.session.close().await,
+            Ok(Err(error)) => {
+                tracing::warn!(mqtt.agent = %self.place.address, error = %error, "the agent leaves to its will to say so");
+                self.session.abandon().await;
+            }
+            Err(_) => {
+                tracing::warn!(mqtt.agent = %self.place.address, "the agent leaves to its will to say so");
+                self.session.abandon().await;
+            }
+        }
+    }
+
+    async fn publish(&self, status: &str) -> Result<Published, PublishError> {
+        let told = told(&self.topic, &self.card, status, "agent");
+        self.session.publish(told).await
+    }
+}
+
+/// An agent's session, as long as the bridge publishes by it; however that ends, the session ends with it.
+struct Publishing<'b> {
+    bridge: &'b Bridge,
+    agent: &'b AgentAddress,
+}
+
+impl<'b> Publishing<'b> {
+    fn begin(bridge: &'b Bridge, agent: &'b AgentAddress, session: &Session) -> Self {
+        bridge.publishes(agent, Arc::new(session.clone()));
+        Self { bridge, agent }
+    }
+}
+
+impl Drop for Publishing<'_> {
+    fn drop(&mut self) {
+        self.bridge.publishes_no_more(self.agent);
     }
 }
 
@@ -198,25 +290,20 @@ struct Requests {
     agent: AgentAddress,
 }
 
-#[async_trait]
 impl Inbox for Requests {
-    async fn take(&self, received: Received) {
-        // It lay nowhere in between: what is not worked on yet is still the broker's.
-        let handled = Box::pin(handle(
-            &self.bridge,
-            &self.agent,
-            &received.publication,
-            Duration::ZERO,
-        ))
-        .await;
-        match handled {
-            Handled::Dropped(reason) => {
-                // No agent of the platform's measures it: the name is the bridge's own.
-                tracing::info!(target: METRICS, metric = "MqttDropped", value = 1, unit = "Count", agent = %self.agent);
-                tracing::info!(mqtt.agent = %self.agent, reason, "publication dropped");
+    fn take(&self, received: Received) -> Taking {
+        let (bridge, agent) = (Arc::clone(&self.bridge), self.agent.clone());
+        Box::pin(async move {
+            // It lay nowhere in between: what is not worked on yet is still the broker's.
+            match handle(&bridge, &agent, &received.publication, Duration::ZERO).await {
+                Handled::Dropped(reason) => {
+                    // No agent of the platform's measures it: the name is the bridge's own.
+                    tracing::info!(target: METRICS, metric = "MqttDropped", value = 1, unit = "Count", agent = %agent);
+                    tracing::info!(mqtt.agent = %agent, reason, "publication dropped");
+                }
+                Handled::Unanswered => tracing::warn!(mqtt.agent = %agent, "a request has no answer"),
+                Handled::Answered | Handled::Refused => {}
             }
-            Handled::Unanswered => tracing::warn!(mqtt.agent = %self.agent, "a request has no answer"),
-            Handled::Answered | Handled::Refused => {}
-        }
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! The bridge without a broker: requests in, replies out, an agent that answers as it is told.
 
+mod presence;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use edge::Background;
 use mqtt::BrokerUrl;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 
 use crate::Endpoints;
@@ -19,8 +19,8 @@ pub(crate) const BRIDGE: &str = "/mqtt";
 pub(crate) const ORG: &str = "switchyard";
 /// The unit of agents that serve every tenant.
 const PLATFORM: &str = "platform";
-/// How long connections may take to end in order.
-const LEAVE: Duration = Duration::from_secs(2);
+/// How long connections may take to end in order: longer than each of them gives itself.
+const LEAVE: Duration = Duration::from_secs(6);
 
 /// A broker that the system's agents are on.
 #[derive(Debug, Clone)]
@@ -77,12 +77,14 @@ impl Backgrounds {
             if let Some(before) = before {
                 before.end().await;
             }
-            let each = anew.into_iter().map(|background| {
+            // What does not end in time ends with this set.
+            let mut each = JoinSet::new();
+            for background in anew {
                 let stopped = stopped.clone();
-                tokio::spawn(async move { background.run(stopped).await })
-            });
-            for one in each.collect::<Vec<_>>() {
-                if let Err(error) = one.await {
+                each.spawn(async move { background.run(stopped).await });
+            }
+            while let Some(one) = each.join_next().await {
+                if let Err(error) = one {
                     tracing::error!(
                         error = &error as &dyn std::error::Error,
                         "what runs in the background broke down"

@@ -1,16 +1,25 @@
 //! A Mosquitto of this machine as a process: an MQTT broker for the local system and for tests, on the loopback address alone.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long it may take to listen.
 const START: Duration = Duration::from_secs(10);
+/// How often it is looked whether it does.
+const LOOK: Duration = Duration::from_millis(10);
 /// Where packages put it, which is not on everybody's path.
 const PACKAGED: &str = "/usr/sbin/mosquitto";
+/// What it says to nobody but the folder that it was started in.
+const LOG: &str = "mosquitto.log";
+/// What it says once it listens: another process on its port does not say so here.
+const RUNNING: &str = " running";
+/// What it says where another process has its port.
+const TAKEN: &str = "Address already in use";
 
 /// How the broker is to be.
 #[derive(Debug, Clone, Default)]
@@ -33,26 +42,43 @@ pub struct Mosquitto {
 }
 
 impl Mosquitto {
-    /// Starts `program` in that folder, on that port (0 takes one that is free), and waits until it listens.
+    /// Starts `program` in that folder, on that port (0 takes one that is free), and waits until it listens. Whoever has the port
+    /// meanwhile is never taken for it.
     ///
     /// # Errors
     /// Where there is no such program, or it does not listen.
     pub fn start(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Result<Self> {
-        let port = match port {
-            0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port(),
-            port => port,
-        };
+        let until = Instant::now() + START;
+        loop {
+            let port = match port {
+                0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port(),
+                port => port,
+            };
+            match Self::try_start(program, folder, port, wanted, until) {
+                // Whoever has it may leave it; where any will do, it is another the next time.
+                Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                    std::thread::sleep(LOOK);
+                }
+                tried => return tried,
+            }
+        }
+    }
+
+    fn try_start(program: &Path, folder: &Path, port: u16, wanted: &Wanted, until: Instant) -> Result<Self> {
         let configuration = folder.join("mosquitto.conf");
         std::fs::write(&configuration, configured(program, folder, port, wanted)?)?;
+        let log = folder.join(LOG);
         let process = Command::new(program)
             .arg("-c")
             .arg(&configuration)
+            // What it says of a port is read.
+            .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(File::create(&log)?)
             .spawn()?;
         let mut started = Self { process, port };
-        started.wait()?;
+        started.wait(&log, until)?;
         Ok(started)
     }
 
@@ -75,18 +101,30 @@ impl Mosquitto {
         let _ = self.process.wait();
     }
 
-    fn wait(&mut self) -> Result<()> {
-        let until = Instant::now() + START;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
-            if let Some(status) = self.process.try_wait()? {
-                return Err(Error::other(format!("mosquitto ended at once: {status}")));
+    fn wait(&mut self, log: &Path, until: Instant) -> Result<()> {
+        loop {
+            // It writes its last line before it ends.
+            let ended = self.process.try_wait()?;
+            let said = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
+            if let Some(status) = ended {
+                let kind = match said.contains(TAKEN) {
+                    true => ErrorKind::AddrInUse,
+                    false => ErrorKind::Other,
+                };
+                let last = said.lines().last().unwrap_or_default();
+                return Err(Error::new(
+                    kind,
+                    format!("mosquitto ended at once, {status}: {last}"),
+                ));
+            }
+            if said.lines().any(|line| line.ends_with(RUNNING)) {
+                return Ok(());
             }
             if Instant::now() > until {
                 return Err(Error::new(ErrorKind::TimedOut, "mosquitto does not listen"));
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(LOOK);
         }
-        Ok(())
     }
 }
 
@@ -120,7 +158,11 @@ fn configured(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Resu
     say(format!("listener {port} 127.0.0.1"))?;
     // Started by root it would look for a user of its own, which only a package makes.
     say("user root".to_owned())?;
-    say("log_type none".to_owned())?;
+    // No more than when it listens and why it ends: neither who connects nor what is published.
+    say("log_dest stderr".to_owned())?;
+    say("log_type error".to_owned())?;
+    say("log_type information".to_owned())?;
+    say("connection_messages false".to_owned())?;
     // Stock Mosquitto drops what is beyond a thousand, retained cards too.
     say("max_queued_messages 1000000".to_owned())?;
     say("max_inflight_messages 1000".to_owned())?;

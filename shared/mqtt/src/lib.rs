@@ -7,13 +7,18 @@
 mod blank;
 mod broker;
 mod connect;
+mod inbox;
 mod options;
 mod publisher;
+mod runner;
 mod session;
+mod state;
 mod window;
 mod wire;
 
 pub use broker::{BrokerUrl, InvalidBroker};
+pub use inbox::{Inbox, Received, Taking};
 pub use options::{Options, SessionEnd};
 pub use publisher::{PublishError, Published, Publisher};
-pub use session::{Inbox, Received, Session, SessionState};
+pub use session::Session;
+pub use state::SessionState;

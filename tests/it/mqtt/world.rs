@@ -1,13 +1,13 @@
 //! The local system with a Mosquitto of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::mqtt::{Publication, Topic, TopicPrefix};
-use async_trait::async_trait;
 use local::{MqttBroker, Options};
-use mqtt::{Inbox, Received, Session, SessionState};
+use mqtt::{Inbox, Received, Session, SessionState, Taking};
 use sandbox::mosquitto::{self, Mosquitto, Wanted};
 use tempfile::TempDir;
 use tests::Local;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 /// A broker in a folder of its own.
 pub(super) struct Broker {
     pub(super) running: Mosquitto,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// What was heard on a session, as it comes.
@@ -30,25 +30,37 @@ pub(super) struct World {
 
 struct Heard(mpsc::UnboundedSender<Received>);
 
-#[async_trait]
 impl Inbox for Heard {
-    async fn take(&self, received: Received) {
+    fn take(&self, received: Received) -> Taking {
         let _ = self.0.send(received);
+        Box::pin(async {})
     }
+}
+
+fn program() -> PathBuf {
+    let own = tests::folder().join(".tools/bin/mosquitto");
+    if own.exists() { own } else { mosquitto::program() }
+}
+
+/// What the cards of these agents say: the status, and whose word that is.
+fn said(cards: &BTreeMap<String, Publication>, agents: &BTreeSet<String>) -> Vec<String> {
+    let said = agents.iter().map(|agent| {
+        let Some(card) = cards.get(agent) else {
+            return format!("{agent}: no card");
+        };
+        let said = ["a2a-status", "a2a-status-source"].map(|name| card.properties.one(name));
+        format!("{agent}: {said:?}")
+    });
+    said.collect()
 }
 
 impl Broker {
     fn start() -> Self {
-        let own = tests::folder().join(".tools/bin/mosquitto");
-        let program = if own.exists() { own } else { mosquitto::program() };
         let folder = tempfile::tempdir().expect("a folder");
-        let running = Mosquitto::start(&program, folder.path(), 0, &Wanted::default());
+        let running = Mosquitto::start(&program(), folder.path(), 0, &Wanted::default());
         let running =
             running.unwrap_or_else(|error| panic!("no Mosquitto ({error}): `tests/run tools` installs it"));
-        Self {
-            running,
-            _folder: folder,
-        }
+        Self { running, folder }
     }
 
     /// A session of that client, with what it hears.
@@ -69,28 +81,40 @@ impl Broker {
         (session, told)
     }
 
-    /// Every card, by its agent's address, once they are as they should be.
-    pub(super) async fn cards_until(
+    /// Every card, by its agent's address, once each of these agents has one that says so.
+    pub(super) async fn cards_that_say(
         &self,
+        status: &str,
+        agents: &BTreeSet<String>,
         (_session, mut told): (Session, Told),
-        are_so: impl Fn(&BTreeMap<String, Publication>) -> bool,
     ) -> BTreeMap<String, Publication> {
         let mut cards = BTreeMap::new();
+        let mut others = agents.clone();
         let all = async {
-            while let Some(received) = told.recv().await {
-                let Some(Topic::Discovery(agent)) = TopicPrefix::standard().read(&received.publication.topic)
-                else {
-                    panic!("no card: {received:?}")
+            while !others.is_empty() {
+                let told = told.recv().await.expect("a session").publication;
+                let Some(Topic::Discovery(agent)) = TopicPrefix::standard().read(&told.topic) else {
+                    panic!("no card's topic: {}", told.topic)
                 };
-                cards.insert(agent.to_string(), received.publication);
-                if are_so(&cards) {
-                    return;
-                }
+                let agent = agent.to_string();
+                match told.properties.one("a2a-status") == Ok(Some(status)) {
+                    true => others.remove(&agent),
+                    false => agents.contains(&agent) && others.insert(agent.clone()),
+                };
+                cards.insert(agent, told);
             }
         };
-        let _ = tokio::time::timeout(Duration::from_secs(20), all).await;
-        assert!(are_so(&cards), "{cards:#?}");
+        let is_late = tokio::time::timeout(Duration::from_secs(20), all).await.is_err();
+        assert!(!is_late, "not {status}: {:#?}", self::said(&cards, &others));
         cards
+    }
+
+    /// Kills it, and starts it anew on the same port, without anything it had.
+    pub(super) fn restart(&mut self) {
+        let port = self.running.port();
+        self.running.kill();
+        self.running = Mosquitto::start(&program(), self.folder.path(), port, &Wanted::default())
+            .expect("Mosquitto starts again");
     }
 
     pub(super) async fn watch_cards(&self, client: &str) -> (Session, Told) {
@@ -113,10 +137,9 @@ impl World {
         };
         let local = Local::start_as(options).await;
         let world = Self { local, broker };
-        let weather =
-            |cards: &BTreeMap<String, Publication>| cards.contains_key("switchyard/platform/weather");
+        let weather = BTreeSet::from(["switchyard/platform/weather".to_owned()]);
         let watcher = world.broker.watch_cards("test/start/watcher").await;
-        world.broker.cards_until(watcher, weather).await;
+        world.broker.cards_that_say("online", &weather, watcher).await;
         world
     }
 
@@ -138,12 +161,10 @@ impl World {
         platform.chain(tenants).collect()
     }
 
-    /// The cards of that many agents.
-    pub(super) async fn cards(&self, most: usize) -> BTreeMap<String, Publication> {
+    /// The cards of these agents, once all are there.
+    pub(super) async fn cards(&self, agents: &BTreeSet<String>) -> BTreeMap<String, Publication> {
         let watcher = self.broker.watch_cards("test/cards/watcher").await;
-        self.broker
-            .cards_until(watcher, |cards| cards.len() >= most)
-            .await
+        self.broker.cards_that_say("online", agents, watcher).await
     }
 
     /// Stops the system; the broker stays, with somebody who has watched the cards all the time.

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use a2a::mqtt::{Properties, Publication};
-use async_trait::async_trait;
-use mqtt::{Inbox, Options, PublishError, Published, Publisher, Received, Session, SessionEnd, SessionState};
+use mqtt::{
+    Inbox, Options, PublishError, Published, Publisher, Received, Session, SessionEnd, SessionState, Taking,
+};
 use sandbox::mosquitto::{Mosquitto, Wanted};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -74,25 +75,27 @@ impl Broker {
 /// Tells what it hears.
 struct Heard(mpsc::UnboundedSender<Received>);
 
-#[async_trait]
 impl Inbox for Heard {
-    async fn take(&self, received: Received) {
+    fn take(&self, received: Received) -> Taking {
         let _ = self.0.send(received);
+        Box::pin(async {})
     }
 }
 
 /// Holds what it hears until it is let go.
 struct Held {
     heard: Mutex<Vec<(String, bool)>>,
-    gate: Semaphore,
+    gate: Arc<Semaphore>,
 }
 
-#[async_trait]
 impl Inbox for Held {
-    async fn take(&self, received: Received) {
+    fn take(&self, received: Received) -> Taking {
         let text = String::from_utf8_lossy(&received.publication.payload).into_owned();
         self.heard.lock().unwrap().push((text, received.is_repeat));
-        let _place = self.gate.acquire().await;
+        let gate = Arc::clone(&self.gate);
+        Box::pin(async move {
+            let _place = gate.acquire().await;
+        })
     }
 }
 
@@ -152,7 +155,7 @@ async fn what_is_not_done_is_not_acknowledged_and_the_broker_keeps_the_rest() {
     let broker = Broker::start(Wanted::default());
     let held = Arc::new(Held {
         heard: Mutex::default(),
-        gate: Semaphore::new(0),
+        gate: Arc::new(Semaphore::new(0)),
     });
     let agent = Session::open(broker.options("agent", &["t"]), held.clone()).unwrap();
     agent.ready().await;
@@ -185,6 +188,30 @@ async fn what_is_not_done_is_not_acknowledged_and_the_broker_keeps_the_rest() {
     );
 }
 
+/// On several threads, where tasks of what came in at once would begin in any order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_comes_in_at_once_is_taken_in_the_order_of_receipt() {
+    let broker = Broker::start(Wanted::default());
+    let (agent, _) = broker.open("agent", &["t"]).await;
+    agent.close().await;
+    let (asker, _) = broker.open("asker", &[]).await;
+    let sent: Vec<String> = (0..300).map(|number| number.to_string()).collect();
+    for number in &sent {
+        asker.publish(publication("t", number)).await.unwrap();
+    }
+    let (heard, mut told) = mpsc::unbounded_channel();
+    let options = Options {
+        receive_maximum: 1_000,
+        ..broker.options("agent", &["t"])
+    };
+    let _agent = Session::open(options, Arc::new(Heard(heard))).unwrap();
+    let mut came = Vec::new();
+    while came.len() < sent.len() {
+        came.push(String::from_utf8(next(&mut told).await.publication.payload.to_vec()).unwrap());
+    }
+    assert_eq!(came, sent);
+}
+
 /// A process that does this and dies: its runtime ends, and its connections with it.
 async fn dies_after<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send + 'static) {
     let process = move || {
@@ -200,7 +227,7 @@ async fn what_was_not_acknowledged_comes_again_with_the_next_connection() {
     let broker = Broker::start(Wanted::default());
     let held = Arc::new(Held {
         heard: Mutex::default(),
-        gate: Semaphore::new(0),
+        gate: Arc::new(Semaphore::new(0)),
     });
     let (asker, _) = broker.open("asker", &[]).await;
     let (options, inbox) = (broker.options("agent", &["t"]), held.clone());
@@ -315,6 +342,59 @@ async fn whoever_is_gone_without_a_word_has_a_will_and_whoever_says_so_has_none(
         (will.payload, will.properties.one("a2a-status")),
         ("crashes".into(), Ok(Some("offline")))
     );
+}
+
+#[tokio::test]
+async fn whoever_is_dropped_has_a_will() {
+    let broker = Broker::start(Wanted::default());
+    let (_watcher, mut told) = broker.open("watcher", &["status"]).await;
+    let (nobody, _) = mpsc::unbounded_channel();
+    let options = Options {
+        will: Some(publication("status", "gone")),
+        ..broker.options("agent", &[])
+    };
+    let session = Session::open(options, Arc::new(Heard(nobody))).unwrap();
+    session.ready().await;
+    let mut state = session.watch();
+    drop(session);
+    assert_eq!(next(&mut told).await.publication.payload, "gone");
+    let ended = state.wait_for(|state| matches!(state, SessionState::Ended(_)));
+    assert_eq!(*ended.await.unwrap(), SessionState::Ended(SessionEnd::Closed));
+}
+
+#[tokio::test]
+async fn what_is_closed_while_its_broker_is_away_does_not_come_back() {
+    let mut broker = Broker::start(Wanted::default());
+    let (session, _) = broker.open("agent", &[]).await;
+    let mut state = session.watch();
+    broker.running.kill();
+    let away = state.wait_for(|state| *state == SessionState::Connecting);
+    tokio::time::timeout(Duration::from_secs(10), away)
+        .await
+        .unwrap()
+        .unwrap();
+    tokio::time::timeout(Duration::from_secs(1), session.close())
+        .await
+        .unwrap();
+    assert_eq!(session.ready().await, SessionState::Ended(SessionEnd::Closed));
+    let told = session.publish(publication("t", "x")).await;
+    assert_eq!(told, Err(PublishError::Disconnected));
+}
+
+/// Somebody else may have the port that a broker is to have, and answer there.
+#[tokio::test]
+async fn a_broker_waits_for_its_port_and_takes_nobody_elses_listener_for_its_own() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_owned();
+    let starting =
+        tokio::task::spawn_blocking(move || Mosquitto::start(&program(), &place, port, &Wanted::default()));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!starting.is_finished());
+    drop(listener);
+    let running = starting.await.unwrap().unwrap();
+    assert_eq!(running.port(), port);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A user's Google calendar: consent at the sandbox, its code typed into the chat, the task that waited goes on by itself; and
 //! links in strangers' hands.
 
+use reqwest::Method;
 use serde_json::Value;
 use tests::browser::{Browser, Page};
 use tests::{Local, User};
@@ -116,6 +117,51 @@ async fn a_forwarded_link_grants_nothing_to_anybody() {
         !used.html.contains("class=\"code\""),
         "an answer counts once: {used:?}"
     );
+    local.system.stop().await;
+}
+
+/// What is connected through the calendar agent is listed beside the tenant's own, without anything secret, and ends as that
+/// does: here, at Google, and for what waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_calendar_is_listed_among_the_connections_and_ends_there() {
+    let local = Local::start().await;
+    let (user, stranger) = (local.user("acme"), local.user("acme"));
+    let (id, task) = waiting(&user, "when", "Am I free on Friday?").await;
+    let page = agree(&mut Browser::default(), &link(&task), "ines@sandbox.example").await;
+    user.chat("when", "m2", &code_on(&page)).await;
+    user.until(&id, &["completed"]).await;
+    let listed = user.get("/api/connections").await;
+    let connections = listed.json();
+    assert_eq!(connections["unasked"], serde_json::json!([]), "{connections:#}");
+    let [google] = connections["connections"].as_array().expect("a list").as_slice() else {
+        panic!("one connection: {connections:#}");
+    };
+    assert_eq!(
+        (&google["provider"], &google["agent"]),
+        (&"google".into(), &"Calendar".into())
+    );
+    for hidden in ["ya29", "sandbox-", "/a/calendar", "http://127"] {
+        assert!(!listed.text.contains(hidden), "{listed:?}");
+    }
+    // Somebody else has none, and ends none by its id; the next of the user's needs no consent.
+    let path = format!("/api/connections/{}", google["id"].as_str().expect("an id"));
+    let theirs = stranger.chat("hello", "m1", "Hello").await;
+    assert_eq!(theirs.status, 200, "{theirs:?}");
+    assert!(!stranger.get("/api/connections").await.text.contains("google"));
+    assert_eq!(stranger.call(Method::DELETE, &path, None).await.status, 404);
+    let (more, _) = waiting(&user, "what", "What is on my calendar tomorrow?").await;
+    let ended = user.call(Method::DELETE, &path, None).await;
+    assert_eq!(ended.status, 200, "{ended:?}");
+    assert_eq!(
+        ended.json(),
+        serde_json::json!({"provider": "google", "revoked": true})
+    );
+    assert_eq!(user.call(Method::DELETE, &path, None).await.status, 404);
+    user.until(&more, &["rejected"]).await;
+    waiting(&user, "again", "Am I free on Friday?").await;
+    // An agent that nobody knows has nothing.
+    let unknown = "/api/connections/00000000-0000-4000-8000-000000000000~google";
+    assert_eq!(user.call(Method::DELETE, unknown, None).await.status, 404);
     local.system.stop().await;
 }
 

@@ -5,17 +5,19 @@
 //!                │ woken: granted ─► the calendar is asked │ refused ─► rejected │ link too old ─► another link
 //! ```
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{ExecuteError, Executor, Outcome, Run};
+use a2a::{Connections, Disconnected};
+use agent::{ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, wake_or_log};
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveDate, TimeDelta};
 use chrono_tz::Tz;
 use consent::{
-    Consent, ConsentRequest, Consents, GrantNeed, InvalidMove, Obstacle, Redeemed, TypedCode, covers,
-    reference,
+    Consent, ConsentRequest, Consents, Ended, GrantNeed, InvalidMove, Obstacle, Redeemed, TypedCode, Waiting,
+    covers, reference,
 };
-use domain::{Artifact, Message, Role, TaskState, UserContext};
+use domain::{AgentName, Artifact, Caller, Message, Owner, Role, Task, TaskState, UserContext};
 use outbound::google_calendar::{EVENTS, FREE_BUSY, GoogleCalendar};
 use outbound::{CallError, below};
 use serde::{Deserialize, Serialize};
@@ -35,10 +37,14 @@ const NEWER: Duration = Duration::from_secs(3600);
 
 /// Looks into calendars.
 pub(crate) struct CalendarExecutor {
+    /// The agent's name in keys.
+    pub(crate) name: AgentName,
     /// Of no tenant yet.
-    consents: Consents,
-    calendar: GoogleCalendar,
-    consent_base: Url,
+    pub(crate) consents: Consents,
+    pub(crate) calendar: GoogleCalendar,
+    pub(crate) consent_base: Url,
+    /// For the tasks of whoever disconnects.
+    pub(crate) wake: Arc<dyn WakeDoor>,
 }
 
 /// Which consent was asked for.
@@ -48,14 +54,6 @@ struct Asked {
 }
 
 impl CalendarExecutor {
-    pub(crate) fn new(consents: Consents, calendar: GoogleCalendar, consent_base: Url) -> Self {
-        Self {
-            consents,
-            calendar,
-            consent_base,
-        }
-    }
-
     /// Asks the calendar, with the user's grant.
     async fn look(
         &self,
@@ -100,16 +98,11 @@ impl CalendarExecutor {
     }
 
     /// Takes back what the user has agreed to.
-    async fn disconnect(&self, consents: &Consents, run: &Run) -> Result<Outcome, ExecuteError> {
-        let need = GrantNeed {
-            owner: &run.task().owner,
-            provider: PROVIDER,
-            resource: self.calendar.resource(),
-            scopes: &[],
-        };
+    async fn disconnected(&self, consents: &Consents, run: &Run) -> Result<Outcome, ExecuteError> {
         // A repeat must not say that there was nothing.
         let _told_first = run.undisturbed();
-        let said = match consents.disconnect(need).await? {
+        let ended = self.end(consents, &run.task().owner, PROVIDER).await?;
+        let said = match ended.map(|ended| ended.revoked) {
             Some(true) => {
                 "Your calendar is disconnected, here and at Google. Google may end what you agreed to elsewhere with it."
             }
@@ -123,6 +116,32 @@ impl CalendarExecutor {
             artifacts: vec![answer::said(said)],
             say: None,
         })
+    }
+
+    /// Ends what a user has agreed to at a provider, and the tasks that wait for more of it.
+    async fn end(
+        &self,
+        consents: &Consents,
+        owner: &Owner,
+        provider: &str,
+    ) -> Result<Option<Ended>, ExecuteError> {
+        let asked = |task: &Task| -> Vec<String> {
+            let asked = task.checkpoint.clone().map(serde_json::from_value::<Asked>);
+            asked
+                .and_then(Result::ok)
+                .map(|asked| asked.consent)
+                .into_iter()
+                .collect()
+        };
+        let waiting = Waiting {
+            agent: &self.name,
+            consents: &asked,
+        };
+        let ended = consents.disconnect(owner, provider, waiting).await?;
+        for key in ended.iter().flat_map(|ended| &ended.tasks) {
+            wake_or_log(self.wake.as_ref(), &Wake::task(key), Duration::ZERO).await;
+        }
+        Ok(ended)
     }
 
     /// Asks the user to agree: by the consent that is under way, or by a new one.
@@ -213,7 +232,7 @@ impl Executor for CalendarExecutor {
         };
         let consents = self.consents.in_tenant(run.task().tenant.clone());
         if wanted.kind == Kind::Disconnect {
-            return self.disconnect(&consents, run).await;
+            return self.disconnected(&consents, run).await;
         }
         let asked = match run.checkpoint::<Asked>() {
             Some(asked) => consents.records().find(&asked.consent).await?,
@@ -248,6 +267,27 @@ impl Executor for CalendarExecutor {
             Err(Obstacle::Later(reason)) => Err(ExecuteError::Retry(reason.to_owned())),
             Err(Obstacle::Call(error)) => failed(&error),
         }
+    }
+
+    fn connects(&self) -> bool {
+        true
+    }
+
+    async fn connections(&self, caller: &Caller) -> Result<Connections, ExecuteError> {
+        let consents = self.consents.in_tenant(caller.tenant.clone());
+        Ok(Connections {
+            connections: consents.connections(&caller.owner).await?,
+            unasked: Vec::new(),
+        })
+    }
+
+    async fn disconnect(&self, caller: &Caller, id: &str) -> Result<Option<Disconnected>, ExecuteError> {
+        let consents = self.consents.in_tenant(caller.tenant.clone());
+        let ended = self.end(&consents, &caller.owner, id).await?;
+        Ok(ended.map(|ended| Disconnected {
+            provider: id.to_owned(),
+            revoked: ended.revoked,
+        }))
     }
 }
 

@@ -77,6 +77,12 @@ pub fn agent(parts: AgentParts, places: Places) -> Result<Arc<Agent>, InvalidId>
         entropy: Arc::clone(&parts.entropy),
     };
     let calendar = GoogleCalendar::new(parts.outbound.clone(), places.calendar);
-    let executor = executor::CalendarExecutor::new(consents, calendar, places.consent);
+    let executor = executor::CalendarExecutor {
+        name: name.clone(),
+        consents,
+        calendar,
+        consent_base: places.consent,
+        wake: Arc::clone(&parts.wake),
+    };
     Ok(parts.agent((name, card), (Access::Secured, None), Arc::new(executor)))
 }

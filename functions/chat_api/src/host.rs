@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use a2a::{Connections, Disconnected};
 use auth::{Grant, KeyError, SigningKey};
 use domain::{
     Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant,
     Timestamp, Transport,
 };
-use outbound::{CallError, Outbound, RemoteTask, SendCall, SendResponse};
+use http::Method;
+use outbound::{CallError, Outbound, RemoteTask, SendCall, SendResponse, below};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -120,6 +122,28 @@ impl HostClient {
         let answered: Result<Value, CallError> =
             self.outbound.post_json(&url, &json!({}), Some(&token)).await;
         answered.map(|_| ()).map_err(RouteError::from)
+    }
+
+    /// Where the owner is connected.
+    pub(crate) async fn connections(&self, owner: &Owner) -> Result<Connections, RouteError> {
+        let token = self.token(owner)?;
+        let url = below(&self.endpoint.url, "connections");
+        Ok(self.outbound.get_json(&url, Some(&token)).await?)
+    }
+
+    /// Ends a connection of the owner's; its id is good for a path.
+    pub(crate) async fn disconnect(&self, owner: &Owner, id: &str) -> Result<Disconnected, RouteError> {
+        let token = self.token(owner)?;
+        let url = below(&self.endpoint.url, &format!("connections/{id}"));
+        let ended = self
+            .outbound
+            .request_json(Method::DELETE, &url, None, Some(&token));
+        match ended.await? {
+            (200, body) => serde_json::from_value(body)
+                .map_err(|_| CallError::BadAnswer("it does not say what has ended".to_owned()).into()),
+            (404, _) => Err(RouteError::NotFound),
+            (status, _) => Err(CallError::Status(status).into()),
+        }
     }
 
     /// A token that lets the owner use the host; made once for as long as it is good.

@@ -58,15 +58,8 @@ pub const NAME: &str = "chat_api";
 /// # Errors
 /// Where a secret cannot be read, or does not hold what it should.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
-    let (key, sealer, providers) = tokio::try_join!(
-        ground.signing_key(&config.session_key),
-        ground.sealer(&config.sealing_keys),
-        ground.providers(config.providers.as_deref()),
-    )?;
     Ok(Function::new(router(State {
-        key,
-        sealer,
-        providers,
+        key: ground.signing_key(&config.session_key).await?,
         tenant: config.tenant,
         base: config.base,
         host: AgentName::parse("host")?,
@@ -94,7 +87,6 @@ pub fn routes() -> Vec<Route> {
 }
 
 fn served() -> Routes<Arc<state::AppState>> {
-    let connection = "/api/connections/{provider}";
     Routes::new()
         .get("/", "the chat page", page::page)
         .get("/chats/{id}", "the page, at a chat", page::page)
@@ -161,7 +153,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "lists where the user is connected",
             connections::connections,
         )
-        .delete(connection, "ends a connection", connections::disconnect)
+        .delete(
+            "/api/connections/{id}",
+            "ends a connection",
+            connections::disconnect,
+        )
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{Sealer, SigningKey};
+use auth::SigningKey;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
-use outbound::oauth::Providers;
 use store::{OwnSettings, Store};
 use url::Url;
 
@@ -27,12 +26,8 @@ pub struct State {
     pub store: Store,
     /// The tenant's session key.
     pub key: Arc<SigningKey>,
-    /// The way to the host, and to the authorization servers.
+    /// The way to the host.
     pub outbound: Outbound,
-    /// Opens the users' grants, to revoke them.
-    pub sealer: Arc<Sealer>,
-    /// The authorization servers that know us.
-    pub providers: Providers,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance.
@@ -72,9 +67,6 @@ pub(crate) struct AppState {
     pub(crate) agent: AgentName,
     pub(crate) host: HostClient,
     pub(crate) store: Store,
-    pub(crate) outbound: Outbound,
-    pub(crate) sealer: Arc<Sealer>,
-    pub(crate) providers: Providers,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) settings: ChatSettings,
@@ -94,8 +86,6 @@ impl AppState {
             store,
             key,
             outbound,
-            sealer,
-            providers,
             clock,
             entropy,
             settings,
@@ -105,7 +95,7 @@ impl AppState {
             tenant: tenant.clone(),
             issuer: base.as_str().trim_end_matches('/').to_owned(),
             key,
-            outbound: outbound.clone(),
+            outbound,
             clock: clock.clone(),
             entropy: entropy.clone(),
         });
@@ -117,9 +107,6 @@ impl AppState {
             agent: host,
             host: host_client,
             store,
-            outbound,
-            sealer,
-            providers,
             clock,
             entropy,
             settings,

@@ -5,11 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use a2a::card::Card;
+use a2a::{Connections, Disconnected};
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
 use domain::{AgentType, Caller, EventKind, Job, Message, Task};
 
 use crate::advance::advance;
+use crate::connections;
 use crate::consents::look_at_consents;
 use crate::declined::decline;
 use crate::delegation::cancel::cancel_downstream;
@@ -131,6 +133,18 @@ impl Executor for HostExecutor {
             deps.nudge(run.task(), Duration::ZERO).await;
         }
         Ok(())
+    }
+
+    fn connects(&self) -> bool {
+        true
+    }
+
+    async fn connections(&self, caller: &Caller) -> Result<Connections, ExecuteError> {
+        connections::list(&self.0, &caller.owner).await
+    }
+
+    async fn disconnect(&self, caller: &Caller, id: &str) -> Result<Option<Disconnected>, ExecuteError> {
+        connections::end(&self.0, &caller.owner, id).await
     }
 }
 

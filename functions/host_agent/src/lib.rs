@@ -16,6 +16,7 @@ mod approval;
 mod budget;
 mod card;
 mod config;
+mod connections;
 mod consents;
 mod declined;
 mod delegation;
@@ -145,6 +146,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
     });
     let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());
     card.extensions.extend(a2a::carrier_extensions());
+    card.extensions.push(a2a::connections_extension());
     if parts.model.is_hosted() {
         card.extensions.push(card::drafts());
     }

@@ -134,6 +134,8 @@ pub struct ForeignCard {
     pub streaming: bool,
     /// It says that it takes JSON beside words.
     pub takes_data: bool,
+    /// It says that its users may be connected through it ([`crate::CONNECTIONS`]).
+    pub connects: bool,
     /// It asks for credentials of some kind.
     pub secured: bool,
     /// How it says that a user's token is to be had, where that is one of the ways it offers.

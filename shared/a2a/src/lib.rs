@@ -29,6 +29,7 @@ pub mod rest;
 mod call;
 mod chunks;
 mod common;
+mod connections;
 mod drafts;
 mod error;
 mod extensions;
@@ -40,6 +41,9 @@ mod v1_0;
 mod version;
 
 pub use call::{Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, SendResponse, ShownPush};
+pub use connections::{
+    CONNECTIONS, Connection, Connections, Disconnected, connections_extension, is_connection_id,
+};
 pub use domain::{Endpoint, Generation, Transport};
 pub use drafts::{DRAFTS, wants_drafts};
 pub use error::{A2aError, ERROR_DOMAIN};

@@ -1,6 +1,7 @@
 //! What an agent author writes: an [`Executor`]. It knows nothing of HTTP, Lambda or DynamoDB.
 
 use a2a::card::Card;
+use a2a::{Connections, Disconnected};
 use async_trait::async_trait;
 use domain::{Artifact, Caller, EventKind, Message, Task, Timestamp};
 
@@ -70,6 +71,28 @@ pub trait Executor: Send + Sync {
     /// [`ExecuteError`]; nothing is changed then.
     async fn retry(&self, _run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {
         Ok(Vec::new())
+    }
+
+    /// Whether users are connected to others through this agent, and are shown that and may end it there. Its card then has
+    /// [`a2a::connections_extension`]. No by default.
+    fn connects(&self) -> bool {
+        false
+    }
+
+    /// Where the caller is connected. Nowhere by default.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] where that cannot be had now.
+    async fn connections(&self, _caller: &Caller) -> Result<Connections, ExecuteError> {
+        Ok(Connections::default())
+    }
+
+    /// Ends a connection of the caller's, here and at its provider; `None` where there is none of that id.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] where it cannot be ended now.
+    async fn disconnect(&self, _caller: &Caller, _id: &str) -> Result<Option<Disconnected>, ExecuteError> {
+        Ok(None)
     }
 }
 

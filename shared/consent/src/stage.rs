@@ -6,6 +6,7 @@
 //!            start │   └──hold────► AwaitingCode ──give──► Done
 //!                  └──────────────────┘    └──fifth wrong code──► Ended
 //! Open, Started, AwaitingCode ──end, once their time is over──► Ended
+//! Open, Started, AwaitingCode, Ended ──withdraw──► Denied
 //! ```
 //!
 //! An answer that was on its way when the link ended still counts, so `give` and `deny` also leave `Ended`; but a
@@ -230,6 +231,18 @@ impl Consent {
         match self.answerable() {
             Ok(()) | Err(InvalidMove::Denied) => Ok(self.at(Stage::Denied)),
             Err(refused) => Err(refused),
+        }
+    }
+
+    /// The user wants none of it any more, however far it is, and also where no browser has asked yet.
+    ///
+    /// # Errors
+    /// [`InvalidMove`] where the user has consented.
+    pub fn withdraw(self) -> Result<Self, InvalidMove> {
+        match self.stage {
+            Stage::Done => Err(InvalidMove::Done),
+            Stage::Newer(_) => Err(InvalidMove::Newer),
+            _ => Ok(self.at(Stage::Denied)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Rows of what every agent serves, at each of the agents: the host, the secured Horizon agent, the open weather and
 //! accommodation agents, and the open report agent, whose tasks take long.
 
+use domain::{AgentName, Clock as _, GrantKey, Owner, Tenant};
 use local::Signer;
 use serde_json::{Value, json};
 
@@ -139,6 +140,9 @@ fn prompt(at: &str) -> &'static str {
 
 /// The operations on deliveries.
 const KEEP: &str = "keep";
+/// The operations on connections, and the provider of the victim's.
+const CONNECTION: &str = "connection";
+const ELSEWHERE: &str = "elsewhere";
 
 fn tokens(world: &World, at: &str, operation: &str, attack: Option<Attack>) -> Vec<Option<String>> {
     let audience = url(world, at);
@@ -227,6 +231,9 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
     let number = NAMES.iter().position(|name| *name == row.at).expect("an agent");
     // Good credentials may change the task: that is done to another one. What ends a task needs one of its own.
     let only_looks = ["get", "GetTask", "list", "tasks/list", "subscribe"];
+    if row.operation == CONNECTION {
+        connect(world, row.at).await;
+    }
     let changes = row.method != "GET" && !only_looks.iter().any(|word| row.operation.contains(word));
     let ends = row.operation == KEEP || row.operation.to_lowercase().contains("cancel");
     let task = match attack {
@@ -246,7 +253,8 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
             told_of = call(world, row, &task, token.as_deref()).await;
         }
         // Whoever is told that there is no such task is told the same of one that never was.
-        if matches!(attack, Some(Attack::WrongOwner | Attack::WrongTenant)) && is_not_found(&told_of) {
+        let hides = matches!(attack, Some(Attack::WrongOwner | Attack::WrongTenant));
+        if hides && row.operation != CONNECTION && is_not_found(&told_of) {
             let never = "00000000-0000-4000-8000-000000000000";
             let unknown = call(world, row, never, token.as_deref()).await;
             assert_eq!(
@@ -269,9 +277,13 @@ fn is_not_found(answer: &Told) -> bool {
 
 /// One call of the row's operation on a task.
 async fn call(world: &World, row: &Row, task: &str, token: Option<&str>) -> Told {
+    let id = match row.operation {
+        CONNECTION => ELSEWHERE,
+        _ => task,
+    };
     let mut path = row
         .route
-        .replace("{id}", task)
+        .replace("{id}", id)
         .replace("{config}", PUSH)
         .replace("{tenant}", "acme");
     let old = row.route.starts_with("/v1") || row.operation.contains('/');
@@ -400,7 +412,49 @@ pub(super) fn rows() -> Vec<Row> {
             });
         }
     }
+    rows.extend(connections());
     rows
+}
+
+/// What a user has granted, at the agents that hold grants.
+fn connections() -> impl Iterator<Item = Row> {
+    let operations = [
+        ("GET", "/connections", Hidden(200)),
+        // Of one's own, made for that.
+        ("DELETE", "/connections/{id}", REST_404),
+    ];
+    let no = Is(401);
+    operations.into_iter().flat_map(move |(method, route, stranger)| {
+        let row = move |at, foreign| Row {
+            function: "agent",
+            at,
+            method,
+            route,
+            operation: CONNECTION,
+            cells: [no, no, no, no, no, foreign, stranger, Is(403)],
+            good: Is(200),
+        };
+        [row("host", Is(403)), row("calendar", stranger)]
+    })
+}
+
+/// Something that the victim is connected to, and no task asks for.
+async fn connect(world: &World, at: &str) {
+    let (tenant, owner) = (
+        Tenant::parse("acme").expect("a tenant"),
+        Owner::parse(VICTIM).expect("an owner"),
+    );
+    let agent = (at == "calendar").then(|| AgentName::parse(at).expect("a name"));
+    let key = GrantKey {
+        tenant: &tenant,
+        owner: &owner,
+        provider: ELSEWHERE,
+        resource: "https://elsewhere.example/",
+    };
+    let grants = world.local.system.store().grants().of(agent.as_ref());
+    let scopes = ["a-scope-of-the-victims".to_owned()];
+    let put = grants.put_grant(key, &scopes, "sealed by nobody", world.local.clock.now());
+    put.await.expect("stored");
 }
 
 /// JSON-RPC: the names of both generations do the same, but for the list, which only 1.0 has in its text.

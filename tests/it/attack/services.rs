@@ -190,7 +190,7 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("PATCH", "/api/chats/{id}", ""), gone, 200),
         // The victim deletes a chat of their own, made for that.
         row(("DELETE", "/api/chats/{id}", ""), gone, 204),
-        row(("DELETE", "/api/connections/{provider}", ""), gone, 200),
+        row(("DELETE", "/api/connections/{id}", ""), gone, 200),
     ]
     .into_iter()
 }
@@ -226,7 +226,8 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     path = match path.contains("/tasks/") {
         true if row.operation == START_PLAN => path.replace("{id}", plan_task),
         true => path.replace("{id}", &world.chat_task),
-        false => path.replace("{id}", &world.chat).replace("{provider}", "idp"),
+        false if path.contains("/connections/") => path.replace("{id}", "idp"),
+        false => path.replace("{id}", &world.chat),
     };
     if path.contains("{file}") {
         // Whichever file the page names.
@@ -246,7 +247,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         assert_eq!(asked.status, 200, "{asked:?}");
         path = row.route.replace("{id}", &extra);
     }
-    if attack.is_none() && row.route == "/api/connections/{provider}" {
+    if attack.is_none() && row.route == "/api/connections/{id}" {
         // There must be a connection to end.
         connect(world).await;
     }

@@ -115,6 +115,7 @@ impl World {
             world.chat.clone(),
             world.chat_task.clone(),
             world.chat_plan.0.clone(),
+            "a-scope-of-the-victims".to_owned(),
         ]);
         world
     }

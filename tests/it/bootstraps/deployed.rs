@@ -141,22 +141,10 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients list tasks",
     ),
     (
-        "CalendarAgentFunction",
-        "OwnListings",
-        "dynamodb:Query",
-        "A2A clients list tasks",
-    ),
-    (
         "ReportAgentFunction",
         "OwnListings",
         "dynamodb:Query",
         "A2A clients list tasks",
-    ),
-    (
-        "HostAgentFunction",
-        "GrantsAndConsents",
-        "dynamodb:DeleteItem",
-        "a grant whose renewal is refused goes",
     ),
     (
         "HostAgentFunction",
@@ -223,12 +211,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "WakeCalendar",
         "sqs:SendMessage",
         "a consent that is refused wakes its task",
-    ),
-    (
-        "CalendarAgentFunction",
-        "GrantsAndConsentsOfEveryTenant",
-        "dynamodb:DeleteItem",
-        "a grant whose renewal is refused goes",
     ),
     (
         "RegistryFunction",
@@ -340,6 +322,18 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     user.chat("calendar", "m2", &crate::consent::code_on(&page)).await;
     let done = user.until(&asked.task_id(), &["completed"]).await;
     assert!(done["artifacts"].to_string().contains("sandbox"), "{done:#}");
+    let connections = user.get("/api/connections").await.json();
+    let listed = connections["connections"].as_array().expect("a list");
+    let google = listed.iter().find(|one| one["provider"] == "google");
+    let google = google.unwrap_or_else(|| panic!("{connections:#}\n{}", cloud.logs()));
+    let path = format!("/api/connections/{}", google["id"].as_str().expect("an id"));
+    let ended = user.call(Method::DELETE, &path, None).await;
+    assert_eq!(
+        (ended.status.as_u16(), &ended.json()["revoked"]),
+        (200, &json!(true)),
+        "{ended:?}\n{}",
+        cloud.logs()
+    );
     let asked_all = user.chat("orders", "m2", "Show my orders").await;
     let done = user.until(&asked_all.task_id(), &["completed"]).await;
     assert!(

@@ -45,7 +45,10 @@ function answers(text) {
     ] },
     chats: { chats: [{ id: 'c1', title: text, contextId: 'c', createdAt: time, updatedAt: time }], next: null },
     task: { id, contextId: 'c', status: 'completed', statusMessage: text, artifacts: parts.map((part, number) => ({ artifactId: String(number), name: text, description: text, parts: [part] })), jobs: [job], plan, prompt: text, agentName: text, agentType: text, authUrl: text, authUrlBy: 'agent', outcome: text, createdAt: time, updatedAt: time, traceId: null, rev: 3, history: [{ state: 'completed', at: time, message: text }], failedAttempts: [] },
-    connections: { connections: [{ provider: text, account: text, scopes: [text], agents: 1, connectedAt: time }] },
+    connections: {
+      connections: [{ id: text, provider: text, account: text, scopes: [text], agent: text, agents: 1, connectedAt: time, lastUsedAt: time }],
+      unasked: [text],
+    },
     look: { tasks: [card], cursor: '1' },
   };
 }

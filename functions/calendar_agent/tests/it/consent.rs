@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use axum::http::{Method, StatusCode};
 use consent::{Consent, Stage};
-use domain::{Owner, Tenant};
+use domain::{Clock as _, Owner, Tenant};
 use outbound::google_calendar::{EVENTS, FREE_BUSY};
 use sandbox::google::USERS;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::world::{ADA, World, data, said, world};
 
@@ -201,4 +202,74 @@ async fn a_disconnected_calendar_is_gone_here_and_at_google() {
         refreshed,
         "no token is left to be tried"
     );
+}
+
+#[tokio::test]
+async fn a_connection_is_listed_and_its_end_ends_what_waits_for_more_of_it() {
+    let world = world().await;
+    assert_eq!(world.connections(ADA).await, json!([]));
+    world.connected("Am I free on Friday?").await;
+    let since = world.clock.now();
+    let listed = world.connections(ADA).await;
+    assert_eq!(
+        listed,
+        json!([{
+            "id": "google", "provider": "google", "account": null, "scopes": [FREE_BUSY], "agent": null, "agents": 1,
+            "connectedAt": since, "lastUsedAt": since,
+        }])
+    );
+    for stranger in [("acme", "alan"), ("globex", "ada")] {
+        assert_eq!(world.connections(stranger).await, json!([]));
+        let ended = world.call(stranger, Method::DELETE, "/connections/google").await;
+        assert_eq!(ended.0, StatusCode::NOT_FOUND, "{stranger:?}");
+    }
+    // Used again days later: a token is fetched for that.
+    world.clock.advance(Duration::from_secs(2 * 24 * 3600));
+    data(&world.ask("Am I free on Friday?").await);
+    let used = world.connections(ADA).await;
+    assert_eq!(used[0]["lastUsedAt"], json!(world.clock.now()));
+    assert_eq!(used[0]["connectedAt"], json!(since));
+
+    // One waits for the wider scope, and a code for it is out; another user's waits as well.
+    let waits = world.ask("What is on my calendar tomorrow?").await;
+    let consent = world.asked(&waits).await;
+    let code = world.agree(&consent, 0).await;
+    let others = world
+        .told(("acme", "alan"), "What is on my calendar tomorrow?", None)
+        .await;
+    let before = world.asked(&others).await;
+    for rubbish in ["nobody", "Google", "%2e%2e", "a%2fb", "%00", "%ff"] {
+        let path = format!("/connections/{rubbish}");
+        let told = world.call(ADA, Method::DELETE, &path).await;
+        assert_eq!(told.0, StatusCode::NOT_FOUND, "{rubbish}: {told:?}");
+    }
+    assert_eq!(grants(&world, "acme", "ada").await, 1);
+    let (status, ended) = world.call(ADA, Method::DELETE, "/connections/google").await;
+    assert_eq!(
+        (status, ended),
+        (StatusCode::OK, json!({"provider": "google", "revoked": true}))
+    );
+    assert_eq!(world.connections(ADA).await, json!([]));
+    world.work().await;
+    let over = world.task(ADA, &waits).await;
+    assert_eq!(state(&over), "TASK_STATE_REJECTED", "{over}");
+    assert_eq!(world.asked(&others).await, before, "another's goes on waiting");
+    // The code of before is good for nothing: nothing is stored by it, here or at the task that it was for.
+    let again = world.ask("Am I free on Friday?").await;
+    world.told(ADA, &code, again["id"].as_str()).await;
+    assert_eq!(grants(&world, "acme", "ada").await, 0);
+    let twice = world.call(ADA, Method::DELETE, "/connections/google").await;
+    assert_eq!(twice.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn words_that_disconnect_end_what_waits_too() {
+    let world = world().await;
+    world.connected("Am I free on Friday?").await;
+    let waits = world.ask("What is on my calendar tomorrow?").await;
+    world.asked(&waits).await;
+    let done = world.ask("Please disconnect my calendar").await;
+    assert!(said(&done).contains("here and at Google"), "{done}");
+    let over = world.task(ADA, &waits).await;
+    assert_eq!(state(&over), "TASK_STATE_REJECTED", "{over}");
 }

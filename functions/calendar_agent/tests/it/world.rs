@@ -8,7 +8,7 @@ use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, Method, Request, StatusCode};
 use calendar_agent::Places;
 use consent::{Consent, ConsentStore, Consents, read_reference};
 use domain::{
@@ -198,6 +198,22 @@ impl World {
             };
             agent::handle(&self.agent, &wake).await.unwrap();
         }
+    }
+
+    /// A plain request below the agent's URL, as this user.
+    pub(crate) async fn call(&self, who: (&str, &str), method: Method, path: &str) -> (StatusCode, Value) {
+        let token = self.token(who, URL, "tasks");
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("authorization", format!("Bearer {token}"));
+        let (status, _, body) = self.answer(request.body(Body::empty()).unwrap()).await;
+        (status, body)
+    }
+
+    /// Where a user is connected.
+    pub(crate) async fn connections(&self, who: (&str, &str)) -> Value {
+        let (status, body) = self.call(who, Method::GET, "/connections").await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        body["connections"].clone()
     }
 
     /// Wakes the task as the callback would.

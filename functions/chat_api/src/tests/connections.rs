@@ -1,53 +1,39 @@
 //! Consent as the page sees it, and the accounts that users are connected to.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use auth::GrantSecrets;
+use a2a::Connection;
 use axum::Router;
 use axum::body::Body;
-use domain::{Clock as _, GrantKey, Owner, SystemEntropy};
+use domain::Clock as _;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::world::{Answered, Browser, World, last_card, says, text};
 
 const LINK: &str = "http://127.0.0.1:3000/t/acme/connect/1";
-const RESOURCE: &str = "http://127.0.0.1:9/a/secret-slug";
 
 impl World {
-    /// Connects the browser's owner, with tokens of this name.
-    async fn connected(&self, browser: &Browser, provider: &str, resource: &str, name: &str) -> Owner {
+    /// Connects the browser's owner, by the host's word.
+    async fn connected(&self, browser: &Browser, id: &str) {
         let cookie = browser.0.lock().unwrap().clone().unwrap();
         let (_, token) = cookie.split_once('=').unwrap();
         let (hash, now) = (auth::token::hash(token), self.clock.now());
         let session = self.store.sessions().find_session(&self.tenant, &hash, now).await;
         let owner = session.unwrap().unwrap().owner;
-        let secrets = GrantSecrets {
-            access_token: format!("at-{name}").into(),
-            refresh_token: Some(format!("rt-{name}").into()),
-            expires_at: now,
-            scopes: vec!["orders:read".into()],
-            id_token_subject: Some(name.to_owned()),
+        let connection = Connection {
+            id: id.to_owned(),
+            provider: "google".to_owned(),
+            account: None,
+            scopes: vec!["calendar".to_owned()],
+            agent: Some("Calendar".to_owned()),
+            agents: 1,
+            connected_at: now,
+            last_used_at: now,
         };
-        let binding = GrantKey {
-            tenant: &self.tenant,
-            owner: &owner,
-            provider,
-            resource,
-        };
-        let sealed = secrets.seal(&self.sealer, &binding, &SystemEntropy);
-        let key = GrantKey {
-            tenant: &self.tenant,
-            owner: &owner,
-            provider,
-            resource,
-        };
-        self.store
-            .grants()
-            .put_grant(key, &secrets.scopes, &sealed, now)
-            .await
-            .unwrap();
-        owner
+        let mut all = self.connections.of.lock().unwrap();
+        all.entry(owner).or_default().push(connection);
     }
 }
 
@@ -57,8 +43,8 @@ async fn visitor(app: &Router) -> Browser {
     browser
 }
 
-async fn delete(app: &Router, browser: &Browser, provider: &str, headers: &[(&str, &str)]) -> Answered {
-    let mut request = browser.request(Method::DELETE, &format!("/api/connections/{provider}"));
+async fn delete(app: &Router, browser: &Browser, id: &str, headers: &[(&str, &str)]) -> Answered {
+    let mut request = browser.request(Method::DELETE, &format!("/api/connections/{id}"));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -103,87 +89,73 @@ async fn a_task_that_waits_for_consent_shows_the_link_and_a_reply_to_its_card_co
 }
 
 #[tokio::test]
-async fn connections_are_shown_without_tokens_and_addresses_and_only_to_their_owner() {
+async fn connections_are_shown_as_the_host_says_and_only_to_their_owner() {
     let world = World::new().await;
     let app = world.app(Duration::ZERO);
     let (ada, alan) = (visitor(&app).await, visitor(&app).await);
-    world.connected(&ada, "idp", RESOURCE, "ada").await;
-    world
-        .connected(&ada, "idp", "http://127.0.0.1:9/a/other", "ada")
-        .await;
-    let shown = browser_text(&app, &ada).await;
-    for secret in ["at-", "rt-", "slug", "sealed"] {
-        assert!(!shown.contains(secret), "{shown}");
-    }
+    world.connected(&ada, "agent-1~google").await;
+    let shown = browser_json(&app, &ada).await;
+    let at = "2026-01-01T00:00:00.000Z";
     let expected = json!([{
-        "provider": "idp", "account": "ada", "scopes": ["orders:read"], "agents": 2, "connectedAt": "2026-01-01T00:00:00.000Z"
+        "id": "agent-1~google", "provider": "google", "account": null, "scopes": ["calendar"], "agent": "Calendar",
+        "agents": 1, "connectedAt": at, "lastUsedAt": at,
     }]);
-    assert_eq!(connections(&app, &ada).await, expected);
+    assert_eq!(
+        (&shown["connections"], &shown["unasked"]),
+        (&expected, &json!(["Diary"]))
+    );
     assert_eq!(connections(&app, &alan).await, json!([]));
+    // Who has no session is nobody, and the host is not asked.
+    world.connections.away.store(true, Ordering::Relaxed);
     assert_eq!(connections(&app, &Browser::default()).await, json!([]));
+    let away = ada.get(&app, "/api/connections").await;
+    assert_eq!(away.status, StatusCode::SERVICE_UNAVAILABLE, "{away:?}");
 }
 
-async fn browser_text(app: &Router, browser: &Browser) -> String {
-    browser.get(app, "/api/connections").await.text
+async fn browser_json(app: &Router, browser: &Browser) -> Value {
+    browser.get(app, "/api/connections").await.json()
 }
 
 #[tokio::test]
-async fn disconnecting_revokes_and_deletes_ones_own_and_nothing_else() {
+async fn disconnecting_ends_ones_own_and_nothing_else() {
     let world = World::new().await;
     let app = world.app(Duration::ZERO);
     let (ada, alan) = (visitor(&app).await, visitor(&app).await);
-    world.connected(&ada, "idp", RESOURCE, "ada").await;
-    world.connected(&ada, "google", RESOURCE, "ada-g").await;
-    world.connected(&alan, "idp", RESOURCE, "alan").await;
-
-    for (browser, provider) in [
+    world.connected(&ada, "idp").await;
+    world.connected(&ada, "agent-1~google").await;
+    let long = "x".repeat(300);
+    for (browser, id) in [
         (&ada, "nobody"),
-        (&ada, "idp%23x"),
-        (&alan, "google"),
+        (&alan, "agent-1~google"),
         (&Browser::default(), "idp"),
+        (&ada, "idp%23x"),
+        (&ada, "%2e%2e"),
+        (&ada, "a%2fb"),
+        (&ada, "%00"),
+        (&ada, "%ff"),
+        (&ada, &long),
     ] {
         assert_eq!(
-            delete(&app, browser, provider, &[]).await.status,
+            delete(&app, browser, id, &[]).await.status,
             StatusCode::NOT_FOUND,
-            "{provider}"
+            "{id}"
         );
     }
+    // What is no id does not reach the host, nor does anybody without a session.
+    assert_eq!(world.connections.ended.lock().unwrap().len(), 2);
     let foreign = delete(&app, &ada, "idp", &[("sec-fetch-site", "cross-site")]).await;
     assert_eq!(foreign.status, StatusCode::FORBIDDEN);
-    assert!(world.idp.revoked.lock().unwrap().is_empty());
+    assert_eq!(world.connections.ended.lock().unwrap().len(), 2);
 
     let gone = delete(&app, &ada, "idp", &[("sec-fetch-site", "same-origin")]).await;
     assert_eq!(
         (gone.status, gone.json()),
-        (StatusCode::OK, json!({"provider": "idp", "revoked": true}))
+        (StatusCode::OK, json!({"provider": "google", "revoked": true}))
     );
-    assert_eq!(
-        *world.idp.revoked.lock().unwrap(),
-        ["token=rt-ada&token_type_hint=refresh_token"]
-    );
-    assert_eq!(connections(&app, &ada).await[0]["provider"], "google");
-    assert_eq!(connections(&app, &alan).await[0]["account"], "alan");
+    assert_eq!(connections(&app, &ada).await[0]["id"], "agent-1~google");
     assert_eq!(
         delete(&app, &ada, "idp", &[]).await.status,
         StatusCode::NOT_FOUND,
         "it is gone"
     );
-}
-
-#[tokio::test]
-async fn a_provider_that_is_out_of_reach_does_not_keep_one_connected() {
-    let world = World::new().await;
-    let app = world.app(Duration::ZERO);
-    let browser = visitor(&app).await;
-    world.connected(&browser, "idp", RESOURCE, "ada").await;
-    world.connected(&browser, "google", RESOURCE, "ada").await;
-    world.idp.stop();
-    for provider in ["idp", "google"] {
-        let gone = delete(&app, &browser, provider, &[]).await;
-        assert_eq!(
-            (gone.status, gone.json()["revoked"].clone()),
-            (StatusCode::OK, json!(false))
-        );
-    }
-    assert_eq!(connections(&app, &browser).await, json!([]));
 }

@@ -1,23 +1,24 @@
 //! A tenant with its tables, a host agent that does what the prompt says, and a browser.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use a2a::card::{Card, Extension, Skill};
+use a2a::{Connection, Connections, Disconnected};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
+use axum::Router;
 use axum::body::Body;
-use axum::routing::{get, post};
-use axum::{Json, Router};
 use domain::{
-    AgentName, Artifact, Caller, EventKind, ManualClock, Part, SystemEntropy, TaskState, Tenant, Timestamp,
+    AgentName, Artifact, Caller, EventKind, ManualClock, Owner, Part, SystemEntropy, TaskState, Tenant,
+    Timestamp,
 };
 use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use outbound::oauth::{Dialect, OAuthClient, Provider, Providers};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::Store;
@@ -34,8 +35,8 @@ pub(super) struct World {
     pub(super) tenant: Tenant,
     pub(super) host: Arc<Agent>,
     pub(super) queue: Arc<Queue>,
-    pub(super) sealer: Arc<Sealer>,
-    pub(super) idp: Idp,
+    /// What the host says where its users are connected.
+    pub(super) connections: Arc<Connected>,
     key: Arc<SigningKey>,
     base: Url,
     pub(super) database: Database,
@@ -53,8 +54,17 @@ impl WakeDoor for Queue {
     }
 }
 
+/// Where users of the host are connected, and what was asked to be ended.
+#[derive(Default)]
+pub(super) struct Connected {
+    pub(super) of: Mutex<BTreeMap<Owner, Vec<Connection>>>,
+    pub(super) ended: Mutex<Vec<String>>,
+    /// The host cannot say now.
+    pub(super) away: AtomicBool,
+}
+
 /// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, `lost` hears nothing, all else completes.
-struct Script;
+struct Script(Arc<Connected>);
 
 #[async_trait]
 impl Executor for Script {
@@ -106,6 +116,36 @@ impl Executor for Script {
             ..card.clone()
         }))
     }
+
+    fn connects(&self) -> bool {
+        true
+    }
+
+    async fn connections(&self, caller: &Caller) -> Result<Connections, ExecuteError> {
+        if self.0.away.load(Ordering::Relaxed) {
+            return Err(ExecuteError::Retry("away".into()));
+        }
+        let found = self.0.of.lock().unwrap().get(&caller.owner).cloned();
+        Ok(Connections {
+            connections: found.unwrap_or_default(),
+            unasked: vec!["Diary".into()],
+        })
+    }
+
+    async fn disconnect(&self, caller: &Caller, id: &str) -> Result<Option<Disconnected>, ExecuteError> {
+        self.0
+            .ended
+            .lock()
+            .unwrap()
+            .push(format!("{} {id}", caller.owner));
+        let mut of = self.0.of.lock().unwrap();
+        let own = of.entry(caller.owner.clone()).or_default();
+        let gone = own.iter().position(|one| one.id == id).map(|at| own.remove(at));
+        Ok(gone.map(|gone| Disconnected {
+            provider: gone.provider,
+            revoked: true,
+        }))
+    }
 }
 
 impl World {
@@ -142,6 +182,7 @@ impl World {
             keys: vec![key.public_jwk()],
         };
         let queue = Arc::new(Queue::default());
+        let connections = Arc::new(Connected::default());
         let sealer = Sealer::new(vec![("k1".into(), Sealer::generate_key(entropy.as_ref()))]).unwrap();
         let sealer = Arc::new(sealer);
         let host = Arc::new(Agent {
@@ -151,9 +192,9 @@ impl World {
             access: Access::Secured,
             store: store.clone(),
             wake: queue.clone(),
-            executor: Arc::new(Script),
+            executor: Arc::new(Script(connections.clone())),
             validator: Arc::new(Verifier::new(url.to_string(), vec![issuer]).unwrap()),
-            sealer: sealer.clone(),
+            sealer,
             outbound: way_out(),
             clock: clock.clone(),
             entropy,
@@ -174,8 +215,7 @@ impl World {
             tenant,
             host,
             queue,
-            sealer,
-            idp: Idp::start().await,
+            connections,
             key: Arc::new(key),
             base,
             database,
@@ -225,8 +265,6 @@ impl World {
             store: self.store.clone(),
             key: self.key.clone(),
             outbound: way_out(),
-            sealer: self.sealer.clone(),
-            providers: Providers::from([("idp".to_owned(), self.idp.provider())]),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
             settings,
@@ -262,56 +300,6 @@ impl World {
             let Some(wake) = next else { return };
             agent::handle(&self.host, &wake).await.unwrap();
         }
-    }
-}
-
-/// An authorization server that takes tokens back, while it is there.
-pub(super) struct Idp {
-    issuer: String,
-    pub(super) revoked: Arc<Mutex<Vec<String>>>,
-    serving: tokio::task::JoinHandle<()>,
-}
-
-impl Idp {
-    async fn start() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let issuer = format!("http://{}/acme", listener.local_addr().unwrap());
-        let metadata = json!({
-            "issuer": issuer,
-            "authorization_endpoint": format!("{issuer}/authorize"),
-            "token_endpoint": format!("{issuer}/token"),
-            "revocation_endpoint": format!("{issuer}/revoke"),
-        });
-        let revoked = Arc::new(Mutex::new(Vec::new()));
-        let taken = revoked.clone();
-        let revoke = move |body: String| async move { taken.lock().unwrap().push(body) };
-        let routes = Router::new()
-            .route(
-                "/acme/.well-known/openid-configuration",
-                get(move || async move { Json(metadata) }),
-            )
-            .route("/acme/revoke", post(revoke));
-        let serving = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self {
-            issuer,
-            revoked,
-            serving,
-        }
-    }
-
-    fn provider(&self) -> Provider {
-        Provider {
-            issuer: self.issuer.clone(),
-            dialect: Dialect::Standard,
-            client: OAuthClient {
-                id: "host".into(),
-                secret: "host-secret".into(),
-            },
-        }
-    }
-
-    pub(super) fn stop(&self) {
-        self.serving.abort();
     }
 }
 

@@ -126,11 +126,14 @@ export const Chat = z.looseObject({
 });
 
 export const Connection = z.looseObject({
+  id: z.string(),
   provider: z.string(),
   account: text,
   scopes: z.array(z.string()),
+  agent: text,
   agents: z.number(),
   connectedAt: text,
+  lastUsedAt: text,
 });
 
 /** Somebody whom a message can be for: the host, or an agent by its type. */
@@ -144,7 +147,7 @@ export const Messages = z.object({ messages: z.array(Message), next: text });
 export const Models = z.object({ models: z.array(Model) });
 export const Chats = z.object({ chats: z.array(Chat), next: text });
 export const Tasks = z.object({ tasks: z.array(Task), next: text });
-export const Connections = z.object({ connections: z.array(Connection) });
+export const Connections = z.object({ connections: z.array(Connection), unasked: z.array(z.string()).nullish() });
 
 export type Card = z.infer<typeof Card>;
 export type Task = z.infer<typeof Task>;

@@ -105,6 +105,8 @@ export const words = {
   disconnectAsk: 'Disconnect it? Agents that need it will ask again.',
   keep: 'Keep it',
   connectedSince: 'Connected since',
+  lastUsed: 'last used',
+  unasked: 'Not everything is shown. No answer came from:',
   usedBy: 'Used by',
   allows: 'Allows',
 

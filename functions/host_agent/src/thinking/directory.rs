@@ -17,6 +17,9 @@ use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
 use url::Url;
 
+/// Most agents that are asked where a user is connected.
+const CONNECTING_MAX: usize = 20;
+
 /// Where a host finds agents.
 pub enum Directory {
     /// In a registry.
@@ -117,6 +120,13 @@ pub(crate) struct ChosenAgent {
     pub(crate) link_hosts: Vec<String>,
     /// What it says of itself.
     pub(crate) brief: AgentBrief,
+}
+
+/// An agent through which users may be connected elsewhere.
+pub(crate) struct Connecting {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    pub(crate) url: Url,
 }
 
 /// Work that an agent is looked for.
@@ -286,6 +296,29 @@ impl KnownAgents {
             }
         }
         briefs
+    }
+
+    /// The agents that say of themselves that users are connected through them: those that this tenant sees, and that take our
+    /// own tokens, so that none learns of a user here who does not know users anyway.
+    pub(crate) fn connecting(&self, own: &Tenant, host: &Url) -> Vec<Connecting> {
+        let fits = |agent: &&Candidate| {
+            let visible = agent.tenant.as_ref().is_none_or(|tenant| tenant == own);
+            visible && agent.card.connects && agent.card.secured && agent.card.oauth.is_none()
+        };
+        let connecting = |agent: &Candidate| {
+            let endpoint = agent.card.endpoints.first().filter(|to| to.url != *host)?;
+            Some(Connecting {
+                id: agent.id,
+                name: llm::clean(&agent.card.name, 80),
+                url: endpoint.url.clone(),
+            })
+        };
+        self.agents
+            .iter()
+            .filter(fits)
+            .filter_map(connecting)
+            .take(CONNECTING_MAX)
+            .collect()
     }
 
     /// Whether what an agent says is private; so it is of one that is no longer there.

@@ -179,7 +179,7 @@ impl World {
     }
 
     /// The IdP's token endpoint, which answers so; how often it must be asked is checked when the world ends.
-    async fn idp(&self, answer: ResponseTemplate, times: u64) {
+    pub(crate) async fn idp(&self, answer: ResponseTemplate, times: u64) {
         let answer = answer.insert_header("cache-control", "no-store");
         for at in ["token", "generate-token"] {
             let metadata = json!({

@@ -8,6 +8,7 @@
 )]
 
 mod choosing;
+mod connections;
 mod consent;
 mod data;
 mod delegation;

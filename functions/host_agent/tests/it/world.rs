@@ -336,6 +336,12 @@ impl World {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
+    /// A call of the host that is none of A2A's, in somebody's name.
+    pub(crate) async fn plain(&self, owner: &str, method: http::Method, at: &str) -> (StatusCode, Value) {
+        let request = Request::builder().method(method).uri(at);
+        self.call(owner, request, &Value::Null).await
+    }
+
     /// Sends a message, without working on it.
     pub(crate) async fn say(&self, owner: &str, id: &str, text: &str, task: Option<TaskId>) -> TaskId {
         let mut message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]});

@@ -62,6 +62,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         push_notifications: can("pushNotifications").unwrap_or(false),
         streaming: can("streaming").unwrap_or(false),
         takes_data: takes_data(&card),
+        connects: has_extension(&card, crate::CONNECTIONS),
         secured: asks("securityRequirements") || asks("security"),
         oauth: super::oauth::demanded(&card),
         documentation_url: card
@@ -75,6 +76,12 @@ fn takes_data(card: &Value) -> bool {
     let modes = card.get("defaultInputModes").and_then(Value::as_array);
     let mut modes = modes.into_iter().flatten().filter_map(Value::as_str);
     modes.any(|mode| matches!(mode.trim(), "application/json" | "application/*" | "*/*"))
+}
+
+fn has_extension(card: &Value, uri: &str) -> bool {
+    let all = card.pointer("/capabilities/extensions").and_then(Value::as_array);
+    let mut all = all.into_iter().flatten();
+    all.any(|extension| extension.get("uri").is_some_and(|named| named == uri))
 }
 
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 pub(crate) mod caller;
 pub(crate) mod cancel;
 mod card;
+mod connections;
 mod failed;
 mod find;
 mod headers;
@@ -26,18 +27,25 @@ use routes::{Route, Routes};
 use crate::Agent;
 
 /// The agent's routes, relative to its URL: the card and the metadata of the resource, JSON-RPC at `/` and `/jsonrpc`,
-/// REST of 1.0 at `/message:send`, `/tasks/{id}` and so on, the same below `/{tenant}`, and REST of 0.3 below `/v1`.
+/// REST of 1.0 at `/message:send`, `/tasks/{id}` and so on, the same below `/{tenant}`, and REST of 0.3 below `/v1`; where users
+/// are connected through the agent, `/connections`.
 pub fn router(agent: Arc<Agent>) -> Routes {
     let published = Arc::new(card::Published::of(&agent));
+    let connections = match agent.executor.connects() {
+        true => connections::routes(),
+        false => Routes::new(),
+    };
     documents()
         .with_extension(published)
         .merge(operations())
+        .merge(connections)
         .with_state(agent)
 }
 
-/// What every agent serves, as a list.
+/// What agents serve, as a list; connections are those' alone that have any.
 pub fn routes() -> Vec<Route> {
-    documents().merge(operations()).listed().to_vec()
+    let all = documents().merge(operations()).merge(connections::routes());
+    all.listed().to_vec()
 }
 
 fn documents() -> Routes<Arc<Agent>> {

@@ -106,6 +106,24 @@ fn a_refusal_counts_also_after_the_links_end_but_never_after_a_grant() {
 }
 
 #[test]
+fn whatever_was_not_given_can_be_withdrawn() {
+    check(
+        Consent::withdraw,
+        [
+            Ok("denied"),
+            Ok("denied"),
+            Ok("denied"),
+            Err(Done),
+            Ok("denied"),
+            Ok("denied"),
+        ],
+    );
+    let withdrawn = awaiting_code().withdraw().unwrap();
+    let stored = serde_json::to_string(&withdrawn).unwrap();
+    assert!(!stored.contains("v1.k.grant"), "what was held is gone: {stored}");
+}
+
+#[test]
 fn only_time_ends_a_link_that_nobody_answered() {
     let end = |second| move |consent: Consent| consent.end(at(second));
     check(

@@ -11,10 +11,10 @@ import { words } from '../words.ts';
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
   const [problem, setProblem] = useState('');
-  const name = connection.account ? `${connection.provider} · ${connection.account}` : connection.provider;
+  const name = [connection.provider, connection.account, connection.agent].filter(Boolean).join(' · ');
   const disconnect = async () => {
     try {
-      await send('DELETE', `connections/${encodeURIComponent(connection.provider)}`);
+      await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);
       await queries.invalidateQueries({ queryKey: keys.connections });
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -24,7 +24,7 @@ function Account({ connection }: { connection: Connection }) {
     <li className="account">
       <div>
         <h2>{name}</h2>
-        <p className="soft">{connection.connectedAt ? <>{words.connectedSince} <Time at={connection.connectedAt} /></> : null}</p>
+        <p className="soft">{connection.connectedAt ? <>{words.connectedSince} <Time at={connection.connectedAt} /></> : null}{connection.lastUsedAt ? <> · {words.lastUsed} <Time at={connection.lastUsedAt} /></> : null}</p>
         <p className="scopes">{words.allows} {connection.scopes.map((scope) => <code key={scope}>{scope}</code>)}</p>
       </div>
       {asks ? (
@@ -47,7 +47,8 @@ export function AccountsPage() {
       {isPending ? <Loading /> : null}
       {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
       {data?.connections.length === 0 ? <p className="soft">{words.noAccounts}</p> : null}
-      <ul className="accounts">{data?.connections.map((one) => <Account key={one.provider} connection={one} />)}</ul>
+      <ul className="accounts">{data?.connections.map((one) => <Account key={one.id} connection={one} />)}</ul>
+      {data?.unasked?.length ? <p className="soft">{words.unasked} {data.unasked.join(', ')}</p> : null}
     </main>
   );
 }

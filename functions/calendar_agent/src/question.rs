@@ -10,18 +10,21 @@
 //! assert_eq!((wanted.kind, wanted.days[0].to_string().as_str()), (Kind::Free, "2026-12-04"));
 //! ```
 
+mod abroad;
 mod data;
+mod hours;
+mod length;
 mod words_of;
 
-use chrono::{DateTime, NaiveDate, NaiveTime};
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeZone as _};
 use chrono_tz::Tz;
 use domain::{Message, Timestamp, UserContext};
 use words::{DateOrder, When};
 
 /// Most days that are looked at.
 const DAYS_MAX: i64 = 31;
-/// The longest time that is looked for, in minutes.
-const MINUTES_MAX: u32 = 600;
+/// The longest time that is looked for, in minutes: the longest day.
+const MINUTES_MAX: u32 = 25 * 60;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,14 @@ pub struct Hours {
     pub from: NaiveTime,
     /// Until then; midnight is the day's end.
     pub to: NaiveTime,
+}
+
+impl Hours {
+    /// How long it is by a clock that goes on evenly.
+    fn minutes(self) -> i64 {
+        let minutes = (self.to - self.from).num_minutes();
+        if minutes > 0 { minutes } else { minutes + 24 * 60 }
+    }
 }
 
 /// A question that can be answered.
@@ -167,6 +178,9 @@ impl Reading {
         if (*last - *first).num_days() >= DAYS_MAX {
             return Err(too_many());
         }
+        if let Some(hours) = said.hours {
+            clear(&days, hours, zone.unwrap_or(Tz::UTC))?;
+        }
         Ok(Wanted {
             kind,
             days,
@@ -176,6 +190,25 @@ impl Reading {
             with_others: said.with_others,
         })
     }
+}
+
+/// Asks where a time that was said is none on one of the days, or comes twice: their clock is changed then.
+fn clear(days: &[NaiveDate], hours: Hours, zone: Tz) -> Result<(), String> {
+    let over = Days::new(u64::from(hours.to <= hours.from));
+    for day in days {
+        let last = day.checked_add_days(over).unwrap_or(*day);
+        for (day, time) in [(*day, hours.from), (last, hours.to)] {
+            // Midnight is where a day begins, whenever that is.
+            let said = zone.from_local_datetime(&day.and_time(time));
+            if time != NaiveTime::MIN && said.single().is_none() {
+                let (time, day) = (time.format("%H:%M"), day.format("%-d %B"));
+                return Err(format!(
+                    "The clocks change on {day}, so that {time} is no time of its own there. From when to when?"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether there are more days between the two than are told.

@@ -43,18 +43,13 @@ impl Word {
         }
     }
 
-    /// A number in digits, as [`Word::number`] has it, or in a word up to fourteen.
+    /// A number in digits, as [`Word::number`] has it, or in a word up to ninety-nine.
     #[must_use]
     pub fn count(&self) -> Option<u32> {
-        const NAMES: [&str; 14] = [
-            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-            "twelve", "thirteen", "fourteen",
-        ];
-        let named = NAMES
-            .iter()
-            .position(|name| self.kind == Kind::Word && *name == self.lower);
-        let named = named.and_then(|index| u32::try_from(index + 1).ok());
-        named.or_else(|| self.number())
+        match self.kind {
+            Kind::Word => named(&self.lower).or_else(|| self.number()),
+            _ => None,
+        }
     }
 
     fn new(text: &str, kind: Kind) -> Self {
@@ -64,6 +59,50 @@ impl Word {
             kind,
             topic: false,
         }
+    }
+}
+
+const NUMBERS: [&str; 19] = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+const TENS: [&str; 8] = [
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+];
+
+/// A number in English words: `four`, `thirty`, `thirty-five`.
+fn named(lower: &str) -> Option<u32> {
+    let place = |names: &[&str], text: &str| {
+        let at = names.iter().position(|name| *name == text)?;
+        u32::try_from(at + 1).ok()
+    };
+    if let Some(number) = place(&NUMBERS, lower) {
+        return Some(number);
+    }
+    let (tens, ones) = lower
+        .split_once('-')
+        .map_or((lower, None), |(tens, ones)| (tens, Some(ones)));
+    let tens = (place(&TENS, tens)? + 1) * 10;
+    match ones {
+        None => Some(tens),
+        Some(ones) => place(NUMBERS.get(..9)?, ones).map(|ones| tens + ones),
     }
 }
 

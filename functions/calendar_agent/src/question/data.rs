@@ -35,7 +35,7 @@ impl Fields<'_> {
         let ends = self.one("toTime", time, clock);
         let minutes = self.one(
             "minutes",
-            "it must be a number from 5 to 600. How long?",
+            "it must be a number from 5 to 1500. How long?",
             |value| {
                 let minutes = u32::try_from(value.as_u64()?).ok()?;
                 (5..=MINUTES_MAX).contains(&minutes).then_some(minutes)

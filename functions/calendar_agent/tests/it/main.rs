@@ -7,5 +7,6 @@
 
 mod consent;
 mod look;
+mod questions;
 mod tokens;
 mod world;

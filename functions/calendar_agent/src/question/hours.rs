@@ -1,0 +1,234 @@
+//! Times of a day in words: `from 2 to 4 pm`, `between 9 and 12`, `8-10`, `at 3`; and whose clock they are by.
+
+use chrono::{NaiveTime, TimeDelta};
+use chrono_tz::{TZ_VARIANTS, Tz};
+use words::text::{Kind as Piece, Word};
+use words::{DateOrder, days};
+
+use super::Hours;
+
+/// A time as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Written {
+    hour: u32,
+    minute: u32,
+    /// Which half of the day it says it is in, in hours; none where it is not said.
+    half: Option<u32>,
+    /// It cannot be meant otherwise: it has minutes, or is noon or midnight.
+    exact: bool,
+}
+
+impl Written {
+    fn of(text: &str) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let text = lower.trim_start_matches("at ").trim();
+        let exact = |hour| Self {
+            hour,
+            minute: 0,
+            half: None,
+            exact: true,
+        };
+        match text {
+            "noon" | "midday" => return Some(exact(12)),
+            "midnight" => return Some(exact(0)),
+            _ => {}
+        }
+        let plain = text.replace("a.m.", "am").replace("p.m.", "pm");
+        let (number, half) = match (plain.strip_suffix("pm"), plain.strip_suffix("am")) {
+            (Some(number), _) => (number, Some(12)),
+            (_, Some(number)) => (number, Some(0)),
+            _ => (plain.trim_end_matches("o'clock").trim_end_matches('h'), None),
+        };
+        let number = number.trim();
+        let (hour, minute) = number
+            .split_once([':', '.'])
+            .map_or((number, None), |(hour, minute)| (hour, Some(minute)));
+        if minute.is_some_and(|minute| minute.len() != 2) {
+            return None;
+        }
+        let written = Self {
+            hour: hour.parse().ok()?,
+            minute: minute.map_or(Ok(0), str::parse).ok()?,
+            half,
+            exact: minute.is_some() && half.is_none(),
+        };
+        let most = if half.is_some() { 12 } else { 24 };
+        (written.hour <= most && written.minute < 60 && (half.is_none() || written.hour > 0))
+            .then_some(written)
+    }
+
+    fn in_half(self, half: u32) -> Option<NaiveTime> {
+        NaiveTime::from_hms_opt(self.hour % 12 + half, self.minute, 0)
+    }
+
+    /// The time that is meant where nothing else says more; `late` where it is about an afternoon or an evening.
+    fn alone(self, late: bool) -> Option<NaiveTime> {
+        match self.half {
+            Some(half) => self.in_half(half),
+            // Nobody who says "at 3" and no more means the night.
+            None if !self.exact && self.hour > 0 && (self.hour < 7 || late && self.hour < 12) => {
+                self.in_half(12)
+            }
+            None => NaiveTime::from_hms_opt(self.hour % 24, self.minute, 0),
+        }
+    }
+
+    /// From this time to that.
+    fn to(self, other: Self, late: bool) -> Option<Hours> {
+        let (from, to) = match (self.half, other.half) {
+            // "2 to 4 pm", "11 to 1 pm": the half of the day is said once.
+            (None, Some(half)) if !self.exact => {
+                let to = other.in_half(half)?;
+                let same = self.in_half(half)?;
+                (if same < to { same } else { self.in_half(12 - half)? }, to)
+            }
+            (Some(half), None) if !other.exact => {
+                let from = self.in_half(half)?;
+                let same = other.in_half(half)?;
+                (
+                    from,
+                    if from < same {
+                        same
+                    } else {
+                        other.in_half(12 - half)?
+                    },
+                )
+            }
+            _ => (self.alone(late)?, other.alone(late)?),
+        };
+        Some(Hours { from, to })
+    }
+}
+
+/// What is said of a part of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    /// From then to then.
+    Hours(Hours),
+    /// Its end is no end of its beginning.
+    Reversed(Hours),
+}
+
+/// Takes two times of a day out of the words, `late` where it is about an afternoon or an evening.
+pub(super) fn take_span(words: &mut [Word], late: bool, order: Option<DateOrder>) -> Option<Span> {
+    let dates = days::take(&mut words.to_vec(), order).mentions;
+    for index in 0..words.len() {
+        let Some((from, to, end)) = two_at(words, index) else {
+            continue;
+        };
+        let before = index.checked_sub(1).and_then(|before| words.get(before));
+        let led = before.is_some_and(|word| matches!(word.lower.as_str(), "from" | "between"));
+        let said = [from, to].iter().any(|time| time.exact || time.half.is_some());
+        // "From 5 to 9 July", and two numbers behind nothing that makes times of them.
+        let is_date = dates.iter().any(|(at, _)| (index..end).contains(at));
+        let has_day = dates.iter().any(|(at, _)| !(index..end).contains(at));
+        if !said && (is_date || !(led || has_day)) {
+            continue;
+        }
+        let Some(hours) = from.to(to, late) else {
+            continue;
+        };
+        for word in words.iter_mut().skip(index).take(end - index) {
+            word.kind = Piece::Gap;
+        }
+        // Over midnight goes what begins in the evening.
+        let evening = NaiveTime::from_hms_opt(17, 0, 0)?;
+        let noon = NaiveTime::from_hms_opt(12, 0, 0)?;
+        let over = hours.from >= evening && hours.to <= noon;
+        return Some(
+            match hours.to > hours.from || over || hours.to == NaiveTime::MIN {
+                true => Span::Hours(hours),
+                false => Span::Reversed(hours),
+            },
+        );
+    }
+    None
+}
+
+/// Two times that begin at `index`, and where they end.
+fn two_at(words: &[Word], index: usize) -> Option<(Written, Written, usize)> {
+    // "8-10", "8am-9am"
+    if let Some((from, to)) = words.get(index)?.lower.split_once('-')
+        && let (Some(from), Some(to)) = (Written::of(from), Written::of(to))
+    {
+        return Some((from, to, index + 1));
+    }
+    let (from, next) = time_at(words, index)?;
+    let next = past_gaps(words, next);
+    let joint = words.get(next)?.lower.as_str();
+    matches!(joint, "to" | "till" | "until" | "and" | "-" | "–").then_some(())?;
+    let (to, end) = time_at(words, past_gaps(words, next + 1))?;
+    Some((from, to, end))
+}
+
+fn past_gaps(words: &[Word], at: usize) -> usize {
+    let gaps = words.iter().skip(at).take_while(|word| word.kind == Piece::Gap);
+    at + gaps.count()
+}
+
+/// A time that begins at `index`, and where it ends.
+fn time_at(words: &[Word], index: usize) -> Option<(Written, usize)> {
+    let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    let first = words.get(index).filter(|word| word.kind == Piece::Word)?;
+    let mut text = match first.count().filter(|hour| *hour <= 12) {
+        Some(hour) if first.number().is_none() => hour.to_string(),
+        _ => first.text.clone(),
+    };
+    let mut end = index + 1;
+    if word(end) == ":" {
+        text = format!("{text}:{}", word(end + 1));
+        end += 2;
+    }
+    if matches!(word(end).to_lowercase().as_str(), "am" | "pm" | "a.m." | "p.m.") {
+        text = format!("{text} {}", word(end));
+        end += 1;
+    }
+    Some((Written::of(&text)?, end))
+}
+
+/// A time of the day as it is written: `5 pm`, `14:30`, `at 8`.
+pub(super) fn clock(text: &str, late: bool) -> Option<NaiveTime> {
+    Written::of(text)?.alone(late)
+}
+
+/// So long from then on.
+pub(super) fn from(from: NaiveTime, minutes: u32) -> Hours {
+    let to = from.overflowing_add_signed(TimeDelta::minutes(minutes.into())).0;
+    Hours { from, to }
+}
+
+/// Takes the clocks that are named out of the words: `Oslo time`, `New York time`, `UTC`.
+pub(super) fn take_zone(words: &mut [Word]) -> Option<Tz> {
+    let mut found = None;
+    for index in 0..words.len() {
+        let Some((zone, first)) = zone_at(words, index) else {
+            continue;
+        };
+        found = Some(zone);
+        for word in words.iter_mut().take(index + 1).skip(first) {
+            word.kind = Piece::Gap;
+        }
+    }
+    found
+}
+
+/// The zone whose name ends at `index`, and where it begins.
+fn zone_at(words: &[Word], index: usize) -> Option<(Tz, usize)> {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    match lower(index) {
+        "utc" => return Some((Tz::UTC, index)),
+        "time" => {}
+        _ => return None,
+    }
+    let is = |zone: &&Tz, city: &str| {
+        let name = zone.name().to_lowercase();
+        name.rsplit('/').next() == Some(city)
+    };
+    let find = |city: &str| TZ_VARIANTS.iter().find(|zone| is(zone, city)).copied();
+    let one = index.checked_sub(1)?;
+    let two = index
+        .checked_sub(2)
+        .map(|two| (format!("{}_{}", lower(two), lower(one)), two));
+    let two = two.and_then(|(city, two)| Some((find(&city)?, two)));
+    two.or_else(|| Some((find(lower(one))?, one)))
+}

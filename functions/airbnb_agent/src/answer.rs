@@ -84,7 +84,29 @@ fn line(listing: &Listing) -> String {
         }
     }
     if let Some(url) = &listing.url {
-        line.push_str(&format!(" {url}"));
+        line.push_str(&format!(". See {url}"));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_listing_is_told_apart() {
+        let listing = Listing {
+            id: "7".into(),
+            name: "Bright flat".into(),
+            price: "€ 200 for 2 nights".into(),
+            rating: String::new(),
+            url: Some("https://www.airbnb.com/rooms/7".parse().unwrap()),
+            offers: "Kitchen, Wifi".into(),
+            rules: "No smoking".into(),
+        };
+        assert_eq!(
+            line(&listing),
+            "Bright flat; € 200 for 2 nights. Offers: Kitchen, Wifi. Rules: No smoking. See https://www.airbnb.com/rooms/7"
+        );
+    }
 }

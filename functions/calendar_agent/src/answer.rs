@@ -40,7 +40,7 @@ impl Told {
             fields.insert("timeZone".to_owned(), zone.name().into());
             fields.insert("sandbox".to_owned(), self.sandbox.into());
         }
-        let parts = vec![Part::text(self.lines.join("\n")), Part::data(self.data)];
+        let parts = vec![Part::text(words::in_lines(&self.lines)), Part::data(self.data)];
         Artifact::new("calendar", parts).named("Calendar")
     }
 }

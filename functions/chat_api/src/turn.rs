@@ -247,13 +247,20 @@ pub(crate) fn said(task: &Task) -> Option<String> {
     task.status.message.as_ref().map(words)
 }
 
-/// A message's text. The link of a consent of ours is a button, and not in it; an agent's own words stay as they are.
+/// A message's text. The link of a consent of ours is a button, and not in it; an agent's own words stay as they are, but for an
+/// address at their end, which stands beside them.
 fn words(message: &Message) -> String {
     let text = message.text();
     let told = |name: &str| message.metadata.get(name).and_then(serde_json::Value::as_str);
-    let ours = told("authUrlBy") == Some("platform");
-    match told("authUrl").filter(|_| ours) {
-        Some(link) => text.replace(&format!(": {link}"), "."),
+    let Some(link) = told("authUrl") else {
+        return text;
+    };
+    if told("authUrlBy") == Some("platform") {
+        return text.replace(&format!(": {link}"), ".");
+    }
+    let before = text.trim_end().strip_suffix(link);
+    match before.and_then(|before| before.trim_end().strip_suffix(':')) {
+        Some(before) => format!("{before}."),
         None => text,
     }
 }
@@ -329,6 +336,29 @@ mod tests {
         assert_eq!(answer(&task, &turn.message_id).as_deref(), Some(told));
         status(&mut task, TaskState::Completed, Some("Rain."));
         assert_eq!(answer(&task, &turn.message_id).as_deref(), Some("Rain."));
+    }
+
+    #[test]
+    fn an_address_at_the_end_of_the_words_is_told_beside_them_alone() {
+        let link = "https://accounts.example/o?client_id=1";
+        let shown = |text: &str, by: &str| {
+            let mut message = Message::agent_text(MessageId::derived(text), text);
+            message.metadata.insert("authUrl".to_owned(), link.into());
+            message.metadata.insert("authUrlBy".to_owned(), by.into());
+            words(&message)
+        };
+        let asks = format!("Please agree: {link}");
+        assert_eq!(shown(&asks, "platform"), "Please agree.");
+        assert_eq!(shown(&asks, "agent"), "Please agree.");
+        // Everything else are the agent's own words.
+        for own in [
+            format!("Please agree: {link}. Thank you"),
+            link.to_owned(),
+            format!("Go to {link}"),
+            "Please agree: https://other.example/".to_owned(),
+        ] {
+            assert_eq!(shown(&own, "agent"), own);
+        }
     }
 
     #[test]

@@ -53,6 +53,22 @@ pub fn listed(parts: &[impl AsRef<str>], last: &str) -> String {
     }
 }
 
+/// Lines as one text. A list of lines that begin with `- ` ends with a blank line, so that what follows is no part of it.
+#[must_use]
+pub fn in_lines(lines: &[impl AsRef<str>]) -> String {
+    let is_item = |line: &str| line.starts_with("- ");
+    let mut text = String::new();
+    let mut in_list = false;
+    for line in lines.iter().map(AsRef::as_ref) {
+        if !text.is_empty() {
+            text.push_str(if in_list && !is_item(line) { "\n\n" } else { "\n" });
+        }
+        text.push_str(line);
+        in_list = line.lines().last().is_some_and(is_item);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +83,14 @@ mod tests {
         ] {
             assert_eq!(listed(parts, "and"), expect);
         }
+    }
+    #[test]
+    fn what_follows_a_list_is_no_part_of_it() {
+        assert_eq!(
+            in_lines(&["Oslo:", "- a", "- b", "Bergen:", "- c"]),
+            "Oslo:\n- a\n- b\n\nBergen:\n- c"
+        );
+        assert_eq!(in_lines(&["one", "two"]), "one\ntwo");
+        assert_eq!(in_lines(&[] as &[&str]), "");
     }
 }

@@ -163,7 +163,7 @@ pub(crate) fn compose(
             "asked": asked, "suggestion": suggestion.as_ref().map(atlas::label),
         })).collect::<Vec<_>>(),
     });
-    (lines.join("\n"), data)
+    (words::in_lines(&lines), data)
 }
 
 fn place_lines(question: &Question, place: &Answered, shown: Shown) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Three hundred places to stay, ten in each of thirty places, made from their numbers: the same at every look.
 
+use std::collections::BTreeSet;
+
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
@@ -221,9 +223,10 @@ pub(super) fn details(arguments: &Value) -> Result<Value, String> {
         .ok_or("there is no such listing")?;
     Stay::read(arguments)?;
     let (latitude, longitude) = listing.at();
-    let has: Vec<&str> = (0..4)
+    let has: BTreeSet<&str> = (0..4)
         .filter_map(|salt| pick(&HAS, listing.number, 10 + salt))
         .collect();
+    let has: Vec<&str> = has.into_iter().collect();
     let place = listing.place;
     Ok(json!({
         "sandbox": true,
@@ -273,6 +276,17 @@ mod tests {
             search(&json!({"location": "Atlantis"})).unwrap()["searchResults"],
             json!([])
         );
+    }
+
+    #[test]
+    fn nothing_is_offered_twice() {
+        for number in FIRST..FIRST + 300 {
+            let told = details(&json!({"id": number.to_string()})).unwrap();
+            let offers = told["details"][3]["seeAllAmenitiesGroups"].as_str().unwrap();
+            let all: Vec<&str> = offers.split(", ").collect();
+            let once: BTreeSet<&str> = all.iter().copied().collect();
+            assert_eq!((once.len(), offers.is_empty()), (all.len(), false), "{offers}");
+        }
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use tests::User;
 use tests::binary::{Up, free_port};
+use tests::browser::Browser;
 
+use crate::consent::{code_on, link};
 use crate::scripted::Scripted;
 
 /// What three agents are asked, each by its example.
@@ -140,4 +142,50 @@ async fn in_every_wait_at_once() {
     .await;
     bench.user.until(&unsent, &["completed"]).await;
     assert_eq!(away.sent().len(), 1);
+}
+
+/// Our own agents wait for their users: the calendar agent for a consent and then for the code that its page shows, the
+/// accommodation agent for the days. Killed in each wait, the tasks go on with what is said afterwards, and the code counts once.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_agents_of_ours_wait_for_their_user() {
+    let (data, port) = (tempfile::tempdir().expect("a folder"), free_port());
+    let mut up = Up::start(data.path(), port);
+    let user = User::new(up.base("acme"));
+    let asked = user
+        .chat("calendar", "m1", "Am I free on Friday?")
+        .await
+        .task_id();
+    let flat = user.chat("flat", "m1", "A flat in Oslo for two").await.task_id();
+    let waiting = user.until(&asked, &["auth-required"]).await;
+    user.until(&flat, &["input-required"]).await;
+
+    up.kill();
+    up = Up::start(data.path(), port);
+    assert_eq!(user.task(&asked).await["authUrl"], waiting["authUrl"]);
+    user.chat("flat", "m2", "Friday to Sunday").await;
+    let found = user.until(&flat, &["completed"]).await;
+    assert!(found["artifacts"].to_string().contains("(sandbox)"), "{found:#}");
+    let mut browser = Browser::default();
+    let page = browser.open(&link(&waiting)).await;
+    let page = browser.submit(&page, &[("user", "ines@sandbox.example")]).await;
+    let code = code_on(&page);
+
+    up.kill();
+    up = Up::start(data.path(), port);
+    assert_eq!(user.task(&asked).await["status"], "auth-required");
+    user.chat("calendar", "m2", &code).await;
+    let told = user.until(&asked, &["completed"]).await;
+    assert!(told["artifacts"].to_string().contains("sandbox"), "{told:#}");
+    // What was granted is there after another one, and the code is good for nothing more.
+    up.kill();
+    let _up = Up::start(data.path(), port);
+    let again = user.chat("again", "m1", "Am I free on Thursday?").await.task_id();
+    user.until(&again, &["completed"]).await;
+    let wider = user
+        .chat("wider", "m1", "What is on my calendar tomorrow?")
+        .await
+        .task_id();
+    user.until(&wider, &["auth-required"]).await;
+    user.chat("wider", "m2", &code).await;
+    assert_eq!(user.task(&wider).await["status"], "auth-required");
 }

@@ -2,6 +2,7 @@
 
 use sandbox::google::Failure;
 use serde_json::json;
+use store::counted;
 
 use crate::world::{data, said, world};
 
@@ -135,4 +136,17 @@ async fn what_google_cannot_do_now_is_tried_again() {
         world.google.fail(&[failure]);
         data(&world.ask("Am I free on Friday?").await);
     }
+}
+
+/// What an answer costs the table, from the message to the task's end, with a grant that is there: the grant is read, and
+/// nothing else is that a task without one does not read.
+#[tokio::test]
+async fn a_grant_costs_one_read() {
+    let world = world().await;
+    world.connected("Am I free on Friday?").await;
+    let asking = counted(world.ask("Am I free at noon?")).await.1;
+    let (task, answered) = counted(world.ask("Am I free on Friday?")).await;
+    data(&task);
+    let reads = |calls: &store::Calls| calls.by_operation.get("GetItem").copied().unwrap_or_default();
+    assert_eq!(reads(&answered), reads(&asking) + 1, "{answered:?} {asking:?}");
 }

@@ -165,7 +165,7 @@ impl Said {
             guests: self.guests.or(words.guests),
             children: self.children.or(words.children),
             price: self.price.or(words.price),
-            wrong: self.wrong,
+            wrong: self.wrong.or(words.wrong.filter(|_| !dated)),
         }
     }
 }
@@ -244,7 +244,10 @@ impl Reading {
             guests,
             children,
             price,
-            wrong: None,
+            wrong: days::misnamed(&time.named, self.today).map(|date| {
+                date.format("%-d %B %Y is a %A. Which day do you mean?")
+                    .to_string()
+            }),
         }
     }
 

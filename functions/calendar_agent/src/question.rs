@@ -16,7 +16,7 @@ mod hours;
 mod length;
 mod words_of;
 
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeZone as _};
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeZone as _, Weekday};
 use chrono_tz::Tz;
 use domain::{Message, Timestamp, UserContext};
 use words::{DateOrder, When};
@@ -78,6 +78,10 @@ pub struct Wanted {
 struct Said {
     kind: Option<Kind>,
     days: Vec<When>,
+    /// The names of days beside dates.
+    named: Vec<(Weekday, When)>,
+    /// The week of the day that is named.
+    is_week: bool,
     hours: Option<Hours>,
     minutes: Option<u32>,
     zone: Option<Tz>,
@@ -94,6 +98,8 @@ impl Said {
             kind: later.kind.or(self.kind),
             hours: later.hours.or(self.hours),
             minutes: later.minutes.or(self.minutes),
+            named: if dated { later.named } else { self.named },
+            is_week: if dated { later.is_week } else { self.is_week },
             days: if dated { later.days } else { self.days },
             zone: later.zone.or(self.zone),
             with_others: self.with_others || later.with_others,
@@ -135,7 +141,12 @@ impl Reading {
                 None => words_of::read(&text, self.order),
             };
             // What data say, words do not change.
-            before.then(words.then(data::read(message)))
+            let data = data::read(message);
+            before.then(if data == Said::default() {
+                words
+            } else {
+                words.then(data)
+            })
         });
         self.wanted(together)
     }
@@ -169,7 +180,16 @@ impl Reading {
         if said.days.iter().any(|day| is_cut(day, today)) {
             return Err(too_many());
         }
-        let mut days: Vec<NaiveDate> = said.days.iter().flat_map(|day| day.resolve(today)).collect();
+        if let Some(date) = words::days::misnamed(&said.named, today) {
+            return Err(format!(
+                "{} Which day do you mean?",
+                date.format("%-d %B %Y is a %A.")
+            ));
+        }
+        if said.days.iter().any(|day| is_reversed(day, today)) {
+            return Err("That ends before it begins. From which day to which?".to_owned());
+        }
+        let mut days = resolved(&said, today);
         days.sort_unstable();
         days.dedup();
         let (Some(first), Some(last)) = (days.first(), days.last()) else {
@@ -190,6 +210,33 @@ impl Reading {
             with_others: said.with_others,
         })
     }
+}
+
+/// The days that were said. Of several names of days each is the next behind the one before.
+fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
+    let mut days: Vec<NaiveDate> = Vec::new();
+    for when in &said.days {
+        let mut found = when.resolve(today);
+        if let (When::Weekday { .. }, Some(last), [day]) = (when, days.last(), found.as_mut_slice())
+            && *day < *last
+        {
+            *day = day.checked_add_days(Days::new(7)).unwrap_or(*day);
+        }
+        days.append(&mut found);
+    }
+    match (said.is_week, days.as_slice()) {
+        (true, [day]) => day.week(Weekday::Mon).first_day().iter_days().take(7).collect(),
+        _ => days,
+    }
+}
+
+/// Whether a span of dates ends before it begins.
+fn is_reversed(day: &When, today: NaiveDate) -> bool {
+    let When::Span(first, last) = day else {
+        return false;
+    };
+    let said = |when: &When| when.resolve(today).first().copied();
+    matches!(**last, When::Date { year: Some(_), .. }) && said(last) < said(first)
 }
 
 /// Asks where a time that was said is none on one of the days, or comes twice: their clock is changed then.

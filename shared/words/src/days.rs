@@ -1,6 +1,6 @@
 //! Finds the days that a question names, and takes their words out of it.
 
-use chrono::Weekday;
+use chrono::{Datelike as _, NaiveDate, Weekday};
 
 use crate::order::DateOrder;
 use crate::text::{Kind, Word};
@@ -17,6 +17,8 @@ pub struct Days {
     pub days: Vec<When>,
     /// Each mention of a day, with the number of its first word.
     pub mentions: Vec<(usize, When)>,
+    /// The names of days that stand beside dates, which may be those of other days: "Friday 1 April".
+    pub named: Vec<(Weekday, When)>,
     /// It is about the coming night.
     pub tonight: bool,
     /// A part of a day other than that, as it is written: `morning`.
@@ -25,6 +27,15 @@ pub struct Days {
     pub clock: Option<String>,
     /// It is about this moment.
     pub now: bool,
+}
+
+/// The first date that is not of the day whose name stands beside it ([`Days::named`]).
+#[must_use]
+pub fn misnamed(named: &[(Weekday, When)], today: NaiveDate) -> Option<NaiveDate> {
+    named.iter().find_map(|(name, when)| {
+        let date = when.resolve(today).first().copied()?;
+        (date.weekday() != *name).then_some(date)
+    })
 }
 
 /// Takes what is said of time out of the words. `order` says how numbers of dates are read; [`When::Unclear`] is what
@@ -51,6 +62,15 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
         {
             when = When::Span(Box::new(when), Box::new(last));
             taken += 1 + more;
+        }
+        if let When::Date { .. } = when
+            && let Some(day) = words
+                .iter()
+                .skip(index)
+                .take(taken)
+                .find_map(|word| weekday(word, false))
+        {
+            found.named.push((day, when.clone()));
         }
         for word in words.iter_mut().skip(index).take(taken) {
             match word.lower.as_str() {

@@ -8,9 +8,9 @@ use serde::Deserialize;
 const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommodation.jsonl");
 
 /// So many of the 150 are read right today; where it is to get to: 135.
-const RIGHT: usize = 124;
+const RIGHT: usize = 125;
 /// So many are read wrong without a question; where it is to get to: one in five of those that are not right.
-const GUESSED: usize = 10;
+const GUESSED: usize = 9;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

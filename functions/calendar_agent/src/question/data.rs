@@ -59,6 +59,8 @@ impl Fields<'_> {
         Said {
             kind,
             days,
+            named: Vec::new(),
+            is_week: false,
             hours: begins.or(ends).map(|_| Hours {
                 from: begins.unwrap_or(NaiveTime::MIN),
                 to: ends.unwrap_or(NaiveTime::MIN),

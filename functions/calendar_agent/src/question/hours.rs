@@ -145,6 +145,21 @@ pub(super) fn take_span(words: &mut [Word], late: bool, order: Option<DateOrder>
     None
 }
 
+/// How many times are told that cannot be meant otherwise.
+pub(super) fn count(words: &[Word]) -> usize {
+    let (mut count, mut index) = (0, 0);
+    while index < words.len() {
+        match time_at(words, index) {
+            Some((time, end)) if time.exact || time.half.is_some() => {
+                count += 1;
+                index = end;
+            }
+            _ => index += 1,
+        }
+    }
+    count
+}
+
 /// Two times that begin at `index`, and where they end.
 fn two_at(words: &[Word], index: usize) -> Option<(Written, Written, usize)> {
     // "8-10", "8am-9am"
@@ -154,7 +169,11 @@ fn two_at(words: &[Word], index: usize) -> Option<(Written, Written, usize)> {
         return Some((from, to, index + 1));
     }
     let (from, next) = time_at(words, index)?;
-    let next = past_gaps(words, next);
+    // "From 23:30 tonight to 00:30"
+    let is_day = |word: &&Word| {
+        word.kind == Piece::Gap || matches!(word.lower.as_str(), "tonight" | "today" | "tomorrow")
+    };
+    let next = next + words.iter().skip(next).take_while(is_day).count();
     let joint = words.get(next)?.lower.as_str();
     matches!(joint, "to" | "till" | "until" | "and" | "-" | "–").then_some(())?;
     let (to, end) = time_at(words, past_gaps(words, next + 1))?;

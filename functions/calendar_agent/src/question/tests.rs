@@ -86,10 +86,67 @@ fn questions_are_read() {
         ("Is there a slot on Friday?", "Slot 12-04 60"),
         ("Am I free on 3/12?", "Free 12-03 60"),
         ("Am I free on 1 January?", "Free 01-01 60"),
+        ("¿Estoy libre el viernes?", "Free 12-04 60"),
+        ("Bin ich am Freitag frei?", "Free 12-04 60"),
+        (
+            "Am I free from 3 December until 5 December?",
+            "Free 12-03..12-05 (3) 60",
+        ),
+        (
+            "Am I free on Friday between 9 and 12?",
+            "Free 12-04 09:00-12:00 60",
+        ),
+        (
+            "Am I free on Friday from 10 pm to 2 am?",
+            "Free 12-04 22:00-02:00 60",
+        ),
+        ("free on Friday 8-10?", "Free 12-04 08:00-10:00 60"),
+        (
+            "Find an hour and forty minutes on Thursday or Tuesday",
+            "Slot 12-03..12-08 (2) 100",
+        ),
+        ("Meetings in the week of 9 December", "Events 12-07..12-13 (7) 60"),
     ] {
         let read = read(&[said]);
         assert_eq!(read.as_ref().map(told).as_deref(), Ok(expected), "{said}");
     }
+}
+
+#[test]
+fn what_makes_no_sense_is_asked_about_and_what_is_said_next_goes_on() {
+    for (said, asked) in [
+        (
+            "Am I free on Friday from 5 pm to 3 pm?",
+            "15:00 is not after 17:00",
+        ),
+        ("Am I free on Friday from 8 am to 8 am?", "is not after"),
+        ("Find a slot of minus 20 minutes tomorrow", "How long"),
+        ("A meeting of zero minutes on Friday, when?", "How long"),
+        (
+            "Is there a 3 hour gap on Friday between 2 and 4 pm?",
+            "no 180 minutes",
+        ),
+        (
+            "Am I free on Tuesday 4 December 2026?",
+            "4 December 2026 is a Friday",
+        ),
+        (
+            "Am I free from 2026-12-10 to 2026-12-01?",
+            "ends before it begins",
+        ),
+        ("Show the 32nd of December", "no such day"),
+        ("What's on from Saturday 20:00 to Sunday 12:00", "on which day"),
+        (
+            "Am I free on 28 March 2027 at 02:30?",
+            "clocks change on 28 March",
+        ),
+    ] {
+        let question = read(&[said]).unwrap_err();
+        assert!(question.contains(asked), "{said}: {question}");
+        assert!(question.ends_with('?'), "{question}");
+    }
+    let mended = read(&["Am I free on Friday from 5 pm to 3 pm?", "from 3 pm to 5 pm"]).unwrap();
+    assert_eq!(told(&mended), "Free 12-04 15:00-17:00 60");
 }
 
 #[test]

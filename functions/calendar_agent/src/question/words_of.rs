@@ -14,7 +14,7 @@ const TEXT_MAX: usize = 2_000;
 /// What words say; days also in the languages that `words` reads.
 pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
     let said: String = said.chars().take(TEXT_MAX).collect();
-    let said = words::in_english(&said, abroad::topic, |word| kind_of(word).is_some()).unwrap_or(said);
+    let said = words::in_english(&said, abroad::topic, is_english).unwrap_or(said);
     let mut words = text::split(&said, TEXT_MAX);
     let kind = kind(&words);
     let has = |these: &[&str]| words.iter().any(|word| these.contains(&word.lower.as_str()));
@@ -24,6 +24,9 @@ pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
     let zone = hours::take_zone(&mut words);
     let length = length::take(&mut words);
     let span = hours::take_span(&mut words, late, order);
+    let is_week = take_week_of(&mut words);
+    let is_no_day = words.iter().any(|word| is_no_day(&word.lower));
+    let is_span = span.is_some() || hours::count(&words) < 2;
     let time = days::take(&mut words, order);
     let at = time.clock.as_deref().and_then(|text| hours::clock(text, late));
     let part = time.part.as_deref().and_then(part);
@@ -47,12 +50,46 @@ pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
     Said {
         kind,
         days: time.days,
+        named: time.named,
+        is_week,
         hours,
         minutes,
         zone,
         with_others,
-        wrong: wrong(length, reversed, hours),
+        wrong: match (is_no_day, is_span) {
+            (true, _) => Some("I know no such day. Which day do you mean?".to_owned()),
+            // "From Saturday 20:00 to Sunday 12:00": each day has hours of its own here.
+            (_, false) => Some("From when to when, and on which day?".to_owned()),
+            _ => wrong(length, reversed, hours),
+        },
     }
+}
+
+/// `the week of 13 March`: its first words, out of the way of the date.
+fn take_week_of(words: &mut [Word]) -> bool {
+    let is = |pair: &[Word]| matches!(pair, [week, of] if week.lower == "week" && of.lower == "of");
+    let Some(at) = words.windows(2).position(is) else {
+        return false;
+    };
+    for word in words.iter_mut().skip(at).take(2) {
+        word.kind = text::Kind::Gap;
+    }
+    true
+}
+
+/// `32nd`
+fn is_no_day(lower: &str) -> bool {
+    let number = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|end| lower.strip_suffix(end));
+    number
+        .and_then(|number| number.parse::<u32>().ok())
+        .is_some_and(|day| !(1..=31).contains(&day))
+}
+
+/// Whether a word tells that a text is English: "am" is a German word too.
+fn is_english(lower: &str) -> bool {
+    kind_of(lower).is_some() || matches!(lower, "the" | "from" | "on" | "my" | "with" | "between" | "what")
 }
 
 /// What makes no sense together, as a question.

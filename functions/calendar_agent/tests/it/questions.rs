@@ -10,9 +10,9 @@ use serde::Deserialize;
 const QUESTIONS: &str = include_str!("../../../../tests/data/questions/calendar.jsonl");
 
 /// So many of the 150 are read right today; where it is to get to: 135.
-const RIGHT: usize = 75;
+const RIGHT: usize = 130;
 /// So many are read wrong without a question; where it is to get to: one in five of those that are not right.
-const GUESSED: usize = 40;
+const GUESSED: usize = 12;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

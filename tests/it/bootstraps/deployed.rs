@@ -147,6 +147,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients list tasks",
     ),
     (
+        "ChatApiFunction",
+        "SessionsAndChats",
+        "dynamodb:DeleteItem",
+        "a chat is deleted with what was said in it",
+    ),
+    (
         "HostAgentFunction",
         "GrantsAndConsents",
         "dynamodb:UpdateItem",

@@ -124,7 +124,7 @@ impl Executor for HostExecutor {
 
     async fn refresh(&self, run: &mut Run) -> Result<(), ExecuteError> {
         let deps = self.0.deps();
-        let jobs = look_at_all(self.on(run)).await;
+        let jobs = look_at_all(self.on(run)).await.changed;
         if !jobs.is_empty() {
             let kinds = wording::news(deps, run.task(), &jobs);
             run.record(kinds).await?;

@@ -77,7 +77,11 @@ fn find(text: &str) -> Option<(std::ops::Range<usize>, Option<SecretString>)> {
             && word
                 .bytes()
                 .all(|c| c == b'-' || c.is_ascii_uppercase() || c.is_ascii_digit());
-        match read(word) {
+        // A name is written with a capital, which nobody gives a code within a sentence.
+        let is_name = !dashed
+            && word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.chars().skip(1).all(|c| c.is_ascii_lowercase());
+        match read(word).filter(|_| !is_name) {
             Some(code) => return Some((start..start + word.len(), Some(code))),
             None if loud => return Some((start..start + word.len(), None)),
             None => {}
@@ -249,10 +253,17 @@ mod tests {
             ("my code is bcdf-ghjk", "my code is ••••-••••"),
             ("ABCD-EFGH", "••••-••••"),
             ("so: BCDFGHJK.", "so: ••••-••••."),
+            ("so: bcdfghjk.", "so: ••••-••••."),
+            ("Bcdfghjk", "••••-••••"),
         ] {
             assert_eq!(mask(said).as_deref(), Some(masked));
         }
-        for other in ["a long-term forecast", "part-time", "the weather in Brno"] {
+        for other in [
+            "a long-term forecast",
+            "part-time",
+            "the weather in Brno",
+            "the weather in Qwxztplk",
+        ] {
             assert_eq!(mask(other), None, "{other}");
         }
     }

@@ -44,4 +44,4 @@ pub use model::{
     ToolOutcome, ToolResult, Turn,
 };
 pub use models::offline;
-pub use rules::{Rules, best_fitting, lacking, nearest, offer, summary};
+pub use rules::{Rules, best_fitting, is_surely_for_somebody, lacking, nearest, offer, summary};

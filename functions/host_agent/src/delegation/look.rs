@@ -13,8 +13,14 @@ use crate::deps::OnTask;
 use crate::rules::wording;
 
 /// Asks the agent how its task is doing.
-pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
+pub(crate) async fn look(on: OnTask<'_>, job: Job) -> Done {
+    looked(on, job).await.0
+}
+
+/// The same, and whether the agent gave an answer.
+async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
     job.attempts = job.attempts.saturating_add(1);
+    let mut answers = true;
     match calls::remote_task(on, &job).await {
         Ok(remote) => {
             job.note(remote.into_notification(), on.now);
@@ -30,9 +36,10 @@ pub(crate) async fn look(on: OnTask<'_>, mut job: Job) -> Done {
         // Nobody is asked for consent for a mere look: the agent's own news comes all the same.
         Err(error) => {
             tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "look at an agent's task failed");
+            answers = false;
         }
     }
-    Done::of(job)
+    (Done::of(job), answers)
 }
 
 /// Gets the results of a job that ended without bringing any.
@@ -98,18 +105,32 @@ fn unfetched(error: &Obstacle) -> String {
     }
 }
 
-/// Looks at every linked job, whether it is due or not; gives those that changed.
-pub(crate) async fn look_at_all(on: OnTask<'_>) -> Vec<Job> {
+/// What a look at all of a task's jobs brought.
+pub(crate) struct Looks {
+    /// Those that changed.
+    pub(crate) changed: Vec<Job>,
+    /// The numbers of those whose agents did not answer.
+    pub(crate) unheard: Vec<u32>,
+}
+
+/// Looks at every linked job, whether it is due or not.
+pub(crate) async fn look_at_all(on: OnTask<'_>) -> Looks {
     let open = on
         .task
         .jobs
         .iter()
         .filter(|job| matches!(job.state, JobState::Linked { .. }));
-    let looks = join_all(open.map(|job| look(on, job.clone()))).await;
+    let looks = join_all(open.map(|job| looked(on, job.clone()))).await;
+    let unheard = looks.iter().filter(|(_, answers)| !answers);
+    let unheard = unheard.map(|(done, _)| done.job.number).collect();
     let differs = |job: &Job| {
         on.task.jobs.iter().any(|known| {
             known.number == job.number && (known.state != job.state || known.artifacts != job.artifacts)
         })
     };
-    looks.into_iter().map(|done| done.job).filter(differs).collect()
+    let changed = looks.into_iter().map(|(done, _)| done.job).filter(differs);
+    Looks {
+        changed: changed.collect(),
+        unheard,
+    }
 }

@@ -14,7 +14,7 @@ use crate::rules::wording;
 /// be recorded before that.
 pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
     let now = on.now;
-    let mut jobs = look_at_all(on).await;
+    let mut jobs = look_at_all(on).await.changed;
     let prepared = on
         .task
         .jobs

@@ -1,9 +1,9 @@
-//! Words that say nothing by themselves: the library's stop words of the six languages.
+//! Words that say nothing by themselves: the library's stop words of the languages that people write here.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-const LANGUAGES: [&str; 6] = ["en", "de", "es", "fr", "no", "ja"];
+const LANGUAGES: [&str; 8] = ["en", "de", "es", "fr", "no", "ja", "nl", "it"];
 
 /// Nouns and verbs that the library's English list has beside its little words: somebody's task may be about them.
 #[rustfmt::skip]

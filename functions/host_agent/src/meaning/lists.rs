@@ -39,6 +39,12 @@ pub(super) const GO_ON_WITHOUT: &[&str] = &[
     "continue sans", "sans", "fortsett uten", "uten",
 ];
 
+/// Words that part what is said, in a message that calls something off.
+#[rustfmt::skip]
+pub(super) const PARTING: &[&str] = &[
+    "and", "then", "also", "but", "und", "aber", "dann", "y", "pero", "luego", "et", "mais", "puis", "og", "och",
+];
+
 /// Words that join what is named.
 pub(super) const JOINING: &[&str] = &["and", "or", "und", "y", "et", "og"];
 
@@ -86,11 +92,7 @@ pub(super) const CANCEL: &[&str] = &[
 pub(super) const CANCELS: &[&str] = &["cancel", "stop", "abort", "kill", "drop", "scrap"];
 
 /// The same in other languages. These may be about an order as well, so that only what is being worked on is called off by them.
-#[rustfmt::skip]
-pub(super) const CANCELS_TOO: &[&str] = &[
-    "storniere", "stoppe", "stopp", "beende", "brich", "cancela", "detén", "annule", "annulez", "arrête", "arrêtez", "avbryt",
-    "stans", "annuleer", "annulla", "ferma",
-];
+pub(super) use words::CANCELS_ABROAD as CANCELS_TOO;
 
 /// Verbs that say that a task is not wanted any more. Nothing but a task can be forgotten, be it about an order.
 #[rustfmt::skip]
@@ -131,6 +133,7 @@ pub(super) const NEWS: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const NEWS_TOO: &[&str] = &[
     "fertig", "läuft", "stehts", "steht", "listo", "lista", "terminado", "avance", "fini", "terminé", "prêt", "ferdig", "klaar", "pronto",
+    "går", "gaat", "va",
 ];
 
 /// Words for what waits.
@@ -149,7 +152,9 @@ pub(super) const TASK: &[&str] = &["task", "tasks", "job", "jobs", "id", "reques
 
 /// Words that mean each and every one.
 #[rustfmt::skip]
-pub(super) const ALL: &[&str] = &["all", "everything", "every", "both", "things", "tasks", "anything"];
+pub(super) const ALL: &[&str] = &[
+    "all", "everything", "every", "both", "things", "tasks", "anything", "alles", "beides", "todo", "todos", "tout", "tous", "tutto", "alt",
+];
 
 /// Thanks and praise, and no more.
 #[rustfmt::skip]

@@ -28,7 +28,7 @@ use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
 use plan_words::PlanAnswer;
 pub(crate) use which::{day, is_open, name, names};
-pub(crate) use wish::{Names, Talk};
+pub(crate) use wish::{Names, Talk, lower};
 use wish::{Target, Wish};
 
 /// Something that the host itself asked last in a chat: which of these tasks is meant.
@@ -169,14 +169,7 @@ impl<'a> Chat<'a> {
             Wish::Code => Meaning::Code(self.codes().collect()),
             Wish::Yes => self.yes(),
             Wish::No => self.no(),
-            Wish::Done => match self.waiting().as_slice() {
-                [only] => Meaning::Answer(only),
-                waiting => match self.consents().next_back() {
-                    Some(consent) => Meaning::Answer(consent),
-                    None if waiting.is_empty() => Meaning::Talk(Talk::Chatter),
-                    None => self.request(text, text),
-                },
-            },
+            Wish::Done => self.done(text),
             Wish::Open => self.open(),
             Wish::Cancel(target, rest) => self.cancel(text, &target, rest),
             Wish::Retry(target) => self.retry(text, &target),
@@ -306,6 +299,17 @@ impl<'a> Chat<'a> {
                 picked.map(deed)
             }
             _ => None,
+        }
+    }
+
+    /// What was asked of the user is done: of several that wait for a consent nobody knows which.
+    fn done(&self, text: &str) -> Meaning<'a> {
+        let consents: Vec<&Task> = self.consents().collect();
+        match (self.waiting().as_slice(), consents.as_slice()) {
+            ([only], _) | (_, [only]) => Meaning::Answer(only),
+            ([], []) => Meaning::Talk(Talk::Chatter),
+            (_, []) => self.request(text, text),
+            _ => Meaning::WhichWord(consents),
         }
     }
 
@@ -474,6 +478,11 @@ impl<'a> Chat<'a> {
             .into_iter()
             .rev()
             .find(|task| !done.contains(&task.id.to_string()));
+        // What is tried once more already, or never ended: how that is doing.
+        let under_way: Vec<&Task> = self.here.iter().filter(|task| is_open(task)).collect();
+        if newest.is_none() && target.words.is_empty() && !under_way.is_empty() {
+            return Meaning::Status(under_way);
+        }
         let Some(elsewhere) = self.elsewhere.or(newest.is_some().then_some(&[])) else {
             return Meaning::LookElsewhere;
         };

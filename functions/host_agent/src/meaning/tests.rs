@@ -864,3 +864,69 @@ fn where_nothing_is_open_here_the_other_chats_are_looked_at() {
         |meant| matches!(meant, Meaning::Open(open) if open.len() == 1),
     );
 }
+
+#[test]
+fn a_task_is_called_off_in_other_languages() {
+    let here = [report(1, "Schrijf een rapport over windmolens")];
+    for text in [
+        "stop het rapport over windmolens",
+        "annuleer het rapport",
+        "annuleer",
+        "stopp das bitte",
+        "arrête tout",
+    ] {
+        means(&here, text, |meant| {
+            *meant == Meaning::Cancel(vec![&here[0]], None)
+        });
+    }
+    means(
+        &here,
+        "cancela eso y dime el tiempo en Sevilla",
+        |meant| matches!(meant, Meaning::Cancel(of, Some(rest)) if of.len() == 1 && rest.contains("Sevilla")),
+    );
+    means(&here, "annule ma commande 1003", |meant| {
+        matches!(meant, Meaning::Request { .. })
+    });
+}
+
+#[test]
+fn what_is_done_or_tried_again_while_more_than_one_waits_is_asked_or_told() {
+    let here = [
+        order(1, "Where is my order 1001?"),
+        order(2, "Where is my order 1003?"),
+    ];
+    means(
+        &here,
+        "done",
+        |meant| matches!(meant, Meaning::WhichWord(of) if of.len() == 2),
+    );
+    means(&here[..1], "done", |meant| *meant == Meaning::Answer(&here[0]));
+    let here = [report(1, "write a report on bees")];
+    means(
+        &here,
+        "try again",
+        |meant| matches!(meant, Meaning::Status(of) if of.len() == 1),
+    );
+    means(&[], "try again", |meant| {
+        matches!(meant, Meaning::Nothing(Nothing::ToRetry, _))
+    });
+}
+
+#[test]
+fn news_are_asked_for_in_words_without_a_word_for_news() {
+    let here = [report(1, "write a report on bees")];
+    for text in [
+        "so whats with the report??",
+        "what's up with my report",
+        "hvordan går det med report?",
+    ] {
+        means(
+            &here,
+            text,
+            |meant| matches!(meant, Meaning::Status(of) if of.len() == 1),
+        );
+    }
+    means(&here, "hvordan går det i Bergen i morgen?", |meant| {
+        matches!(meant, Meaning::Request { .. })
+    });
+}

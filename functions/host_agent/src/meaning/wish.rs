@@ -202,7 +202,7 @@ fn clauses(text: &str) -> Vec<Clause<'_>> {
             out.extend(clause(text, start.take(), end, joined));
             joined = false;
         }
-        if matches!(word.lower().as_str(), "and" | "then" | "also" | "but") {
+        if lists::PARTING.contains(&word.lower().as_str()) {
             let before = start.is_some();
             out.extend(clause(text, start.take(), end, joined));
             joined |= before;
@@ -438,8 +438,8 @@ fn ends(words: &[String]) -> Option<Ends> {
     if let Some(named) = unwanted(words) {
         return Some(Ends::Named(named.to_vec()));
     }
-    if let Some(named) = ends_in_another_language(words) {
-        return Some(Ends::NamedWork(named));
+    if let Some(ends) = ends_in_another_language(words) {
+        return Some(ends);
     }
     let verb =
         |word: &&String| lists::CANCELS.contains(&word.as_str()) || lists::FORGETS.contains(&word.as_str());
@@ -470,16 +470,23 @@ fn ends(words: &[String]) -> Option<Ends> {
 }
 
 /// What a clause calls off in a language that is not English: "annule le rapport", "avbryt rapporten".
-fn ends_in_another_language(words: &[String]) -> Option<Vec<String>> {
+fn ends_in_another_language(words: &[String]) -> Option<Ends> {
     let verb = |word: &String| lists::CANCELS_TOO.contains(&word.as_str());
     let at = words.iter().position(verb)?;
     let (before, behind) = (words.get(..at)?, words.get(at + 1..)?);
-    let named: Vec<String> = behind
+    if !before.iter().all(|word| filler::is_any(word)) {
+        return None;
+    }
+    let is_all = |word: &&String| lists::ALL.contains(&word.as_str());
+    let named = behind
         .iter()
-        .filter(|word| !filler::is_any(word))
-        .cloned()
-        .collect();
-    (before.iter().all(|word| filler::is_any(word)) && !named.is_empty()).then_some(named)
+        .filter(|word| !filler::is_any(word) && !is_all(word));
+    let named: Vec<String> = named.cloned().collect();
+    match named.is_empty() {
+        // "Cancela eso": what is spoken of, in a clause as short as that.
+        true => (behind.len() <= 3).then(|| Ends::Named(behind.iter().filter(is_all).cloned().collect())),
+        false => Some(Ends::NamedWork(named)),
+    }
 }
 
 /// What a clause says is not needed: "no seat needed", "the report is not needed any more", "I don't need the seat".
@@ -521,8 +528,11 @@ fn unwanted(words: &[String]) -> Option<&[String]> {
 impl Target {
     /// Takes the words in that say something of what is meant.
     fn add(&mut self, words: &[String]) {
+        // "Stop het rapport": what is no more than a little word somewhere tells nothing beside what is more.
+        let tells = |word: &String| counts(word) && !filler::is_any(word);
+        let told = words.iter().any(tells);
         for word in words {
-            if counts(word) {
+            if counts(word) && (tells(word) || !told) {
                 self.words
                     .extend((!lists::ASKING.contains(&word.as_str())).then(|| word.clone()));
             } else {
@@ -655,7 +665,16 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
         });
     }
     let named = content.iter().any(|word| names.has(word));
-    let asks_how = has(&["how", "hows"]);
+    // "What's with the translation?"
+    let with = [
+        "what s with",
+        "whats with",
+        "what is with",
+        "what s up with",
+        "whats up with",
+        "what is up with",
+    ];
+    let asks_how = has(&["how", "hows"]) || with.iter().any(|way| spoken.contains(way));
     // "Coming along": what it does says nothing of what it is.
     let does = |word: &String| asks_how && named && word.ends_with("ing");
     let content: Vec<String> = content.into_iter().filter(|word| !does(word)).collect();

@@ -7,7 +7,7 @@ use domain::{Message, Revision, Task, TaskId, Timestamp};
 use llm::ToolOutcome;
 use store::{Committed, Decision, Due, LeaseAfter, PageRequest, Revised, TaskKey};
 
-use crate::delegation::look::look_at_all;
+use crate::delegation::look::{Looks, look_at_all};
 use crate::delegation::resend::ask_again;
 use crate::deps::{Deps, OnTask};
 use crate::meaning;
@@ -19,15 +19,25 @@ const LOOK_BACK: u32 = 20;
 /// Most tasks whose agents are asked for the latest at once.
 const ASKED_MAX: usize = 5;
 
-/// How tasks are doing: their agents are asked first.
-pub(crate) async fn status_of(deps: &Deps, tasks: &[&Task], now: Timestamp) -> Result<String, ExecuteError> {
+/// How tasks are doing: their agents are asked first. What asks whether one is over begins with a yes or a no.
+pub(crate) async fn status_of(
+    deps: &Deps,
+    tasks: &[&Task],
+    (asked, now): (&str, Timestamp),
+) -> Result<String, ExecuteError> {
     let mut told = Vec::new();
     for (number, task) in tasks.iter().enumerate() {
-        let latest = match meaning::is_open(task) && number < ASKED_MAX {
+        let (latest, unheard) = match meaning::is_open(task) && number < ASKED_MAX {
             true => refreshed(deps, (*task).clone(), now).await?,
-            false => (*task).clone(),
+            false => ((*task).clone(), Vec::new()),
         };
-        told.push(wording::described(&latest, tasks.len() > 1));
+        let lead = match tasks.len() {
+            1 => wording::whether(asked, latest.status.state),
+            _ => "",
+        };
+        let described = wording::described(&latest, tasks.len() > 1);
+        let silent = wording::silent(&latest, &unheard);
+        told.push(format!("{lead}{described}{silent}"));
     }
     Ok(told.join("\n"))
 }
@@ -64,7 +74,7 @@ pub(crate) async fn told_to_model(
         .iter()
         .filter(|task| task.owner == current.owner && task.id != current.id && !task.jobs.is_empty());
     match own.max_by_key(|task| task.created_at) {
-        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], now).await?)),
+        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], ("", now)).await?)),
         None => Ok(ToolOutcome::Failed(
             "There is no such task of this user.".to_owned(),
         )),
@@ -149,19 +159,20 @@ pub(crate) async fn ask_once_more(deps: &Deps, task: &Task) -> Result<(), Execut
     Ok(())
 }
 
-async fn refreshed(deps: &Deps, task: Task, now: Timestamp) -> Result<Task, ExecuteError> {
-    let jobs = look_at_all(OnTask {
+/// The task with what its agents say now, and the numbers of the jobs whose agents say nothing.
+async fn refreshed(deps: &Deps, task: Task, now: Timestamp) -> Result<(Task, Vec<u32>), ExecuteError> {
+    let Looks { changed, unheard } = look_at_all(OnTask {
         deps,
         task: &task,
         now,
     })
     .await;
-    let kinds = wording::news(deps, &task, &jobs);
+    let kinds = wording::news(deps, &task, &changed);
     if kinds.is_empty() {
         if transcript::unconsented(&task).is_some() {
             deps.nudge(&task, Duration::ZERO).await;
         }
-        return Ok(task);
+        return Ok((task, unheard));
     }
     let mut revision = Revision::of(task.clone());
     for kind in kinds {
@@ -171,12 +182,12 @@ async fn refreshed(deps: &Deps, task: Task, now: Timestamp) -> Result<Task, Exec
     if !commit(deps, &revision, if decide { Due::At(now) } else { Due::Keep }).await? {
         // Somebody else wrote news down meanwhile; theirs is as good.
         let found = deps.store.tasks().find(&TaskKey::from(&task), now).await?;
-        return Ok(found.map_or(task, |stored| stored.task));
+        return Ok((found.map_or(task, |stored| stored.task), unheard));
     }
     if decide {
         deps.nudge(revision.task(), Duration::ZERO).await;
     }
-    Ok(revision.into_task())
+    Ok((revision.into_task(), unheard))
 }
 
 /// Writes a revision of another task than the one that is being executed.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
-use domain::{AgentType, Message, MessageId, Task, TaskId, TaskState, Timestamp};
-use llm::{AgentBrief, Answer, Step, Tool, ToolCall};
+use domain::{AgentType, Message, MessageId, Part, Task, TaskId, TaskState, Timestamp};
+use llm::{AgentBrief, Agents, Answer, Step, Tool, ToolCall};
 use store::PageRequest;
 
 use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, Talk};
@@ -65,6 +65,16 @@ impl Thinker {
             // An execution before this one got that far.
             let text = note.asked.clone().unwrap_or(text);
             return self.request(run, &here, Wanted::of(text, note)).await;
+        }
+        // An execution before this one handed the message on already: what it answered waits no more.
+        let said = run.task().history.first().map(|said| said.message_id.clone());
+        let has = |task: &&Task| {
+            task.history
+                .iter()
+                .any(|known| Some(&known.message_id) == said.as_ref())
+        };
+        if let Some(task) = here.iter().find(has) {
+            return Ok(goes_on_in(run, task, None));
         }
         let known = self.discover().await.ok();
         let briefs = known
@@ -138,6 +148,20 @@ impl Thinker {
             Meaning::Decline(task) => Box::pin(self.hand_on(run, here, task, true)).await,
             Meaning::Cancel(tasks, rest) => {
                 let told = own_tasks::cancel_all(deps, &tasks).await?;
+                // "Lunch, and cancel the report": what is left may answer another one.
+                let names = names(briefs, here);
+                if let Some(rest) = &rest
+                    && let Some(task) = answered((here, &names), &tasks, (rest, run.task().created_at))
+                {
+                    let said = run.task().history.first().cloned().ok_or(ExecuteError::Stale)?;
+                    let said = Message {
+                        parts: vec![Part::text(rest.clone())],
+                        ..said
+                    };
+                    if own_tasks::say_to(deps, task, said, false).await? {
+                        return Ok(goes_on_in(run, task, Some(&told)));
+                    }
+                }
                 Box::pin(self.then(run, here, (told, rest, None))).await
             }
             Meaning::Which(to, tasks, rest) => {
@@ -153,7 +177,8 @@ impl Thinker {
             Meaning::Agreeing(task) => say(run, wording::agree_there(task)),
             Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
             Meaning::Status(tasks) => {
-                let told = own_tasks::status_of(deps, &tasks, now).await?;
+                let asked = transcript::asked(run.task());
+                let told = own_tasks::status_of(deps, &tasks, (&asked, now)).await?;
                 say(run, told)
             }
             Meaning::Open(tasks) => say(run, wording::open(&tasks)),
@@ -224,7 +249,7 @@ impl Thinker {
             let text = transcript::asked(run.task());
             return self.request(run, here, Wanted::of(text, Note::default())).await;
         }
-        Ok(goes_on_in(run, task))
+        Ok(goes_on_in(run, task, None))
     }
 
     /// A code: for the task that it was shown for. One that fits nowhere counts as wrong wherever one is awaited, so that
@@ -281,7 +306,7 @@ impl Thinker {
     async fn retry(&self, run: &mut Run, here: &[Task], task: &Task) -> Result<Outcome, ExecuteError> {
         if task.status.state == TaskState::Unknown {
             own_tasks::ask_once_more(self.deps(), task).await?;
-            return Ok(goes_on_in(run, task));
+            return Ok(goes_on_in(run, task, None));
         }
         let done = |job: &&domain::Job| {
             job.remote()
@@ -332,9 +357,13 @@ impl Thinker {
                     let brief = is_brief(&thought.asked) && !is_named(&prompt.agents, task, &thought.asked);
                     match self.first_step(run, &prompt).await? {
                         // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
+                        // So is what says in passing only what somebody else does: "my aunt from the village".
                         Ok(answer)
                             if matches!(answer.step, Step::Say(_) | Step::Choose(_))
-                                || open && brief && is_for(&answer.step, task) =>
+                                || open && brief && is_for(&answer.step, task)
+                                || open
+                                    && answer.is_by_rule()
+                                    && tells_only(&prompt.agents, &thought.asked) =>
                         {
                             return self.hand_on(run, here, task, false).await;
                         }
@@ -378,6 +407,21 @@ const BRIEF: usize = 3;
 /// Whether a text may be no more than what was asked for: a place and a day, or a few words that ask nothing themselves.
 fn is_brief(text: &str) -> bool {
     words::is_place_and_day(text) || !text.contains('?') && words::phrases::words(text).len() <= BRIEF
+}
+
+/// Longest text, in words, that may be a free answer though somebody else does something of that kind.
+const TOLD_MAX: usize = 8;
+
+/// Whether a text asks for nothing, and names no agent and little of what one does.
+fn tells_only(agents: &Agents, text: &str) -> bool {
+    let names = agents
+        .iter()
+        .flat_map(|agent| [agent.name(), agent.agent_type().as_str()]);
+    let names = Names::of(names);
+    !text.contains(['?', '？'])
+        && !meaning::lower(text).iter().any(|word| names.has(word))
+        && words::phrases::words(text).len() <= TOLD_MAX
+        && !llm::is_surely_for_somebody(agents, text)
 }
 
 /// Whether a text names the agent that waits for an answer, by its name, type or what it does: a request of its own, then.
@@ -425,13 +469,36 @@ fn question(task: &Task) -> Option<Question> {
 }
 
 /// The answer of a message that went to another task.
-fn goes_on_in(run: &Run, task: &Task) -> Outcome {
+fn goes_on_in(run: &Run, task: &Task, lead: Option<&str>) -> Outcome {
     let text = format!("That goes to {}.", meaning::name(task));
+    let text = match lead {
+        Some(lead) => format!("{lead}\n{text}"),
+        None => text,
+    };
     let mut message: Message = Message::agent_text(MessageId::random(run.entropy()), text);
     message
         .metadata
         .insert(GOES_ON_IN.to_owned(), task.id.to_string().into());
     Outcome::Message(message)
+}
+
+/// The task beside those that were called off which what else was said answers.
+fn answered<'a>(
+    (here, names): (&'a [Task], &'a Names),
+    ended: &[&Task],
+    (rest, since): (&str, Timestamp),
+) -> Option<&'a Task> {
+    let chat = Chat {
+        here,
+        asked: None,
+        elsewhere: Some(&[]),
+        names,
+        since,
+    };
+    match chat.meaning(rest) {
+        Meaning::Answer(task) => Some(task).filter(|task| ended.iter().all(|ended| ended.id != task.id)),
+        _ => None,
+    }
 }
 
 fn names(briefs: &[AgentBrief], here: &[Task]) -> Names {

@@ -93,6 +93,9 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
     let (deed, _, spoken) = DEEDS.iter().find(|(deed, ways, _)| {
         let asks = |core: &Vec<String>| {
             let begins = |way: &&str| begins(core, way);
+            if *deed == "cancel" && words::CANCELS_ABROAD.iter().any(begins) {
+                return true;
+            }
             // A refund is asked for in more ways than by a verb.
             let contains = |way: &&str| format!(" {} ", core.join(" ")).contains(&format!(" {way} "));
             ways.iter().any(begins) || *deed == "refund" && ways.iter().any(contains)
@@ -187,6 +190,8 @@ mod tests {
             ("order 1003 status", None),
             ("Where is my order 1001?", None),
             ("has my order been canceled?", None),
+            ("annule ma commande", Some("cancel")),
+            ("storniere bitte alles", Some("cancel")),
         ] {
             assert_eq!(lacking(&reads, text).as_deref(), deed, "{text}");
         }

@@ -112,6 +112,14 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     Step::Say(phrase::nothing_fits(agents, text, &near.collect::<Vec<_>>()))
 }
 
+/// Whether more than a word in passing says that a text is for some agent: what may be the answer to an open question needs
+/// that to be taken for a request.
+#[must_use]
+pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
+    let reader = Reader::of(agents.index());
+    reader.best(text, reader.bar(text) * reading::SURELY).is_some()
+}
+
 /// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
 #[must_use]
 pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {

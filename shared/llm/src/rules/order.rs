@@ -33,6 +33,14 @@ const LATER_TOO: &[[&str; 2]] = &[
     ["después", "de"],
     ["après", "cela"],
 ];
+/// Words for when something is there, and for having got it.
+const ONCE: &[&str] = &["once", "when", "sobald", "wenn", "cuando", "quand", "når"];
+const GOT: &[&str] = &[
+    "have", "got", "done", "finished", "ready", "know", "fertig", "hast", "listo", "tengas", "fini", "auras",
+    "ferdig", "har",
+];
+/// Most words of such a piece.
+const ONCE_MAX: usize = 5;
 /// Words that stand for what was brought.
 const THAT: &[&str] = &[
     "it",
@@ -88,7 +96,8 @@ pub(super) fn without_links(text: &str, mut pieces: Vec<Piece>) -> Vec<Piece> {
             .iter()
             .map(words::phrases::Word::lower)
             .collect();
-        !leads(&lower) || lower.len() > 2 || Some(piece.start) == last
+        let links = leads(&lower) && lower.len() <= 2 || is_once(&lower) && lower.len() <= ONCE_MAX;
+        !links || Some(piece.start) == last
     });
     pieces
 }
@@ -102,9 +111,16 @@ pub(super) fn is_later(lower: &str) -> bool {
 fn leads(words: &[String]) -> bool {
     match words {
         [one, other, ..] if LATER_TOO.contains(&[one.as_str(), other.as_str()]) => true,
-        [one, ..] => LATER.contains(&one.as_str()),
+        [one, ..] => LATER.contains(&one.as_str()) || is_once(words),
         [] => false,
     }
+}
+
+/// "Once you have that", "when it is there": a word for when, and soon behind it one for having got it.
+fn is_once(words: &[String]) -> bool {
+    let is = |word: &String, list: &[&str]| list.contains(&word.as_str());
+    let soon = words.get(1..).unwrap_or_default().iter().take(ONCE_MAX);
+    words.first().is_some_and(|word| is(word, ONCE)) && soon.into_iter().any(|word| is(word, GOT))
 }
 
 /// What the pieces of one agent say of their order.

@@ -24,6 +24,8 @@ const BESIDE_A_KIND: f64 = 0.5;
 const WORDS: f64 = 3.5;
 /// From here on a text is for somebody.
 const FITS: f64 = 0.31;
+/// How much more than that a text has that is for somebody beyond doubt.
+pub(super) const SURELY: f64 = 2.0;
 /// How much more the best must have than the second.
 const CLEARLY: f64 = 1.5;
 /// How much more one agent must have than another of its type, that the other is not as good.

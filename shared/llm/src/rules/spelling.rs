@@ -6,6 +6,7 @@ use std::hash::Hasher as _;
 use words::phrases::words;
 
 use super::hashing::Fnv;
+use super::terms;
 use crate::AgentBrief;
 
 /// Shortest word that is taken for another, in letters: shorter ones are too often words of their own.
@@ -17,21 +18,27 @@ const SHORTEST: usize = 6;
 pub(super) struct Spelling {
     /// In small letters and in order.
     words: Vec<String>,
+    /// Those of them that an agent is called by.
+    names: BTreeSet<String>,
     /// Hashes of what is left, in order, each with the word's place.
     left: Vec<(u64, u32)>,
 }
 
 impl Spelling {
     pub(super) fn of(agents: &[AgentBrief]) -> Self {
-        let words: BTreeSet<String> = agents.iter().flat_map(words_of).collect();
-        let words: Vec<String> = words.into_iter().collect();
+        let all: BTreeSet<String> = agents.iter().flat_map(words_of).collect();
+        let called = agents
+            .iter()
+            .flat_map(|agent| [agent.name(), agent.agent_type().as_str()]);
+        let names = called.flat_map(words).map(|word| word.lower()).collect();
+        let words: Vec<String> = all.into_iter().collect();
         let long = |(_, word): &(u32, &String)| word.chars().count() + 1 >= SHORTEST;
         let numbered = (0..).zip(&words).filter(long);
         let left = numbered.flat_map(|(at, word)| left(word).into_iter().map(move |hash| (hash, at)));
         let mut left: Vec<(u64, u32)> = left.collect();
         left.sort_unstable();
         left.dedup();
-        Self { words, left }
+        Self { words, names, left }
     }
 
     /// The text with its typing errors mended, as far as one of the words tells what was meant; `None` where there are none.
@@ -56,6 +63,7 @@ impl Spelling {
             .words
             .binary_search_by(|word| word.as_str().cmp(lower))
             .is_ok()
+            || terms::is_function_word(lower)
         {
             return None;
         }
@@ -70,8 +78,13 @@ impl Spelling {
         let alike = alike
             .into_iter()
             .filter_map(|at| self.words.get(usize::try_from(at).ok()?));
-        let mut near = alike.filter(|known| is_near(lower, known));
-        near.next().filter(|_| near.next().is_none()).map(String::as_str)
+        let near: Vec<&String> = alike.filter(|known| is_near(lower, known)).collect();
+        // "Wether" may be "whether" and "Wetter" as well: of several, what an agent is called by.
+        let mut named = near.iter().filter(|known| self.names.contains(**known));
+        match (near.as_slice(), named.next(), named.next()) {
+            ([only], _, _) | (_, Some(only), None) => Some(only.as_str()),
+            _ => None,
+        }
     }
 }
 
@@ -135,7 +148,11 @@ mod tests {
             description: "Daily forecasts of the weather",
         };
         let skill = SkillText {
-            examples: &["Will it rain in Oslo tomorrow?".to_owned()],
+            examples: &[
+                "Will it rain in Oslo tomorrow?".to_owned(),
+                "Say whether it rains".to_owned(),
+                "Das Wetter in Rom".to_owned(),
+            ],
             ..SkillText::default()
         };
         let agents = [AgentBrief::new(
@@ -150,6 +167,8 @@ mod tests {
             ("wetaher, please", Some("weather, please")),
             ("waather, please", Some("weather, please")),
             ("forecats for rome", Some("forecasts for rome")),
+            ("wether tomorrow", Some("weather tomorrow")),
+            ("whether tomorrow", None),
             ("Weathr in Oslo", None),
             ("weather tomorrow", None),
             ("leather in rome", None),

@@ -131,6 +131,11 @@ pub(super) fn is_mute(word: &str) -> bool {
     word.chars().count() <= MUTE_MAX && FUNCTION_WORDS.contains_key(word)
 }
 
+/// Whether a word holds sentences together in one of the languages.
+pub(super) fn is_function_word(word: &str) -> bool {
+    FUNCTION_WORDS.contains_key(word)
+}
+
 /// How a sign is written, which tells where words end in a script without blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {

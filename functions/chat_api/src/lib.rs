@@ -16,6 +16,7 @@ mod connections;
 mod consent_view;
 mod error;
 mod events;
+mod feedback;
 mod frames;
 mod guard;
 mod host;
@@ -129,6 +130,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/chats/{id}/messages",
             "shows a chat's messages",
             messages::messages,
+        )
+        .put(
+            "/api/chats/{id}/feedback/{task}",
+            "keeps what the user thinks of an answer",
+            feedback::feedback,
         )
         .get(
             "/api/events",

@@ -16,6 +16,7 @@ use store::{Conversation, PageRequest, StoreError, StoredMessage};
 
 use crate::chats::{page_request, parameter};
 use crate::error::RouteError;
+use crate::feedback::add_to;
 use crate::kept::{answered, keep};
 use crate::owned::OwnedChat;
 use crate::resume::user_message_id;
@@ -42,6 +43,7 @@ pub(crate) async fn messages(
     let Conversation {
         mut messages,
         answers,
+        feedback,
     } = room.store.sessions().conversation(&room.tenant, &chat.id).await?;
     let next = match is_paged {
         true => cut(&mut messages, &request)?,
@@ -75,6 +77,7 @@ pub(crate) async fn messages(
             (None, None) => {}
         }
     }
+    add_to(&mut shown, &feedback.into_iter().collect());
     new.retain(|(_, _, task)| task.status.state.is_terminal());
     new.truncate(KEPT_AT_ONCE);
     let kept = new

@@ -1,8 +1,9 @@
 //! Browser sessions, chats and their messages.
 
+mod feedback;
 mod removal;
 
-use domain::{ChatId, ContextId, MessageId, Owner, Tenant, Timestamp};
+use domain::{ChatId, ContextId, MessageId, Owner, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ use crate::page::Listing;
 use crate::schema::BY_OWNER;
 use crate::tasks::expiry;
 use crate::{Page, PageRequest, Store, StoreError};
+
+pub use feedback::Verdict;
+use feedback::{FEEDBACK, FeedbackItem};
 
 /// The place of a chat's first message.
 const FIRST: u64 = 1;
@@ -80,6 +84,8 @@ pub struct Conversation {
     pub messages: Vec<StoredMessage>,
     /// The answers that are kept, in no order: each is found by its id.
     pub answers: Vec<StoredMessage>,
+    /// What its user thinks of tasks' answers.
+    pub feedback: Vec<(TaskId, Verdict)>,
 }
 
 /// What became of adding a message.
@@ -408,10 +414,16 @@ impl Sessions<'_> {
             ..Query::default()
         };
         let (mut messages, mut answers): (Vec<MessageItem>, Vec<MessageItem>) = (Vec::new(), Vec::new());
+        let mut feedback = Vec::new();
         for item in self.store.query_all(query).await? {
             let list = match text_of(&item, "sk") {
                 Some(sk) if sk.starts_with(ANSWER) => &mut answers,
                 Some(sk) if sk.starts_with(MESSAGE) => &mut messages,
+                Some(sk) if sk.starts_with(FEEDBACK) => {
+                    let item: FeedbackItem = decode(self.table(), item)?;
+                    feedback.push((item.task, item.verdict));
+                    continue;
+                }
                 _ => continue,
             };
             list.push(decode(self.table(), item)?);
@@ -423,6 +435,7 @@ impl Sessions<'_> {
         Ok(Conversation {
             messages: read(messages)?,
             answers: read(answers)?,
+            feedback,
         })
     }
 

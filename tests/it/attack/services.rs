@@ -182,6 +182,8 @@ fn chat() -> impl Iterator<Item = Row> {
         // The button beside a plan that waits.
         row(("POST", "/api/tasks/{id}/{action}", START_PLAN), gone, 200),
         row(("GET", "/api/connections", ""), empty, 200),
+        // The victim's task waits: there is no answer to think of yet, which only its owner is told.
+        row(("PUT", "/api/chats/{id}/feedback/{task}", ""), gone, 409),
         row(("POST", "/api/chat", ""), [Na(GUEST), Is(404)], 200),
         // The card of somebody's task cannot be replied to by anybody else.
         row(("POST", "/api/chat", "reply"), gone, 200),
@@ -227,7 +229,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         true if row.operation == START_PLAN => path.replace("{id}", plan_task),
         true => path.replace("{id}", &world.chat_task),
         false if path.contains("/connections/") => path.replace("{id}", "idp"),
-        false => path.replace("{id}", &world.chat),
+        false => path
+            .replace("{id}", &world.chat)
+            .replace("{task}", &world.chat_task),
     };
     if path.contains("{file}") {
         // Whichever file the page names.
@@ -267,6 +271,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             }
             _ if row.operation == START_PLAN => json!({ "plan": plan }),
             "/api/chats/{id}" => json!({ "title": "Another" }),
+            "/api/chats/{id}/feedback/{task}" => json!({ "verdict": "good" }),
             "/api/chat" => json!({ "id": world.chat, "messages": [message], "trigger": "submit-message" }),
             _ => json!({}),
         };

@@ -144,3 +144,27 @@ test('a long chat is read page by page, and what one reads stays where it is', a
   assert.equal(await page.getByRole('button', { name: 'Earlier messages' }).count(), 0);
   check();
 });
+
+test('what a user thinks of an answer stays with it, and can be taken back', async (t) => {
+  const { page, answer, badge, expect, context, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  const helped = answer.getByRole('button', { name: 'This helped' });
+  const helpedNot = answer.getByRole('button', { name: 'This did not help' });
+  const told = () => page.waitForResponse((response) => response.request().method() === 'PUT' && response.status() === 204);
+  await Promise.all([told(), helped.click()]);
+  await Promise.all([told(), helpedNot.click()]);
+  await page.reload();
+  await helpedNot.and(page.locator('[aria-pressed=true]')).waitFor();
+  assert.equal(await helped.getAttribute('aria-pressed'), 'false');
+  await Promise.all([told(), helpedNot.press('Enter')]);
+  await page.reload();
+  await helpedNot.and(page.locator('[aria-pressed=false]')).waitFor();
+  // What the server does not take is not shown as if it had.
+  expect(/503/);
+  await context.route(/\/feedback\//, (route) => route.fulfill({ status: 503, contentType: 'application/json', body: '{"error":"unavailable","message":"Not now."}' }));
+  await helped.click();
+  await answer.getByText('Not now.').waitFor();
+  assert.equal(await helped.getAttribute('aria-pressed'), 'false');
+  check();
+});

@@ -4,6 +4,7 @@ mod chats;
 mod chatting;
 mod connections;
 mod drafts;
+mod feedback;
 mod models;
 mod news;
 mod pages;

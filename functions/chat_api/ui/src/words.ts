@@ -40,6 +40,8 @@ export const words = {
   copy: 'Copy',
   copied: 'Copied',
   again: 'Answer again',
+  helped: 'This helped',
+  helpedNot: 'This did not help',
   thinking: 'Thinking',
   toEnd: 'Jump to the newest message',
 

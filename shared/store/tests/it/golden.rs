@@ -15,7 +15,7 @@ use domain::{
 use store::{
     Added, AnswerDraft, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login,
     Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
-    StoredMessage, User, Visibility,
+    StoredMessage, User, Verdict, Visibility,
 };
 use store_testing::Database;
 
@@ -569,6 +569,11 @@ async fn write_sessions(store: &Store) {
     assert_eq!(added, Added::New);
     sessions
         .keep_answer(&acme, &chat_id(), &chat_answer())
+        .await
+        .unwrap();
+    let thought = (TaskId::from_bytes([6; 16]), Some(Verdict::Good));
+    sessions
+        .keep_feedback(&acme, &chat_id(), thought, now())
         .await
         .unwrap();
     let grants = store.grants();

@@ -1,10 +1,10 @@
 //! Sessions, chats, messages.
 
-use domain::ChatId;
+use domain::{ChatId, TaskId};
 use serde_json::{Value, json};
 
 use crate::*;
-use store::{Added, Chat, Opened, PageRequest, StoreError, StoredMessage, counted};
+use store::{Added, Chat, Opened, PageRequest, StoreError, StoredMessage, Verdict, counted};
 
 fn chat(id: &str) -> ChatId {
     ChatId::parse(id).unwrap()
@@ -283,4 +283,36 @@ async fn an_answer_is_kept_once_beside_the_messages_and_another_word_for_it_chan
     assert_eq!((read.messages, read.answers), (Vec::new(), vec![answer("first")]));
     let elsewhere = sessions.conversation(&tenant("globex"), &c).await.unwrap();
     assert_eq!(elsewhere.answers, []);
+}
+
+#[tokio::test]
+async fn what_a_user_thinks_of_an_answer_is_kept_until_they_think_otherwise_or_the_chat_is_gone() {
+    let (store, _database) = store_testing::start().await;
+    open(&store, "acme", "user-1", "c", 0).await;
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let [one, two] = [[1; 16], [2; 16]].map(TaskId::from_bytes);
+    let message = said("m", 1, json!({}));
+    sessions.add_message(&acme, &c, &message).await.unwrap();
+    for thought in [
+        (one, Some(Verdict::Good)),
+        (two, Some(Verdict::Good)),
+        (one, Some(Verdict::Bad)),
+        (two, None),
+        (two, None),
+    ] {
+        sessions.keep_feedback(&acme, &c, thought, now()).await.unwrap();
+    }
+    let (read, calls) = counted(sessions.conversation(&acme, &c)).await;
+    let read = read.unwrap();
+    assert_eq!(read.feedback, [(one, Verdict::Bad)]);
+    assert_eq!((read.messages.len(), read.answers.len()), (1, 0));
+    assert_eq!(calls.total(), 1, "it comes with the messages: {calls:?}");
+    let elsewhere = sessions.conversation(&tenant("globex"), &c).await.unwrap();
+    assert_eq!(elsewhere.feedback, []);
+    let owner = owner("user-1");
+    assert!(sessions.delete_chat(&acme, &owner, &c, now()).await.unwrap());
+    assert_eq!(
+        sessions.conversation(&acme, &c).await.unwrap(),
+        store::Conversation::default()
+    );
 }

@@ -8,8 +8,8 @@ export type Data = {
   progress: { taskId: string; state: string; text: string };
   draft: { text: string };
 };
-/** Of an answer the task that gives it, of a message of the user the agent that it is for. */
-export type About = { taskId?: string; model?: string };
+/** Of an answer the task that gives it and what the user thinks of it, of a message of the user the agent that it is for. */
+export type About = { taskId?: string; model?: string; feedback?: 'good' | 'bad' };
 export type Message = UIMessage<About, Data>;
 type Chunk = UIMessageChunk<About, Data>;
 

@@ -12,6 +12,7 @@ import { Tree } from '../result/tree.tsx';
 import { TaskCard } from '../task/card.tsx';
 import { words } from '../words.ts';
 import type { Message } from './drafted.ts';
+import { Thumbs } from './thumbs.tsx';
 
 const Draft = z.object({ text: z.string() });
 
@@ -112,6 +113,7 @@ export const MessageView = memo(function MessageView({ message, chat, again, rep
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={text} />
+          {card ? <Thumbs chat={chat} task={card.taskId} before={message.metadata?.feedback ?? null} /> : null}
           {again ? <button type="button" className="icon-button" onClick={again} aria-label={words.again} title={words.again}><Again /></button> : null}
         </div>
       ) : null}

@@ -20,7 +20,7 @@ use crate::codec::{Item, Key, key_of, keyed, text_of};
 use crate::dynamo::{Query, Written};
 use crate::error::failed;
 use crate::schema::TENANTS;
-use crate::tenants::{PREFIX, REMOVED, STATUS, key};
+use crate::tenants::{GONE, PREFIX, REMOVED, STATUS, gone_key, key};
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError, count};
 
@@ -32,8 +32,7 @@ const AT_ONCE: usize = 25;
 /// waits and token lives.
 const AFTERMATH: Duration = Duration::from_secs(3600);
 
-/// What the sort keys of removed incarnations begin with, and those of how far they are purged.
-const GONE: &str = "GONE#";
+/// What the sort keys of how far segments are begin with.
 const PURGE: &str = "PURGE#";
 
 const SINCE: &str = "since";
@@ -358,11 +357,6 @@ impl Purge<'_> {
     fn table(&self) -> &str {
         &self.store.tables().tenants
     }
-}
-
-/// Where it is noted that an incarnation was removed.
-pub(crate) fn gone_key(tenant: &Tenant) -> Key {
-    (tenant.name().to_owned(), format!("{GONE}{}", tenant.prefix()))
 }
 
 fn number_of(item: &Item, name: &str) -> u64 {

@@ -11,7 +11,6 @@ use domain::{Clock, SettingChange, Tenant, Timestamp, UserContext, default_conte
 use crate::change::{Change, text};
 use crate::codec::{Item, Key, keyed, text_of};
 use crate::dynamo::Written;
-use crate::purge::gone_key;
 use crate::{Store, StoreError};
 
 /// How long a function goes on with what it has read of a tenant.
@@ -26,6 +25,8 @@ pub(crate) const PREFIX: &str = "prefix";
 const SETTINGS: &str = "settings";
 const ACTIVE: &str = "active";
 const SUSPENDED: &str = "suspended";
+/// What the sort keys of removed incarnations begin with.
+pub(crate) const GONE: &str = "GONE#";
 pub(crate) const REMOVED: &str = "removed";
 
 /// A tenant's settings by their keys, also those that only a newer release knows.
@@ -83,6 +84,11 @@ pub struct Tenants<'s> {
 /// By its name, which is how people ask for it.
 pub(crate) fn key(tenant: &Tenant) -> Key {
     (tenant.name().to_owned(), "TENANT".to_owned())
+}
+
+/// Where it is noted that an incarnation was removed.
+pub(crate) fn gone_key(tenant: &Tenant) -> Key {
+    (tenant.name().to_owned(), format!("{GONE}{}", tenant.prefix()))
 }
 
 /// Holds for a record of this incarnation. Releases that knew no incarnations wrote none.

@@ -1,0 +1,358 @@
+"""Both templates on a second CloudFormation: made, failed half-way and made again, changed, removed, made again under the
+same names. Run by `tests/run cloud`, which gives it the folders of `switchyard platform add --aws` and
+`switchyard tenant add --aws`: cloud_walk.py PLATFORM_FOLDER TENANT_FOLDER TENANT_FOLDER
+"""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import cloud_engine
+from cloud_engine import client
+
+ROOT = Path(__file__).resolve().parents[2]
+CERTIFICATE = "arn:aws:acm:eu-north-1:123456789012:certificate/0f1e"
+
+
+def pages(service, operation, found, **arguments):
+    """Everything that a list has."""
+    told = client(service).get_paginator(operation).paginate(**arguments)
+    return [each for page in told for each in page[found]]
+
+
+class Stack:
+    """A stack: its template, and the parameters that it is deployed with."""
+
+    def __init__(self, name, template, folder):
+        self.name = name
+        self.template = template
+        self.parameters = json.loads((Path(folder) / "parameters.yaml").read_text())
+
+    def deploy(self, expected, **changed):
+        """What `sam deploy` does; the stack stands as expected then. Says why it was taken back, where it was."""
+        self.parameters.update(changed)
+        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in self.parameters.items()]
+        api, there = client("cloudformation"), self.status() is not None
+        call = api.update_stack if there else api.create_stack
+        body = json.dumps(self.template)
+        call(StackName=self.name, TemplateBody=body, Parameters=given, Capabilities=["CAPABILITY_IAM"])
+        told = self.told()
+        stands = f"{self.name}: {told['StackStatus']}: {told.get('StackStatusReason')}"
+        assert told["StackStatus"] == expected, stands
+        return told.get("StackStatusReason", "")
+
+    def told(self):
+        stacks = client("cloudformation").describe_stacks()["Stacks"]
+        return next((stack for stack in stacks if stack["StackName"] == self.name), None)
+
+    def status(self):
+        told = self.told()
+        return told and told["StackStatus"]
+
+    def output(self, name):
+        return next(each["OutputValue"] for each in self.told()["Outputs"] if each["OutputKey"] == name)
+
+    def delete(self):
+        client("cloudformation").delete_stack(StackName=self.name)
+        assert self.status() is None
+
+    def resources(self):
+        """How many resources it has as it is deployed."""
+        return len([each for each in self.template["Resources"].values() if "Condition" not in each])
+
+    def environments(self):
+        """The environments of its functions by logical id."""
+        own = {}
+        for each in pages("lambda", "list_functions", "Functions"):
+            match = re.fullmatch(re.escape(self.name) + r"-([A-Za-z]+Function)-[A-Za-z0-9]+", each["FunctionName"])
+            if match:
+                # CloudFormation makes texts of numbers.
+                own[match[1]] = {name: str(value) for name, value in each["Environment"]["Variables"].items()}
+        assert len(own) == sum(r["Type"] == "AWS::Lambda::Function" for r in self.template["Resources"].values())
+        return own
+
+    def api(self):
+        """Its API: the id, its paths, what its stage serves."""
+        api = client("apigateway")
+        name = self.name.replace("switchyard", f"switchyard-{self.parameters['Stage']}", 1)
+        [found] = [each["id"] for each in api.get_rest_apis()["items"] if each["name"] == name]
+        paths = {each["path"]: each for each in api.get_resources(restApiId=found, limit=500)["items"]}
+        return found, paths, api.get_stage(restApiId=found, stageName=self.parameters["Stage"])["deploymentId"]
+
+
+def account():
+    """All that there is, by kind and by name."""
+    api = client("apigateway")
+    apis = [each["id"] for each in api.get_rest_apis()["items"]]
+    return {
+        "tables": sorted(client("dynamodb").list_tables()["TableNames"]),
+        "queues": sorted(url.rsplit("/", 1)[1] for url in client("sqs").list_queues().get("QueueUrls", [])),
+        "roles": sorted(each["RoleName"] for each in pages("iam", "list_roles", "Roles")),
+        "functions": sorted(each["FunctionName"] for each in pages("lambda", "list_functions", "Functions")),
+        "sources": sorted(
+            each["UUID"] for each in pages("lambda", "list_event_source_mappings", "EventSourceMappings")
+        ),
+        "apis": sorted(apis),
+        "domains": sorted(each["domainName"] for each in api.get_domain_names()["items"]),
+        "secrets": sorted(each["Name"] for each in pages("secretsmanager", "list_secrets", "SecretList")),
+        "parameters": sorted(each["Name"] for each in client("ssm").describe_parameters()["Parameters"]),
+        "logs": sorted(each["logGroupName"] for each in pages("logs", "describe_log_groups", "logGroups")),
+        "filters": sorted(each["filterName"] for each in client("logs").describe_metric_filters()["metricFilters"]),
+        "alarms": sorted(each["AlarmName"] for each in pages("cloudwatch", "describe_alarms", "MetricAlarms")),
+        "dashboards": sorted(
+            each["DashboardName"] for each in client("cloudwatch").list_dashboards()["DashboardEntries"]
+        ),
+        "topics": sorted(each["TopicArn"] for each in client("sns").list_topics()["Topics"]),
+        "rules": sorted(each["Name"] for each in client("events").list_rules()["Rules"]),
+        "exports": sorted(
+            f"{each['Name']}={each['Value']}" for each in pages("cloudformation", "list_exports", "Exports")
+        ),
+    }
+
+
+def named(found, part):
+    """What of an account has a name with this part."""
+    return {kind: names for kind, all_of_them in found.items() if (names := [n for n in all_of_them if part in n])}
+
+
+def texts(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for each in value for text in texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def check_references():
+    """Whatever names something names what there is."""
+    tables = {f"switchyard-prod-{each}" for each in ("tasks", "sessions", "registry", "identity", "orders", "tenants")}
+    found = account()
+    assert set(found["tables"]) == tables, found["tables"]
+    functions = {each["FunctionArn"]: each for each in pages("lambda", "list_functions", "Functions")}
+    secrets = {each["ARN"] for each in pages("secretsmanager", "list_secrets", "SecretList")}
+    queues = {f"arn:aws:sqs:eu-north-1:123456789012:{name}" for name in found["queues"]}
+    known = {"dynamodb": {f"arn:aws:dynamodb:eu-north-1:123456789012:table/{name}" for name in tables}, "sqs": queues}
+    known |= {"secretsmanager": secrets, "lambda": set(functions)}
+    known["logs"] = {f"arn:aws:logs:eu-north-1:123456789012:log-group:{name}" for name in found["logs"]}
+
+    def arn(text, where):
+        kind = text.split(":")[2]
+        # An index lies in its table, a stream of lines in its group; a pattern is many names.
+        plain = text.split("/index/")[0] if kind == "dynamodb" else text.removesuffix(":*")
+        pattern = re.escape(plain).replace(r"\*", ".*")
+        assert any(re.fullmatch(pattern, each) for each in known[kind]), f"{where}: there is no {text}"
+
+    # One more is an operator's.
+    of_functions = 0
+    for role in found["roles"]:
+        for name in client("iam").list_role_policies(RoleName=role)["PolicyNames"]:
+            document = client("iam").get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+            for statement in document["Statement"]:
+                for resource in texts(statement["Resource"]):
+                    if resource != "*":
+                        arn(resource, f"{role}: {statement['Sid']}")
+            of_functions += "-PurgeRole-" not in role
+            assert len(json.dumps(document)) < 10240, f"{role}: the policy is too long"
+    assert of_functions == len(functions), "each function has a role with a policy"
+    for function in functions.values():
+        name, variables = function["FunctionName"], function["Environment"]["Variables"]
+        assert function["Role"].rsplit("/", 1)[1] in found["roles"], name
+        assert len(json.dumps(variables)) < 4096, f"{name}: the environment is too long"
+        for variable, value in variables.items():
+            value = str(value)
+            assert "${" not in value and "Fn::" not in value, f"{name}: {variable} is {value}"
+            if value.startswith("arn:"):
+                arn(value, f"{name}: {variable}")
+            if variable == "WAKE_QUEUES":
+                for url in json.loads(value).values():
+                    assert "{tenant}" in url or url.rsplit("/", 1)[1] in found["queues"], f"{name}: {url}"
+    for source in pages("lambda", "list_event_source_mappings", "EventSourceMappings"):
+        arn(source["EventSourceArn"], "an event source")
+        assert source["FunctionArn"] in functions and source["BatchSize"] == 10, source
+    for queue in found["queues"]:
+        url = client("sqs").get_queue_url(QueueName=queue)["QueueUrl"]
+        told = client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+        if "RedrivePolicy" in told:
+            arn(json.loads(told["RedrivePolicy"])["deadLetterTargetArn"], queue)
+        else:
+            assert queue.endswith("-dead-letters"), queue
+    for rule in found["rules"]:
+        [target] = client("events").list_targets_by_rule(Rule=rule)["Targets"]
+        arn(target["Arn"], rule)
+    for alarm in pages("cloudwatch", "describe_alarms", "MetricAlarms"):
+        assert alarm["AlarmActions"] and set(alarm["AlarmActions"]) <= set(found["topics"]), alarm["AlarmName"]
+        asked = [alarm, *(each["MetricStat"]["Metric"] for each in alarm.get("Metrics", []) if "MetricStat" in each)]
+        for dimension in [each for metric in asked for each in metric.get("Dimensions", [])]:
+            kind = {"FunctionName": "functions", "QueueName": "queues"}.get(dimension["Name"])
+            assert kind is None or dimension["Value"] in found[kind], f"{alarm['AlarmName']}: {dimension}"
+    called = set()
+    for api in found["apis"]:
+        gateway = client("apigateway")
+        for resource in gateway.get_resources(restApiId=api, limit=500)["items"]:
+            for method in resource.get("resourceMethods", {}):
+                told = gateway.get_integration(restApiId=api, resourceId=resource["id"], httpMethod=method)
+                function = told["uri"].split("/functions/")[1].rsplit("/", 1)[0]
+                arn(function, resource["path"])
+                permitted = json.loads(client("lambda").get_policy(FunctionName=function)["Policy"])["Statement"]
+                source = [text for text in texts(permitted) if text.startswith("arn:aws:execute-api")]
+                assert source == [f"arn:aws:execute-api:eu-north-1:123456789012:{api}/*"], f"{function}: {source}"
+                called.add(function)
+        kinds = {each["responseType"] for each in gateway.get_gateway_responses(restApiId=api)["items"]}
+        assert len(kinds) == 7, kinds
+    assert len(called) == len(functions) - 1, "all but the sweeper are behind an API"
+
+
+def check_failures(stack, before):
+    """A creation that fails leaves nothing behind, and can be repeated."""
+    made = stack.resources()
+    for number in sorted({0, 1, made // 4, made // 2, made * 3 // 4, made - 1}):
+        cloud_engine.fail_after(number)
+        why = stack.deploy("ROLLBACK_COMPLETE")
+        assert "cannot be made now" in why, f"{stack.name}, after {number} of {made}: {why}"
+        left = account()
+        assert left == before, f"{stack.name}, after {number} of {made}: {left}"
+        stack.delete()
+
+
+def check_protection(expected):
+    for table in account()["tables"]:
+        told = client("dynamodb").describe_table(TableName=table)["Table"]
+        assert told["DeletionProtectionEnabled"] == expected, table
+
+
+def check_moved(stack, old, new):
+    """A stack's functions know the new address, or path, and the old one no more."""
+    variables = [(f"{id}: {name}", value) for id, own in stack.environments().items() for name, value in own.items()]
+    assert not [name for name, value in variables if old in value], f"{stack.name} still has {old}: {variables}"
+    assert [name for name, value in variables if new in value], f"{stack.name} does not know {new}: {variables}"
+
+
+def main(platform_folder, *tenant_folders):
+    started = time.monotonic()
+
+    def step(text):
+        print(f"{time.monotonic() - started:5.1f} s  {text}", flush=True)
+
+    cloud_engine.start()
+    platform_template = cloud_engine.transformed(ROOT / "template.yaml")
+    tenant_template = cloud_engine.transformed(ROOT / "infra/tenant.yaml")
+    platform = Stack("switchyard", platform_template, platform_folder)
+    tenants = [Stack("", tenant_template, folder) for folder in tenant_folders]
+    for tenant in tenants:
+        tenant.name = f"switchyard-{tenant.parameters['Tenant']}"
+    acme, other = tenants
+    empty = account()
+    assert not any(names for kind, names in empty.items()), empty
+    step(f"transformed: {len(platform_template['Resources'])} resources, {len(tenant_template['Resources'])} a tenant")
+
+    # The first deployment of deploy.sh, then its second one.
+    platform.parameters["ProtectTables"] = "false"
+    check_failures(platform, empty)
+    platform.deploy("CREATE_COMPLETE")
+    check_protection(False)
+    platform.deploy("UPDATE_COMPLETE", ProtectTables="true")
+    check_protection(True)
+    step("the platform is there; its creation had failed at six places before, and left nothing")
+
+    before = account()
+    check_failures(acme, before)
+    for tenant in tenants:
+        tenant.deploy("CREATE_COMPLETE")
+    check_references()
+    step("two tenants are there; whatever names something names what there is")
+
+    # Another path is a matter of the function's: no path is in the API, which is not deployed anew.
+    for stack, parameter, function, output in [
+        (platform, "WeatherPath", "WeatherAgentFunction", "WeatherAgentUrl"),
+        (acme, "HostPath", "HostAgentFunction", "HostAgentUrl"),
+    ]:
+        old, new, served = stack.parameters[parameter], "f" * 32, stack.api()
+        stack.deploy("UPDATE_COMPLETE", **{parameter: new})
+        assert stack.output(output).endswith(f"/{new}"), stack.output(output)
+        assert stack.environments()[function]["BASE_PATH"].endswith(f"/{new}")
+        check_moved(stack, old, new)
+        assert stack.api() == served and not any(old in path or new in path for path in served[1])
+    step("paths of agents are changed")
+
+    # The platform moves: its exports stay, tenants that are deployed again follow.
+    first = platform.output("RegistryUrl").removesuffix("/registry")
+    exports = account()["exports"]
+    places = [
+        ("https://agents.example.com", {"PublicUrl": "https://agents.example.com"}),
+        (
+            "https://platform.example.net",
+            {"PublicUrl": "", "DomainName": "platform.example.net", "CertificateArn": CERTIFICATE},
+        ),
+        (first, {"DomainName": "", "CertificateArn": ""}),
+    ]
+    was = first
+    for place, parameters in places:
+        platform.deploy("UPDATE_COMPLETE", **parameters)
+        assert platform.output("RegistryUrl") == f"{place}/registry"
+        check_moved(platform, was, place)
+        now = account()["exports"]
+        assert now == exports, f"an export changed, which it could not once it is imported: {now}"
+        for tenant in tenants:
+            assert was in str(tenant.environments())
+            tenant.deploy("UPDATE_COMPLETE")
+            check_moved(tenant, was, place)
+        domains = account()["domains"]
+        assert domains == ([parameters["DomainName"]] if parameters.get("DomainName") else []), domains
+        if domains:
+            api, _, _ = platform.api()
+            [mapping] = client("apigateway").get_base_path_mappings(domainName=domains[0])["items"]
+            assert (mapping["restApiId"], mapping["stage"], mapping["basePath"]) == (api, "prod", "(none)"), mapping
+            assert platform.output("DomainTarget").endswith(".amazonaws.com")
+        was = place
+    # A tenant moves by itself.
+    domain = {"DomainName": "acme.example.net", "CertificateArn": CERTIFICATE}
+    own = acme.output("BaseUrl")
+    acme.deploy("UPDATE_COMPLETE", **domain)
+    assert acme.output("BaseUrl") == "https://acme.example.net"
+    check_moved(acme, own, "https://acme.example.net")
+    check_references()
+    step("platform and tenant moved to addresses and domains of their own, and the platform back")
+
+    # What a tenant imports cannot go.
+    try:
+        platform.delete()
+        raise AssertionError("the platform went while tenants are over it")
+    except client("cloudformation").exceptions.ClientError as fault:
+        assert "in use by" in str(fault), fault
+
+    # A tenant goes with everything, and comes back under its name.
+    acme.delete()
+    assert named(account(), "acme") == {}, named(account(), "acme")
+    acme.deploy("CREATE_COMPLETE", DomainName="", CertificateArn="")
+    check_references()
+    for tenant in tenants:
+        tenant.delete()
+    assert account() == before, account()
+    step("tenants went without a trace; one had come back before")
+
+    # The platform's tables and secrets outlive it; a creation that meets them fails, and touches none of them.
+    platform.delete()
+    kept = account()
+    assert {kind for kind, names in kept.items() if names} == {"tables", "secrets"}, kept
+    platform.deploy("ROLLBACK_COMPLETE", ProtectTables="false")
+    assert account() == kept, account()
+    platform.delete()
+    check_protection(True)
+    # The last two commands of docs/deploy.md.
+    for table in kept["tables"]:
+        client("dynamodb").update_table(TableName=table, DeletionProtectionEnabled=False)
+        client("dynamodb").delete_table(TableName=table)
+    for secret in kept["secrets"]:
+        client("secretsmanager").delete_secret(SecretId=secret, ForceDeleteWithoutRecovery=True)
+    assert account() == empty, account()
+    platform.deploy("CREATE_COMPLETE")
+    for tenant in tenants:
+        tenant.deploy("CREATE_COMPLETE")
+    check_references()
+    step("the platform was taken away, and is there again under the same names")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -4,13 +4,14 @@
 //! apply; the last column is the same request with good credentials, which must be answered differently, or the row
 //! would prove nothing. `attack_coverage` fails when a route of the sources is in no row.
 //!
-//! The rows stand in `agents`, `bridge`, `services` (registry, chat, webhooks) and `identity` (authorization server, consent); what an
-//! attack is for each kind of credentials, in `world`.
+//! The rows stand in `agents`, `bridge`, `services` (registry, chat, webhooks), `identity` (authorization server,
+//! consent) and `sign_in`; what an attack is for each kind of credentials, in `world`.
 
 mod agents;
 mod bridge;
 mod identity;
 mod services;
+mod sign_in;
 mod world;
 
 use futures_util::{StreamExt as _, stream};
@@ -89,6 +90,7 @@ pub(crate) struct Row {
 pub(crate) fn table() -> Vec<Row> {
     let mut rows = agents::rows();
     rows.extend(identity::rows());
+    rows.extend(sign_in::rows());
     rows.extend(bridge::rows());
     // Last, as good credentials take an agent out of the registry.
     rows.extend(services::rows());

@@ -37,6 +37,7 @@ mod rfc9700;
 mod routing_cards;
 mod rubbish;
 mod scripted;
+mod sign_in;
 mod sources;
 mod spans;
 mod stays;

@@ -19,6 +19,7 @@ async fn orders_are_imported_on_aws() {
         display_name: "Ada".to_owned(),
         password_hash: "none".to_owned(),
         roles: Vec::new(),
+        since: None,
         not_before: None,
     };
     store.identity().put_user(&acme, &user).await.unwrap();

@@ -592,6 +592,8 @@ fn plan(tenant: &Tenant, base: &str) -> Plan {
     let base = Url::parse(base).expect("an address");
     let stack = TenantStack::new(name, STAGE, "switchyard").expect("plain names");
     let mut plan = Plan::new(stack, &[ada], &SystemEntropy).expect("a plan");
+    // The walks are guests', but for those who sign in.
+    plan.parameters.push(("RequireSignIn", "false".to_owned()));
     plan.parameters
         .push(("PublicUrl", base.as_str().trim_end_matches('/').to_owned()));
     plan

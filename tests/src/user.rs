@@ -125,6 +125,11 @@ impl User {
         }
     }
 
+    /// Goes on with a session that a browser has, by its cookie, `name=value`.
+    pub fn resume(&self, cookie: &str) {
+        *self.cookie.lock().expect("no panic under the lock") = Some(cookie.to_owned());
+    }
+
     /// A call with the session cookie.
     pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
         self.finish(

@@ -19,6 +19,8 @@ pub struct Config {
     pub host_url: Url,
     /// `SESSION_KEY_SECRET`: the name or ARN of the secret that holds the tenant's session key.
     pub session_key: String,
+    /// `REQUIRE_SIGN_IN` (default `true`): whether nobody is let in who has not signed in; with `false` there are guests.
+    pub require_sign_in: bool,
     /// `CHAT_GRACE` (seconds, default 60): how long a turn stays open at most, while the host itself works.
     pub grace: Duration,
 }
@@ -34,12 +36,14 @@ impl Config {
         let base = env.required("TENANT_BASE_URL");
         let host_url = env.required("HOST_AGENT_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
+        let require_sign_in = env.or("REQUIRE_SIGN_IN", true);
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);
         Ok(Self {
             tenant: tenant?,
             base: base?,
             host_url: host_url?,
             session_key: session_key?,
+            require_sign_in: require_sign_in?,
             grace: grace?,
         })
     }

@@ -4,11 +4,12 @@ use a2a::A2aError;
 use auth::KeyError;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::header::RETRY_AFTER;
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use outbound::CallError;
 use serde_json::json;
 use store::StoreError;
+use url::Url;
 
 /// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,8 @@ pub(crate) enum RouteError {
     NotJson,
     #[error("the request comes from another site")]
     CrossOrigin,
+    #[error("nobody is let in here who has not signed in; a browser does so at {at}")]
+    SignInRequired { at: Url },
     #[error("there is no such thing here")]
     NotFound,
     #[error("the chat was deleted")]
@@ -84,6 +87,7 @@ impl IntoResponse for RouteError {
                 "unsupported_media_type",
                 &message,
             ),
+            Self::SignInRequired { at } => sign_in_first(&at, &message),
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
             Self::Deleted => answer(StatusCode::GONE, "chat_deleted", &message),
@@ -138,6 +142,16 @@ impl IntoResponse for RouteError {
 
 fn answer(status: StatusCode, error: &str, message: &str) -> Response {
     (status, Json(json!({"error": error, "message": message}))).into_response()
+}
+
+/// Where to sign in stands in the body, and for clients that look there in the header.
+fn sign_in_first(at: &Url, message: &str) -> Response {
+    let body = json!({"error": "sign_in_required", "message": message, "signIn": at});
+    let mut response = (StatusCode::UNAUTHORIZED, Json(body)).into_response();
+    if let Ok(value) = HeaderValue::from_str(&format!("Cookie form-action=\"{at}\"")) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    }
+    response
 }
 
 fn later(error: &str, message: &str) -> Response {

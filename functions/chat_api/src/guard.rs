@@ -6,15 +6,14 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use edge::origin::comes_from_here;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName};
 use url::Url;
 
 use crate::error::RouteError;
 use crate::state::AppState;
-
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Proof that a request may change something.
 pub(crate) struct MayChange;
@@ -52,28 +51,6 @@ fn check(headers: &HeaderMap, base: &Url) -> Result<MayChange, RouteError> {
         return Err(RouteError::NotJson);
     }
     Ok(MayChange)
-}
-
-fn comes_from_here(headers: &HeaderMap, base: &Url) -> bool {
-    if let Some(site) = headers.get(&FETCH_SITE) {
-        return matches!(site.as_bytes(), b"same-origin" | b"none");
-    }
-    let Some(origin) = headers.get(ORIGIN) else {
-        return true;
-    };
-    let Some(origin) = origin.to_str().ok().and_then(|text| Url::parse(text).ok()) else {
-        return false;
-    };
-    if origin.origin() == base.origin() {
-        return true;
-    }
-    // The same server by another name, such as localhost for 127.0.0.1.
-    let host = headers.get(HOST).and_then(|value| value.to_str().ok());
-    let authority = match (origin.host_str(), origin.port()) {
-        (Some(name), Some(port)) => Some(format!("{name}:{port}")),
-        (name, _) => name.map(str::to_owned),
-    };
-    host.is_some() && host == authority.as_deref()
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         outbound: ground.outbound,
         clock: ground.clock,
         entropy: ground.entropy,
+        require_sign_in: config.require_sign_in,
         settings: ChatSettings {
             grace: config.grace,
             ..ChatSettings::default()
@@ -100,6 +101,11 @@ fn served() -> Routes<Arc<state::AppState>> {
         .get("/tasks/{id}", "the page, at a task", page::page)
         .get("/accounts", "the page, at the connected accounts", page::page)
         .get("/assets/{file}", "a file of the page", page::asset)
+        .get(
+            "/api/session",
+            "says who is signed in, or that a guest is here",
+            session::session,
+        )
         .post(
             "/api/chat",
             "takes a message of the user, and streams the answer",

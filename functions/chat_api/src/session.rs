@@ -1,119 +1,111 @@
-//! Session cookies: who asks, or nobody yet.
+//! Sessions: who asks, or nobody yet.
 //!
 //! The cookie holds a random token; the table holds its hash and the owner it stands for. A guest's owner is made with
-//! the first thing the guest asks for, never by a look.
+//! the first thing the guest asks for, never by a look. Who has signed in (`oauth_callback` begins such sessions) is looked up
+//! with each request: a session ends with what it was proved by.
 
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
-use domain::{ExposeSecret, Owner, SecretString, Tenant};
-use edge::cookie::TokenCookie;
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use domain::{ExposeSecret, Owner};
+use http::HeaderValue;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+use store::LiveSession;
 use tracing::Span;
 use tracing::field::display;
-use url::Url;
 
 use crate::error::RouteError;
 use crate::state::AppState;
 
-/// What tokens of sessions begin with, so that scanners and people know one.
-const TOKEN_PREFIX: &str = "sws";
+/// The session that the request came with, where it is still good.
+pub(crate) struct Seen(Option<LiveSession>);
 
-/// The owner behind the request's session; `None` where it has no session that is still good.
+impl FromRequestParts<Arc<AppState>> for Seen {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
+        Span::current().record("tenant.id", room.tenant.name());
+        let Some(token) = edge::session::presented(&parts.headers, &room.tenant, &room.base) else {
+            return Ok(Self(None));
+        };
+        let hash = auth::token::hash(token.expose_secret());
+        let sessions = room.store.sessions();
+        let session = sessions
+            .live_session(&room.tenant, &hash, room.clock.now())
+            .await?;
+        if let Some(session) = &session {
+            Span::current().record("requester", display(&session.owner));
+        }
+        Ok(Self(session))
+    }
+}
+
+/// The owner behind the request's session; `None` where it has no session that is still good. Where nobody is let in who has
+/// not signed in, there are no others.
 pub(crate) struct Visitor(pub(crate) Option<Owner>);
 
 impl FromRequestParts<Arc<AppState>> for Visitor {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
-        Span::current().record("tenant.id", room.tenant.name());
-        let Some(token) = token(&parts.headers, room) else {
-            return Ok(Self(None));
-        };
-        let hash = auth::token::hash(token.expose_secret());
-        let session = room
-            .store
-            .sessions()
-            .find_session(&room.tenant, &hash, room.clock.now())
-            .await?;
-        let owner = session.map(|session| session.owner);
-        if let Some(owner) = &owner {
-            Span::current().record("requester", display(owner));
+        let Seen(session) = Seen::from_request_parts(parts, room).await?;
+        let is_signed_in = session
+            .as_ref()
+            .is_some_and(|session| session.signed_in.is_some());
+        if room.require_sign_in && !is_signed_in {
+            return Err(RouteError::SignInRequired {
+                at: room.sign_in.clone(),
+            });
         }
-        Ok(Self(owner))
+        Ok(Self(session.map(|session| session.owner)))
     }
+}
+
+/// `GET /api/session`: who the page is talking to.
+pub(crate) async fn session(State(room): State<Arc<AppState>>, Seen(session): Seen) -> Json<Value> {
+    let mut told = json!({
+        "who": "nobody",
+        "signIn": room.sign_in,
+        "signInRequired": room.require_sign_in,
+    });
+    let more = match session {
+        None => json!({}),
+        Some(LiveSession {
+            signed_in: Some(person),
+            expires_at,
+            ..
+        }) => {
+            let has = |role: &str| person.roles.iter().any(|own| own == role);
+            let role = ["admin", "operator"].into_iter().find(|role| has(role));
+            json!({
+                "who": "person",
+                "name": person.display_name,
+                "username": person.username,
+                "role": role.unwrap_or("member"),
+                "until": expires_at,
+            })
+        }
+        Some(guest) => json!({ "who": "guest", "until": guest.expires_at }),
+    };
+    if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
+        told.extend(more);
+    }
+    Json(told)
 }
 
 /// Makes a guest and a session for it; the header value is the cookie to set.
 pub(crate) async fn welcome_guest(room: &AppState) -> Result<(Owner, HeaderValue), RouteError> {
     let owner = Owner::parse(&format!("guest-{}", room.entropy.uuid()))
         .map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
-    let token = auth::token::random(TOKEN_PREFIX, room.entropy.as_ref());
+    let token = edge::session::token(room.entropy.as_ref());
     let now = room.clock.now();
     let hash = auth::token::hash(token.expose_secret());
-    let until = now.after(room.settings.session_lifetime);
+    let lifetime = room.settings.session_lifetime;
     room.store
         .sessions()
-        .create_session(&room.tenant, &hash, &owner, now, until)
+        .create_session(&room.tenant, &hash, &owner, now, now.after(lifetime))
         .await?;
-    Ok((owner, cookie(&token, room)?))
-}
-
-fn cookie(token: &SecretString, room: &AppState) -> Result<HeaderValue, RouteError> {
-    let cookie = TokenCookie {
-        name: &cookie_name(&room.tenant),
-        token,
-        path: cookie_path(&room.base),
-        max_age: Some(room.settings.session_lifetime),
-        https: room.base.scheme() == "https",
-    };
-    cookie
-        .header()
-        .ok_or_else(|| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))
-}
-
-fn cookie_name(tenant: &Tenant) -> String {
-    format!("switchyard_{}", tenant.prefix())
-}
-
-fn cookie_path(base: &Url) -> &str {
-    match base.path().trim_end_matches('/') {
-        "" => "/",
-        path => path,
-    }
-}
-
-fn token(headers: &HeaderMap, room: &AppState) -> Option<SecretString> {
-    let https = room.base.scheme() == "https";
-    edge::cookie::token(headers, (&cookie_name(&room.tenant), https), TOKEN_PREFIX)
-}
-
-#[cfg(test)]
-mod tests {
-    use http::header::COOKIE;
-
-    use super::*;
-
-    #[test]
-    fn only_the_tenants_own_cookie_counts() {
-        let tenant = Tenant::parse("acme").unwrap();
-        let read = |line: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(COOKIE, HeaderValue::from_str(line).unwrap());
-            let named = (cookie_name(&tenant), false);
-            edge::cookie::token(&headers, (&named.0, named.1), TOKEN_PREFIX)
-                .map(|token| token.expose_secret().to_owned())
-        };
-        assert_eq!(read("a=b; switchyard_acme=sws_x; c=d").as_deref(), Some("sws_x"));
-        for bad in [
-            "switchyard_globex=sws_x",
-            "switchyard_acme=",
-            "switchyard_acme",
-            "switchyard_acme=x",
-            "xswitchyard_acme=sws_x",
-        ] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
-        assert_eq!(read(&format!("switchyard_acme=sws_{}", "x".repeat(500))), None);
-    }
+    let cookie = edge::session::given((&room.tenant, &room.base), &token, lifetime)
+        .ok_or_else(|| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))?;
+    Ok((owner, cookie))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auth::SigningKey;
 use domain::{AgentName, Clock, Entropy, Tenant};
-use outbound::Outbound;
+use outbound::{Outbound, below};
 use store::{OwnSettings, Store};
 use url::Url;
 
@@ -32,6 +32,8 @@ pub struct State {
     pub clock: Arc<dyn Clock>,
     /// Chance.
     pub entropy: Arc<dyn Entropy>,
+    /// Whether nobody is let in who has not signed in.
+    pub require_sign_in: bool,
     /// Times.
     pub settings: ChatSettings,
 }
@@ -69,6 +71,9 @@ pub(crate) struct AppState {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    /// Where people sign in.
+    pub(crate) sign_in: Url,
+    pub(crate) require_sign_in: bool,
     pub(crate) settings: ChatSettings,
     /// What the tenant has set, for users who do not say it themselves.
     pub(crate) own: OwnSettings,
@@ -88,6 +93,7 @@ impl AppState {
             outbound,
             clock,
             entropy,
+            require_sign_in,
             settings,
         } = state;
         let host_client = HostClient::new(HostClientParts {
@@ -100,6 +106,8 @@ impl AppState {
             entropy: entropy.clone(),
         });
         Self {
+            sign_in: below(&base, "signin"),
+            require_sign_in,
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             models: LastModels::default(),
             tenant,

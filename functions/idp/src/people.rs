@@ -20,6 +20,7 @@ pub async fn add_user(
 ) -> Result<(), ProvisionError> {
     // Somebody of that name may have been here before, whose sign-ins are not the new user's.
     let stored = User {
+        since: Some(now),
         not_before: Some(now),
         ..user.stored(hash(&user.password, entropy)?)?
     };

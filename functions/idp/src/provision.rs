@@ -246,6 +246,7 @@ impl NewUser {
             display_name: self.display_name.clone(),
             password_hash,
             roles: self.roles.clone(),
+            since: None,
             not_before: None,
         })
     }
@@ -265,6 +266,7 @@ async fn put_user(
         _ => hash(&user.password, entropy)?,
     };
     let wanted = User {
+        since: known.as_ref().and_then(|known| known.since),
         not_before: known.as_ref().and_then(|known| known.not_before),
         ..user.stored(password_hash)?
     };

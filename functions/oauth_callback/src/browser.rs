@@ -8,10 +8,9 @@ use store::StoreError;
 
 use crate::state::{State, Visit};
 
-/// What tokens of chat sessions begin with.
-const SESSION_PREFIX: &str = "sws";
 /// What tokens that tie a consent to its browser begin with.
 const BINDING_PREFIX: &str = "swb";
+
 /// The owner of the chat session that the browser has with this tenant, where that is still good. Only looked up.
 pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
     let app = &visit.app;
@@ -19,13 +18,12 @@ pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
     if app.serves_all() {
         return Ok(None);
     }
-    let name = format!("switchyard_{}", app.tenant().prefix());
-    let Some(token) = cookie::token(&visit.headers, (&name, app.is_https()), SESSION_PREFIX) else {
+    let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
         return Ok(None);
     };
     let (hash, now) = (auth::token::hash(token.expose_secret()), app.clock().now());
     let sessions = app.consents.store.sessions();
-    let session = sessions.find_session(app.tenant(), &hash, now).await?;
+    let session = sessions.live_session(app.tenant(), &hash, now).await?;
     Ok(session.map(|session| session.owner))
 }
 

@@ -5,7 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::{ExposeSecret, SecretString};
+use domain::{ExposeSecret, SecretString, Timestamp};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -14,6 +14,9 @@ struct Claims {
     sub: String,
     aud: Audience,
     nonce: Option<String>,
+    exp: Option<i64>,
+    auth_time: Option<i64>,
+    preferred_username: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -30,8 +33,39 @@ pub(crate) struct Expected<'a> {
     pub(crate) nonce: &'a SecretString,
 }
 
+/// Who an identity token is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// What its issuer calls them for good.
+    pub(crate) subject: String,
+    /// What they sign in with there, where it says so.
+    pub(crate) username: Option<String>,
+    /// The last millisecond of the second in which they proved it.
+    pub(crate) auth_time_at_most: Timestamp,
+}
+
+/// Who has signed in; `None` where the token is not ours alone, not of this request, over, or does not say when that was.
+pub(crate) fn identity(token: &SecretString, expected: &Expected<'_>, now: Timestamp) -> Option<Identity> {
+    let claims = claims(token, expected)?;
+    let for_us_alone = match &claims.aud {
+        Audience::One(_) => true,
+        Audience::Many(many) => many.len() == 1,
+    };
+    let lives = claims.exp.is_some_and(|until| until > now.seconds());
+    let proved = claims.auth_time?.checked_mul(1000)?.checked_add(999)?;
+    (for_us_alone && lives).then_some(Identity {
+        subject: claims.sub,
+        username: claims.preferred_username,
+        auth_time_at_most: Timestamp::from_millis(proved),
+    })
+}
+
 /// The subject of the token; `None` where it is not ours, not of this request, or no token.
 pub(crate) fn subject(token: &SecretString, expected: &Expected<'_>) -> Option<String> {
+    claims(token, expected).map(|claims| claims.sub)
+}
+
+fn claims(token: &SecretString, expected: &Expected<'_>) -> Option<Claims> {
     let payload = token.expose_secret().split('.').nth(1)?;
     let payload = URL_SAFE_NO_PAD.decode(payload).ok()?;
     let claims: Claims = serde_json::from_slice(&payload).ok()?;
@@ -40,7 +74,7 @@ pub(crate) fn subject(token: &SecretString, expected: &Expected<'_>) -> Option<S
         Audience::Many(many) => many.iter().any(|one| one == expected.client_id),
     };
     let nonce = claims.nonce.as_deref() == Some(expected.nonce.expose_secret());
-    (for_us && nonce && claims.iss == expected.issuer).then_some(claims.sub)
+    (for_us && nonce && claims.iss == expected.issuer).then_some(claims)
 }
 
 #[cfg(test)]
@@ -57,6 +91,43 @@ mod tests {
             nonce: &"n".into(),
         };
         subject(&token.into(), &expected)
+    }
+
+    #[test]
+    fn who_signs_in_is_told_by_a_live_token_for_us_alone() {
+        let expected = Expected {
+            issuer: "https://idp.example/acme",
+            client_id: "host",
+            nonce: &"n".into(),
+        };
+        let read = |claims: &Value| {
+            let token = format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims.to_string()));
+            identity(&token.into(), &expected, Timestamp::from_millis(100_000))
+        };
+        let good = json!({"iss": "https://idp.example/acme", "sub": "user-ada", "aud": "host", "nonce": "n",
+            "exp": 101, "auth_time": 60, "preferred_username": "ada"});
+        let told = read(&good).unwrap();
+        assert_eq!(
+            (told.subject.as_str(), told.username.as_deref()),
+            ("user-ada", Some("ada"))
+        );
+        assert_eq!(told.auth_time_at_most, Timestamp::from_millis(60_999));
+        for (name, value) in [
+            ("aud", json!(["host", "other"])),
+            ("aud", json!("other")),
+            ("iss", json!("https://idp.example/globex")),
+            ("nonce", json!("m")),
+            ("exp", json!(100)),
+            ("exp", Value::Null),
+            ("auth_time", Value::Null),
+            ("auth_time", json!(i64::MAX)),
+            ("auth_time", json!("60")),
+            ("preferred_username", json!(7)),
+        ] {
+            let mut changed = good.clone();
+            changed[name] = value;
+            assert_eq!(read(&changed), None, "{changed}");
+        }
     }
 
     #[test]

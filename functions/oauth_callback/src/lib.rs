@@ -1,4 +1,4 @@
-//! Leads a user to a provider's consent and takes the provider's answer: for one tenant, or for one agent of the platform, which
+//! Leads a user to a provider's consent, or to sign in, and takes the provider's answer: for one tenant, or for one agent of the platform, which
 //! asks users of every tenant.
 //!
 //! A link grants nothing to whoever holds it. In the browser with the starter's own session the grant is the starter's
@@ -6,11 +6,15 @@
 //! before the starter types it in the chat. The answer must come back to the browser that left, with the state it left
 //! with, from the issuer it was sent to.
 //!
+//! A tenant's deployment also signs people in to the chat (`/signin`), by the same rules: the answer counts in the browser that
+//! left, with the state it left with, from the issuer it was sent to.
+//!
 //! What else the task does is the host's to decide. Whatever is wrong is a page that says what to do next, and grants
 //! nothing. Before a code is exchanged the waiting task is due in the table, so that it goes on even where this process
 //! ends before the wake is on the queue.
 
 mod answer;
+mod attempt;
 mod browser;
 mod callback;
 mod config;
@@ -18,8 +22,13 @@ mod connect;
 mod id_token;
 mod page;
 mod request;
+mod sign_in;
+mod sign_in_page;
+mod sign_out;
+mod signed_in;
 mod state;
 mod waiting;
+mod way_back;
 
 use std::sync::Arc;
 
@@ -90,6 +99,21 @@ fn served() -> Routes<Arc<State>> {
             "/callback",
             "takes the provider's answer: the grant is stored sealed, and the task that waits is woken",
             callback::callback,
+        )
+        .get(
+            "/signin",
+            "sends a browser to the authorization server, to sign in to the chat",
+            sign_in::sign_in,
+        )
+        .get(
+            "/signin/callback",
+            "takes its answer: a session of whoever has signed in begins",
+            signed_in::signed_in,
+        )
+        .post(
+            "/signout",
+            "ends the session, and says where to sign out at the authorization server",
+            sign_out::sign_out,
         )
 }
 

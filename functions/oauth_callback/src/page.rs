@@ -63,11 +63,11 @@ pub(crate) enum ResultPage {
 }
 
 /// What stands on a page.
-struct Text {
-    status: StatusCode,
-    title: &'static str,
-    say: &'static str,
-    then: &'static str,
+pub(crate) struct Text {
+    pub(crate) status: StatusCode,
+    pub(crate) title: &'static str,
+    pub(crate) say: &'static str,
+    pub(crate) then: &'static str,
 }
 
 impl ResultPage {
@@ -249,11 +249,44 @@ impl ResultPage {
                 .collect();
             more = format!("<ul>{list}</ul>");
         }
-        if text.status.is_server_error()
-            && let Some(id) = headers.get("x-request-id").and_then(|id| id.to_str().ok())
-        {
-            more = format!("<p class=\"soft\">Request <code>{}</code></p>", escaped(id));
+        if text.status.is_server_error() {
+            more = request_id(headers);
         }
+        Sheet {
+            mark: match self {
+                Self::Connected { .. } => "good",
+                Self::Code { .. } => "wait",
+                _ => "none",
+            },
+            more,
+            link: self
+                .again()
+                .map(|again| ("Begin once more", again.as_str().to_owned())),
+            text,
+        }
+        .respond(app)
+    }
+}
+
+/// A page as it is drawn, whatever it is about.
+pub(crate) struct Sheet {
+    pub(crate) text: Text,
+    pub(crate) mark: &'static str,
+    /// Between its two sentences, as HTML.
+    pub(crate) more: String,
+    /// What to press first: its words and its address.
+    pub(crate) link: Option<(&'static str, String)>,
+}
+
+impl Sheet {
+    /// The page as an answer.
+    pub(crate) fn respond(self, app: &State) -> Response {
+        let Self {
+            text,
+            mark,
+            more,
+            link,
+        } = self;
         let base = escaped(app.base.path().trim_end_matches('/'));
         // An agent of the platform does not know where its users' chats are.
         let (tenant, chat) = match app.serves_all() {
@@ -264,22 +297,15 @@ impl ResultPage {
             ),
         };
         let mut links = String::new();
-        if let Some(again) = self.again() {
-            links = format!(
-                "<a class=\"main\" href=\"{}\">Begin once more</a> ",
-                escaped(again.as_str())
-            );
+        if let Some((words, place)) = link {
+            links = format!("<a class=\"main\" href=\"{}\">{words}</a> ", escaped(&place));
         }
         let html = format!(
             include_str!("page.html"),
             base = base,
             tenant = tenant,
             chat = chat,
-            mark = match self {
-                Self::Connected { .. } => "good",
-                Self::Code { .. } => "wait",
-                _ => "none",
-            },
+            mark = mark,
             title = text.title,
             say = text.say,
             more = more,
@@ -322,6 +348,14 @@ impl From<StoreError> for ResultPage {
             }
         }
     }
+}
+
+/// The number of the request, for whoever is told of the fault.
+pub(crate) fn request_id(headers: &HeaderMap) -> String {
+    let id = headers.get("x-request-id").and_then(|id| id.to_str().ok());
+    id.map_or_else(String::new, |id| {
+        format!("<p class=\"soft\">Request <code>{}</code></p>", escaped(id))
+    })
 }
 
 pub(crate) async fn style() -> Response {

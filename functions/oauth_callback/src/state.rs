@@ -62,6 +62,11 @@ impl State {
         below(&self.base, "callback").into()
     }
 
+    /// Where whoever has signed in comes back to, to the letter.
+    pub(crate) fn signed_in_uri(&self) -> String {
+        below(&self.base, "signin/callback").into()
+    }
+
     /// The link of a consent.
     pub(crate) fn link(&self, consent: &Consent) -> Url {
         below(&self.base, &format!("connect/{}", self.reference(consent)))

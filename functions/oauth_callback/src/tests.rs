@@ -2,4 +2,5 @@
 
 mod flow;
 mod refusals;
+mod signing_in;
 mod world;

@@ -91,7 +91,10 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
         spec!(host_agent, own(HOST, Trust::SessionsToo), host),
         spec!(horizon_agent, own(horizon_agent::AGENT, Trust::SignedIn)),
         spec!(webhook_receiver, Mounting::Below(&["/api/webhook/"])),
-        spec!(oauth_callback, Mounting::Below(&["/connect/", "/callback"])),
+        spec!(
+            oauth_callback,
+            Mounting::Below(&["/connect/", "/callback", "/signin", "/signout"])
+        ),
         spec!(chat_api, Mounting::Below(&["/"])),
         spec!(task_sweeper, Mounting::Timer),
     ]

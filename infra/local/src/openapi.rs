@@ -15,7 +15,10 @@ fn public() -> impl Iterator<Item = Route> {
     let deliveries = agent::routes()
         .into_iter()
         .filter(|route| route.path.starts_with("/deliveries"));
-    chat.chain(registry::routes()).chain(deliveries)
+    let sign_in = oauth_callback::routes()
+        .into_iter()
+        .filter(|route| route.path.starts_with("/sign"));
+    chat.chain(sign_in).chain(registry::routes()).chain(deliveries)
 }
 
 /// The document. A route that `operations.json` does not know stands there with its summary alone, an operation that no

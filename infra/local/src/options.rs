@@ -40,6 +40,8 @@ pub struct Options {
     pub models: Option<Models>,
     /// Which plans wait for their user's word.
     pub plan_approval: PlanApproval,
+    /// Whether chats let nobody in who has not signed in; else there are guests.
+    pub require_sign_in: bool,
     /// The MQTT broker that agents are on as well.
     pub mqtt: Option<MqttBroker>,
     /// The time, for everything but the database's own.
@@ -150,6 +152,8 @@ pub(crate) struct Outside {
     pub(crate) models: Option<Models>,
     /// Which plans wait for their user's word.
     pub(crate) plan_approval: PlanApproval,
+    /// Whether chats let nobody in who has not signed in.
+    pub(crate) require_sign_in: bool,
     /// The MQTT broker that agents are on as well.
     pub(crate) mqtt: Option<MqttBroker>,
 }
@@ -174,6 +178,7 @@ impl Default for Options {
             google: None,
             models: None,
             plan_approval: PlanApproval::Never,
+            require_sign_in: false,
             mqtt: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),

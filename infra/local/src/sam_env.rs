@@ -183,6 +183,7 @@ fn shared(
         known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));
     }
     known.insert("PLAN_APPROVAL", outside.plan_approval.to_string());
+    known.insert("REQUIRE_SIGN_IN", outside.require_sign_in.to_string());
     Ok(known)
 }
 

@@ -1,5 +1,6 @@
 //! What a function stands on, wherever it runs: the front of every router ([`front()`]), settings ([`config`]), secrets
-//! ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]) and metrics ([`metrics`]); what every agent's function is made of
+//! ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]) and metrics ([`metrics`]); the chat's session in a
+//! browser ([`session`]) and where its requests come from ([`origin`]); what every agent's function is made of
 //! ([`agent_parts`]), what each is built on ([`Ground`]) and what it is to whoever starts it ([`Function`]).
 //!
 //! It knows no endpoint, no agent and no rule: those are the functions'. It knows no event either: that is `lambda`. It opens
@@ -14,8 +15,10 @@ mod front;
 mod function;
 mod ground;
 pub mod metrics;
+pub mod origin;
 pub mod queue;
 pub mod secrets;
+pub mod session;
 mod spans;
 pub mod telemetry;
 

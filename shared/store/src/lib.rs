@@ -66,7 +66,9 @@ pub use page::{Page, PageRequest};
 pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
-pub use sessions::{Added, Chat, Conversation, Opened, Session, Sessions, StoredMessage, Verdict};
+pub use sessions::{
+    Added, Chat, Conversation, LiveSession, Opened, Person, Session, Sessions, SignedIn, StoredMessage, Verdict,
+};
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
     DeliveryFilter, DeliveryState, Due, Head, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,

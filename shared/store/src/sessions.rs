@@ -1,6 +1,7 @@
 //! Browser sessions, chats and their messages.
 
 mod feedback;
+mod live;
 mod removal;
 
 use domain::{ChatId, ContextId, MessageId, Owner, TaskId, Tenant, Timestamp};
@@ -17,6 +18,7 @@ use crate::{Page, PageRequest, Store, StoreError};
 
 pub use feedback::Verdict;
 use feedback::{FEEDBACK, FeedbackItem};
+pub use live::{LiveSession, SignedIn};
 
 /// The place of a chat's first message.
 const FIRST: u64 = 1;
@@ -33,6 +35,21 @@ pub struct Session {
     pub created_at: Timestamp,
     /// Until when; whole seconds.
     pub expires_at: Timestamp,
+    /// Who has signed in; nobody where it is a guest's.
+    pub person: Option<Person>,
+}
+
+/// Who has signed in, and when they proved it: the session is good only as long as that proof is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// The issuer that vouched for them.
+    pub issuer: String,
+    /// What that issuer calls them for good.
+    pub subject: Owner,
+    /// Which user of the tenant's own authorization server they are.
+    pub username: String,
+    /// When they proved it there; never later than that was.
+    pub auth_time: Timestamp,
 }
 
 /// A chat.
@@ -114,6 +131,8 @@ struct SessionItem {
     owner: Owner,
     created_at: Timestamp,
     expires_at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    person: Option<Person>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -174,7 +193,7 @@ fn sorted_at(at: Timestamp, chat: &ChatId) -> String {
 }
 
 impl Sessions<'_> {
-    /// Stores a new session under the hash of its token.
+    /// Stores a guest's new session under the hash of its token.
     ///
     /// # Errors
     /// What the database says.
@@ -186,13 +205,33 @@ impl Sessions<'_> {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
+        let guest = Session {
+            owner: owner.clone(),
+            created_at: now,
+            expires_at,
+            person: None,
+        };
+        self.begin_session(tenant, token_hash, &guest).await
+    }
+
+    /// Stores a new session under the hash of its token.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn begin_session(
+        &self,
+        tenant: &Tenant,
+        token_hash: &str,
+        session: &Session,
+    ) -> Result<(), StoreError> {
         let (pk, sk) = session_key(tenant, token_hash);
         let item = SessionItem {
             pk,
             sk,
-            owner: owner.clone(),
-            created_at: now,
-            expires_at: expiry(expires_at),
+            owner: session.owner.clone(),
+            created_at: session.created_at,
+            expires_at: expiry(session.expires_at),
+            person: session.person.clone(),
         };
         self.store
             .put(self.table(), encode(&item)?, Change::new())
@@ -200,7 +239,18 @@ impl Sessions<'_> {
         Ok(())
     }
 
-    /// The session of that token. An expired one is absent.
+    /// Ends the session of that token, if there is one.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn end_session(&self, tenant: &Tenant, token_hash: &str) -> Result<(), StoreError> {
+        self.store
+            .remove(self.table(), &session_key(tenant, token_hash))
+            .await
+    }
+
+    /// The session of that token as it is stored. An expired one is absent; whether who signed in is still somebody,
+    /// [`Sessions::live_session`] knows.
     ///
     /// # Errors
     /// What the database says.
@@ -223,6 +273,7 @@ impl Sessions<'_> {
             owner: item.owner,
             created_at: item.created_at,
             expires_at,
+            person: item.person,
         }))
     }
 

@@ -168,6 +168,7 @@ fn chat() -> impl Iterator<Item = Row> {
         public("/tasks/{id}"),
         public("/accounts"),
         public("/assets/{file}"),
+        row(("GET", "/api/session", ""), empty, 200),
         row(("GET", "/api/chats", ""), empty, 200),
         row(("GET", "/api/chats/{id}/messages", ""), gone, 200),
         // Nothing runs, in one's own chat as in what is none: the page asks, and needs no more.

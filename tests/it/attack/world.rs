@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use super::{Attack, Row, Told, agents, bridge, identity, services};
+use super::{Attack, Row, Told, agents, bridge, identity, services, sign_in};
 
 /// The victim's owner at the agents.
 pub(super) const VICTIM: &str = "user-ada";
@@ -137,6 +137,7 @@ impl World {
             "registry" | "chat_api" | "webhook_receiver" | "gateway" => {
                 services::ask(self, row, attack).await
             }
+            "oauth_callback" if row.route.starts_with("/sign") => sign_in::ask(self, row, attack).await,
             _ => identity::ask(self, row, attack).await,
         }
     }
@@ -244,6 +245,7 @@ impl World {
         let described = match row.function {
             "registry" => true,
             "chat_api" => row.route.starts_with("/api/"),
+            "oauth_callback" => row.route.starts_with("/sign"),
             "agent" => row.route.starts_with("/deliveries"),
             _ => false,
         };

@@ -407,6 +407,29 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     assert!(checked["well"].as_u64() > Some(2), "{checked}\n{}", cloud.logs());
     assert_eq!(checked["unwell"], 0, "{checked}\n{}", cloud.logs());
 
+    // Somebody signs in to the chat, and out of it.
+    let base = cloud.stacks["acme"].output("BaseUrl");
+    let mut browser = Browser::default();
+    let login = json!({ "username": "ada", "password": PASSWORD });
+    let start = format!("{base}/signin?return=accounts");
+    let page = tests::oauth::agree(&mut browser, &start, &login).await;
+    assert_eq!(
+        page.url.as_str(),
+        format!("{base}/accounts"),
+        "{page:?}\n{}",
+        cloud.logs()
+    );
+    let ada = cloud.user("acme");
+    let session = browser.cookies().find(|(_, value)| value.starts_with("sws_"));
+    let (name, value) = session.expect("a session");
+    ada.resume(&format!("{name}={value}"));
+    assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
+    let out = ada.call(Method::POST, "/signout", Some(json!({}))).await;
+    assert_eq!(out.status, 200, "{out:?}\n{}", cloud.logs());
+    assert!(out.text.contains("/logout?client_id=host"), "{out:?}");
+    ada.resume(&format!("{name}={value}"));
+    assert_eq!(ada.get("/api/session").await.json()["who"], "nobody");
+
     // What is under way ends; then nothing may have been refused.
     for _ in 0..50 {
         if cloud.quiet() {

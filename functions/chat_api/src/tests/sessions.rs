@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use domain::{Clock, Owner};
 use http::header::{CONTENT_TYPE, SET_COOKIE};
 use http::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
+use store::{Person, Session, User};
 
 use super::world::{Browser, World, last_card, says};
 
@@ -42,6 +44,191 @@ async fn an_expired_session_is_none() {
     assert_eq!(
         browser.get(&app, "/api/chats/c1/messages").await.status,
         StatusCode::NOT_FOUND
+    );
+}
+
+/// A browser in which ada has signed in.
+async fn signed_in(world: &World) -> Browser {
+    let subject = Owner::parse("user-ada").unwrap();
+    let ada = User {
+        username: "ada".into(),
+        subject: subject.clone(),
+        display_name: "Ada".into(),
+        password_hash: "none".into(),
+        roles: vec!["operator".into()],
+        since: None,
+        not_before: None,
+    };
+    world
+        .store
+        .identity()
+        .put_user(&world.tenant, &ada)
+        .await
+        .unwrap();
+    let now = world.clock.now();
+    let session = Session {
+        owner: Owner::parse("person-ada").unwrap(),
+        created_at: now,
+        expires_at: now.after(Duration::from_secs(12 * 3600)),
+        person: Some(Person {
+            issuer: "http://127.0.0.1/acme".into(),
+            subject,
+            username: "ada".into(),
+            auth_time: now,
+        }),
+    };
+    let sessions = world.store.sessions();
+    sessions
+        .begin_session(&world.tenant, &auth::token::hash("sws_ada"), &session)
+        .await
+        .unwrap();
+    let browser = Browser::default();
+    *browser.0.lock().unwrap() = Some("switchyard_acme=sws_ada".to_owned());
+    browser
+}
+
+#[tokio::test]
+async fn the_page_is_told_who_is_there() {
+    let world = World::new().await;
+    let app = world.app(Duration::ZERO);
+    let told = |browser: &Browser| {
+        let (browser, app) = (browser.clone(), app.clone());
+        async move { browser.get(&app, "/api/session").await.json() }
+    };
+    let sign_in = "http://127.0.0.1:3000/t/acme/signin";
+    let nobody = json!({"who": "nobody", "signIn": sign_in, "signInRequired": false});
+    assert_eq!(told(&Browser::default()).await, nobody);
+    let guest = Browser::default();
+    guest.post(&app, "/api/chat", &says("c1", "m1", "hello")).await;
+    assert_eq!(told(&guest).await["who"], "guest");
+
+    let ada = signed_in(&world).await;
+    let person = told(&ada).await;
+    assert_eq!(
+        (
+            &person["who"],
+            &person["name"],
+            &person["username"],
+            &person["role"]
+        ),
+        (&json!("person"), &json!("Ada"), &json!("ada"), &json!("operator"))
+    );
+    let identity = world.store.identity();
+    let promoted = identity.change_user(&world.tenant, "ada", |user| user.roles.push("admin".into()));
+    promoted.await.unwrap();
+    assert_eq!(told(&ada).await["role"], "admin");
+    let member = identity.change_user(&world.tenant, "ada", |user| user.roles.clear());
+    member.await.unwrap();
+    assert_eq!(told(&ada).await["role"], "member");
+    // Twelve hours at most, however busy.
+    world.clock.advance(Duration::from_secs(12 * 3600));
+    assert_eq!(told(&ada).await, nobody);
+}
+
+#[tokio::test]
+async fn a_turn_of_somebody_who_has_signed_in_costs_one_read_more_than_a_guests() {
+    let world = World::new().await;
+    let app = world.app(Duration::ZERO);
+    let (guest, ada) = (Browser::default(), signed_in(&world).await);
+    let mut costs = Vec::new();
+    for (browser, chat) in [(&guest, "g"), (&ada, "a")] {
+        // The first turn makes guest and chat.
+        browser.post(&app, "/api/chat", &says(chat, "m1", "hello")).await;
+        let turn = says(chat, "m2", "hello again");
+        let (answered, calls) = store::counted(browser.post(&app, "/api/chat", &turn)).await;
+        assert_eq!(answered.status, StatusCode::OK);
+        costs.push(calls);
+    }
+    let [guests, adas] = &costs[..] else {
+        unreachable!("two turns")
+    };
+    assert_eq!(adas.total(), guests.total() + 1, "{guests:?}, {adas:?}");
+    let mut with_one_more = guests.by_operation.clone();
+    *with_one_more.entry("GetItem".to_owned()).or_default() += 1;
+    assert_eq!(adas.by_operation, with_one_more);
+}
+
+#[tokio::test]
+async fn a_session_ends_with_what_it_was_proved_by() {
+    let world = World::new().await;
+    let app = world.app(Duration::ZERO);
+    let ada = signed_in(&world).await;
+    ada.post(&app, "/api/chat", &says("mine", "m1", "hello")).await;
+    assert_eq!(
+        ada.get(&app, "/api/chats/mine/messages").await.status,
+        StatusCode::OK
+    );
+    let identity = world.store.identity();
+    world.clock.advance(Duration::from_secs(1));
+    let now = world.clock.now();
+    let reset = identity.change_user(&world.tenant, "ada", |user| user.not_before = Some(now));
+    reset.await.unwrap();
+    let gone = ada.get(&app, "/api/chats/mine/messages").await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+    assert_eq!(ada.get(&app, "/api/session").await.json()["who"], "nobody");
+    signed_in(&world).await;
+    assert_eq!(ada.get(&app, "/api/session").await.json()["who"], "person");
+    identity.remove_user(&world.tenant, "ada").await.unwrap();
+    assert_eq!(ada.get(&app, "/api/chats").await.json()["chats"], json!([]));
+}
+
+#[tokio::test]
+async fn where_one_must_sign_in_nobody_else_is_let_in_anywhere() {
+    let world = World::new().await;
+    let (open, strict) = (world.app(Duration::ZERO), world.strict_app());
+    // A guest of before is nobody here.
+    let guest = Browser::default();
+    guest.post(&open, "/api/chat", &says("c1", "m1", "hello")).await;
+    let mut tried = 0;
+    for route in crate::routes() {
+        if !route.path.starts_with("/api/") || route.path == "/api/session" {
+            continue;
+        }
+        let path = route
+            .path
+            .replace("/chat/{id}", "/chat/c1")
+            .replace("/chats/{id}", "/chats/c1");
+        let path = path.replace("{id}", "0b54a1f2-6a3e-4c39-8d0f-6f1c3d2b7a10");
+        let path = path.replace("{action}", "cancel").replace("{provider}", "idp");
+        let body = match (route.method, route.path.as_str()) {
+            (_, "/api/chat") => says("c1", "m2", "hello"),
+            ("PATCH", _) => json!({"title": "Another"}),
+            _ => json!({}),
+        };
+        for browser in [&guest, &Browser::default()] {
+            let request = browser
+                .request(route.method.parse().unwrap(), &path)
+                .header(CONTENT_TYPE, "application/json");
+            let request = request.body(Body::from(body.to_string())).unwrap();
+            let answered = browser.send(&strict, request).await;
+            assert_eq!(
+                answered.status,
+                StatusCode::UNAUTHORIZED,
+                "{} {path}: {}",
+                route.method,
+                answered.text
+            );
+            let told: Value = answered.json();
+            assert_eq!(told["error"], "sign_in_required");
+            assert_eq!(told["signIn"], "http://127.0.0.1:3000/t/acme/signin");
+            assert!(answered.headers.contains_key("www-authenticate"));
+            assert!(!answered.headers.contains_key(SET_COOKIE));
+        }
+        tried += 1;
+    }
+    assert!(tried > 10, "{tried}");
+    let told = guest.get(&strict, "/api/session").await.json();
+    assert_eq!(
+        (&told["who"], &told["signInRequired"]),
+        (&json!("guest"), &json!(true))
+    );
+    // Whoever has signed in is let in.
+    let ada = signed_in(&world).await;
+    let answered = ada.post(&strict, "/api/chat", &says("ada", "m1", "hello")).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    assert_eq!(
+        ada.get(&strict, "/api/chats").await.json()["chats"][0]["id"],
+        "ada"
     );
 }
 

@@ -256,7 +256,20 @@ impl World {
         self.app_with(settings, self.host.card.url.clone())
     }
 
+    /// The function that lets nobody in who has not signed in.
+    pub(super) fn strict_app(&self) -> Router {
+        let settings = ChatSettings {
+            grace: Duration::ZERO,
+            ..ChatSettings::default()
+        };
+        self.built(settings, self.host.card.url.clone(), true)
+    }
+
     fn app_with(&self, settings: ChatSettings, host_url: Url) -> Router {
+        self.built(settings, host_url, false)
+    }
+
+    fn built(&self, settings: ChatSettings, host_url: Url, require_sign_in: bool) -> Router {
         router(State {
             tenant: self.tenant.clone(),
             base: self.base.clone(),
@@ -267,6 +280,7 @@ impl World {
             outbound: way_out(),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
+            require_sign_in,
             settings,
         })
     }

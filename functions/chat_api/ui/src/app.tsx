@@ -11,6 +11,7 @@ import { Announcer } from './parts/announce.tsx';
 import { Close, Menu } from './parts/icons.tsx';
 import { Gone } from './parts/states.tsx';
 import { Sidebar } from './sidebar.tsx';
+import { Gate } from './sign-in.tsx';
 import { Panel } from './task/panel.tsx';
 import { words } from './words.ts';
 
@@ -50,6 +51,10 @@ function Views() {
 }
 
 export function App() {
+  return <Gate><Frame /></Gate>;
+}
+
+function Frame() {
   const [isOpen, open] = useState(false);
   useOldLinks();
   useEffect(() => {

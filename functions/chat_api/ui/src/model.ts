@@ -145,10 +145,21 @@ const Message = z.looseObject({ id: z.string(), role: z.enum(['user', 'assistant
 export const Messages = z.object({ messages: z.array(Message), next: text });
 
 export const Models = z.object({ models: z.array(Model) });
+
+/** Who is there. */
+export const Session = z.looseObject({
+  who: z.enum(['nobody', 'guest', 'person']),
+  name: text,
+  username: text,
+  role: text,
+  signInRequired: z.boolean(),
+});
+
 export const Chats = z.object({ chats: z.array(Chat), next: text });
 export const Tasks = z.object({ tasks: z.array(Task), next: text });
 export const Connections = z.object({ connections: z.array(Connection), unasked: z.array(z.string()).nullish() });
 
+export type Session = z.infer<typeof Session>;
 export type Card = z.infer<typeof Card>;
 export type Task = z.infer<typeof Task>;
 export type Job = z.infer<typeof Job>;

@@ -2,7 +2,7 @@
 
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
-import { Chats, Connections, Models, Task, Tasks } from './model.ts';
+import { Chats, Connections, Models, Session, Task, Tasks } from './model.ts';
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -21,6 +21,7 @@ export const keys = {
   task: (id: string) => ['task', id] as const,
   connections: ['connections'] as const,
   models: ['models'] as const,
+  session: ['session'] as const,
 };
 
 function page(path: string, cursor: string | null, more: Record<string, string> = {}): string {
@@ -56,6 +57,9 @@ export const useTask = (id: string, enabled = true) =>
     staleTime: 60_000,
     queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
   });
+
+export const useSession = () =>
+  useQuery({ queryKey: keys.session, staleTime: 60_000, queryFn: ({ signal }) => get('session', Session, signal) });
 
 export const useConnections = () =>
   useQuery({ queryKey: keys.connections, queryFn: ({ signal }) => get('connections', Connections, signal) });

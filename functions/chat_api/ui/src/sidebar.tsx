@@ -7,6 +7,7 @@ import { ChatMenu } from './chat-menu.tsx';
 import { Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
 import { Failed, Loading } from './parts/states.tsx';
 import { useChats } from './queries.ts';
+import { Who } from './sign-in.tsx';
 import { words } from './words.ts';
 
 function ChatList({ wanted, leave }: { wanted: string; leave: () => void }) {
@@ -57,6 +58,7 @@ export function Sidebar({ leave }: { leave: () => void }) {
       </nav>
       <label className="search"><Search /><span className="unseen">{words.search}</span><input type="search" placeholder={words.search} value={wanted} maxLength={80} onChange={({ target }) => want(target.value)} /></label>
       <nav className="chat-list" aria-label={words.yourChats}><ChatList wanted={useRested(wanted)} leave={leave} /></nav>
+      <Who />
     </div>
   );
 }

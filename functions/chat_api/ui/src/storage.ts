@@ -61,6 +61,16 @@ export const outbox = {
 
 const draftOf = (chat: string) => `switchyard:${root}:draft:${chat}`;
 
+/** Forgets what was written here and has not left: whoever comes next is somebody else. */
+export async function forget(): Promise<void> {
+  try {
+    for (const name of Object.keys(localStorage)) if (name.startsWith(draftOf(''))) localStorage.removeItem(name);
+    for (const { id } of await outbox.all()) await outbox.remove(id);
+  } catch {
+    // A browser that stores nothing has nothing to forget.
+  }
+}
+
 export const drafts = {
   get(chat: string): string {
     try {

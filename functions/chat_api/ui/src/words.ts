@@ -22,6 +22,12 @@ export const words = {
   back: 'Back',
   skip: 'Skip to the conversation',
 
+  signIn: 'Sign in',
+  signOut: 'Sign out',
+  signInFirst: 'Sign in to go on. You come back to this page.',
+  signedInAs: 'Signed in as',
+  guest: 'You are a guest.',
+
   hello: 'What can I do for you?',
   pitch: 'I find the right agent, hand the work over, and bring the answer back, also if that takes hours.',
   examples: 'Try one of these',

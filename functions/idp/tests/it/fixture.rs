@@ -252,6 +252,7 @@ fn user(tenant: &Tenant, name: &str) -> User {
         display_name: format!("{name} of {}", tenant.name()),
         password_hash: hash.to_string(),
         roles: Vec::new(),
+        since: None,
         not_before: None,
     }
 }

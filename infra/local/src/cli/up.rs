@@ -74,6 +74,9 @@ pub(super) struct Up {
     /// Plans wait until their user says go: `always`, `over:N` for those of more than N steps, or `never`
     #[arg(long, value_name = "always|over:N|never", default_value_t)]
     plan_approval: PlanApproval,
+    /// Chats let nobody in who has not signed in, as they do where they are deployed; else there are guests too
+    #[arg(long)]
+    require_sign_in: bool,
     /// How many tokens of language models each tenant may use in a day (UTC), unless `tenant set` says otherwise for it
     #[arg(long, value_name = "N", requires = "model", default_value_t = models::TOKENS_PER_DAY, value_parser = domain::parse_tokens)]
     tokens_per_day: u64,
@@ -248,6 +251,7 @@ impl Up {
             live: self.live.into_iter().collect(),
             models,
             plan_approval: self.plan_approval,
+            require_sign_in: self.require_sign_in,
             mqtt,
             ..Options::default()
         };

@@ -32,6 +32,9 @@ pub struct ServerMetadata {
     /// Where tokens are revoked (RFC 7009).
     #[serde(default)]
     pub revocation_endpoint: Option<Url>,
+    /// Where the browser goes to sign out (OpenID Connect RP-Initiated Logout).
+    #[serde(default)]
+    pub end_session_endpoint: Option<Url>,
     /// It names itself in its answer to the browser (RFC 9207).
     #[serde(default, rename = "authorization_response_iss_parameter_supported")]
     pub iss_in_answer: bool,
@@ -118,7 +121,7 @@ impl Outbound {
             return Err(OAuthError::Metadata("the issuer has a query or a fragment"));
         }
         let places = [appended(&url, OIDC), inserted(&url, OAUTH), appended(&url, OAUTH)];
-        let found: ServerMetadata = self.first_of(places).await?;
+        let mut found: ServerMetadata = self.first_of(places).await?;
         if found.issuer != issuer {
             return Err(OAuthError::Metadata("they are of another issuer"));
         }
@@ -129,6 +132,8 @@ impl Outbound {
         }
         // The browser is sent there, and it must not be led inside.
         self.check_url(&found.authorization_endpoint)?;
+        let leads_outside = |url: &Url| self.check_url(url).is_ok();
+        found.end_session_endpoint = found.end_session_endpoint.filter(leads_outside);
         Ok(found)
     }
 

@@ -32,6 +32,10 @@ pub struct User {
     /// What the user may do in the tenant beside what every member may: `operator`, `admin`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// When the user came, where somebody of the same name may have been here before. Whatever is kept for a person beyond
+    /// their sign-in is kept for this one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     /// What was proved before this is worth nothing any more: a sign-in, and whatever follows from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,

@@ -14,8 +14,8 @@ use domain::{
 };
 use store::{
     Added, AnswerDraft, CardSignature, Client, Code, ConsentWrite, Declared, Family, Health, Leased, Login,
-    Opened, Order, OrderItem, OrderStatus, Put, Redeemed, RegisteredAgent, SessionIssuer, Settled,
-    StoredMessage, User, Verdict, Visibility,
+    Opened, Order, OrderItem, OrderStatus, Person, Put, Redeemed, RegisteredAgent, Session, SessionIssuer,
+    Settled, StoredMessage, User, Verdict, Visibility,
 };
 use store_testing::Database;
 
@@ -550,11 +550,31 @@ fn consent(id: &str) -> Consent {
     }
 }
 
+/// The session of somebody who has signed in.
+fn signed_in() -> Session {
+    Session {
+        owner: owner("person-1"),
+        created_at: now(),
+        expires_at: Timestamp::from_millis(later(3600).seconds() * 1000),
+        person: Some(Person {
+            issuer: "https://idp.example/acme".to_owned(),
+            subject: owner("user-1"),
+            username: "ann".to_owned(),
+            auth_time: now(),
+        }),
+    }
+}
+
 async fn write_sessions(store: &Store) {
     let (acme, ann) = (tenant("acme"), owner("user-1"));
     let sessions = store.sessions();
     sessions
         .create_session(&acme, "session-hash", &ann, now(), later(3600))
+        .await
+        .unwrap();
+    let signed_in = signed_in();
+    sessions
+        .begin_session(&acme, "signed-in-hash", &signed_in)
         .await
         .unwrap();
     let opened = sessions
@@ -632,6 +652,7 @@ fn user() -> User {
         display_name: "Ann".to_owned(),
         password_hash: "$argon2id$".to_owned(),
         roles: Vec::new(),
+        since: None,
         not_before: None,
     }
 }
@@ -901,6 +922,12 @@ async fn reads_sessions(store: &Store) {
     let sessions = store.sessions();
     let session = sessions.find_session(&acme, "session-hash", now()).await.unwrap();
     assert_eq!(session.map(|session| session.owner), Some(ann.clone()));
+    // Releases before knew guests alone.
+    let found = sessions
+        .find_session(&acme, "signed-in-hash", now())
+        .await
+        .unwrap();
+    assert!(found.is_none_or(|session| session == signed_in()));
     let chat = sessions.find_chat(&acme, &chat_id()).await.unwrap();
     assert_eq!(chat.map(|chat| chat.title), Some("A trip".to_owned()));
     let conversation = sessions.conversation(&acme, &chat_id()).await.unwrap();

@@ -88,6 +88,7 @@ async fn users_and_clients_are_found_by_tenant_and_name() {
         display_name: "Ada".into(),
         password_hash: "$argon2id$secret".into(),
         roles: Vec::new(),
+        since: None,
         not_before: None,
     };
     let host = Client {
@@ -329,6 +330,7 @@ async fn items_put_by_hand_are_read_as_ours() {
         display_name: "Ada".into(),
         password_hash: "$argon2id$secret".into(),
         roles: Vec::new(),
+        since: None,
         not_before: None,
     };
     let host = Client {

@@ -167,6 +167,7 @@ async fn a_user_is_changed_as_it_is_and_its_name_is_given_once() {
         display_name: "Ada".into(),
         password_hash: hash.into(),
         roles: Vec::new(),
+        since: None,
         not_before: None,
     };
     assert!(identity.add_user(&acme, &user("1")).await.unwrap());

@@ -4,7 +4,7 @@ use domain::{ChatId, TaskId};
 use serde_json::{Value, json};
 
 use crate::*;
-use store::{Added, Chat, Opened, PageRequest, StoreError, StoredMessage, Verdict, counted};
+use store::{Added, Chat, Opened, PageRequest, Person, Session, StoreError, StoredMessage, User, Verdict, counted};
 
 fn chat(id: &str) -> ChatId {
     ChatId::parse(id).unwrap()
@@ -78,6 +78,82 @@ async fn a_session_is_found_by_its_tenant_and_token_until_it_ends() {
             .unwrap()
             .is_none()
     );
+}
+
+#[tokio::test]
+async fn a_persons_session_is_good_as_long_as_what_it_was_proved_by() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, identity) = (store.sessions(), store.identity());
+    let acme = tenant("acme");
+    let ada = User {
+        username: "ada".into(),
+        subject: owner("user-ada"),
+        display_name: "Ada".into(),
+        password_hash: "none".into(),
+        roles: vec!["admin".into()],
+        since: None,
+        not_before: None,
+    };
+    identity.put_user(&acme, &ada).await.unwrap();
+    let person = Person {
+        issuer: "https://idp.example/acme".into(),
+        subject: owner("user-ada"),
+        username: "ada".into(),
+        auth_time: now(),
+    };
+    let session = Session {
+        owner: owner("person-1"),
+        created_at: now(),
+        expires_at: later(60),
+        person: Some(person.clone()),
+    };
+    sessions.begin_session(&acme, "hash", &session).await.unwrap();
+    sessions
+        .create_session(&acme, "guest", &owner("guest-1"), now(), later(60))
+        .await
+        .unwrap();
+    let (guest, calls) = counted(sessions.live_session(&acme, "guest", now())).await;
+    assert_eq!((guest.unwrap().unwrap().signed_in, calls.total()), (None, 1));
+    let (found, calls) = counted(sessions.live_session(&acme, "hash", now())).await;
+    let found = found.unwrap().unwrap();
+    assert_eq!(calls.total(), 2, "one read more than a guest's");
+    assert_eq!(found.owner, owner("person-1"));
+    let signed_in = found.signed_in.unwrap();
+    assert_eq!(
+        (signed_in.username.as_str(), signed_in.roles),
+        ("ada", vec!["admin".to_owned()])
+    );
+    let is_live = async |at| sessions.live_session(&acme, "hash", at).await.unwrap().is_some();
+    assert!(is_live(now()).await && !is_live(later(61)).await);
+
+    // Another proof is wanted from now on; that of before is good for nothing, one of now is.
+    identity
+        .change_user(&acme, "ada", |user| user.not_before = Some(later(1)))
+        .await
+        .unwrap();
+    assert!(!is_live(now()).await);
+    let anew = Session {
+        person: Some(Person {
+            auth_time: later(1),
+            ..person.clone()
+        }),
+        ..session.clone()
+    };
+    sessions.begin_session(&acme, "hash", &anew).await.unwrap();
+    assert!(is_live(now()).await);
+    // Somebody else of that name.
+    let other = User {
+        subject: owner("user-another"),
+        ..ada
+    };
+    identity.put_user(&acme, &other).await.unwrap();
+    assert!(!is_live(now()).await);
+    identity.remove_user(&acme, "ada").await.unwrap();
+    assert!(!is_live(now()).await);
+    let kept = sessions.find_session(&acme, "hash", now()).await.unwrap();
+    assert!(kept.is_some(), "it is the proof that is gone");
+    sessions.end_session(&acme, "hash").await.unwrap();
+    assert_eq!(sessions.find_session(&acme, "hash", now()).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -1,0 +1,73 @@
+// Who is there: the page is drawn for whoever may be here, and for nobody else.
+
+import { useEffect, useState, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
+import { ApiError, refusal, root } from './api.ts';
+import type { Session } from './model.ts';
+import { Logo } from './parts/icons.tsx';
+import { Loading } from './parts/states.tsx';
+import { keys, queries, useSession } from './queries.ts';
+import { forget } from './storage.ts';
+import { words } from './words.ts';
+
+/** Where one signs in, to come back to this view. */
+function useSignIn(): string {
+  const [view] = useLocation();
+  return `${root}/signin?return=${encodeURIComponent(view.replace(/^\//, ''))}`;
+}
+
+/** Draws the page once it is known that whoever is there may use it. */
+export function Gate({ children }: { children: ReactNode }) {
+  const { data, failureCount } = useSession();
+  const signIn = useSignIn();
+  useEffect(() => {
+    // A session that ended meanwhile: what is refused for that says so.
+    return queries.getQueryCache().subscribe(({ query }) => {
+      const { error } = query.state;
+      if (error instanceof ApiError && error.code === 'sign_in_required' && data?.who === 'person')
+        void queries.invalidateQueries({ queryKey: keys.session });
+    });
+  }, [data?.who]);
+  // A server that cannot be reached is no reason to hide what this browser has; it lets nobody in by that.
+  if (!data) return failureCount > 0 ? children : <main className="page" id="conversation"><Loading /></main>;
+  if (!data.signInRequired || data.who === 'person') return children;
+  return (
+    <main className="page sign-in" id="conversation">
+      <h1><Logo /> {words.product}</h1>
+      <p>{words.signInFirst}</p>
+      <p><a className="button" href={signIn}>{words.signIn}</a></p>
+    </main>
+  );
+}
+
+function Person({ session }: { session: Session }) {
+  const [problem, setProblem] = useState('');
+  const leave = async () => {
+    try {
+      const response = await fetch(`${root}/signout`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+      if (!response.ok) throw await refusal(response);
+      const { next }: { next: string } = await response.json();
+      // What was begun here is nobody else's.
+      await forget();
+      location.assign(next);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <div className="who">
+      <p>{words.signedInAs} <strong>{session.name || session.username}</strong></p>
+      <button type="button" className="quiet" onClick={() => void leave()}>{words.signOut}</button>
+      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+    </div>
+  );
+}
+
+/** Who is there, and the way in or out. */
+export function Who() {
+  const { data } = useSession();
+  const signIn = useSignIn();
+  if (!data) return null;
+  if (data.who === 'person') return <Person session={data} />;
+  return <div className="who"><p>{words.guest}</p><a href={signIn}>{words.signIn}</a></div>;
+}

@@ -1,0 +1,117 @@
+//! `POST /signout`: ends the browser's session here, and says where to go to end the one at the authorization server.
+//!
+//! The page goes there itself, so the answer is JSON: a form's redirect to another site is what its policy forbids.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use domain::ExposeSecret;
+use edge::Source;
+use edge::origin::comes_from_here;
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+use http::request::Parts;
+use outbound::below;
+use serde_json::json;
+use store::StoreError;
+use url::Url;
+
+use crate::sign_in::provider;
+use crate::state::{State, Visit};
+
+/// Proof that a request comes from the page and not from another site.
+pub(crate) struct FromThePage;
+
+impl FromRequestParts<Arc<State>> for FromThePage {
+    type Rejection = Response;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<State>) -> Result<Self, Response> {
+        if !comes_from_here(&parts.headers, &app.base) {
+            let words = "the request comes from another site";
+            return Err(edge::refused(StatusCode::FORBIDDEN, "cross_origin", words));
+        }
+        let media = parts.headers.get(CONTENT_TYPE);
+        let media = media.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let media = media.split(';').next().unwrap_or_default().trim();
+        if !media.eq_ignore_ascii_case("application/json") {
+            let words = "the content type must be application/json";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(edge::refused(status, "unsupported_media_type", words));
+        }
+        Ok(Self)
+    }
+}
+
+pub(crate) async fn sign_out(visit: Visit, source: Option<Extension<Source>>, _: FromThePage) -> Response {
+    let app = &visit.app;
+    let Ok(_) = provider(app) else {
+        return edge::not_found();
+    };
+    let source = source.map(|Extension(Source(ip))| ip);
+    if let Err(error) = end(&visit, source).await {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "a session was not ended"
+        );
+        return edge::later("unavailable", "you are still signed in; try again shortly");
+    }
+    let told = Json(json!({ "next": farewell(app).await }));
+    let mut response = ([(CACHE_CONTROL, "no-store")], told).into_response();
+    if let Some(taken) = edge::session::taken(app.tenant(), &app.base) {
+        response.headers_mut().append(SET_COOKIE, taken);
+    }
+    response
+}
+
+async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<(), StoreError> {
+    let app = &visit.app;
+    let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
+        return Ok(());
+    };
+    let hash = auth::token::hash(token.expose_secret());
+    let sessions = app.consents.store.sessions();
+    let session = sessions
+        .find_session(app.tenant(), &hash, app.clock().now())
+        .await?;
+    sessions.end_session(app.tenant(), &hash).await?;
+    if let Some(session) = session {
+        tracing::info!(
+            audit.action = "chat.sign_out",
+            audit.actor = session.owner.as_str(),
+            audit.object = "session",
+            audit.source = source.map(tracing::field::display),
+            audit.result = "done",
+            tenant.id = app.tenant().name(),
+            "audit"
+        );
+    }
+    Ok(())
+}
+
+/// Where the sign-in over there is ended; the chat, where that cannot be known now.
+async fn farewell(app: &State) -> Url {
+    let chat = below(&app.base, "");
+    let Ok(provider) = provider(app) else {
+        return chat;
+    };
+    match app.consents.outbound.server_metadata(&provider.issuer).await {
+        Ok(metadata) => match metadata.end_session_endpoint {
+            Some(mut url) => {
+                url.query_pairs_mut()
+                    .append_pair("client_id", &provider.client.id)
+                    .append_pair("post_logout_redirect_uri", chat.as_str());
+                url
+            }
+            None => chat,
+        },
+        Err(error) => {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "where to sign out at the provider is not known"
+            );
+            chat
+        }
+    }
+}

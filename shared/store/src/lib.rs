@@ -67,7 +67,8 @@ pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{
-    Added, Chat, Conversation, LiveSession, Opened, Person, Session, Sessions, SignedIn, StoredMessage, Verdict,
+    Added, Chat, Conversation, LiveSession, Opened, Person, Session, Sessions, SignedIn, StoredMessage,
+    Verdict,
 };
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,

@@ -4,7 +4,9 @@ use domain::{ChatId, TaskId};
 use serde_json::{Value, json};
 
 use crate::*;
-use store::{Added, Chat, Opened, PageRequest, Person, Session, StoreError, StoredMessage, User, Verdict, counted};
+use store::{
+    Added, Chat, Opened, PageRequest, Person, Session, StoreError, StoredMessage, User, Verdict, counted,
+};
 
 fn chat(id: &str) -> ChatId {
     ChatId::parse(id).unwrap()

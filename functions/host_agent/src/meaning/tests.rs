@@ -178,6 +178,7 @@ fn status_is_asked_for_in_many_words() {
         "how are things?",
         "Might I ask what the status of my report is?",
         "is the report done yet",
+        "is it still running?",
     ] {
         assert!(
             matches!(read(prompt), Wish::Status(_) | Wish::Done),

@@ -158,6 +158,10 @@ pub(super) fn is_made_of(words: &[String], list: &[&str]) -> bool {
 /// Whether a text asks what waits: a word for that, and little words.
 fn is_open(words: &[String]) -> bool {
     let waits = |word: &String| lists::OPEN.contains(&word.as_str());
+    // "Is it still running?" is about what was spoken of.
+    if matches!(words, [is, it, ..] if is == "is" && matches!(it.as_str(), "it" | "that" | "this")) {
+        return false;
+    }
     lists::OPEN_TOO.contains(&words.join(" ").as_str())
         || words.len() <= SHORT
             && words.iter().any(waits)

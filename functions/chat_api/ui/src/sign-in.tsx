@@ -35,7 +35,7 @@ export function Gate({ children }: { children: ReactNode }) {
     <main className="page sign-in" id="conversation">
       <h1><Logo /> {words.product}</h1>
       <p>{words.signInFirst}</p>
-      <p><a className="button" href={signIn}>{words.signIn}</a></p>
+      <p><a className="button primary" href={signIn}>{words.signIn}</a></p>
     </main>
   );
 }

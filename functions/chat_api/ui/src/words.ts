@@ -24,7 +24,7 @@ export const words = {
 
   signIn: 'Sign in',
   signOut: 'Sign out',
-  signInFirst: 'Sign in to go on. You come back to this page.',
+  signInFirst: 'Sign in to go on. You will come back to this page.',
   signedInAs: 'Signed in as',
   guest: 'You are a guest.',
 

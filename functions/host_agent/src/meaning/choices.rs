@@ -7,6 +7,9 @@ use crate::rules::agent_choice::{AgentChoice, Offered};
 /// Most choices of one question.
 const CHOICES_MAX: usize = 20;
 
+/// Longest text, in characters, that says no more than some days.
+const DAYS_MAX: usize = 80;
+
 /// The choices that a question lists: numbered lines, or lines with a dash.
 pub(super) fn of(question: &str) -> Vec<&str> {
     let listed = question.lines().filter_map(|line| {
@@ -156,6 +159,23 @@ pub(super) fn is_number_asked(question: &str, text: &str) -> bool {
         && lower(question)
             .iter()
             .any(|word| matches!(word.as_str(), "number" | "many" | "much" | "amount"))
+}
+
+/// Whether a question asks for days, and the text says nothing else: "22 to 25 May".
+pub(super) fn is_days_asked(question: &str, text: &str) -> bool {
+    let asks = |word: &String| {
+        matches!(
+            word.as_str(),
+            "day" | "days" | "date" | "dates" | "when" | "night" | "nights"
+        )
+    };
+    if !lower(question).iter().any(asks) || text.contains(['?', '？']) {
+        return false;
+    }
+    let mut said = words::text::split(text, DAYS_MAX);
+    let found = words::days::take(&mut said, None);
+    let left = said.iter().filter(|word| word.kind == words::text::Kind::Word);
+    !found.days.is_empty() && left.into_iter().all(|word| is_polite(&word.lower))
 }
 
 /// A word that goes with a choice and chooses nothing.

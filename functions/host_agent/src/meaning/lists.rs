@@ -113,7 +113,7 @@ pub(super) const ASKING: &[&str] = &["question", "task", "request", "search", "l
 #[rustfmt::skip]
 pub(super) const ONCE_MORE: &[&str] = &[
     "retry", "redo", "once more", "one more time", "another go", "another try", "another attempt", "another shot", "start over",
-    "nochmal", "noch einmal", "erneut", "otra vez", "de nuevo", "encore une fois", "de nouveau", "réessaye", "réessayer", "reintenta",
+    "nochmal", "noch einmal", "erneut", "otra vez", "de nuevo", "de novo", "outra vez", "encore une fois", "de nouveau", "réessaye", "réessayer", "reintenta",
     "reintentar", "igjen", "en gang til", "riprova", "opnieuw", "もう一度", "再試行",
 ];
 

@@ -295,8 +295,8 @@ impl<'a> Chat<'a> {
             (Wish::Words(_), several) if several.len() > 1 => {
                 let listed: Vec<String> = several.iter().map(|task| which::told(task)).collect();
                 let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
-                let picked = choices::picked(&listed, text).and_then(|at| several.get(at).copied());
-                picked.map(deed)
+                let picked = choices::picked(&listed, text).or_else(|| choices::picked_alone(&listed, text));
+                picked.and_then(|at| several.get(at).copied()).map(deed)
             }
             _ => None,
         }
@@ -514,7 +514,9 @@ impl<'a> Chat<'a> {
 
     fn words(&self, text: &str, words: &str) -> Meaning<'a> {
         let number = || {
-            let asked = |question: &str| choices::is_number_asked(question, words);
+            let asked = |question: &str| {
+                choices::is_number_asked(question, words) || choices::is_days_asked(question, words)
+            };
             self.questions()
                 .rev()
                 .find(|(_, question)| asked(question))

@@ -931,3 +931,42 @@ fn news_are_asked_for_in_words_without_a_word_for_news() {
         matches!(meant, Meaning::Request { .. })
     });
 }
+
+#[test]
+fn days_answer_what_asks_for_days_however_much_was_said_since() {
+    let stay = task(
+        1,
+        "i need a place to stay in Porto",
+        "Accommodation",
+        Some((TaskState::InputRequired, "From which day to which?")),
+    );
+    let here = [stay, report(2, "report on bees")];
+    for text in [
+        "ok, 22 to 25 may",
+        "from Friday to Sunday",
+        "tomorrow for two nights",
+    ] {
+        means(&here, text, |meant| *meant == Meaning::Answer(&here[0]));
+    }
+    means(&here, "weather in Porto on 22 may", |meant| {
+        matches!(meant, Meaning::Request { .. })
+    });
+    means(&here[1..], "ok, 22 to 25 may", |meant| {
+        matches!(meant, Meaning::Request { .. })
+    });
+}
+
+#[test]
+fn which_of_two_is_told_by_the_one_word_that_tells() {
+    let here = [
+        report(1, "write a report on otters"),
+        report(2, "write a report about tidal power too"),
+    ];
+    let asked = Question {
+        to: Deed::Cancel,
+        of: here.iter().map(|task| task.id).collect(),
+    };
+    means_beside(&here, &[], Some(asked), "the one about otters", |meant| {
+        *meant == Meaning::Cancel(vec![&here[0]], None)
+    });
+}

@@ -588,7 +588,7 @@ fn retry(text: &str, id: Option<TaskId>) -> Option<Target> {
                 && !filler::is_any(word)
                 && !matches!(
                     word.as_str(),
-                    "try" | "versuch" | "versuche" | "inténtalo" | "essaie" | "prøv"
+                    "try" | "versuch" | "versuche" | "inténtalo" | "essaie" | "prøv" | "tenta" | "tente"
                 )
         })
         .collect();

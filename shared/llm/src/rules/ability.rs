@@ -49,6 +49,18 @@ const DEEDS: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
+/// To cancel, in other languages, as it stands behind a verb for wanting it.
+const CANCELING_ABROAD: &[&str] = &[
+    "cancelar",
+    "stornieren",
+    "annuler",
+    "avbestille",
+    "annuleren",
+    "annullare",
+    "avbeställa",
+    "anulować",
+];
+
 /// Words before the deed that ask for it politely.
 const POLITE: &[&str] = &[
     "please", "can", "could", "would", "you", "i", "d", "ll", "like", "want", "to", "need", "a", "an", "the",
@@ -93,7 +105,12 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
     let (deed, _, spoken) = DEEDS.iter().find(|(deed, ways, _)| {
         let asks = |core: &Vec<String>| {
             let begins = |way: &&str| begins(core, way);
-            if *deed == "cancel" && words::CANCELS_ABROAD.iter().any(begins) {
+            // "Quiero cancelar mi pedido"
+            let says = |word: &String| CANCELING_ABROAD.contains(&word.as_str());
+            if *deed == "cancel"
+                && (words::CANCELS_ABROAD.iter().any(begins)
+                    || !text.contains(['?', '？']) && core.iter().any(says))
+            {
                 return true;
             }
             // A refund is asked for in more ways than by a verb.
@@ -191,6 +208,8 @@ mod tests {
             ("Where is my order 1001?", None),
             ("has my order been canceled?", None),
             ("annule ma commande", Some("cancel")),
+            ("quiero cancelar mi pedido 1005", Some("cancel")),
+            ("¿se puede cancelar?", None),
             ("storniere bitte alles", Some("cancel")),
         ] {
             assert_eq!(lacking(&reads, text).as_deref(), deed, "{text}");

@@ -77,8 +77,13 @@ fn find(text: &str) -> Option<(std::ops::Range<usize>, Option<SecretString>)> {
             && word
                 .bytes()
                 .all(|c| c == b'-' || c.is_ascii_uppercase() || c.is_ascii_digit());
-        // A name is written with a capital, which nobody gives a code within a sentence.
+        // A name is written with a capital, which nobody gives a code within a sentence, unless a telephone does so at its
+        // beginning. Where codes are spoken of, it is one.
+        let before = text.get(..start).unwrap_or_default().trim_end();
+        let is_within = !before.is_empty() && !before.ends_with(['.', '!', '?', ':']);
         let is_name = !dashed
+            && is_within
+            && !speaks_of_codes(text)
             && word.starts_with(|c: char| c.is_ascii_uppercase())
             && word.chars().skip(1).all(|c| c.is_ascii_lowercase());
         match read(word).filter(|_| !is_name) {
@@ -88,6 +93,14 @@ fn find(text: &str) -> Option<(std::ops::Range<usize>, Option<SecretString>)> {
         }
     }
     None
+}
+
+/// Whether a text has a word for a code, in one of the languages that share it.
+fn speaks_of_codes(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["code", "código", "codice", "kode", "kod", "コード"]
+        .iter()
+        .any(|word| lower.contains(word))
 }
 
 /// The text with [`MASK`] in place of the code in it; `None` where there is none.
@@ -255,6 +268,9 @@ mod tests {
             ("so: BCDFGHJK.", "so: ••••-••••."),
             ("so: bcdfghjk.", "so: ••••-••••."),
             ("Bcdfghjk", "••••-••••"),
+            ("Bcdfghjk is it", "••••-•••• is it"),
+            ("sorry. Bcdfghjk", "sorry. ••••-••••"),
+            ("my code is Bcdfghjk", "my code is ••••-••••"),
         ] {
             assert_eq!(mask(said).as_deref(), Some(masked));
         }

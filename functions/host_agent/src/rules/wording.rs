@@ -334,12 +334,14 @@ pub(crate) fn whether(asked: &str, state: TaskState) -> &'static str {
     const WRONG: &[&str] = &["failed", "fail", "stuck", "broken"];
     const ENDED: &[&str] = &["canceled", "cancelled", "stopped"];
     let words = meaning::lower(asked);
+    let says = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     // "So, is it done?"
     let first = words.iter().take(3).any(|word| ASKS.contains(&word.as_str()));
     let how = words
         .iter()
         .any(|word| matches!(word.as_str(), "how" | "what" | "when" | "why" | "wie" | "wann"));
-    let says = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    // German asks with it what there is.
+    let how = how || words.first().is_some_and(|word| word == "was") && says(&["läuft", "fertig"]);
     if !first || how {
         return "";
     }
@@ -413,6 +415,8 @@ mod tests {
             ("how is the report going?", Working, ""),
             ("status", Working, ""),
             ("when is it done?", Working, ""),
+            ("was läuft gerade?", Working, ""),
+            ("was it canceled?", Completed, "No: "),
         ] {
             assert_eq!(whether(asked, state), lead, "{asked}");
         }

@@ -39,6 +39,31 @@ const GOT: &[&str] = &[
     "have", "got", "done", "finished", "ready", "know", "fertig", "hast", "listo", "tengas", "fini", "auras",
     "ferdig", "har",
 ];
+/// What stands between them.
+const WHO: &[&str] = &[
+    "you",
+    "it",
+    "that",
+    "this",
+    "they",
+    "these",
+    "those",
+    "both",
+    "everything",
+    "done",
+    "finished",
+    "ready",
+    "du",
+    "es",
+    "das",
+    "alles",
+    "lo",
+    "esté",
+    "tu",
+    "vous",
+    "det",
+    "den",
+];
 /// Most words of such a piece.
 const ONCE_MAX: usize = 5;
 /// Words that stand for what was brought.
@@ -116,11 +141,13 @@ fn leads(words: &[String]) -> bool {
     }
 }
 
-/// "Once you have that", "when it is there": a word for when, and soon behind it one for having got it.
+/// "Once you have that", "when it is done": a word for when, who or what has it, and soon behind that one for having got it.
+/// "When do I have time" is a question.
 fn is_once(words: &[String]) -> bool {
     let is = |word: &String, list: &[&str]| list.contains(&word.as_str());
     let soon = words.get(1..).unwrap_or_default().iter().take(ONCE_MAX);
-    words.first().is_some_and(|word| is(word, ONCE)) && soon.into_iter().any(|word| is(word, GOT))
+    matches!(words, [once, who, ..] if is(once, ONCE) && is(who, WHO))
+        && soon.into_iter().any(|word| is(word, GOT))
 }
 
 /// What the pieces of one agent say of their order.
@@ -218,6 +245,21 @@ mod tests {
             ("if it rains in Oslo tell me", false),
         ] {
             assert_eq!(has_condition(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_waits_for_something_is_told_from_a_question_for_a_time() {
+        for (text, expected) in [
+            ("once you have that", true),
+            ("when it is done", true),
+            ("sobald du das hast", true),
+            ("when do I have time", false),
+            ("when are we done", false),
+            ("when it rains", false),
+        ] {
+            let words: Vec<String> = words(text).iter().map(words::phrases::Word::lower).collect();
+            assert_eq!(is_once(&words), expected, "{text}");
         }
     }
 }

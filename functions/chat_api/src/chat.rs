@@ -110,7 +110,7 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
     let grace = room.settings.grace;
     let parts = (room.store.clone(), chat.id, Arc::clone(&room.clock));
     let relay = Relay::new(parts, task, message_id, answer_id, grace);
-    Ok(relay.into_response())
+    Ok(relay.after_others().into_response())
 }
 
 /// The language that a browser names first.

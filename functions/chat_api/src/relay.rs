@@ -74,6 +74,18 @@ impl Relay {
         }
     }
 
+    /// The same, for whoever answers a question of a task's: the answers before told what was over by then.
+    pub(crate) fn after_others(self) -> Self {
+        let task = self.tail.task();
+        let first = task.history.first();
+        if first.is_none_or(|first| first.message_id == self.message_id) {
+            return self;
+        }
+        let over = task.jobs.iter().filter(|job| turn::part(job).is_some());
+        let told = over.map(|job| job.number).collect();
+        Self { told, ..self }
+    }
+
     /// The same, for whoever wants to see it to its end, as far as the time goes.
     pub(crate) fn without_parking(self) -> Self {
         Self { parks: false, ..self }
@@ -192,7 +204,7 @@ impl Relay {
         }
         let task = self.tail.task();
         // A single part is the answer.
-        if task.jobs.len() < 2 || task.status.state.is_terminal() || self.is_answer_to_question() {
+        if task.jobs.len() < 2 || task.status.state.is_terminal() {
             return;
         }
         let over = task.jobs.iter().filter(|job| !self.told.contains(&job.number));
@@ -203,11 +215,6 @@ impl Relay {
             frames.text(&format!("part-{number}-{}", self.answer_id), &text);
             self.told.insert(number);
         }
-    }
-
-    fn is_answer_to_question(&self) -> bool {
-        let first = self.tail.task().history.first();
-        first.is_none_or(|first| first.message_id != self.message_id)
     }
 
     fn card(&mut self, frames: &mut Frames) {

@@ -106,11 +106,7 @@ pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
             .map(words)
             .find(|text| !text.trim().is_empty());
     }
-    let first = task
-        .history
-        .first()
-        .is_some_and(|first| first.message_id == *message_id);
-    let told = |word: String| match first && task.jobs.len() > 1 {
+    let told = |word: String| match task.jobs.len() > 1 {
         true => parts(task).chain([word]).collect::<Vec<_>>().join("\n\n"),
         false => word,
     };

@@ -61,12 +61,23 @@ impl Language {
         let days: &[&'static str] = locale_match!(locale => LC_TIME::DAY);
         let months: &[&'static str] = locale_match!(locale => LC_TIME::MON);
         // Japanese months are numbers.
-        let months = months.iter().filter(|_| self != Self::Japanese);
-        let named = days.iter().zip(DAYS).chain(months.zip(MONTHS));
+        let by_name = months.iter().filter(|_| self != Self::Japanese);
+        let named = days.iter().zip(DAYS).chain(by_name.zip(MONTHS));
         let named = named.map(|(theirs, english)| (*theirs, english));
         let all = self.common().iter().chain(topic).copied().chain(named);
         let split = |text: &str| text.split(' ').map(str::to_lowercase).collect();
-        all.map(|(theirs, english)| (split(theirs), english)).collect()
+        let mut known: Vec<(Vec<String>, &'static str)> =
+            all.map(|(theirs, english)| (split(theirs), english)).collect();
+        // "13 de julio"
+        if self == Self::Spanish {
+            known.extend(
+                months
+                    .iter()
+                    .zip(MONTHS)
+                    .map(|(theirs, english)| (split(&format!("de {theirs}")), english)),
+            );
+        }
+        known
     }
 }
 
@@ -289,7 +300,7 @@ const GERMAN: Glossary = &[
     ("bei", "near"), ("nach", "to"), ("bis", "to"), ("von", "from"), ("für", "for"), ("am", "on"), ("an", "on"),
     ("und", "and"), ("oder", "or"), ("ich", "i"), ("brauche", "need"), ("brauch", "need"), ("ein", "a"), ("eine", "a"), ("einen", "a"),
     ("viel", "much"), ("bitte", "please"), ("mir", "me"), ("sag", "tell"), ("zeig", "show"), ("gibt", "is"), ("kommt", "is"),
-    ("bleibt", "stay"), ("soll", "should"), ("mit", "with"), ("hallo", "hello"),
+    ("bleibt", "stay"), ("soll", "should"), ("mit", "with"), ("hallo", "hello"), ("um", "at"), ("uhr", "o'clock"),
 ];
 
 #[rustfmt::skip]
@@ -302,6 +313,7 @@ const SPANISH: Glossary = &[
     ("va a", "will it"), ("hará", "will be"), ("hace", "is it"), ("habrá", "will there be"), ("hay", "is there"), ("es", "is"), ("en", "in"),
     ("para", "for"), ("hasta", "to"), ("desde", "from"), ("y", "and"), ("o", "or"), ("necesito", "do i need"), ("un", "a"), ("una", "a"),
     ("el", "the"), ("por favor", "please"), ("hola", "hello"), ("dime", "tell"), ("estará", "will be"), ("está", "is"),
+    ("del", "from"), ("al", "to"), ("a las", "at"), ("a la una", "at 1"), ("de la tarde", "pm"), ("de la noche", "pm"), ("de la mañana", "am"),
 ];
 
 #[rustfmt::skip]
@@ -314,7 +326,7 @@ const FRENCH: Glossary = &[
     ("va", "will"), ("va t il", "will it"), ("fera t il", "will it be"), ("fait il", "is it"), ("fera", "will be"), ("fait", "is"), ("est", "is"),
     ("à", "in"), ("au", "in"), ("dans", "in"), ("pour", "for"), ("jusqu", "to"), ("et", "and"), ("ou", "or"), ("un", "a"), ("une", "a"),
     ("du", "the"), ("de la", "the"), ("y aura t il", "will there be"), ("faut il", "do i need"), ("ai je besoin d", "do i need"),
-    ("s il te plaît", "please"), ("s il vous plaît", "please"), ("bonjour", "hello"),
+    ("s il te plaît", "please"), ("s il vous plaît", "please"), ("bonjour", "hello"), ("heures", "o'clock"),
 ];
 
 #[rustfmt::skip]
@@ -325,7 +337,7 @@ const NORWEGIAN: Glossary = &[
     ("neste", "next"), ("denne", "this"), ("dager", "days"), ("nå", "now"), ("hvordan", "how"), ("hva", "what"), ("når", "when"),
     ("hvor", "how"), ("mange", "many"), ("blir", "will be"), ("det", "it"), ("er", "is"), ("skal", "will"), ("vil", "will"), ("kommer", "will"), ("til å", ""),
     ("i", "in"), ("ved", "near"), ("på", "on"), ("for", "for"), ("til", "to"), ("fra", "from"), ("og", "and"), ("eller", "or"), ("jeg", "i"),
-    ("trenger", "need"), ("trenger jeg", "do i need"), ("en", "a"), ("et", "a"), ("vær så snill", "please"), ("takk", "thanks"), ("hei", "hello"),
+    ("trenger", "need"), ("trenger jeg", "do i need"), ("en", "a"), ("et", "a"), ("vær så snill", "please"), ("takk", "thanks"), ("hei", "hello"), ("klokka", "at"), ("klokken", "at"),
 ];
 
 #[rustfmt::skip]
@@ -377,6 +389,18 @@ mod tests {
             (
                 "¿Qué hará el lunes en Sevilla?",
                 "¿what will be the Monday in Sevilla?",
+            ),
+            (
+                "¿Lloverá en Sevilla del 10 al 13 de julio?",
+                "¿Lloverá in Sevilla from 10 to 13 July?",
+            ),
+            (
+                "¿qué hará mañana en Sevilla a las 5 de la tarde?",
+                "¿what will be tomorrow in Sevilla at 5 pm?",
+            ),
+            (
+                "Was wird morgen um 17 Uhr in Ulm?",
+                "what will tomorrow at 17 o'clock in Ulm?",
             ),
             ("明日の東京の天気は？", "tomorrow in 東京 weather ?"),
         ] {

@@ -34,7 +34,7 @@ pub use abroad::{Glossary, Language, in_english, is_day_name};
 pub use alone::is_place_and_day;
 pub use corrected::corrected;
 pub use days::Days;
-pub use deeds::CANCELS_ABROAD;
+pub use deeds::{CANCELS_ABROAD, REFUNDS_ABROAD};
 pub use kinds::{Kind, is_currency, kinds};
 pub use next_day::{a_day_later, is_day_after};
 pub use order::DateOrder;

@@ -17,7 +17,7 @@ const CONTENT: &[&str] = &[
 /// Little words that it has not, as people type them.
 #[rustfmt::skip]
 const MORE: &[&str] = &[
-    "hows", "pls", "plz", "bitte", "favor", "hey", "lot", "check", "list", "current", "running", "user", "anywhere",
+    "hows", "pls", "plz", "bitte", "favor", "hey", "lot", "check", "list", "current", "running", "user", "anywhere", "moment", "currently",
 ];
 
 static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| words_of("en").collect());

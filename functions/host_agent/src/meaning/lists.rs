@@ -133,7 +133,7 @@ pub(super) const NEWS: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const NEWS_TOO: &[&str] = &[
     "fertig", "läuft", "stehts", "steht", "listo", "lista", "terminado", "avance", "fini", "terminé", "prêt", "ferdig", "klaar", "pronto",
-    "går", "gaat", "va",
+    "går", "gaat", "va", "進み具合", "進捗", "進捗状況", "状況",
 ];
 
 /// Words for what waits.

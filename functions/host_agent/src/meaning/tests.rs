@@ -135,6 +135,8 @@ fn status_is_asked_for_in_many_words() {
             "wie stehts mit dem bericht?",
         ),
         ("Escribe un informe sobre el té", "¿está listo el informe?"),
+        ("海のレポートを書いてください", "レポートの進み具合はどうですか？"),
+        ("write a report on tea", "what are my tasks at the moment?"),
         ("write a report on lighthouses", "is the report still running?"),
     ] {
         means(
@@ -143,6 +145,9 @@ fn status_is_asked_for_in_many_words() {
             |meant| matches!(meant, Meaning::Status(of) if of.len() == 1),
         );
     }
+    means(&[], "進捗状況のレポートを書いて", |meant| {
+        matches!(meant, Meaning::Request { .. })
+    });
     means(&[], "Ist das Essen fertig?", |meant| {
         matches!(meant, Meaning::LookElsewhere | Meaning::Request { .. })
     });
@@ -821,6 +826,12 @@ fn work_is_called_off_in_other_languages_and_an_order_is_not() {
         );
         means(&[], says, |meant| matches!(meant, Meaning::Request { .. }));
     }
+    let here = [report(1, "Schreib mir einen Bericht über Windkraft")];
+    means(
+        &here,
+        "Brich den Bericht ab und sag mir, wie das Wetter am Sonntag in Rostock wird",
+        |meant| matches!(meant, Meaning::Cancel(ended, Some(rest)) if ended.len() == 1 && rest.contains("Rostock")),
+    );
     let waits = [order(1, "Wo ist meine Bestellung 1003?")];
     means(&waits, "Storniere meine Bestellung 1003", |meant| {
         matches!(meant, Meaning::Request { .. })

@@ -374,7 +374,10 @@ fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
             None if found
                 && clause.joined
                 && clause.words.len() <= 2
-                && clause.words.iter().all(|word| counts(word)) =>
+                && clause
+                    .words
+                    .iter()
+                    .all(|word| counts(word) && !filler::is_any(word)) =>
             {
                 target.add(&clause.words);
             }
@@ -695,6 +698,15 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
 
 /// What news are asked of in a language that is not English: "wie steht es mit dem Bericht?".
 fn news_in_another_language(words: &[String]) -> Option<Vec<String>> {
+    // Japanese is written without blanks: what is asked for is whatever runs.
+    let signs = |way: &&&str| !way.is_ascii() && way.chars().all(|c| c as u32 > 0x2e7f);
+    let is_question = |word: &String| word.ends_with('か') || word.contains("どう");
+    let asks = |word: &String| {
+        is_question(word) && lists::NEWS_TOO.iter().filter(signs).any(|way| word.contains(way))
+    };
+    if words.iter().any(asks) {
+        return Some(Vec::new());
+    }
     let is_news = |word: &String| lists::NEWS_TOO.contains(&word.as_str());
     let little = |word: &String| filler::is_any(word) || is_news(word);
     let named: Vec<String> = words.iter().filter(|word| !little(word)).cloned().collect();

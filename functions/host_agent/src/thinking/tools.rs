@@ -124,6 +124,14 @@ impl Tools<'_> {
         }
         let missed = missed(&planned);
         let sends: Vec<Send> = planned.into_iter().filter_map(Planned::send).collect();
+        // What the rules cannot have done is said beside what is done, also when that comes after a wait, in which their turn is
+        // not kept.
+        let beside_others = answer.is_by_rule() && plan.is_none() && !missed.is_empty() && !sends.is_empty();
+        let unstored = unstored.filter(|_| !beside_others);
+        if beside_others {
+            let lead = self.thought.note.lead.get_or_insert_default();
+            *lead = format!("{lead} {}", missed.trim()).trim().to_owned();
+        }
         match plan {
             Some(plan) => self.walk(Some(Changed { plan, kinds, missed })).await?,
             None if sends.is_empty() => {

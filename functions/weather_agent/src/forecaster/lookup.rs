@@ -13,6 +13,19 @@ const RESULTS: u8 = 50;
 /// Most words that are taken off a name that is not found.
 const MAX_CUTS: usize = 3;
 
+/// Endings that a name takes behind "in" in Polish and Russian, with what it ends in by itself: "w Krakowie", "в Москве".
+const ENDINGS: [(&str, &str); 7] = [
+    ("ie", ""),
+    ("ie", "a"),
+    ("iu", ""),
+    ("u", ""),
+    ("е", ""),
+    ("е", "а"),
+    ("и", "ь"),
+];
+/// Fewest letters that are left of it.
+const STEM: usize = 4;
+
 /// Looks names up; `own_days` are the days of each, where they have their own.
 pub(super) async fn resolve(
     open_meteo: &OpenMeteo,
@@ -97,6 +110,14 @@ async fn search(open_meteo: &OpenMeteo, name: &str) -> Result<Vec<Place>, OpenMe
 /// ("oslo bergen") or no name ("Berlin please"); then looks for a similar one.
 async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Result<Vec<Slot>, OpenMeteoError> {
     let words: Vec<&str> = name.text.split_whitespace().collect();
+    // What stands behind it may say when: it is asked about.
+    let declined = match words.as_slice() {
+        [_] => by_itself(open_meteo, &name.text).await?,
+        _ => None,
+    };
+    if let Some((text, places)) = declined {
+        return Ok(vec![slot(&text, places, false, days)]);
+    }
     for cut in 1..words.len().min(MAX_CUTS + 1) {
         let (head, tail) = words.split_at(words.len() - cut);
         let (head, tail) = (head.join(" "), tail.join(" "));
@@ -146,6 +167,28 @@ async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Resul
         guessed: name.guessed,
         days: days.to_vec(),
     }])
+}
+
+/// A name that has an ending of another case as it is by itself, with the places of it.
+async fn by_itself(
+    open_meteo: &OpenMeteo,
+    name: &str,
+) -> Result<Option<(String, Vec<Place>)>, OpenMeteoError> {
+    for (ending, own) in ENDINGS {
+        let stem = name.strip_suffix(ending);
+        let Some(stem) = stem.filter(|stem| stem.chars().count() >= STEM) else {
+            continue;
+        };
+        let text = format!("{stem}{own}");
+        let places = atlas::candidates(&text, &search(open_meteo, &text).await?);
+        if places
+            .first()
+            .is_some_and(|place| !atlas::is_abbreviated(&text, place))
+        {
+            return Ok(Some((text, places)));
+        }
+    }
+    Ok(None)
 }
 
 /// Parts of a text in another script that may be a place's name, whose other words nobody here can read: its words, the

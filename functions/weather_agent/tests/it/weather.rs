@@ -368,6 +368,26 @@ async fn places_are_compared() {
 }
 
 #[tokio::test]
+async fn a_name_is_found_in_the_case_that_a_sentence_puts_it_in() {
+    let bench = Bench::new().await;
+    for (said, expect) in [
+        ("pogoda w Krakowie", "Krak"),
+        ("pogoda w Warszawie", "Warsaw"),
+        ("погода в Хабаровске", "Khabarovsk"),
+        ("погода в Москве", "Moscow"),
+    ] {
+        let (answer, _) = bench.answer(&[said]).await;
+        assert!(answer.contains(expect), "{said}: {answer}");
+        assert!(!answer.contains("I know no place"), "{said}: {answer}");
+    }
+    // What is behind it may say when.
+    let asked = bench
+        .question(&["Jaka pogoda będzie w Krakowie za dwa miesiące?"])
+        .await;
+    assert!(asked.contains("I know no place"), "{asked}");
+}
+
+#[tokio::test]
 async fn the_sun_has_its_times_and_its_strength() {
     let bench = Bench::new().await;
     for (said, expect) in [

@@ -1,5 +1,6 @@
 //! What an agent's card does not promise: a deed that nobody there speaks of is refused before anybody is asked for consent.
 
+use words::REFUNDS_ABROAD;
 use words::phrases::words;
 
 use super::terms::{Term, Text, spelled};
@@ -115,6 +116,14 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
             {
                 return true;
             }
+            if *deed == "refund"
+                && !text.contains(['?', '？'])
+                && words(text)
+                    .iter()
+                    .any(|word| REFUNDS_ABROAD.contains(&word.lower().as_str()))
+            {
+                return true;
+            }
             // A refund is asked for in more ways than by a verb.
             let contains = |way: &&str| format!(" {} ", core.join(" ")).contains(&format!(" {way} "));
             ways.iter().any(begins) || *deed == "refund" && ways.iter().any(contains)
@@ -214,6 +223,8 @@ mod tests {
             ("¿se puede cancelar?", None),
             ("escribe un informe sobre cómo cancelar un contrato", None),
             ("storniere bitte alles", Some("cancel")),
+            ("je voudrais être remboursé pour la commande 1005", Some("refund")),
+            ("ich möchte eine Rückerstattung für 1003", Some("refund")),
         ] {
             assert_eq!(lacking(&reads, text).as_deref(), deed, "{text}");
         }

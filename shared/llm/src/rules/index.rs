@@ -1,7 +1,7 @@
 //! The words of what agents say of themselves, ready to be compared with words of texts. It is made once for each answer of the
 //! registry; all that can be found out without a text is found out here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use super::grams::{Grams, Runs, grams, likeness};
 use super::guess::Forms;
 use super::hashing::ByHash;
 use super::spelling::Spelling;
-use super::terms::{Languages, Term, language};
+use super::terms::{Languages, Term, is_function_word, is_mute, language, spelled};
 use crate::AgentBrief;
 
 /// How much a type's words lose where it has more of them than the average: with 1, one of twice as many has half.
@@ -23,6 +23,9 @@ const NAMED_LEAST: f64 = 0.7;
 const ABROAD: f64 = 0.5;
 /// How much the types that have a word too take from it: with 1, each of two gets half.
 const SHARED: f64 = 0.3;
+
+/// How many words it takes.
+const SAYING: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// Agents, ready to be compared with texts. Those of one type are one.
 #[derive(Debug, Default)]
@@ -41,6 +44,8 @@ pub(crate) struct Index {
     of_gram: HashMap<u64, Range<usize>, ByHash>,
     /// The numbers of words, one run's behind another's.
     postings: Vec<u32>,
+    /// What examples say in little words alone, such as "qué tiempo hace", with the one type that it is said to.
+    sayings: Vec<(Vec<String>, usize)>,
     /// Found out when a text first needs it.
     spelling: OnceLock<Spelling>,
     forms: OnceLock<Forms>,
@@ -78,8 +83,16 @@ impl Index {
             }
         }
         index.spoken = spoken.into_iter().fold(Languages::MAX, |all, own| all & own);
+        index.sayings = sayings(agents.iter().map(|agent| (place(agent), agent)));
         index.types = types;
         index
+    }
+
+    /// The types that a text in little words is said to, each once.
+    pub(super) fn said_to(&self, words: &[String]) -> BTreeSet<usize> {
+        let stands = |saying: &[String]| words.windows(saying.len()).any(|run| run == saying);
+        let said = self.sayings.iter().filter(|(saying, _)| stands(saying));
+        said.map(|(_, owner)| *owner).collect()
     }
 
     /// An index over cards as words, each with its owner's place.
@@ -189,6 +202,26 @@ impl Index {
         }
         found
     }
+}
+
+/// The clauses of examples that have nothing but words that hold sentences together, where one type alone has such a clause.
+fn sayings<'a>(agents: impl Iterator<Item = (usize, &'a AgentBrief)>) -> Vec<(Vec<String>, usize)> {
+    let mut said: BTreeMap<Vec<String>, BTreeSet<usize>> = BTreeMap::new();
+    for (owner, agent) in agents {
+        let examples = agent.skills().iter().flat_map(|skill| skill.examples());
+        let clauses = examples.flat_map(|example| example.split(|c: char| ",;.:?!¿¡".contains(c)));
+        for clause in clauses.map(spelled) {
+            let long = clause.iter().any(|word| !is_mute(word));
+            if SAYING.contains(&clause.len()) && long && clause.iter().all(|word| is_function_word(word)) {
+                said.entry(clause).or_default().insert(owner);
+            }
+        }
+    }
+    let only = said
+        .into_iter()
+        .filter(|(_, owners)| owners.len() == 1)
+        .map(|(clause, owners)| owners.into_iter().map(move |owner| (clause.clone(), owner)));
+    only.flatten().collect()
 }
 
 /// What is needed to compare a word with all others; the next word needs no other.

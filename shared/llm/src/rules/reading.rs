@@ -13,7 +13,7 @@ use domain::AgentType;
 use super::cards::card;
 use super::hashing::ByHash;
 use super::index::{Index, Work};
-use super::terms::{Languages, Term, Text};
+use super::terms::{Languages, Term, Text, spelled};
 use crate::AgentBrief;
 
 /// What the word for a kind of things counts for, where a text names one of them.
@@ -25,7 +25,7 @@ const WORDS: f64 = 3.5;
 /// From here on a text is for somebody.
 const FITS: f64 = 0.31;
 /// How much more than that a text has that is for somebody beyond doubt.
-pub(super) const SURELY: f64 = 2.0;
+pub(super) const SURELY: f64 = 1.8;
 /// How much more the best must have than the second.
 const CLEARLY: f64 = 1.5;
 /// How much more one agent must have than another of its type, that the other is not as good.
@@ -36,6 +36,12 @@ const UNHEARD: f64 = 1.6;
 const CALLED: f64 = 0.7;
 /// What the second of two neighbours counts for that both name what somebody does.
 const SPECIFIED: f64 = 0.2;
+/// What a word counts for that says what something is to be written about.
+const TOPIC: f64 = 0.35;
+/// What a word must speak for somebody, to be more than a likeness.
+const FIRM: f64 = 0.3;
+/// What it counts for where a text has a saying of somebody's examples in it.
+const SAID: f64 = 1.0;
 /// From here on somebody may be meant.
 const NEAR: f64 = 0.02;
 /// Of what the best has, the least that makes another one worth naming.
@@ -223,8 +229,14 @@ impl<'i> Reader<'i> {
                 };
                 if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
                     *score += term.weight * speaks;
-                    *firm |= term.weight >= OF_A_KIND;
+                    *firm |= term.weight >= OF_A_KIND && *speaks >= FIRM;
                 }
+            }
+        }
+        for owner in self.index.said_to(&spelled(text)) {
+            if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
+                *score += SAID;
+                *firm = true;
             }
         }
         Scores {
@@ -250,13 +262,13 @@ impl<'i> Reader<'i> {
     }
 
     /// "Order" holds sentences together, but not where somebody has it in its name; "am I free on Friday?" says nothing else;
-    /// and a "weather report" is about the weather.
+    /// a "weather report" is about the weather, and a "report on delivery" is a report.
     fn weigh(&self, terms: &mut [Term], is_question: bool) {
         let mut matter = terms.iter_mut().filter(|term| term.is_matter());
         if let (Some(only), None, true) = (matter.next(), matter.next(), is_question) {
             only.weight = 1.0;
         }
-        let mut before = false;
+        let (mut before, mut named) = (false, false);
         for term in terms {
             let names = self.index.named.contains_key(&term.text);
             if names && term.is_faint() {
@@ -265,6 +277,10 @@ impl<'i> Reader<'i> {
             if names && before && term.behind {
                 term.weight *= SPECIFIED;
             }
+            if named && term.is_topic && term.is_matter() {
+                term.weight *= TOPIC;
+            }
+            named |= names && !term.is_topic;
             before = names;
         }
     }

@@ -17,6 +17,11 @@ const FAINT: f64 = 0.45;
 /// What a word counts for that says when, or names somebody or some place: it is the same whatever is asked.
 const PASSING: f64 = 0.05;
 
+/// Words that lead what something is to be written or said about.
+const ABOUT: &[&str] = &[
+    "on", "about", "über", "sobre", "sur", "om", "su", "over", "o", "о",
+];
+
 /// A word that says what a text is about.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {
@@ -26,6 +31,8 @@ pub(super) struct Term {
     pub(super) weight: f64,
     /// It stands right behind another term, with a blank between them.
     pub(super) behind: bool,
+    /// A word such as "about" stands before it: it may be what something is to be written or said about.
+    pub(super) is_topic: bool,
 }
 
 impl Term {
@@ -35,10 +42,11 @@ impl Term {
             text: text.to_owned(),
             weight,
             behind: false,
+            is_topic: false,
         }
     }
 
-    fn of(run: Run) -> Option<Self> {
+    fn of(run: Run, is_topic: bool) -> Option<Self> {
         let Run {
             text,
             is_name,
@@ -57,7 +65,12 @@ impl Term {
             () if function => FAINT,
             () => 1.0,
         };
-        Some(Self { text, weight, behind })
+        Some(Self {
+            text,
+            weight,
+            behind,
+            is_topic,
+        })
     }
 
     /// Whether it says more than when, where or who.
@@ -97,16 +110,18 @@ impl Text {
     /// Its terms, each once, in the order of the text.
     pub(super) fn terms(self) -> Vec<Term> {
         let capitals_name = self.spoken & GERMAN == 0 || self.spoken & ENGLISH != 0;
-        let mut before = false;
+        let (mut before, mut is_topic) = (false, false);
         let mut terms: Vec<Term> = Vec::with_capacity(self.runs.len());
         for run in self.runs {
             let is_name = run.is_name && capitals_name;
             let behind = run.behind && before;
-            let term = Term::of(Run {
+            is_topic |= ABOUT.contains(&run.text.as_str());
+            let run = Run {
                 is_name,
                 behind,
                 ..run
-            });
+            };
+            let term = Term::of(run, is_topic);
             before = term.is_some();
             // Texts are short: looking for a word in them is quicker than keeping a set of them.
             terms.extend(term.filter(|term| !terms.iter().any(|known| known.text == term.text)));

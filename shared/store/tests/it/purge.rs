@@ -267,8 +267,10 @@ async fn a_rough_day_changes_nothing_about_it() {
     removed(&store, &acme(1)).await;
     let before = everything(&database);
     let counts = fill(&database, &acme(1), 30);
+    // Enough of them, as some hundred requests are all there are.
     let (faulty, injector) = database.faulty_store(store_testing::Faults {
         lagging: 0,
+        lost: 100,
         ..store_testing::Faults::rough(7)
     });
     let mut tries = 0;

@@ -23,7 +23,7 @@ use crate::error::RouteError;
 use crate::frames::{Frames, ui_stream};
 use crate::guard::MayChange;
 use crate::relay::Relay;
-use crate::session::{Visitor, welcome_guest};
+use crate::session::{Seen, Visitor, welcome_guest};
 use crate::state::AppState;
 use crate::turn::Turn;
 use crate::ui_message::{ChatRequest, UserMessage, assistant};
@@ -31,11 +31,17 @@ use crate::ui_message::{ChatRequest, UserMessage, assistant};
 pub(crate) async fn chat(
     State(room): State<Arc<AppState>>,
     _: MayChange,
-    Visitor(visitor): Visitor,
+    seen: Seen,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, RouteError> {
+    let Visitor(visitor) = Visitor::of(&seen, &room)?;
     let mut request = ChatRequest::parse(&body)?;
+    let is_theirs = |mark: &String| room.may_say(mark, &seen);
+    if !request.owner.as_ref().is_none_or(is_theirs) {
+        let reason = "somebody else wrote this here: whoever is here now is not asked for it";
+        return Err(RouteError::conflict("another_owner", reason));
+    }
     let context = &mut request.message.context;
     context.locale = context.locale.take().or_else(|| preferred_locale(&headers));
     if context.locale.is_none() || context.time_zone.is_none() {
@@ -75,6 +81,7 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
         trigger,
         task: named,
         agent,
+        owner: _,
     } = request;
     let named = match named {
         Some(id) => Some(replied_to(room, owner, &chat, id).await?),

@@ -20,7 +20,7 @@ use crate::error::RouteError;
 use crate::state::AppState;
 
 /// The session that the request came with, where it is still good.
-pub(crate) struct Seen(Option<LiveSession>);
+pub(crate) struct Seen(pub(crate) Option<LiveSession>);
 
 impl FromRequestParts<Arc<AppState>> for Seen {
     type Rejection = RouteError;
@@ -48,7 +48,15 @@ pub(crate) struct Visitor(pub(crate) Option<Owner>);
 impl FromRequestParts<Arc<AppState>> for Visitor {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
-        let Seen(session) = Seen::from_request_parts(parts, room).await?;
+        let seen = Seen::from_request_parts(parts, room).await?;
+        Self::of(&seen, room)
+    }
+}
+
+impl Visitor {
+    /// Whoever came with that session, where they are let in.
+    pub(crate) fn of(seen: &Seen, room: &AppState) -> Result<Self, RouteError> {
+        let Seen(session) = seen;
         let is_signed_in = session
             .as_ref()
             .is_some_and(|session| session.signed_in.is_some());
@@ -57,14 +65,16 @@ impl FromRequestParts<Arc<AppState>> for Visitor {
                 at: room.sign_in.clone(),
             });
         }
-        Ok(Self(session.map(|session| session.owner)))
+        Ok(Self(session.as_ref().map(|session| session.owner.clone())))
     }
 }
 
 /// `GET /api/session`: who the page is talking to.
 pub(crate) async fn session(State(room): State<Arc<AppState>>, Seen(session): Seen) -> Json<Value> {
+    let owner = session.as_ref().map(|session| room.mark(&session.owner));
     let mut told = json!({
         "who": "nobody",
+        "owner": owner.unwrap_or_default(),
         "signIn": room.sign_in,
         "signInRequired": room.require_sign_in,
     });
@@ -91,6 +101,23 @@ pub(crate) async fn session(State(room): State<Arc<AppState>>, Seen(session): Se
         told.extend(more);
     }
     Json(told)
+}
+
+impl AppState {
+    /// What an owner is known by in a browser, which keeps under it what has not left yet. It leads to nothing.
+    pub(crate) fn mark(&self, owner: &Owner) -> String {
+        auth::token::hash(&format!("kept in a browser/{}/{owner}", self.tenant.prefix()))
+    }
+
+    /// Whether what a browser kept under this mark may leave in the name of whoever is there now. What nobody wrote a new guest says,
+    /// or the guest that this browser has become meanwhile.
+    pub(crate) fn may_say(&self, mark: &str, Seen(session): &Seen) -> bool {
+        match session {
+            None => mark.is_empty(),
+            Some(session) if mark.is_empty() => session.signed_in.is_none(),
+            Some(session) => mark == self.mark(&session.owner),
+        }
+    }
 }
 
 /// Makes a guest and a session for it; the header value is the cookie to set.

@@ -29,6 +29,8 @@ pub(crate) struct ChatRequest {
     pub(crate) task: Option<TaskId>,
     /// The agent that it is for, where its user names one; else the host finds out.
     pub(crate) agent: Option<AgentType>,
+    /// Whose it is, where a browser kept it: the mark of an owner as `GET /api/session` tells it.
+    pub(crate) owner: Option<String>,
 }
 
 /// Why a page asks for an answer.
@@ -65,6 +67,7 @@ struct Body {
     #[serde(rename = "messageId")]
     message_id: Option<String>,
     model: Option<String>,
+    owner: Option<String>,
     locale: Option<String>,
     #[serde(rename = "timeZone")]
     time_zone: Option<String>,
@@ -114,6 +117,7 @@ impl ChatRequest {
             trigger,
             task,
             agent,
+            owner: body.owner,
         })
     }
 }

@@ -11,9 +11,9 @@ use axum::{Extension, Json};
 use domain::ExposeSecret;
 use edge::Source;
 use edge::origin::comes_from_here;
-use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 use http::request::Parts;
+use http::{HeaderName, StatusCode};
 use outbound::below;
 use serde_json::json;
 use store::StoreError;
@@ -21,6 +21,9 @@ use url::Url;
 
 use crate::sign_in::provider;
 use crate::state::{State, Visit};
+
+/// What the browser forgets of this origin: all that pages keep there. Cookies it has of others here stay.
+const FORGETS: HeaderName = HeaderName::from_static("clear-site-data");
 
 /// Proof that a request comes from the page and not from another site.
 pub(crate) struct FromThePage;
@@ -58,7 +61,7 @@ pub(crate) async fn sign_out(visit: Visit, source: Option<Extension<Source>>, _:
         return edge::later("unavailable", "you are still signed in; try again shortly");
     }
     let told = Json(json!({ "next": farewell(app).await }));
-    let mut response = ([(CACHE_CONTROL, "no-store")], told).into_response();
+    let mut response = ([(CACHE_CONTROL, "no-store"), (FORGETS, "\"storage\"")], told).into_response();
     if let Some(taken) = edge::session::taken(app.tenant(), &app.base) {
         response.headers_mut().append(SET_COOKIE, taken);
     }

@@ -98,7 +98,7 @@ async function fromDist(context) {
     const name = new URL(route.request().url()).pathname.split('/').at(-1);
     return route.fulfill({ body: readFileSync(join(dist, 'assets', name)), contentType: media[name.split('.').at(-1)] });
   });
-  await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|connect\/).*)?$/, async (route) => {
+  await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|connect\/|signin|signout|callback).*)?$/, async (route) => {
     if (route.request().resourceType() !== 'document') return route.fallback();
     const response = await route.fetch();
     const tenant = new URL(route.request().url()).pathname.split('/')[2];
@@ -132,6 +132,22 @@ export async function visitor(browser, options = {}) {
     expect: (pattern) => expected.push(pattern),
     check: () => assert.deepEqual(wrong.filter((one) => !expected.some((pattern) => pattern.test(one))), []),
   };
+}
+
+/** One of the demo's people signs in by the page's link. */
+export async function signIn(page, system, name) {
+  const user = system.endpoints.users.acme.find(({ username }) => username === name);
+  assert(user, `no ${name}`);
+  // What a guest did here before is not theirs.
+  await page.addLocatorHandler(page.getByRole('dialog', { name: /^Take over/ }), () => page.getByRole('button', { name: 'Leave them' }).click());
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.locator('[name=username]').fill(user.username);
+  await page.locator('[name=password]').fill(user.password);
+  await page.locator('[name=password]').press('Enter');
+  const [allow, signedIn] = [page.locator('[value=allow]'), page.getByText('Signed in as')];
+  await allow.or(signedIn).first().waitFor();
+  if (await allow.count()) await allow.click();
+  await signedIn.waitFor();
 }
 
 /** The page's own words for its parts. */

@@ -96,7 +96,7 @@ async fn the_page_is_told_who_is_there() {
         async move { browser.get(&app, "/api/session").await.json() }
     };
     let sign_in = "http://127.0.0.1:3000/t/acme/signin";
-    let nobody = json!({"who": "nobody", "signIn": sign_in, "signInRequired": false});
+    let nobody = json!({"who": "nobody", "owner": "", "signIn": sign_in, "signInRequired": false});
     assert_eq!(told(&Browser::default()).await, nobody);
     let guest = Browser::default();
     guest.post(&app, "/api/chat", &says("c1", "m1", "hello")).await;
@@ -123,6 +123,47 @@ async fn the_page_is_told_who_is_there() {
     // Twelve hours at most, however busy.
     world.clock.advance(Duration::from_secs(12 * 3600));
     assert_eq!(told(&ada).await, nobody);
+}
+
+/// A message as a browser sends it that kept it under a mark.
+fn kept(chat: &str, mark: &Value) -> Value {
+    let mut said = says(chat, "m1", "hello");
+    said["owner"] = mark.clone();
+    said
+}
+
+#[tokio::test]
+async fn what_somebody_wrote_leaves_in_nobody_elses_name() {
+    let world = World::new().await;
+    let app = world.app(Duration::ZERO);
+    let (guest, other, ada) = (Browser::default(), Browser::default(), signed_in(&world).await);
+    let mark = async |browser: &Browser| browser.get(&app, "/api/session").await.json()["owner"].clone();
+    let status = async |browser: &Browser, chat: &str, mark: &Value| {
+        let answered = browser.post(&app, "/api/chat", &kept(chat, mark)).await;
+        if answered.status != StatusCode::OK {
+            assert_eq!(answered.json()["error"], "another_owner", "{}", answered.text);
+            assert!(!answered.headers.contains_key(SET_COOKIE), "nobody is made for it");
+        }
+        answered.status
+    };
+    // What nobody wrote, a guest says; who is a guest by then, says the rest.
+    assert_eq!(mark(&guest).await, "");
+    assert_eq!(status(&guest, "g1", &json!("")).await, StatusCode::OK);
+    assert_eq!(status(&guest, "g2", &json!("")).await, StatusCode::OK);
+    let (guests, adas) = (mark(&guest).await, mark(&ada).await);
+    assert_eq!(status(&guest, "g3", &guests).await, StatusCode::OK);
+    assert_eq!(status(&ada, "a1", &adas).await, StatusCode::OK);
+    assert_ne!(guests, adas);
+    for (browser, wrote) in [(&ada, &guests), (&ada, &json!("")), (&guest, &adas), (&other, &guests), (&other, &adas), (&guest, &json!("\u{0}")), (&ada, &json!("person-ada"))] {
+        assert_eq!(status(browser, "x", wrote).await, StatusCode::CONFLICT, "{wrote}");
+    }
+    for browser in [&guest, &other, &ada] {
+        let chats = browser.get(&app, "/api/chats").await.json();
+        let ids = chats["chats"].as_array().unwrap().iter();
+        assert!(ids.clone().all(|chat| chat["id"] != "x"), "{chats}");
+    }
+    let odd = ada.post(&app, "/api/chat", &kept("x", &json!(["a"]))).await;
+    assert_eq!(odd.status, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]

@@ -28,6 +28,13 @@ export class ApiError extends Error {
   }
 }
 
+let signedOut = () => {};
+
+/** Told whenever the server lets nobody in who has not signed in. */
+export function whenSignedOut(told: () => void): void {
+  signedOut = told;
+}
+
 const Problem = z.object({ error: z.string(), message: z.string() });
 
 /** What an answer says that is not 2xx. */
@@ -36,6 +43,7 @@ export async function refusal(response: Response): Promise<ApiError> {
   const { error, message } = body.success
     ? body.data
     : { error: 'unknown', message: `The server answered ${response.status}.` };
+  if (response.status === 401) signedOut();
   return new ApiError(response.status, error, message);
 }
 

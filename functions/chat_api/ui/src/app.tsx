@@ -7,6 +7,7 @@ import { sendLeftOvers } from './chat/session.ts';
 import { live } from './live/live.ts';
 import { AccountsPage } from './pages/accounts.tsx';
 import { TasksPage } from './pages/tasks.tsx';
+import { drawn } from './queries.ts';
 import { Announcer } from './parts/announce.tsx';
 import { Close, Menu } from './parts/icons.tsx';
 import { Gone } from './parts/states.tsx';
@@ -58,6 +59,7 @@ function Frame() {
   const [isOpen, open] = useState(false);
   useOldLinks();
   useEffect(() => {
+    drawn();
     live.start();
     void sendLeftOvers();
   }, []);

@@ -149,6 +149,8 @@ export const Models = z.object({ models: z.array(Model) });
 /** Who is there. */
 export const Session = z.looseObject({
   who: z.enum(['nobody', 'guest', 'person']),
+  /** What they are known by in a browser; empty for nobody. */
+  owner: z.string(),
   name: text,
   username: text,
   role: text,

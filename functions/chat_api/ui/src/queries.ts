@@ -3,6 +3,7 @@
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
 import { Chats, Connections, Models, Session, Task, Tasks } from './model.ts';
+import { owner } from './storage.ts';
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -58,8 +59,26 @@ export const useTask = (id: string, enabled = true) =>
     queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
   });
 
+/** Something of whoever was there is on the page already. */
+let isDrawn = false;
+
+export const drawn = (): void => {
+  isDrawn = true;
+};
+
+async function whoIsThere(signal: AbortSignal): Promise<Session> {
+  const session = await get('session', Session, signal);
+  const isOther = await owner.learn({ who: session.who, mark: session.owner });
+  // What this tab has in its memory is somebody else's.
+  if (isOther && isDrawn) location.reload();
+  return session;
+}
+
 export const useSession = () =>
-  useQuery({ queryKey: keys.session, staleTime: 60_000, queryFn: ({ signal }) => get('session', Session, signal) });
+  useQuery({ queryKey: keys.session, staleTime: 60_000, queryFn: ({ signal }) => whoIsThere(signal) });
+
+/** Asks who is there once more. */
+export const askWho = (): void => void queries.invalidateQueries({ queryKey: keys.session });
 
 export const useConnections = () =>
   useQuery({ queryKey: keys.connections, queryFn: ({ signal }) => get('connections', Connections, signal) });

@@ -2,12 +2,12 @@
 
 import { useEffect, useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import { ApiError, refusal, root } from './api.ts';
+import { refusal, root, whenSignedOut } from './api.ts';
 import type { Session } from './model.ts';
 import { Logo } from './parts/icons.tsx';
 import { Loading } from './parts/states.tsx';
-import { keys, queries, useSession } from './queries.ts';
-import { forget } from './storage.ts';
+import { askWho, useSession } from './queries.ts';
+import { forget, owner } from './storage.ts';
 import { words } from './words.ts';
 
 /** Where one signs in, to come back to this view. */
@@ -21,13 +21,10 @@ export function Gate({ children }: { children: ReactNode }) {
   const { data, failureCount } = useSession();
   const signIn = useSignIn();
   useEffect(() => {
-    // A session that ended meanwhile: what is refused for that says so.
-    return queries.getQueryCache().subscribe(({ query }) => {
-      const { error } = query.state;
-      if (error instanceof ApiError && error.code === 'sign_in_required' && data?.who === 'person')
-        void queries.invalidateQueries({ queryKey: keys.session });
-    });
-  }, [data?.who]);
+    // A session that ended meanwhile: what is refused for that says so, and what was begun here is nobody else's.
+    whenSignedOut(() => void forget().then(askWho));
+    return owner.elsewhere(askWho);
+  }, []);
   // A server that cannot be reached is no reason to hide what this browser has; it lets nobody in by that.
   if (!data) return failureCount > 0 ? children : <main className="page" id="conversation"><Loading /></main>;
   if (!data.signInRequired || data.who === 'person') return children;

@@ -393,6 +393,12 @@ async fn sign_out(browser: &Browser, world: &World, headers: &[(&str, &str)]) ->
     let response = response.await.unwrap();
     let (head, body) = response.into_parts();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    // Who signs out leaves nothing on the machine; who is refused keeps everything.
+    let forgets = head
+        .headers
+        .get("clear-site-data")
+        .map(|value| value.to_str().unwrap());
+    assert_eq!(forgets, (head.status == StatusCode::OK).then_some("\"storage\""));
     let taken = head.headers.get(SET_COOKIE);
     let taken = taken.is_some_and(|set| set.to_str().unwrap().starts_with("__Host-switchyard_acme=;"));
     (head.status, serde_json::from_slice(&body).unwrap(), taken)

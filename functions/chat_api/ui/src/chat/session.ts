@@ -9,8 +9,8 @@ import { rest } from '../backoff.ts';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { Card, isActive, Messages } from '../model.ts';
-import { keys, queries } from '../queries.ts';
-import { type Entry, outbox } from '../storage.ts';
+import { askWho, keys, queries } from '../queries.ts';
+import { type Entry, outbox, owner } from '../storage.ts';
 import type { Message } from './drafted.ts';
 import { joined } from './pages.ts';
 import { Transport } from './transport.ts';
@@ -169,7 +169,7 @@ export class Session {
   /** Sends what the user says: it is kept until the server has it. */
   async say(text: string, { taskId, model }: { taskId?: string | undefined; model?: string | undefined } = {}): Promise<void> {
     if (this.#snapshot.loading === 'fresh') this.#isUnborn = true;
-    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}) };
+    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}) };
     this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
     await outbox.put(entry).catch(() => undefined);
     live.tell({ type: 'outbox', chat: this.id });
@@ -214,7 +214,7 @@ export class Session {
     this.#set({ progress: '' });
     await this.chat.sendMessage(
       { id: entry.id, role: 'user', parts: [{ type: 'text', text: entry.text }], ...(entry.model ? { metadata: { model: entry.model } } : {}) },
-      { body: entry.taskId ? { taskId: entry.taskId } : {} },
+      { body: { owner: entry.owner, ...(entry.taskId ? { taskId: entry.taskId } : {}) } },
     );
     this.#sending = undefined;
     if (this.#isTaken) {
@@ -225,6 +225,12 @@ export class Session {
     this.chat.messages = this.chat.messages.filter(({ id }) => id !== entry.id);
     this.chat.clearError();
     if (!(error instanceof ApiError) || error.mayPass) return false;
+    // Whoever is here now did not write it. Once that is known here, nothing of it is left on the page.
+    if (error.code === 'another_owner') {
+      await this.discard(entry.id);
+      askWho();
+      return true;
+    }
     const refused = this.#snapshot.waiting.map((one) => (one.id === entry.id ? { ...one, refused: error.message } : one));
     this.#set({ waiting: refused, isLost: false });
     return true;
@@ -234,6 +240,7 @@ export class Session {
   async #took(): Promise<void> {
     const id = this.#sending;
     this.#isUnborn = false;
+    if (owner.isNobody) askWho();
     live.wake();
     if (!id) return;
     this.#set({ isLost: false, waiting: this.#snapshot.waiting.filter((entry) => entry.id !== id) });

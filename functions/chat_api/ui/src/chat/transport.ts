@@ -2,6 +2,7 @@
 
 import { DefaultChatTransport, type UIMessageChunk } from 'ai';
 import { at, refusal } from '../api.ts';
+import { owner } from '../storage.ts';
 import { drafted, type Message } from './drafted.ts';
 
 interface Options {
@@ -26,7 +27,7 @@ export class Transport extends DefaultChatTransport<Message> {
       },
       prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
         const message = messages.findLast(({ role }) => role === 'user');
-        return { body: { ...body, ...context(), id, message, model: message?.metadata?.model, trigger, messageId: messageId ?? null } };
+        return { body: { owner: owner.mark, ...body, ...context(), id, message, model: message?.metadata?.model, trigger, messageId: messageId ?? null } };
       },
       prepareReconnectToStreamRequest: ({ id }) => ({ api: at(`chat/${encodeURIComponent(id)}/stream`) }),
     });

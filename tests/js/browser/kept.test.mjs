@@ -155,3 +155,38 @@ test('a code is never put there, nor most of one', async (t) => {
   assert(!kept.includes('BCDF'), kept);
   check();
 });
+
+test('whoever signs in is asked whether the chats of this browser are theirs', async (t) => {
+  const { page, context, check } = await visit(t, system);
+  const session = { who: 'person', owner: 'p', name: 'Ada', username: 'ada', role: 'member', signIn: `${system.base('acme')}/signin`, signInRequired: false };
+  let takeOver = { chats: 3, lastAt: '2026-11-24T14:05:00.000Z', suggested: true };
+  const asked = [];
+  await context.route(/\/api\/session$/, (route) => route.fulfill({ json: { ...session, takeOver } }));
+  await context.route(/\/api\/session\/guest$/, async (route) => {
+    asked.push(route.request().postDataJSON());
+    if (asked.length === 1) return route.fulfill({ status: 503, json: { error: 'unavailable', message: 'Not now.' } });
+    takeOver = null;
+    return asked.length === 2 ? route.fulfill({ json: { taken: true } }) : route.fulfill({ status: 409, json: { error: 'guest_gone', message: 'Gone.' } });
+  });
+  await page.goto(`${system.base('acme')}/`);
+  const dialog = page.getByRole('dialog', { name: 'Take over the 3 chats of this browser?' });
+  await dialog.getByText('24 Nov 2026, 15:05').waitFor();
+  await dialog.getByRole('button', { name: 'Take over' }).click();
+  await dialog.getByText('Not now.').waitFor();
+  await Promise.all([page.waitForEvent('load'), dialog.getByRole('button', { name: 'Take over' }).click()]);
+  await page.getByText('Signed in as').waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  // What is nobody's any more is no question.
+  takeOver = { chats: 1, suggested: false };
+  await page.reload();
+  const one = page.getByRole('dialog', { name: 'Take over the chat of this browser?' });
+  await one.getByRole('button', { name: 'Leave them' }).click();
+  await one.waitFor({ state: 'detached' });
+  assert.deepEqual(asked, [{ take: true }, { take: true }, { take: false }]);
+  // Rubbish is none.
+  takeOver = { chats: 'many' };
+  await page.reload();
+  await page.getByText('Signed in as').waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  check();
+});

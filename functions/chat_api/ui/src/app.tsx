@@ -13,6 +13,7 @@ import { Close, Menu } from './parts/icons.tsx';
 import { Gone } from './parts/states.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { Gate } from './sign-in.tsx';
+import { TakeOver } from './take-over.tsx';
 import { Panel } from './task/panel.tsx';
 import { words } from './words.ts';
 
@@ -79,6 +80,7 @@ function Frame() {
       </header>
       <Sidebar leave={() => open(false)} />
       <div className="views"><Views /></div>
+      <TakeOver />
       <Announcer />
     </div>
   );

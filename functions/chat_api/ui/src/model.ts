@@ -155,6 +155,8 @@ export const Session = z.looseObject({
   username: text,
   role: text,
   signInRequired: z.boolean(),
+  /** Chats that a guest had in this browser, which may be theirs. */
+  takeOver: z.looseObject({ chats: z.number(), lastAt: text, suggested: z.boolean() }).nullish().catch(null),
 });
 
 export const Chats = z.object({ chats: z.array(Chat), next: text });

@@ -27,6 +27,11 @@ export const words = {
   signInFirst: 'Sign in to go on. You will come back to this page.',
   signedInAs: 'Signed in as',
   guest: 'You are a guest.',
+  takeOverAsk: (chats: number) => (chats === 1 ? 'Take over the chat of this browser?' : `Take over the ${chats} chats of this browser?`),
+  takeOverWhy: 'Somebody chatted here without signing in. If that was you, the chats can become yours; if not, leave them.',
+  takeOverLast: 'The last is from',
+  takeOver: 'Take over',
+  takeOverNot: 'Leave them',
 
   hello: 'What can I do for you?',
   pitch: 'I find the right agent, hand the work over, and bring the answer back, also if that takes hours.',
@@ -155,6 +160,9 @@ const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'num
 
 export const wholeTime = (at: string): string => full.format(new Date(at));
 export const timeOfDay = (at: string): string => precise.format(new Date(at));
+const dayTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+/** The same in a sentence; what is no time is shown as it is. */
+export const dayAndTime = (at: string): string => (Number.isNaN(Date.parse(at)) ? at : dayTime.format(new Date(at)));
 /** A date without a time, such as `2026-11-23`. */
 export const dateOnly = (date: string): string => weekday.format(new Date(`${date}T00:00:00Z`));
 

@@ -1,0 +1,45 @@
+// Whoever signs in where a guest has chatted is asked whose those chats are.
+
+import { useEffect, useRef, useState } from 'react';
+import { ApiError, send } from './api.ts';
+import { askWho, useSession } from './queries.ts';
+import { dayAndTime, words } from './words.ts';
+
+export function TakeOver() {
+  const { data } = useSession();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isLater, putOff] = useState(false);
+  const [problem, setProblem] = useState('');
+  const asked = (!isLater && data?.takeOver) || null;
+  const isAsked = asked !== null;
+  useEffect(() => {
+    if (isAsked) dialog.current?.showModal();
+  }, [isAsked]);
+  if (!asked) return null;
+  const answer = async (take: boolean) => {
+    try {
+      await send('POST', 'session/guest', { take });
+      // Every list is another one now.
+      if (take) location.reload();
+      else askWho();
+    } catch (error) {
+      // There is nothing to be taken over any more.
+      if (error instanceof ApiError && error.status === 409) return askWho();
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const most = (isSuggested: boolean) => (asked.suggested === isSuggested ? 'primary' : '');
+  return (
+    <dialog ref={dialog} aria-labelledby="take-over" onClose={() => putOff(true)}>
+      <div className="asked">
+        <h2 id="take-over">{words.takeOverAsk(asked.chats)}</h2>
+        <p className="soft">{words.takeOverWhy}{asked.lastAt ? ` ${words.takeOverLast} ${dayAndTime(asked.lastAt)}.` : ''}</p>
+        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <div className="asked-row">
+          <button type="button" className={most(false)} onClick={() => void answer(false)}>{words.takeOverNot}</button>
+          <button type="button" className={most(true)} onClick={() => void answer(true)}>{words.takeOver}</button>
+        </div>
+      </div>
+    </dialog>
+  );
+}

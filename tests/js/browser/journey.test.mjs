@@ -42,6 +42,7 @@ test('prompt, card, panel, result', async (t) => {
   const panel = page.getByRole('complementary', { name: 'Task' });
   await panel.getByRole('heading', { name: 'Oslo' }).waitFor();
   assert.equal(await panel.locator('.place li').count(), 3);
+  await panel.getByRole('img', { name: /^Chart: Oslo: / }).waitFor();
   await panel.getByRole('tab', { name: 'Timeline' }).click();
   await panel.getByText('Completed').first().waitFor();
   await panel.getByRole('link', { name: 'Close' }).click();
@@ -208,5 +209,24 @@ test('a forecast is drawn in its card, and its words are folded', async (t) => {
   assert.equal(await card.locator('.place li').count(), 10);
   await answer.getByText('As text').click();
   await answer.getByText(/Monday|Tuesday/).first().waitFor();
+  await card.getByRole('link', { name: /Weather/ }).click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('img', { name: /^Chart: Oslo: .*; Bergen: / }).waitFor();
+  await panel.getByRole('img', { name: 'Map: Oslo, Bergen' }).waitFor();
+  check();
+});
+
+test('where a drawing cannot be loaded, the days are there all the same', async (t) => {
+  const { page, context, card, expect, check } = await visit(t);
+  expect(/ERR_FAILED|Failed to (load|fetch)|dynamically imported|error occurred/);
+  await context.route(/\/assets\/drawn-/, (route) => route.abort('failed'));
+  await ask(page, 'What will the weather be like in Oslo over the next three days?');
+  // The card grows by what it draws; a click before that may miss.
+  await card.locator('.forecast').waitFor();
+  await card.getByRole('link', { name: /Weather/ }).click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.locator('.place li').nth(2).waitFor();
+  assert.equal(await page.getByRole('img', { name: /^Chart/ }).count(), 0);
+  assert.equal(await page.getByText('could not be drawn').count(), 0);
   check();
 });

@@ -79,6 +79,8 @@ export const words = {
   timeline: 'Timeline',
   raw: 'Raw',
   asText: 'As text',
+  chart: 'Chart',
+  map: 'Map',
   noResult: 'No result so far.',
   broughtNothing: 'It ended without a result.',
   attempt: 'Attempt',

@@ -1,10 +1,14 @@
 // A forecast: for each place its days, with the range of temperatures on one scale and the rain beneath.
 
 import { dateOnly } from '../words.ts';
+import { Chart, Drawing, Places } from './drawing.tsx';
+import { positionsOf } from './positions.ts';
 import { SkyIcon } from './sky.tsx';
 import type { Day, Forecast as Data, Place } from './shape.ts';
 
 const WIDTH = 120;
+/** Fewer days are seen at one glance. */
+const DAYS = 3;
 
 function scale(days: readonly Day[]): [number, number] {
   const all = days.flatMap(({ temperatureMin, temperatureMax }) => [temperatureMin, temperatureMax]).filter((one) => typeof one === 'number');
@@ -51,9 +55,12 @@ function OnePlace({ place, units }: { place: Place; units: Data['units'] }) {
   );
 }
 
-export function Forecast({ forecast }: { forecast: Data }) {
+export function Forecast({ forecast, isBrief = false }: { forecast: Data; isBrief?: boolean | undefined }) {
+  const positions = isBrief ? [] : positionsOf(forecast.places);
   return (
     <div className="forecast">
+      {!isBrief && forecast.places.some(({ days }) => days.length >= DAYS) ? <Drawing><Chart forecast={forecast} /></Drawing> : null}
+      {positions.length > 0 ? <Drawing><Places positions={positions} /></Drawing> : null}
       {forecast.places.filter(({ days }) => days.length > 0).map((place, number) => <OnePlace key={number} place={place} units={forecast.units} />)}
     </div>
   );

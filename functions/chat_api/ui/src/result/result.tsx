@@ -4,20 +4,30 @@ import type { Artifact, Part, Task } from '../model.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { Boundary } from '../parts/states.tsx';
 import { words } from '../words.ts';
+import { Drawing, Places } from './drawing.tsx';
 import { File } from './file.tsx';
 import { Forecast } from './forecast.tsx';
+import { positionsOf } from './positions.ts';
 import { shapeOf } from './shape.ts';
 import { Table } from './table.tsx';
 import { Tree } from './tree.tsx';
 
-export function Data({ value }: { value: unknown }) {
+/** Where the rows are, where they say so. */
+function Where({ rows }: { rows: readonly unknown[] }) {
+  const positions = positionsOf(rows);
+  return positions.length > 0 ? <Drawing><Places positions={positions} /></Drawing> : null;
+}
+
+/** Data by its shape; in brief without what only helps who looks closely. */
+export function Data({ value, isBrief }: { value: unknown; isBrief?: boolean }) {
   const shape = shapeOf(value);
   switch (shape.kind) {
     case 'forecast':
-      return <Forecast forecast={shape.forecast} />;
+      return <Forecast forecast={shape.forecast} isBrief={isBrief} />;
     case 'table':
       return (
         <>
+          {isBrief ? null : <Where rows={shape.rows} />}
           <Table name={shape.name} rows={shape.rows} />
           {Object.keys(shape.rest).length > 0 ? <Tree value={shape.rest} depth={1} /> : null}
         </>

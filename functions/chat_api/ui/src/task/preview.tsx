@@ -44,7 +44,7 @@ export function Preview({ id, at, drawn }: { id: string; at: string; drawn: () =
   }, [isDrawn, drawn]);
   return (
     <div ref={place} className="preview">
-      {found ? <Boundary value={found.data}><Data value={found.data} /></Boundary> : null}
+      {found ? <Boundary value={found.data}><Data value={found.data} isBrief /></Boundary> : null}
       {files.map((part, place) => <Boundary key={place} value={part}><File part={part} /></Boundary>)}
     </div>
   );

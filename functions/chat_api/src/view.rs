@@ -108,6 +108,8 @@ pub(crate) fn card(task: &Task) -> Value {
         ("authUrlHost", auth_url_host(task).map(Value::String)),
         ("consent", consent(task)),
         ("choices", choices(task)),
+        // Whoever shows the chat may want to see the words as they come.
+        ("writing", turn::may_draft(task).then_some(Value::Bool(true))),
         (
             "jobs",
             (task.jobs.len() > 1 || task.plan.is_some())

@@ -133,6 +133,33 @@ async fn a_host_without_the_extension_is_not_asked_for_words() {
 }
 
 #[tokio::test]
+async fn a_card_says_that_words_are_on_their_way_and_the_chat_has_them() {
+    for (world, writes) in [(World::drafting().await, true), (World::new().await, false)] {
+        let browser = Browser::default();
+        let app = world.app(Duration::ZERO);
+        browser.post(&app, "/api/chat", &says("c1", "m1", "park")).await;
+        let key = world.waiting();
+        world.work().await;
+        let card = async || browser.get(&app, "/api/events").await.json()["tasks"][0].clone();
+        let under_way = card().await;
+        assert_eq!(under_way["state"], "working");
+        let writing = under_way.get("writing").cloned();
+        assert_eq!(writing, writes.then_some(json!(true)), "{under_way}");
+        put(&world, &key, 101, "It rains").await;
+        let again = world.app(PATIENT);
+        let stream = browser.get_while(&again, "/api/chat/c1/stream", async {
+            tokio::time::sleep(A_LOOK).await;
+            ends(&world, &key, "It rains.").await;
+        });
+        let (answered, ()) = stream.await;
+        let shown = parts(&answered.chunks());
+        assert_eq!(shown, ["It rains."]);
+        let done = card().await;
+        assert_eq!((&done["state"], done.get("writing")), (&json!("completed"), None), "{done}");
+    }
+}
+
+#[tokio::test]
 async fn the_events_of_a_task_have_the_words_between_the_entries_of_its_log() {
     let (world, browser) = (World::drafting().await, Browser::default());
     let app = world.app(Duration::ZERO);

@@ -53,6 +53,8 @@ export const Card = z.looseObject({
   authUrlHost: text,
   consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
+  /** The host's model may be writing the answer now. */
+  writing: z.boolean().nullish(),
   plan: Plan.nullish(),
   jobs: z.array(JobBrief).nullish(),
 });

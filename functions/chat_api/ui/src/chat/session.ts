@@ -48,6 +48,12 @@ export class Session {
   /** Where the messages before those that are shown begin. */
   #older: string | null = null;
   #isReadingOlder = false;
+  /** A tab shows it. */
+  #isShown = false;
+  /** The task whose words are followed while its host writes. */
+  #writes: string | null = null;
+  /** The stream that is followed is wanted no more. */
+  #leaves = false;
   #soon: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
@@ -72,7 +78,36 @@ export class Session {
       },
     });
     cards.listen((card) => this.#changed(card));
+    document.addEventListener('visibilitychange', () => this.#listen());
     addEventListener('online', () => void this.drain());
+  }
+
+  /** Whether it is on the page. */
+  show(isShown: boolean): void {
+    this.#isShown = isShown;
+    this.#listen();
+  }
+
+  /** Follows the words of an answer while its host writes them: one who looks does, others wait for what is stored. */
+  #listen(): void {
+    const writing = this.#isShown && document.visibilityState === 'visible' ? this.#tasks().find((id) => cards.isWriting(id)) : undefined;
+    if (this.#writes !== null) {
+      // The host has handed something over, or nobody looks any more.
+      if (writing === this.#writes || (this.#isShown && cards.isOver(this.#writes))) return;
+      this.#leaves = true;
+      void this.chat.stop();
+      return;
+    }
+    if (writing === undefined || this.isBusy || this.#isFollowing || this.#isDraining) return;
+    this.#writes = writing;
+    void this.#follow().finally(() => {
+      this.#writes = null;
+    });
+  }
+
+  /** The tasks that the chat has cards of, newest first. */
+  #tasks(): string[] {
+    return this.chat.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'data-task' ? [part.data.taskId] : []))).reverse();
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -275,14 +310,16 @@ export class Session {
   async #follow(): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
+    this.#leaves = false;
     for (let failures = 0; ; ) {
       this.#isDisconnected = false;
       await this.chat.resumeStream();
       const isCut = this.#isDisconnected || this.chat.status === 'error';
-      if (!isCut || this.#hasWaiting) break;
+      if (!isCut || this.#hasWaiting || this.#leaves) break;
       this.chat.clearError();
       this.#set({ isLost: failures > 0 });
       await rest(failures++);
+      if (this.#leaves) break;
     }
     this.#isFollowing = false;
     this.chat.clearError();
@@ -323,6 +360,7 @@ export class Session {
       }),
     );
     if (isMine || contexts.has(card.contextId)) this.refreshSoon();
+    if (isMine) this.#listen();
   }
 
   refreshSoon(): void {

@@ -93,6 +93,10 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   useEffect(() => {
     if (!isNew) void session.open();
   }, [session, isNew]);
+  useEffect(() => {
+    session.show(true);
+    return () => session.show(false);
+  }, [session]);
   const models = useModels().data?.models ?? [];
   // A chat goes on with the agent that was asked last, as long as it is there.
   const [picked, pick] = useState<string | null>(null);

@@ -27,6 +27,13 @@ export const cards = {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
+  /** The host's model may be writing the task's answer. */
+  isWriting(id: string): boolean {
+    return known.get(id)?.writing === true;
+  },
+  isOver(id: string): boolean {
+    return isOver(known.get(id)?.state ?? '');
+  },
   get anyActive(): boolean {
     return [...known.values()].some(({ state }) => isActive(state));
   },

@@ -8,6 +8,8 @@ import { wholeTime, words } from '../words.ts';
 interface Asked {
   authUrl?: string | null | undefined;
   authUrlBy?: string | null | undefined;
+  /** Where it leads in the end: a link of an agent's may go through a page of ours first. */
+  authUrlHost?: string | null | undefined;
   agentName?: string | null | undefined;
   consent?: ConsentInfo | null | undefined;
 }
@@ -44,7 +46,7 @@ export function Consent({ asked }: { asked: Asked }) {
         <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{wholeTime(of.endsAt)}</time>.</> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>
-        {isOurs ? words.connect : `${words.openHost} ${url.host}`}
+        {isOurs ? words.connect : `${words.openHost} ${asked.authUrlHost || url.host}`}
       </a>
     </div>
   );

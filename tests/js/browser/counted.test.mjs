@@ -2,7 +2,7 @@
 // however many tabs there are.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, at, launch, System, visitor } from './harness.mjs';
 
@@ -38,66 +38,71 @@ async function counting(t) {
   return { ...own, page, asked, open };
 }
 
-test('a page that waits for consent holds no stream and asks twice a minute at most', async (t) => {
-  const { page, asked, open, check } = await counting(t);
-  await ask(page, 'Where is my order 1001?');
-  await at(page).badge.getByText('Needs your consent').waitFor();
-  await sleep(5000);
-  asked.length = 0;
-  await sleep(45_000);
-  assert(asked.length <= 2, asked.join('\n'));
-  assert.equal(open.size, 0);
-  check();
-});
+// They wait most of the time: side by side, each with a profile of its own.
+describe('what is asked', { concurrency: true }, () => {
+  test('a page that waits for consent holds no stream and asks twice a minute at most', async (t) => {
+    const { page, asked, open, check } = await counting(t);
+    await ask(page, 'Where is my order 1001?');
+    await at(page).badge.getByText('Needs your consent').waitFor();
+    await sleep(5000);
+    asked.length = 0;
+    await sleep(45_000);
+    assert(asked.length <= 2, asked.join('\n'));
+    assert.equal(open.size, 0);
+    check();
+  });
 
-test('a page with nothing unfinished asks nothing', async (t) => {
-  const { page, asked, open, check } = await counting(t);
-  await ask(page, 'Will it rain in Oslo tomorrow?');
-  await at(page).badge.getByText('Completed').waitFor();
-  await sleep(5000);
-  asked.length = 0;
-  await sleep(35_000);
-  assert.deepEqual(asked, []);
-  assert.equal(open.size, 0);
-  check();
-});
+  test('a page with nothing unfinished asks nothing', async (t) => {
+    const { page, asked, open, check } = await counting(t);
+    await ask(page, 'Will it rain in Oslo tomorrow?');
+    await at(page).badge.getByText('Completed').waitFor();
+    await sleep(5000);
+    asked.length = 0;
+    await sleep(35_000);
+    assert.deepEqual(asked, []);
+    assert.equal(open.size, 0);
+    check();
+  });
 
-test('six tabs share one stream, and the list of chats is there at once', async (t) => {
-  const { page, context, open, check } = await counting(t);
-  await ask(page, 'Write a report about whales');
-  await at(page).badge.getByText('Working').waitFor();
-  const tabs = [page];
-  for (let more = 0; more < 5; more += 1) {
-    const tab = await context.newPage();
-    await tab.goto(`${base}/tasks`);
-    const began = Date.now();
-    await tab.getByRole('link', { name: 'Write a report about whales' }).first().waitFor();
-    assert(Date.now() - began < 5000, `the list took ${Date.now() - began} ms`);
-    tabs.push(tab);
-  }
-  await sleep(3000);
-  assert.equal(open.size, 1);
-  // All of them see the end.
-  for (const tab of tabs) await tab.getByText('Completed').first().waitFor({ timeout: 60_000 });
-  check();
-});
+  test('six tabs share one stream, and the list of chats is there at once', async (t) => {
+    const { page, context, open, check } = await counting(t);
+    await ask(page, 'Write a report about whales');
+    await at(page).badge.getByText('Working').waitFor();
+    const tabs = [page];
+    for (let more = 0; more < 5; more += 1) {
+      const tab = await context.newPage();
+      await tab.goto(`${base}/tasks`);
+      const began = Date.now();
+      await tab.getByRole('link', { name: 'Write a report about whales' }).first().waitFor();
+      assert(Date.now() - began < 5000, `the list took ${Date.now() - began} ms`);
+      tabs.push(tab);
+    }
+    await sleep(3000);
+    assert.equal(open.size, 1);
+    // All of them see the end.
+    for (const tab of tabs) await tab.getByText('Completed').first().waitFor({ timeout: 60_000 });
+    check();
+  });
 
-test('a page that nobody sees asks nothing, and catches up when it is seen again', async (t) => {
-  const { page, context, asked, open, check } = await counting(t);
-  await ask(page, 'Write a report about foxes');
-  await at(page).badge.getByText('Working').waitFor();
-  await sleep(3000);
-  const show = (state) => page.evaluate((state) => {
-    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
-    document.dispatchEvent(new Event('visibilitychange'));
-  }, state);
-  await show('hidden');
-  await sleep(500);
-  asked.length = 0;
-  await sleep(8000);
-  assert.deepEqual(asked, []);
-  assert.equal(open.size, 0);
-  await show('visible');
-  await at(page).badge.getByText('Completed').waitFor({ timeout: 60_000 });
-  check();
+  test('a page that nobody sees asks nothing, and catches up when it is seen again', async (t) => {
+    const { page, context, asked, open, check } = await counting(t);
+    await ask(page, 'Write a report about foxes');
+    await at(page).badge.getByText('Working').waitFor();
+    // The prompt's own stream ends with an acknowledgement.
+    await page.waitForFunction(() => !document.querySelector('.progress'));
+    await sleep(1000);
+    const show = (state) => page.evaluate((state) => {
+      Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, state);
+    await show('hidden');
+    await sleep(500);
+    asked.length = 0;
+    await sleep(8000);
+    assert.deepEqual(asked, []);
+    assert.equal(open.size, 0);
+    await show('visible');
+    await at(page).badge.getByText('Completed').waitFor({ timeout: 60_000 });
+    check();
+  });
 });

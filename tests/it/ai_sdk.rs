@@ -5,9 +5,19 @@ use std::process::Command;
 use serde_json::Value;
 use tests::Local;
 
+/// Those whose transports and parsers are in use out there.
+const PACKAGES: [&str; 3] = ["ai", "ai-6", "ai-5"];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_ai_packages_own_parser_reads_the_stream() {
     let local = Local::start().await;
+    for package in PACKAGES {
+        reads(&local, package).await;
+    }
+    local.system.stop().await;
+}
+
+async fn reads(local: &Local, package: &'static str) {
     let base = local
         .endpoint("/tenants/acme/base")
         .trim_end_matches('/')
@@ -17,12 +27,17 @@ async fn the_ai_packages_own_parser_reads_the_stream() {
         Command::new("node")
             .arg(script)
             .args([&base, "Will it rain in Oslo tomorrow?"])
+            .env("AI", package)
             .output()
             .expect("node runs")
     })
     .await
     .expect("no panic");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{package}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     let message: Value = serde_json::from_slice(&ran.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&ran.stdout)));
     assert_eq!(message["role"], "assistant");
@@ -37,6 +52,5 @@ async fn the_ai_packages_own_parser_reads_the_stream() {
         .filter(|part| part["type"] == "text")
         .filter_map(|part| part["text"].as_str())
         .collect();
-    assert!(text.contains("Oslo"), "{message:#}");
-    local.system.stop().await;
+    assert!(text.contains("Oslo"), "{package}: {message:#}");
 }

@@ -2,13 +2,14 @@
 //
 //   node check-chat.mjs BASE_URL PROMPT [CHAT_ID]
 //
+// AI names the SDK by its package here: `ai` (as the page has it), or one of before, `ai-6` or `ai-5`.
+//
 // Prints the assistant's UIMessage as the stream built it. A chunk that the SDK cannot parse, any protocol error, and
 // a history that tells something else than the stream did end with a reason and exit code 1; wrong use with 2.
 
-import {
-  DefaultChatTransport, readUIMessageStream, safeValidateUIMessages, validateUIMessages,
-} from 'ai';
 import { randomUUID } from 'node:crypto';
+
+const { DefaultChatTransport, readUIMessageStream, safeValidateUIMessages, validateUIMessages } = await import(process.env.AI || 'ai');
 
 const [base, prompt, chatId = randomUUID()] = process.argv.slice(2);
 if (!base || !prompt) {

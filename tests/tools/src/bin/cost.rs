@@ -328,8 +328,35 @@ fn print(
     let total: f64 = parts.iter().map(|(_, dollars)| dollars).sum();
     println!("| **together** | **{:.2}** |", total * million);
 
+    pages();
     idle(metrics);
     limits(&all);
+}
+
+/// An hour of an open page, by what it asks (`functions/chat_api/ui/src/live/live.ts`; `tests/js/browser/counted.test.mjs` counts it).
+/// However many tabs of one browser are open, one of them asks.
+fn pages() {
+    let template = Template::tenant();
+    let functions = template.functions();
+    let memory = functions["ChatApiFunction"]["Properties"]["MemorySize"]
+        .as_f64()
+        .expect("a size")
+        / 1024.0;
+    let request = price::REST_REQUEST + price::LAMBDA_REQUESTS;
+    // A look every half minute: session, index, revision and body, in twenty milliseconds.
+    let waits = 120.0 * (request + 0.02 * memory * price::LAMBDA_GB_SECOND + 3.0 * price::READ_UNIT);
+    // A stream that comes back every minute, whose looks are 0.7 seconds apart: index and revision.
+    let runs = 3600.0 * memory * price::LAMBDA_GB_SECOND
+        + 3600.0 / 0.7 * 1.5 * price::READ_UNIT
+        + 60.0 * (request + price::READ_UNIT);
+    println!("\n## An hour of an open page\n\n| the page | dollars |\n|---|---|");
+    for (what, dollars) in [
+        ("nobody looks at it, or nothing is unfinished", 0.0),
+        ("a task waits for its user", waits),
+        ("a task runs all the time", runs),
+    ] {
+        println!("| {what} | {dollars:.4} |");
+    }
 }
 
 /// How many metrics the alarms of a template look at.

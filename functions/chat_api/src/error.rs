@@ -34,6 +34,8 @@ pub(crate) enum RouteError {
     Refused(A2aError),
     #[error("the host agent cannot be asked")]
     Host(#[source] CallError),
+    #[error("the registry cannot be asked")]
+    Registry(#[source] CallError),
     #[error("the tables")]
     Store(#[from] StoreError),
     #[error("the session key")]
@@ -113,6 +115,23 @@ impl IntoResponse for RouteError {
                     "host_failed",
                     "the host agent does not answer as it should",
                 )
+            }
+            Self::Registry(fault) => {
+                tracing::warn!(
+                    error = &fault as &dyn std::error::Error,
+                    "the registry does not answer an operator"
+                );
+                match fault.is_retryable() {
+                    true => later(
+                        "registry_unavailable",
+                        "the registry is out of reach; try again shortly",
+                    ),
+                    false => answer(
+                        StatusCode::BAD_GATEWAY,
+                        "registry_failed",
+                        "the registry does not answer as it should",
+                    ),
+                }
             }
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,

@@ -25,8 +25,10 @@ mod known_models;
 mod messages;
 mod models;
 mod news;
+mod ops;
 mod owned;
 mod page;
+mod registry;
 mod relay;
 mod resume;
 mod session;
@@ -65,6 +67,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         base: config.base,
         host: AgentName::parse("host")?,
         host_url: config.host_url,
+        registry: config.registry,
         store: ground.store,
         outbound: ground.outbound,
         clock: ground.clock,
@@ -100,6 +103,11 @@ fn served() -> Routes<Arc<state::AppState>> {
         .get("/tasks", "the page, at the list of tasks", page::page)
         .get("/tasks/{id}", "the page, at a task", page::page)
         .get("/accounts", "the page, at the connected accounts", page::page)
+        .get(
+            "/ops",
+            "the page, at what a tenant's operators look after",
+            page::page,
+        )
         .get("/assets/{file}", "a file of the page", page::asset)
         .get(
             "/api/session",
@@ -169,6 +177,21 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/connections/{id}",
             "ends a connection",
             connections::disconnect,
+        )
+        .get(
+            "/api/ops/agents",
+            "lists the agents that the tenant sees, for its operators",
+            ops::agents,
+        )
+        .post(
+            "/api/ops/agents/{id}/{verb}",
+            "has an agent of the tenant's looked at, or switches it off or on",
+            ops::act,
+        )
+        .get(
+            "/api/ops/usage",
+            "tells what the tenant's language models took by day",
+            ops::usage,
         )
 }
 

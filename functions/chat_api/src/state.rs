@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::host::{HostClient, HostClientParts};
 use crate::known_models::LastModels;
+use crate::registry::RegistryClient;
 
 /// What the function works with, given by whoever starts it.
 pub struct State {
@@ -22,6 +23,8 @@ pub struct State {
     pub host: AgentName,
     /// The host agent's URL: where it is called, and the audience of the tokens made here.
     pub host_url: Url,
+    /// The registry's URL.
+    pub registry: Url,
     /// The tables.
     pub store: Store,
     /// The tenant's session key.
@@ -68,6 +71,7 @@ pub(crate) struct AppState {
     pub(crate) base: Url,
     pub(crate) agent: AgentName,
     pub(crate) host: HostClient,
+    pub(crate) registry: RegistryClient,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -88,6 +92,7 @@ impl AppState {
             base,
             host,
             host_url,
+            registry,
             store,
             key,
             outbound,
@@ -96,10 +101,20 @@ impl AppState {
             require_sign_in,
             settings,
         } = state;
+        let issuer = base.as_str().trim_end_matches('/').to_owned();
+        let registry = RegistryClient {
+            url: registry,
+            tenant: tenant.clone(),
+            issuer: issuer.clone(),
+            key: Arc::clone(&key),
+            outbound: outbound.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        };
         let host_client = HostClient::new(HostClientParts {
             url: host_url,
             tenant: tenant.clone(),
-            issuer: base.as_str().trim_end_matches('/').to_owned(),
+            issuer,
             key,
             outbound,
             clock: clock.clone(),
@@ -114,6 +129,7 @@ impl AppState {
             base,
             agent: host,
             host: host_client,
+            registry,
             store,
             clock,
             entropy,

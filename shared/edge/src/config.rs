@@ -12,7 +12,7 @@
 //! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
-//! | `REGISTRY_URL` | registry, host_agent | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
+//! | `REGISTRY_URL` | registry, host_agent, chat_api | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
 //! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | the agent's public URL, audience of tokens for it | required |

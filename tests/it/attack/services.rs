@@ -8,7 +8,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::Cell::{Hidden, Is, Na};
-use super::world::{World, told};
+use super::world::{World, session_of, told};
 use super::{Attack, Cell, Row, Told};
 
 const TENANTS: &str = "the registry's entries are a tenant's, not a user's";
@@ -87,7 +87,8 @@ fn gateway() -> impl Iterator<Item = Row> {
     ["/healthz", "/openapi.json"].into_iter().map(public)
 }
 
-async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+/// The id of the tenant's own agent in the registry.
+async fn horizon(world: &World) -> String {
     let registry = world.at("/registry");
     let admin = world.local.endpoint("/registry_token");
     let listed = world
@@ -98,10 +99,15 @@ async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<T
     let horizon = world.at("/tenants/acme/agents/horizon");
     let mut own = listed["agents"].as_array().expect("agents").iter();
     let own = own.find(|agent| agent.to_string().contains(&horizon));
-    let id = own
-        .and_then(|agent| agent["id"].as_str())
+    own.and_then(|agent| agent["id"].as_str())
         .unwrap_or_else(|| panic!("{listed:#}"))
-        .to_owned();
+        .to_owned()
+}
+
+async fn ask_registry(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    let registry = world.at("/registry");
+    let horizon = world.at("/tenants/acme/agents/horizon");
+    let id = self::horizon(world).await;
     let platform = row.route == "/types/{name}";
     let (signers, scope) = match platform {
         true => ((Signer::Platform, Signer::Session("globex")), "registry:admin"),
@@ -167,6 +173,7 @@ fn chat() -> impl Iterator<Item = Row> {
         public("/tasks"),
         public("/tasks/{id}"),
         public("/accounts"),
+        public("/ops"),
         public("/assets/{file}"),
         row(("GET", "/api/session", ""), empty, 200),
         row(("GET", "/api/chats", ""), empty, 200),
@@ -182,6 +189,11 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("POST", "/api/tasks/{id}/{action}", "retry"), gone, 409),
         // The button beside a plan that waits.
         row(("POST", "/api/tasks/{id}/{action}", START_PLAN), gone, 200),
+        row(("GET", "/api/ops/agents", ""), gone, 200),
+        row(("GET", "/api/ops/usage", ""), gone, 200),
+        row(("POST", "/api/ops/agents/{id}/{verb}", "check"), gone, 200),
+        row(("POST", "/api/ops/agents/{id}/{verb}", "disable"), gone, 200),
+        row(("POST", "/api/ops/agents/{id}/{verb}", "enable"), gone, 200),
         row(("GET", "/api/connections", ""), empty, 200),
         // The victim's task waits: there is no answer to think of yet, which only its owner is told.
         row(("PUT", "/api/chats/{id}/feedback/{task}", ""), gone, 409),
@@ -200,7 +212,11 @@ fn chat() -> impl Iterator<Item = Row> {
 
 async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     let base = world.at("/tenants/acme/base");
-    let own = world.user.cookie().expect("a session");
+    let is_operators = row.route.starts_with("/api/ops/");
+    let own = match is_operators {
+        true => session_of(&world.local, "olga").await,
+        false => world.user.cookie().expect("a session"),
+    };
     let value = |cookie: &str| cookie.split_once('=').expect("a cookie").1.to_owned();
     let foreign = world.foreigner.cookie().expect("a session");
     let cookies = match attack {
@@ -220,11 +236,18 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
                 Some(format!("switchyard_acme={}", value(&foreign))),
             ]
         }
+        // Who is signed in, and looks after nothing; who is a guest, however much is theirs.
+        Some(Attack::WrongOwner) if is_operators => {
+            vec![Some(session_of(&world.local, "alan").await), world.user.cookie()]
+        }
         Some(Attack::WrongOwner) => vec![world.stranger.cookie()],
         Some(_) => Vec::new(),
     };
     let action = row.operation.split(' ').next().unwrap_or_default();
-    let mut path = row.route.replace("{action}", action);
+    let mut path = row.route.replace("{action}", action).replace("{verb}", action);
+    if is_operators {
+        path = path.replace("{id}", &horizon(world).await);
+    }
     let (plan_task, plan) = &world.chat_plan;
     path = match path.contains("/tasks/") {
         true if row.operation == START_PLAN => path.replace("{id}", plan_task),

@@ -10,6 +10,7 @@ use host_agent::PlanApproval;
 use local::{Options, Signer};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use store::{Person, Session};
 use tests::browser::Browser;
 use tests::oauth::{self, CONFIDENTIAL, SECRET};
 use tests::{Local, User};
@@ -441,6 +442,34 @@ async fn ended_session(local: &Local) -> String {
     let sessions = local.system.store().sessions();
     sessions
         .create_session(&tenant, &hash, &owner, begun, ended)
+        .await
+        .expect("a session");
+    format!("switchyard_acme={}", token.expose_secret())
+}
+
+/// The cookie of one of the demo's people who has signed in just now.
+pub(super) async fn session_of(local: &Local, name: &str) -> String {
+    let tenant = Tenant::parse("acme").expect("a tenant");
+    let store = local.system.store();
+    let found = store.identity().find_user(&tenant, name).await.expect("users");
+    let user = found.unwrap_or_else(|| panic!("no {name}"));
+    let token = auth::token::random("sws", &SystemEntropy);
+    let now = local.clock.now();
+    let session = Session {
+        owner: Owner::parse(&format!("person-{name}")).expect("an owner"),
+        created_at: now,
+        expires_at: now.after(Duration::from_secs(12 * 3600)),
+        person: Some(Person {
+            issuer: format!("{}/acme", local.endpoint("/idp")),
+            subject: user.subject,
+            username: user.username,
+            auth_time: now,
+        }),
+    };
+    let hash = auth::token::hash(token.expose_secret());
+    let sessions = store.sessions();
+    sessions
+        .begin_session(&tenant, &hash, &session)
         .await
         .expect("a session");
     format!("switchyard_acme={}", token.expose_secret())

@@ -219,6 +219,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "a consent that is refused wakes its task",
     ),
     (
+        "ChatApiFunction",
+        "UsageOfTheModels",
+        "dynamodb:GetItem",
+        "an operator looks at what models took",
+    ),
+    (
         "RegistryFunction",
         "EveryTenantsCards",
         "dynamodb:DeleteItem",

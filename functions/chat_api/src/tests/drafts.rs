@@ -155,7 +155,11 @@ async fn a_card_says_that_words_are_on_their_way_and_the_chat_has_them() {
         let shown = parts(&answered.chunks());
         assert_eq!(shown, ["It rains."]);
         let done = card().await;
-        assert_eq!((&done["state"], done.get("writing")), (&json!("completed"), None), "{done}");
+        assert_eq!(
+            (&done["state"], done.get("writing")),
+            (&json!("completed"), None),
+            "{done}"
+        );
     }
 }
 

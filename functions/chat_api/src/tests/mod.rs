@@ -7,6 +7,7 @@ mod drafts;
 mod feedback;
 mod models;
 mod news;
+mod ops;
 mod pages;
 mod rubbish;
 mod sessions;

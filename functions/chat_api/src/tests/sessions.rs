@@ -48,7 +48,7 @@ async fn an_expired_session_is_none() {
 }
 
 /// A browser in which ada has signed in.
-async fn signed_in(world: &World) -> Browser {
+pub(super) async fn signed_in(world: &World) -> Browser {
     let subject = Owner::parse("user-ada").unwrap();
     let ada = User {
         username: "ada".into(),
@@ -142,7 +142,10 @@ async fn what_somebody_wrote_leaves_in_nobody_elses_name() {
         let answered = browser.post(&app, "/api/chat", &kept(chat, mark)).await;
         if answered.status != StatusCode::OK {
             assert_eq!(answered.json()["error"], "another_owner", "{}", answered.text);
-            assert!(!answered.headers.contains_key(SET_COOKIE), "nobody is made for it");
+            assert!(
+                !answered.headers.contains_key(SET_COOKIE),
+                "nobody is made for it"
+            );
         }
         answered.status
     };
@@ -154,7 +157,15 @@ async fn what_somebody_wrote_leaves_in_nobody_elses_name() {
     assert_eq!(status(&guest, "g3", &guests).await, StatusCode::OK);
     assert_eq!(status(&ada, "a1", &adas).await, StatusCode::OK);
     assert_ne!(guests, adas);
-    for (browser, wrote) in [(&ada, &guests), (&ada, &json!("")), (&guest, &adas), (&other, &guests), (&other, &adas), (&guest, &json!("\u{0}")), (&ada, &json!("person-ada"))] {
+    for (browser, wrote) in [
+        (&ada, &guests),
+        (&ada, &json!("")),
+        (&guest, &adas),
+        (&other, &guests),
+        (&other, &adas),
+        (&guest, &json!("\u{0}")),
+        (&ada, &json!("person-ada")),
+    ] {
         assert_eq!(status(browser, "x", wrote).await, StatusCode::CONFLICT, "{wrote}");
     }
     for browser in [&guest, &other, &ada] {

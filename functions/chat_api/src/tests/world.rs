@@ -30,6 +30,8 @@ use crate::{ChatSettings, State, router};
 
 /// Everything that one test needs.
 pub(super) struct World {
+    /// Where the registry is; nowhere, unless a test says so.
+    pub(super) registry: Mutex<Url>,
     pub(super) store: Store,
     pub(super) clock: Arc<ManualClock>,
     pub(super) tenant: Tenant,
@@ -37,8 +39,8 @@ pub(super) struct World {
     pub(super) queue: Arc<Queue>,
     /// What the host says where its users are connected.
     pub(super) connections: Arc<Connected>,
-    key: Arc<SigningKey>,
-    base: Url,
+    pub(super) key: Arc<SigningKey>,
+    pub(super) base: Url,
     pub(super) database: Database,
 }
 
@@ -210,6 +212,7 @@ impl World {
         let served = Router::new().nest("/a/host", edge::front(agent::router(host.clone()), front));
         tokio::spawn(async move { axum::serve(listener, served).await });
         Self {
+            registry: Mutex::new("http://127.0.0.1:9/registry".parse().unwrap()),
             store,
             clock,
             tenant,
@@ -275,6 +278,7 @@ impl World {
             base: self.base.clone(),
             host: self.host.name.clone(),
             host_url,
+            registry: self.registry.lock().unwrap().clone(),
             store: self.store.clone(),
             key: self.key.clone(),
             outbound: way_out(),

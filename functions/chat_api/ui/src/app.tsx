@@ -1,6 +1,6 @@
 // The page: the sidebar, one view, and a task's panel beside it.
 
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
 import { ChatView } from './chat/view.tsx';
 import { sendLeftOvers } from './chat/session.ts';
@@ -10,12 +10,14 @@ import { TasksPage } from './pages/tasks.tsx';
 import { drawn } from './queries.ts';
 import { Announcer } from './parts/announce.tsx';
 import { Close, Menu } from './parts/icons.tsx';
-import { Gone } from './parts/states.tsx';
+import { Gone, Loading } from './parts/states.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { Gate } from './sign-in.tsx';
 import { TakeOver } from './take-over.tsx';
 import { Panel } from './task/panel.tsx';
 import { words } from './words.ts';
+
+const OpsPage = lazy(() => import('./pages/ops.tsx'));
 
 /** Links of before name the chat behind a hash. */
 function useOldLinks() {
@@ -42,6 +44,7 @@ function Views() {
       <Route path="/tasks"><TasksPage /></Route>
       <Route path="/tasks/:id">{({ id }) => <><TasksPage /><Panel key={id} id={id} close="/tasks" /></>}</Route>
       <Route path="/accounts"><AccountsPage /></Route>
+      <Route path="/ops"><Suspense fallback={<main className="page" id="conversation"><Loading /></main>}><OpsPage /></Suspense></Route>
       <Route path="/*?">{(params) => {
         const [chats, id, tasks, task, more] = (params['*'] ?? '').split('/').map(decodeURIComponent);
         if (!chats) return <ChatPage id={null} task={null} />;

@@ -4,9 +4,9 @@ import { useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { tenant } from './api.ts';
 import { ChatMenu } from './chat-menu.tsx';
-import { Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
+import { Gauge, Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
 import { Failed, Loading } from './parts/states.tsx';
-import { useChats } from './queries.ts';
+import { useChats, useSession } from './queries.ts';
 import { Who } from './sign-in.tsx';
 import { words } from './words.ts';
 
@@ -46,6 +46,8 @@ export function Sidebar({ leave }: { leave: () => void }) {
   const [wanted, want] = useState('');
   const [onTasks] = useRoute('/tasks/*?');
   const [onAccounts] = useRoute('/accounts');
+  const [onOps] = useRoute('/ops');
+  const role = useSession().data?.role;
   return (
     <div className="sidebar">
       <p className="brand"><Logo /> {words.product} <span>{tenant}</span></p>
@@ -54,6 +56,7 @@ export function Sidebar({ leave }: { leave: () => void }) {
         <ul>
           <li><Link href="/tasks" onClick={leave} aria-current={onTasks ? 'page' : undefined}><Tasks /> {words.tasks}</Link></li>
           <li><Link href="/accounts" onClick={leave} aria-current={onAccounts ? 'page' : undefined}><LinkIcon /> {words.accounts}</Link></li>
+          {role === 'operator' || role === 'admin' ? <li><Link href="/ops" onClick={leave} aria-current={onOps ? 'page' : undefined}><Gauge /> {words.ops}</Link></li> : null}
         </ul>
       </nav>
       <label className="search"><Search /><span className="unseen">{words.search}</span><input type="search" placeholder={words.search} value={wanted} maxLength={80} onChange={({ target }) => want(target.value)} /></label>

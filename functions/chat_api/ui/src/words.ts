@@ -115,6 +115,26 @@ export const words = {
   agent: 'Agent',
   changed: 'Changed',
 
+  ops: 'Operations',
+  agents: 'Agents',
+  well: 'Well',
+  unwell: 'Not well',
+  switchedOff: 'Switched off',
+  switchOff: 'Switch off',
+  switchOn: 'Switch on',
+  lookAgain: 'Look again',
+  lookedAt: 'looked at',
+  ownAgent: 'this tenant\'s',
+  platformsAgent: 'the platform\'s',
+  usage: 'Language models by day (UTC)',
+  noUsage: 'No language model was asked in the last two weeks.',
+  day: 'Day',
+  model: 'Model',
+  calls: 'Calls',
+  tokensIn: 'Tokens in',
+  tokensCached: 'of it cached',
+  tokensOut: 'Tokens out',
+
   noAccounts: 'No accounts are connected. An agent that needs one asks for it in the chat.',
   disconnect: 'Disconnect',
   disconnectAsk: 'Disconnect it? Agents that need it will ask again.',
@@ -176,6 +196,9 @@ export function ago(at: string, now = Date.now()): string {
   if (seconds > -86_400) return clock.format(new Date(at));
   return day.format(new Date(at));
 }
+
+const whole = new Intl.NumberFormat();
+export const count = (value: number): string => whole.format(value);
 
 /** A number of bytes, such as `12 kB`. */
 export function size(bytes: number): string {

@@ -1,0 +1,112 @@
+//! `/api/ops`: what the tenant's operators look after: its agents, and what its language models took. To everybody else there is no
+//! such thing. Nothing here tells what anybody said or was told.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Path, State};
+use domain::{AgentId, Owner};
+use http::request::Parts;
+use serde_json::{Value, json};
+
+use crate::error::RouteError;
+use crate::guard::MayChange;
+use crate::registry::Verb;
+use crate::session::{Seen, Visitor};
+use crate::state::AppState;
+
+/// The roles that look after a tenant.
+const ROLES: [&str; 2] = ["operator", "admin"];
+/// So many days of usage are told, today first.
+const DAYS: u32 = 14;
+
+/// Somebody who has signed in and looks after the tenant.
+pub(crate) struct Operator(Owner);
+
+impl FromRequestParts<Arc<AppState>> for Operator {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
+        let seen = Seen::from_request_parts(parts, room).await?;
+        // Where one must sign in, that comes first.
+        let Visitor(_) = Visitor::of(&seen, room)?;
+        let session = seen.0.ok_or(RouteError::NotFound)?;
+        let person = session.signed_in.ok_or(RouteError::NotFound)?;
+        match person.roles.iter().any(|role| ROLES.contains(&role.as_str())) {
+            true => Ok(Self(session.owner)),
+            false => Err(RouteError::NotFound),
+        }
+    }
+}
+
+/// `GET /api/ops/agents`: every agent that the tenant sees, and how it is.
+pub(crate) async fn agents(
+    State(room): State<Arc<AppState>>,
+    Operator(owner): Operator,
+) -> Result<Json<Value>, RouteError> {
+    let found = room.registry.agents(&owner).await?;
+    let agents: Vec<Value> = found.iter().map(shown).collect();
+    Ok(Json(json!({"agents": agents})))
+}
+
+/// `POST /api/ops/agents/{id}/{verb}`: has one looked at anew, or switches it off or on.
+pub(crate) async fn act(
+    State(room): State<Arc<AppState>>,
+    Operator(owner): Operator,
+    _: MayChange,
+    Path((id, verb)): Path<(String, String)>,
+) -> Result<Json<Value>, RouteError> {
+    let verb = Verb::parse(&verb).ok_or(RouteError::NotFound)?;
+    let id = AgentId::parse(&id).map_err(|_| RouteError::NotFound)?;
+    let agent = room.registry.act(&owner, id, verb).await?;
+    tracing::info!(
+        audit.action = "ops.agent",
+        audit.actor = owner.as_str(),
+        audit.object = %id,
+        audit.verb = verb.name(),
+        audit.result = "done",
+        tenant.id = room.tenant.name(),
+        "audit"
+    );
+    Ok(Json(shown(&agent)))
+}
+
+/// `GET /api/ops/usage`: tokens of language models by day (UTC); days without any are left out.
+pub(crate) async fn usage(
+    State(room): State<Arc<AppState>>,
+    Operator(_): Operator,
+) -> Result<Json<Value>, RouteError> {
+    let days = room
+        .store
+        .usage()
+        .last(&room.tenant, room.clock.now(), DAYS)
+        .await?;
+    Ok(Json(json!({"days": days})))
+}
+
+/// An agent, as far as its operator needs it: its card's texts are its own, and what is not of the form is left out.
+fn shown(agent: &Value) -> Value {
+    let skills = agent.pointer("/card/skills").and_then(Value::as_array);
+    let tags = skills
+        .into_iter()
+        .flatten()
+        .filter_map(|skill| skill.get("tags")?.as_array())
+        .flatten()
+        .filter_map(Value::as_str);
+    let mut types: Vec<&str> = tags.filter_map(|tag| tag.strip_prefix("type:")).collect();
+    types.sort_unstable();
+    types.dedup();
+    let at = |pointer: &str| agent.pointer(pointer).cloned().unwrap_or_default();
+    json!({
+        "id": at("/id"),
+        "name": at("/card/name"),
+        "version": at("/card/version"),
+        "types": types,
+        "cardUrl": at("/cardUrl"),
+        "isOwn": agent.get("tenant").is_some_and(Value::is_string),
+        "isEnabled": at("/enabled"),
+        "isWell": at("/health/ok"),
+        "checkedAt": at("/health/checkedAt"),
+        "reason": at("/health/reason"),
+        "registeredAt": at("/registeredAt"),
+    })
+}

@@ -1,0 +1,110 @@
+// What a tenant's operators look after: its agents, and what its language models took. Words of users are nowhere in it.
+
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { z } from 'zod';
+import { ApiError, get, send } from '../api.ts';
+import { Failed, Gone, Loading } from '../parts/states.tsx';
+import { Time } from '../parts/time.tsx';
+import { queries } from '../queries.ts';
+import { count, dateOnly, words } from '../words.ts';
+
+const text = z.string().nullish();
+
+const Agent = z.looseObject({
+  id: z.string(),
+  name: text,
+  version: text,
+  types: z.array(z.string()),
+  cardUrl: text,
+  isOwn: z.boolean(),
+  isEnabled: z.boolean().nullish(),
+  isWell: z.boolean().nullish(),
+  checkedAt: text,
+  reason: text,
+});
+type Agent = z.infer<typeof Agent>;
+
+const Agents = z.object({ agents: z.array(Agent) });
+
+const Took = z.looseObject({ calls: z.number(), input: z.number().nullish(), output: z.number().nullish(), cached: z.number().nullish() });
+const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })) });
+
+const keys = { agents: ['ops', 'agents'] as const, usage: ['ops', 'usage'] as const };
+
+function State({ agent }: { agent: Agent }) {
+  if (!agent.isEnabled) return <span className="badge" data-state="canceled">{words.switchedOff}</span>;
+  return <span className="badge" data-state={agent.isWell ? 'completed' : 'failed'}>{agent.isWell ? words.well : words.unwell}</span>;
+}
+
+function Row({ agent }: { agent: Agent }) {
+  const [running, run] = useState(false);
+  const [problem, setProblem] = useState('');
+  const act = async (verb: string) => {
+    run(true);
+    setProblem('');
+    try {
+      await send('POST', `ops/agents/${encodeURIComponent(agent.id)}/${verb}`);
+      await queries.invalidateQueries({ queryKey: keys.agents });
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    run(false);
+  };
+  const name = agent.name || agent.types.join(', ') || agent.id;
+  return (
+    <li className="account">
+      <div>
+        <h3>{name} <State agent={agent} /></h3>
+        <p className="soft">{agent.types.join(', ')}{agent.version ? ` · ${agent.version}` : ''} · {agent.isOwn ? words.ownAgent : words.platformsAgent}{agent.checkedAt ? <> · {words.lookedAt} <Time at={agent.checkedAt} /></> : null}</p>
+        {agent.reason ? <p className="problem">{agent.reason}</p> : null}
+        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      </div>
+      {agent.isOwn ? (
+        <div className="account-ask">
+          <button type="button" disabled={running} onClick={() => void act('check')} aria-label={`${words.lookAgain}: ${name}`}>{words.lookAgain}</button>
+          <button type="button" disabled={running} className={agent.isEnabled ? 'danger' : ''} onClick={() => void act(agent.isEnabled ? 'disable' : 'enable')} aria-label={`${agent.isEnabled ? words.switchOff : words.switchOn}: ${name}`}>{agent.isEnabled ? words.switchOff : words.switchOn}</button>
+        </div>
+      ) : null}
+    </li>
+  );
+}
+
+function Days({ days }: z.infer<typeof Usage>) {
+  if (days.length === 0) return <p className="soft">{words.noUsage}</p>;
+  const rows = days.flatMap(({ day, models }) => Object.entries(models).map(([model, took]) => ({ day, model, took })));
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label={words.usage}>
+      <table>
+        <thead><tr>{[words.day, words.model, words.calls, words.tokensIn, words.tokensCached, words.tokensOut].map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+        <tbody>
+          {rows.map(({ day, model, took }) => (
+            <tr key={`${day} ${model}`}>
+              <td>{dateOnly(day)}</td><td>{model}</td>
+              {[took.calls, took.input, took.cached, took.output].map((value, place) => <td key={place} className="number">{count(value ?? 0)}</td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export default function OpsPage() {
+  const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => get('ops/agents', Agents, signal) });
+  const usage = useQuery({ queryKey: keys.usage, queryFn: ({ signal }) => get('ops/usage', Usage, signal) });
+  if ([agents.error, usage.error].some((error) => error instanceof ApiError && error.status === 404)) return <main className="page" id="conversation"><Gone /></main>;
+  return (
+    <main className="page" id="conversation">
+      <h1>{words.ops}</h1>
+      <h2>{words.agents}</h2>
+      {agents.isPending ? <Loading /> : null}
+      {agents.error && !agents.data ? <Failed error={agents.error} retry={() => void agents.refetch()} /> : null}
+      <ul className="accounts">{agents.data?.agents.map((agent) => <Row key={agent.id} agent={agent} />)}</ul>
+      <h2>{words.usage}</h2>
+      {usage.isPending ? <Loading /> : null}
+      {usage.error && !usage.data ? <Failed error={usage.error} retry={() => void usage.refetch()} /> : null}
+      {usage.data ? <Days days={usage.data.days} /> : null}
+    </main>
+  );
+}

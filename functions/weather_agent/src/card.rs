@@ -75,7 +75,7 @@ fn forecast() -> Skill {
             "Che tempo fa, che tempo farà, com'è il tempo, piove, pioverà, nevica, c'è il sole, vento, nebbia o temporale, quanti gradi, fa caldo o freddo, ombrello o giacca? Il meteo",
             "Wat voor weer wordt het, gaat het regenen of sneeuwen, regent of sneeuwt het, regen, droog, wind, zon, mist, onweer, hoeveel graden, warm of koud, een paraplu of jas mee?",
             "Hur blir vädret, regnar eller snöar det, regn, snö, sol, blåst, åska, hur många grader, varmt eller kallt, paraply eller jacka? Prognos",
-            "Como vai estar o tempo, como está o tempo, vai chover, nevar ou fazer sol, chuva, frio, calor, vento, praia, quantos graus, que temperatura, guarda-chuva ou casaco? È nuvoloso o soleggiato, pioggia, neve, gelo, cappotto, sciarpa, stivali, mare?",
+            "Como vai estar o tempo, como está o tempo, que tempo vai fazer, que tempo faz, vai chover, nevar ou fazer sol, chuva, frio, calor, vento, praia, quantos graus, que temperatura, guarda-chuva ou casaco? È nuvoloso o soleggiato, pioggia, neve, gelo, cappotto, sciarpa, stivali, mare?",
             "Jak będzie, jaka będzie pogoda, czy będzie padać deszcz lub śnieg, słońce, wiatr, burza, mgła, ile stopni, ciepło czy zimno, parasol, brać kurtkę? Pada, pochmurno, słonecznie, mróz, upał, wieje, grad, temperatura, płaszcz, czapka?",
             "Какая погода, будет ли дождь, снег, солнце, ветер, гроза, сколько градусов, тепло, жарко, холодно или мороз, зонт или куртка? Пасмурно, облачно, солнечно, жара, ливень, осадки, снегопад, метель, туман, гололёд, температура, шапка, пальто?",
         ]

@@ -62,6 +62,9 @@ const CANCELING_ABROAD: &[&str] = &[
     "anulować",
 ];
 
+/// Those of them that stand at the end of what is wanted.
+const CANCELING_LAST: &[&str] = &["stornieren", "annuleren"];
+
 /// Among so many first words of a clause it is what is wanted.
 const WANTED: usize = 3;
 /// Words before the deed that ask for it politely.
@@ -112,7 +115,10 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
             let says = |word: &String| CANCELING_ABROAD.contains(&word.as_str());
             if *deed == "cancel"
                 && (words::CANCELS_ABROAD.iter().any(begins)
-                    || !text.contains(['?', '？']) && core.iter().take(WANTED).any(says))
+                    || !text.contains(['?', '？']) && core.iter().take(WANTED).any(says)
+                    || core
+                        .last()
+                        .is_some_and(|last| CANCELING_LAST.contains(&last.as_str())))
             {
                 return true;
             }
@@ -223,6 +229,7 @@ mod tests {
             ("¿se puede cancelar?", None),
             ("escribe un informe sobre cómo cancelar un contrato", None),
             ("storniere bitte alles", Some("cancel")),
+            ("ik wil bestelling 1005 graag annuleren", Some("cancel")),
             ("je voudrais être remboursé pour la commande 1005", Some("refund")),
             ("ich möchte eine Rückerstattung für 1003", Some("refund")),
         ] {

@@ -24,7 +24,9 @@ const ABROAD: f64 = 0.5;
 /// How much the types that have a word too take from it: with 1, each of two gets half.
 const SHARED: f64 = 0.3;
 
-/// How many words it takes.
+/// Of what a word speaks for the best, the least that takes from it.
+const HAS: f64 = 0.1;
+/// How many words a saying has.
 const SAYING: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// Agents, ready to be compared with texts. Those of one type are one.
@@ -189,16 +191,21 @@ impl Index {
                 *known = known.max(like * weight);
             }
         }
-        let mut all = 0.0;
         for (owner, best) in &mut found {
             let known = usize::try_from(*owner)
                 .ok()
                 .and_then(|owner| work.of_owner.get_mut(owner));
             *best = known.map(std::mem::take).unwrap_or_default();
-            all += *best;
         }
+        // Whoever has something like it takes nothing from whoever has it.
+        let most = found.iter().map(|(_, best)| *best).fold(0.0, f64::max);
+        let have = found
+            .iter()
+            .map(|(_, best)| *best)
+            .filter(|best| *best >= most * HAS);
+        let all: f64 = have.sum();
         for (_, best) in &mut found {
-            *best *= (*best / all).powf(SHARED);
+            *best *= (*best / all).min(1.0).powf(SHARED);
         }
         found
     }

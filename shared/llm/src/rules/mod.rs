@@ -87,6 +87,12 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     {
         return send(Part::only(agent_type, &message));
     }
+    // "Milwaukee tomorrow", behind a forecast for another place.
+    if let Some((agent_type, _)) = last_used(prompt, before)
+        && index.forms(agents).by_place_and_day(text) == Some(agent_type)
+    {
+        return send(Part::only(agent_type, text));
+    }
     let mended = index.spelling(agents).mended(text);
     let parts = mended.as_deref().map(|text| split::parts(&reader, agents, text));
     if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
@@ -117,7 +123,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
 #[must_use]
 pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
     let reader = Reader::of(agents.index());
-    reader.best(text, reader.bar(text) * reading::SURELY).is_some()
+    reader.best(text, reader.bar(text) * reading::SURELY).is_some() || reader.is_called(text)
 }
 
 /// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.

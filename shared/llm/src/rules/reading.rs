@@ -151,6 +151,15 @@ impl<'i> Reader<'i> {
         best.or_else(|| self.called(&scores, &ranked, bar))
     }
 
+    /// Whether a text is for somebody whom it calls by a name, and nobody else by one.
+    pub(super) fn is_called(&self, text: &str) -> bool {
+        let scores = self.scores(text);
+        let mut called = scores.called.iter();
+        let only = called.next().filter(|_| called.next().is_none());
+        let only = only.and_then(|only| self.index.types.get(*only));
+        only.is_some() && self.best(text, self.bar(text)) == only
+    }
+
     /// Of two that come close, the one that the text calls by its name: "a report on hot air balloons".
     fn called(&self, scores: &Scores, ranked: &[(f64, &'i AgentType)], bar: f64) -> Option<&'i AgentType> {
         let mut called = scores.called.iter();

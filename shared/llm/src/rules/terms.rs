@@ -22,6 +22,9 @@ const ABOUT: &[&str] = &[
     "on", "about", "über", "sobre", "sur", "om", "su", "over", "o", "о",
 ];
 
+/// Words that ask and say no more, beside the function words.
+const ASKING: &[&str] = &["check", "pls", "plz"];
+
 /// A word that says what a text is about.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {
@@ -56,7 +59,7 @@ impl Term {
         let long = text.chars().count();
         let says = long > 1 || text.chars().all(is_ideograph);
         let number = text.chars().all(char::is_numeric);
-        let function = of != 0;
+        let function = of != 0 || ASKING.contains(&text.as_str());
         if !says || number || function && long <= MUTE_MAX {
             return None;
         }

@@ -49,5 +49,6 @@ mod two_of_a_type;
 mod two_processes;
 mod unheard;
 mod validator;
+mod verify;
 mod walk;
 mod webhook_signature;

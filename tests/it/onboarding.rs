@@ -26,6 +26,8 @@ if "describe-stacks" in args:
     stack, query = args[args.index("--stack-name") + 1], args[args.index("--query") + 1]
     status = "StackStatus" in query
     print("UPDATE_COMPLETE" if status else f"https://{stack}.example/{query.split(chr(39))[1]}")
+if "get-caller-identity" in args:
+    print("123456789012")
 if "get-secret-value" in args:
     print(open(os.environ["KEY"]).read(), end="")
 if "get-item" in args and "PREFIX" in os.environ:
@@ -63,7 +65,7 @@ impl Shell {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("bin");
         std::fs::create_dir(&folder).unwrap();
-        for name in ["aws", "sam", "curl", "pip", "cargo"] {
+        for name in ["aws", "sam", "curl", "pip", "cargo", "cargo-lambda"] {
             let file = folder.join(name);
             std::fs::write(&file, STAND_IN).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -127,6 +129,8 @@ impl Shell {
             .env("ASKED", &asked)
             .env("KEY", key)
             .env("SWITCHYARD", binary::path("switchyard"))
+            .env("AWS_REGION", "eu-north-1")
+            .env("AWS_DEFAULT_REGION", "eu-north-1")
             .envs(settings.iter().copied())
             .current_dir(folder)
             .output()

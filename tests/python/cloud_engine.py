@@ -61,7 +61,11 @@ def client(service):
 def transformed(path):
     """A template as CloudFormation sees it after the transformation, by AWS's own translator."""
     with open(path) as file:
-        template = yaml_parse(file.read())
+        return transformed_text(file.read())
+
+
+def transformed_text(text):
+    template = yaml_parse(text)
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             # What `sam package` would put there.

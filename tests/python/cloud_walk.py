@@ -5,6 +5,7 @@ same names. Run by `tests/run cloud`, which gives it the folders of `switchyard 
 
 import json
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,7 +34,8 @@ class Stack:
     def deploy(self, expected, **changed):
         """What `sam deploy` does; the stack stands as expected then. Says why it was taken back, where it was."""
         self.parameters.update(changed)
-        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in self.parameters.items()]
+        known = self.template["Parameters"]
+        given = [{"ParameterKey": n, "ParameterValue": v} for n, v in self.parameters.items() if n in known]
         api, there = client("cloudformation"), self.status() is not None
         call = api.update_stack if there else api.create_stack
         body = json.dumps(self.template)
@@ -229,6 +231,41 @@ def check_moved(stack, old, new):
     assert [name for name, value in variables if new in value], f"{stack.name} does not know {new}: {variables}"
 
 
+def forget(kept):
+    """What `deploy.sh remove-platform --with-data` does once the stack is gone."""
+    for table in kept["tables"]:
+        client("dynamodb").update_table(TableName=table, DeletionProtectionEnabled=False)
+        client("dynamodb").delete_table(TableName=table)
+    for secret in kept["secrets"]:
+        client("secretsmanager").delete_secret(SecretId=secret, ForceDeleteWithoutRecovery=True)
+
+
+def older(path):
+    """The template as it was some changes ago; none where the history is not here."""
+
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    commits = git("log", "-4", "--format=%H", "--", path).split()
+    return git("show", f"{commits[-1]}:{path}") if len(commits) > 1 else None
+
+
+def upgraded(stack, older, new, **changed):
+    """A stack that an older template made, after an update by the new one: what held data or was named by others is there."""
+
+    def lasting():
+        found = account()
+        return {kind: set(found[kind]) for kind in ("tables", "secrets", "queues", "apis", "parameters", "exports")}
+
+    stack.template = older or new
+    stack.deploy("CREATE_COMPLETE")
+    before = lasting()
+    stack.template = new
+    stack.deploy("UPDATE_COMPLETE", **changed)
+    lost = {kind: names - lasting()[kind] for kind, names in before.items()}
+    assert not any(lost.values()), f"{stack.name}: the upgrade takes away {lost}"
+
+
 def main(platform_folder, *tenant_folders):
     started = time.monotonic()
 
@@ -243,6 +280,10 @@ def main(platform_folder, *tenant_folders):
     for tenant in tenants:
         tenant.name = f"switchyard-{tenant.parameters['Tenant']}"
     acme, other = tenants
+    texts_before = [older("template.yaml"), older("infra/tenant.yaml")]
+    older_platform, older_tenant = [text and cloud_engine.transformed_text(text) for text in texts_before]
+    if None in texts_before:
+        print("NOT UPGRADED FROM AN OLDER TEMPLATE: this clone has no history of it", flush=True)
     empty = account()
     assert not any(names for kind, names in empty.items()), empty
     step(f"transformed: {len(platform_template['Resources'])} resources, {len(tenant_template['Resources'])} a tenant")
@@ -252,14 +293,17 @@ def main(platform_folder, *tenant_folders):
     check_failures(platform, empty)
     platform.deploy("CREATE_COMPLETE")
     check_protection(False)
-    platform.deploy("UPDATE_COMPLETE", ProtectTables="true")
+    platform.delete()
+    forget(account())
+    assert account() == empty, account()
+    upgraded(platform, older_platform, platform_template, ProtectTables="true")
     check_protection(True)
     step("the platform is there; its creation had failed at six places before, and left nothing")
 
     before = account()
     check_failures(acme, before)
     for tenant in tenants:
-        tenant.deploy("CREATE_COMPLETE")
+        upgraded(tenant, older_tenant, tenant_template)
     check_references()
     step("two tenants are there; whatever names something names what there is")
 
@@ -340,12 +384,7 @@ def main(platform_folder, *tenant_folders):
     assert account() == kept, account()
     platform.delete()
     check_protection(True)
-    # The last two commands of docs/deploy.md.
-    for table in kept["tables"]:
-        client("dynamodb").update_table(TableName=table, DeletionProtectionEnabled=False)
-        client("dynamodb").delete_table(TableName=table)
-    for secret in kept["secrets"]:
-        client("secretsmanager").delete_secret(SecretId=secret, ForceDeleteWithoutRecovery=True)
+    forget(kept)
     assert account() == empty, account()
     platform.deploy("CREATE_COMPLETE")
     for tenant in tenants:

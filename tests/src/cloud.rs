@@ -239,7 +239,10 @@ impl Cloud {
             if let Some(step) = environment.get_mut("REPORT_STEP") {
                 *step = "1".to_owned();
             }
-            if let Some(calendar) = environment.get_mut("GOOGLE_CALENDAR_URL") {
+            // Where there is no stand-in for Google, nobody asks for a calendar.
+            if let Some(calendar) = environment.get_mut("GOOGLE_CALENDAR_URL")
+                && !self.google.is_empty()
+            {
                 *calendar = format!("{}/calendar/v3", self.google);
             }
             for place in ["OPEN_METEO_GEOCODING_URL", "OPEN_METEO_FORECAST_URL"] {

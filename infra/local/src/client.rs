@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
-use http::{Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
 /// How long the gateway may take to begin its answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest line of a stream.
+/// Longest line of a stream, and longest body that is looked at.
 const MAX_LINE: usize = 4 * 1024 * 1024;
 
 /// Why a request to the gateway brought nothing.
@@ -98,6 +98,39 @@ impl Client {
     /// Sends a request; the answer is one that succeeded.
     pub(crate) async fn send(&self, call: Call<'_>) -> Result<Begun, ClientError> {
         let url = call.url.clone();
+        let response = self.begin(call).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Begun { url, response });
+        }
+        let body = response.json().await.unwrap_or_default();
+        Err(ClientError::Refused { status, body })
+    }
+
+    /// Sends a request; whatever is answered, to its end.
+    pub(crate) async fn look(&self, call: Call<'_>) -> Result<(StatusCode, HeaderMap, Vec<u8>), ClientError> {
+        let url = call.url.clone();
+        let response = self.begin(call).await?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let (mut bytes, mut body) = (response.bytes_stream(), Vec::new());
+        let read = async {
+            while let Some(chunk) = bytes.next().await {
+                let chunk = chunk.ok()?;
+                if body.len() + chunk.len() > MAX_LINE {
+                    return None;
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Some(body)
+        };
+        match tokio::time::timeout(PATIENCE, read).await {
+            Ok(Some(body)) => Ok((status, headers, body)),
+            Ok(None) | Err(_) => Err(ClientError::BrokeOff(url)),
+        }
+    }
+
+    async fn begin(&self, call: Call<'_>) -> Result<reqwest::Response, ClientError> {
+        let url = call.url.clone();
         let mut request = self.0.request(call.method, call.url);
         if let Some(token) = call.token {
             request = request.bearer_auth(token);
@@ -111,17 +144,11 @@ impl Client {
         if let Some(body) = &call.body {
             request = request.json(body);
         }
-        let response = match tokio::time::timeout(PATIENCE, request.send()).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(fault)) if fault.is_connect() => return Err(ClientError::NotRunning(url)),
-            Ok(Err(_)) | Err(_) => return Err(ClientError::BrokeOff(url)),
-        };
-        let status = response.status();
-        if status.is_success() {
-            return Ok(Begun { url, response });
+        match tokio::time::timeout(PATIENCE, request.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(fault)) if fault.is_connect() => Err(ClientError::NotRunning(url)),
+            Ok(Err(_)) | Err(_) => Err(ClientError::BrokeOff(url)),
         }
-        let body = response.json().await.unwrap_or_default();
-        Err(ClientError::Refused { status, body })
     }
 
     /// Sends a request and reads the JSON of its answer; `null` where the answer has no body.

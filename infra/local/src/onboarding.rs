@@ -227,7 +227,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// The file of the template's parameters. `sam` reads it as YAML, of which JSON is a part.
-const PARAMETERS: &str = "parameters.yaml";
+pub(crate) const PARAMETERS: &str = "parameters.yaml";
 
 fn item_file(number: usize) -> String {
     // The script puts them in the order of their names.

@@ -57,6 +57,7 @@ impl Operator {
         let asked = ada.ask("Will it rain in Oslo tomorrow?").await;
         let told = ada.until(&asked.task_id(), &["completed"]).await;
         assert!(told.to_string().contains("Oslo"), "{told}");
+        std::fs::write(self.folder.path().join("cookie"), format!("{name}={value}\n")).unwrap();
     }
 
     /// What the commands print.
@@ -76,7 +77,7 @@ async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_bac
     let all = commands("docs/deploy.md");
     let end = all
         .iter()
-        .position(|line| line.contains("deploy.sh remove"))
+        .position(|line| line.contains("tenant remove"))
         .unwrap();
     let (there, back) = all.split_at(end);
     assert!(there.len() <= 10, "ten commands are enough: {there:#?}");
@@ -86,7 +87,7 @@ async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_bac
     // A first creation that fails is taken back, and what comes next is the same again.
     let upto = there
         .iter()
-        .position(|line| line.contains("deploy.sh platform"))
+        .position(|line| line.contains("platform add"))
         .unwrap();
     operator.cloud.fail_next_creation();
     let (output, _) = operator.try_to(&there[..=upto]).await;
@@ -104,6 +105,36 @@ async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_bac
     assert_eq!(session["who"], "nobody", "{session}");
     assert_eq!(session["signInRequired"], true, "{session}");
     operator.asks_as_ada(session["signIn"].as_str().unwrap()).await;
+    // `verify` says what it cannot see, until it is told who asks.
+    assert!(
+        said.contains("unseen  an answer in the chat: who asks has to be signed in"),
+        "{said}"
+    );
+    for known in [
+        "the host agent refuses who brings no token",
+        "document before the path",
+    ] {
+        let row = said.lines().find(|line| line.contains(known));
+        assert!(
+            row.is_some_and(|row| row.starts_with("known ")),
+            "{known}: {said}"
+        );
+    }
+    let verify = there
+        .iter()
+        .find(|line| line.contains("verify"))
+        .expect("the page verifies");
+    let said = operator.run(&[format!("{verify} --session cookie")]).await;
+    assert!(
+        said.contains("ok      an answer in the chat: the task is completed"),
+        "{said}"
+    );
+    for agent in ["host", "horizon", "weather", "report", "airbnb", "calendar"] {
+        assert!(
+            said.contains(&format!("ok      the card of the {agent} agent")),
+            "{said}"
+        );
+    }
     // The secrets of both templates hold something: nobody left one empty.
     let secrets = [Template::platform(), Template::tenant()];
     let secrets = secrets
@@ -115,7 +146,7 @@ async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_bac
     // The page says that what broke off is simply repeated.
     let again: Vec<String> = there
         .iter()
-        .filter(|line| line.contains("infra/deploy.sh"))
+        .filter(|line| line.contains(" add "))
         .cloned()
         .collect();
     assert_eq!(again.len(), 2);
@@ -123,10 +154,7 @@ async fn the_page_on_deployment_leads_from_an_empty_account_to_an_answer_and_bac
     assert_eq!(operator.cloud.refusals(), Vec::<String>::new());
 
     // Everything goes that outlives its stack; before that, its names are taken.
-    let stacks = back
-        .iter()
-        .position(|line| line.starts_with("for table"))
-        .unwrap();
+    let stacks = back.iter().position(|line| line.contains("--with-data")).unwrap();
     operator.run(&back[..stacks]).await;
     let (output, _) = operator.try_to(&again[..1]).await;
     let told = String::from_utf8(output.stderr).unwrap();

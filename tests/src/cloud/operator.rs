@@ -75,6 +75,8 @@ pub struct Account {
     rolled_back: BTreeSet<String>,
     /// Whether the next creation of a stack fails half-way.
     creation_fails: bool,
+    /// The parameters that stacks were last given; what is not said anew stays.
+    given: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// What a command says: its output, or its error.
@@ -110,7 +112,7 @@ impl Cloud {
     /// Where a command is none that this cloud knows.
     pub async fn shell(&mut self, folder: &Path, script: &str) -> (Output, Vec<Asked>) {
         let bin = tempfile::tempdir().expect("a folder");
-        for name in ["aws", "sam", "pip", "cargo"] {
+        for name in ["aws", "sam", "pip", "cargo", "cargo-lambda"] {
             let file = bin.path().join(name);
             std::fs::write(&file, STAND_IN).expect("a file");
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -126,6 +128,8 @@ impl Cloud {
             .env("STAND_INS", bin.path())
             .env("CLOUD", control)
             .env("SWITCHYARD", crate::binary::path("switchyard"))
+            .env("AWS_REGION", crate::template::REGION)
+            .env("AWS_DEFAULT_REGION", crate::template::REGION)
             .current_dir(folder)
             .stdin(Stdio::null());
         let mut done = tokio::task::spawn_blocking(move || shell.output());
@@ -156,7 +160,9 @@ impl Cloud {
     async fn obey(&mut self, asked: &Asked) -> Said {
         let words: Vec<&str> = asked.args.iter().map(String::as_str).collect();
         match (asked.name.as_str(), words.as_slice()) {
+            ("aws", ["sts", "get-caller-identity", ..]) => Ok(format!("{}\n", crate::template::ACCOUNT)),
             ("aws", ["lambda", "get-account-settings", ..]) => Ok("1000\n".to_owned()),
+            ("aws", ["cloudformation", "list-imports", ..]) => self.imports(asked),
             ("aws", ["cloudformation", "describe-stacks", ..]) => self.describe(asked),
             ("aws", ["cloudformation", "delete-stack", ..]) => {
                 let stack = asked.after("--stack-name");
@@ -167,12 +173,20 @@ impl Cloud {
             ("aws", ["secretsmanager", action, ..]) => self.secret(action, asked),
             ("aws", ["dynamodb", action, ..]) => self.table(action, asked).await,
             ("sam", ["build", ..]) => {
-                let folder = asked.after("--build-dir").to_owned();
+                let built = format!("{}/template.yaml", asked.after("--build-dir"));
                 self.account
                     .built
-                    .insert(folder, asked.after("--template").to_owned());
+                    .insert(built, asked.after("--template").to_owned());
                 Ok(String::new())
             }
+            ("sam", ["package", ..]) => {
+                let source = self.account.built.get(asked.after("--template"));
+                let source = source.expect("it was built").clone();
+                let packaged = asked.after("--output-template-file").to_owned();
+                self.account.built.insert(packaged, source);
+                Ok(String::new())
+            }
+            ("sam", ["deploy", .., "--no-execute-changeset"]) => Ok(String::new()),
             ("sam", ["deploy", ..]) => self.deploy_stack(asked).await,
             ("sam", ["delete", ..]) => self.delete_stack(asked.after("--stack-name")),
             _ => panic!("what would AWS do? {asked:?}"),
@@ -199,10 +213,46 @@ impl Cloud {
                 "An error occurred (ValidationError) when calling the DescribeStacks operation: Stack with id {stack} does not exist\n"
             ));
         };
-        let output = query
-            .strip_prefix("Stacks[0].Outputs[?OutputKey=='")
-            .and_then(|rest| rest.strip_suffix("'].OutputValue"));
-        Ok(format!("{}\n", found.output(output.expect("one output"))))
+        let between =
+            |before: &str, after: &str| Some(query.strip_prefix(before)?.strip_suffix(after)?.to_owned());
+        if let Some(output) = between("Stacks[0].Outputs[?OutputKey=='", "'].OutputValue") {
+            return Ok(format!("{}\n", found.output(&output)));
+        }
+        let given = &self.account.given[short(stack)];
+        if let Some(parameter) = between("Stacks[0].Parameters[?ParameterKey=='", "'].ParameterValue") {
+            return Ok(format!(
+                "{}\n",
+                given.get(&parameter).map_or("None", String::as_str)
+            ));
+        }
+        assert_eq!(query, "Stacks[0]", "what would AWS say? {asked:?}");
+        let outputs = found.template.document["Outputs"].as_object().expect("outputs");
+        let outputs: Vec<Value> = outputs
+            .iter()
+            .filter(|(_, told)| told.get("Condition").is_none())
+            .map(|(name, _)| json!({ "OutputKey": name, "OutputValue": found.output(name) }))
+            .collect();
+        let parameters: Vec<Value> = given
+            .iter()
+            .map(|(name, value)| json!({ "ParameterKey": name, "ParameterValue": value }))
+            .collect();
+        Ok(json!({ "StackName": stack, "Outputs": outputs, "Parameters": parameters }).to_string())
+    }
+
+    /// The stacks that take something from the platform's.
+    fn imports(&self, asked: &Asked) -> Said {
+        let export = asked.after("--export-name");
+        let platform = export
+            .strip_suffix("-TablePrefix")
+            .expect("an export of the platform");
+        let over = self.stacks.keys().filter(|name| *name != "platform");
+        let over: Vec<String> = over.map(|name| format!("{platform}-{name}")).collect();
+        match over.is_empty() {
+            true => Err(format!(
+                "An error occurred (ValidationError) when calling the ListImports operation: Export '{export}' is not imported by any stack.\n"
+            )),
+            false => Ok(format!("{}\n", over.join("\t"))),
+        }
     }
 
     fn secret(&mut self, action: &str, asked: &Asked) -> Said {
@@ -221,6 +271,10 @@ impl Cloud {
             }
             "get-secret-value" => {
                 let value = values.get(&arn).cloned();
+                let value = match asked.after("--query") {
+                    "VersionId" => value.map(|_| "a-version\n".to_owned()),
+                    _ => value,
+                };
                 value.ok_or_else(|| "An error occurred (ResourceNotFoundException): no value\n".to_owned())
             }
             "delete-secret" => {
@@ -234,6 +288,9 @@ impl Cloud {
 
     async fn table(&mut self, action: &str, asked: &Asked) -> Said {
         let table = asked.after("--table-name").to_owned();
+        if action == "wait" {
+            return Ok(String::new());
+        }
         let Some(protected) = self.account.tables.get_mut(&table) else {
             return Err(format!(
                 "An error occurred (ResourceNotFoundException): there is no table {table}\n"
@@ -257,6 +314,19 @@ impl Cloud {
                     true => format!("{read}\n"),
                     false => String::new(),
                 });
+            }
+            "query" => {
+                let values: Value =
+                    serde_json::from_str(asked.after("--expression-attribute-values")).expect("JSON");
+                let body = json!({ "TableName": table, "ExpressionAttributeValues": values,
+                    "KeyConditionExpression": asked.after("--key-condition-expression"),
+                    "ProjectionExpression": asked.after("--projection-expression") });
+                let read = crate::dynamodb::call(&self.gate.database, "Query", &body).await;
+                return Ok(format!("{read}\n"));
+            }
+            "describe-table" => {
+                let protected = if *protected { "True" } else { "False" };
+                return Ok(format!("ACTIVE\t{protected}\n"));
             }
             "update-item" => {
                 let json = |flag: &str| -> Value { serde_json::from_str(asked.after(flag)).expect("JSON") };
@@ -298,17 +368,29 @@ impl Cloud {
     async fn deploy_stack(&mut self, asked: &Asked) -> Said {
         let stack = asked.after("--stack-name");
         let name = short(stack);
-        let folder = asked
-            .after("--template")
-            .strip_suffix("/template.yaml")
-            .expect("a build");
-        let template = Template::read(self.account.built.get(folder).expect("it was built"));
-        let file = &asked.files[asked.after("--parameter-overrides")];
-        let mut given: BTreeMap<String, String> = serde_json::from_str(file).expect("parameters");
+        let built = self.account.built.get(asked.after("--template"));
+        let template = Template::read(built.expect("it was built"));
+        // "UsePreviousValue" for what is not said, and known to the new template too.
+        let mut given = self.account.given.get(name).cloned().unwrap_or_default();
+        given.retain(|name, _| template.document["Parameters"].get(name).is_some());
+        if asked.args.iter().any(|arg| arg == "--parameter-overrides") {
+            let said = asked.after("--parameter-overrides");
+            match asked.files.get(said) {
+                Some(file) => {
+                    let said: BTreeMap<String, String> = serde_json::from_str(file).expect("parameters");
+                    given.extend(said);
+                }
+                None => {
+                    let (name, value) = said.split_once('=').expect("NAME=VALUE");
+                    given.insert(name.to_owned(), value.to_owned());
+                }
+            }
+        }
         // Where AWS would make an address up, this cloud says its own.
         given
             .entry("PublicUrl".to_owned())
             .or_insert_with(|| self.url(name));
+        let kept = given.clone();
         let given: Vec<(&str, &str)> = given
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -353,12 +435,13 @@ impl Cloud {
             if !tables.is_empty() {
                 self.store.create_tables().await.expect("tables");
             }
-            for (called, id) in secrets {
-                self.account
-                    .secrets
-                    .insert(called, new.text(&json!({ "Ref": id })));
-            }
         }
+        for (called, id) in named(&new, SECRET, "Name") {
+            self.account
+                .secrets
+                .insert(called, new.text(&json!({ "Ref": id })));
+        }
+        self.account.given.insert(name.to_owned(), kept);
         self.account.tables.extend(tables);
         self.deploy(name, new, &program);
         Ok(String::new())
@@ -370,6 +453,7 @@ impl Cloud {
             return Ok(String::new());
         };
         self.withdraw(name);
+        self.account.given.remove(name);
         let retained = |id: &str| {
             gone.template.resources()[id]["DeletionPolicy"].as_str() == Some("RetainExceptOnCreate")
         };

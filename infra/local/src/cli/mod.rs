@@ -13,6 +13,7 @@ mod agent;
 mod agents;
 mod chat;
 mod deliveries;
+mod deploying;
 mod keys;
 mod lines;
 mod mcp;
@@ -27,6 +28,7 @@ mod token;
 mod up;
 mod usage;
 mod user;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -84,6 +86,10 @@ enum Command {
     /// Put the platform on AWS
     #[command(subcommand)]
     Platform(tenant_aws::PlatformCommand),
+    /// Deploy this release to AWS
+    Upgrade(tenant_aws::Upgrade),
+    /// Look whether a system answers as it should
+    Verify(verify::Verify),
     /// Rotate keys
     #[command(subcommand)]
     Keys(keys::Keys),
@@ -156,6 +162,8 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tenant(tenant) => tenant.run().await,
         Command::User(user) => user.run().await,
         Command::Platform(platform) => platform.run(),
+        Command::Upgrade(upgrade) => upgrade.run(),
+        Command::Verify(verify) => verify.run().await,
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,
         Command::Mcp(mcp) => mcp.run().await,

@@ -1,16 +1,18 @@
-//! `switchyard platform add --aws` and `switchyard tenant add|remove NAME --aws`: write what `infra/deploy.sh` needs, and
-//! print the call of it that puts the platform or the tenant on AWS, or takes the tenant off it.
+//! `switchyard platform add|remove --aws`, `switchyard tenant add|remove NAME --aws` and `switchyard upgrade --aws`: write what
+//! `infra/deploy.sh` needs, and print or run the call of it that does it.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use domain::{ExposeSecret, SystemEntropy, Tenant};
 use idp::NewUser;
+use serde_json::{Map, Value};
 use url::Url;
 
 use super::Failure;
+use super::deploying::{self, Account, Deploying};
 use crate::folder;
-use crate::onboarding::{Plan, PlatformPlan, TenantStack, quoted};
+use crate::onboarding::{PARAMETERS, Plan, PlatformPlan, TenantStack};
 
 /// On AWS instead of here.
 #[derive(Args)]
@@ -32,6 +34,8 @@ pub(super) struct Aws {
     /// Where the files with the new keys are written, for the script to read [default: NAME-aws]
     #[arg(long, value_name = "FOLDER", requires = "aws")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    deploying: Deploying,
 }
 
 impl Aws {
@@ -44,38 +48,53 @@ impl Aws {
             .out
             .clone()
             .unwrap_or_else(|| format!("{}-aws", tenant.name()).into());
-        is_new(&folder)?;
-        let users: Vec<NewUser> = self
-            .named()?
-            .iter()
-            .map(|name| NewUser {
-                username: name.clone(),
-                display_name: name.clone(),
-                password: auth::token::random("", &SystemEntropy),
-                roles: Vec::new(),
-            })
-            .collect();
+        let address = self.address.parameters()?;
+        let users = self.named()?;
         let stack = self.stack(tenant.incarnated(&SystemEntropy))?;
-        let mut plan = Plan::new(stack, &users, &SystemEntropy).map_err(described)?;
-        plan.parameters.extend(self.address.parameters()?);
-        write(&folder, plan.files())?;
-        for user in &users {
-            let file = folder.join(format!("password-{}", user.username));
-            folder::write(&file, user.password.expose_secret())?;
+        let mut wanted = vec![
+            ("Stage", self.stage.clone()),
+            ("PlatformStack", self.platform_stack.clone()),
+            ("Tenant", stack.tenant.name().to_owned()),
+        ];
+        wanted.extend(address.iter().cloned());
+        if !goes_on(&folder, self.deploying.run, &wanted)? {
+            let users: Vec<NewUser> = users
+                .iter()
+                .map(|name| NewUser {
+                    username: name.clone(),
+                    display_name: name.clone(),
+                    password: auth::token::random("", &SystemEntropy),
+                    roles: Vec::new(),
+                })
+                .collect();
+            let mut plan = Plan::new(stack, &users, &SystemEntropy).map_err(described)?;
+            plan.parameters.extend(address);
+            let mut files = plan.files();
+            files.extend(users.iter().map(|user| {
+                let password = user.password.expose_secret().to_owned();
+                (password_file(&user.username), password)
+            }));
+            write(&folder, files)?;
+        } else if let Some(new) = users
+            .iter()
+            .find(|name| !folder.join(password_file(name)).exists())
+        {
+            return Err(Failure::other(format!(
+                "{} has no user {new}; the users of a new tenant are named once",
+                folder.display()
+            )));
         }
-        call("tenant", &folder)?;
-        Ok(())
+        self.deploying.call(&["tenant", &absolute(&folder)?])
     }
 
     pub(super) fn remove(self, tenant: Tenant) -> Result<(), Failure> {
         let stack = self.stack(tenant)?;
-        let (name, stage, platform) = (stack.tenant.name(), &stack.stage, &stack.platform);
-        out!("infra/deploy.sh remove {name} --stage {stage} --platform-stack {platform}");
+        let mut words = vec!["remove", stack.tenant.name()];
+        words.extend(["--stage", &stack.stage, "--platform-stack", &stack.platform]);
         for user in self.named()? {
-            out!(" --user {user}");
+            words.extend(["--user", user]);
         }
-        outln!();
-        Ok(())
+        self.deploying.call(&words)
     }
 
     /// Names of files and words of a shell are made of them.
@@ -100,31 +119,78 @@ fn described(fault: impl std::error::Error) -> Failure {
     Failure::other(text)
 }
 
-/// The keys of a folder that is there may be those of something that runs.
-fn is_new(folder: &Path) -> Result<(), Failure> {
-    if folder.exists() {
+fn password_file(user: &str) -> String {
+    format!("password-{user}")
+}
+
+/// Whether the folder of an earlier run is gone on with. The keys of a folder that is there may be those of something that
+/// runs: it must be of the same, and only a run goes on.
+fn goes_on(folder: &Path, run: bool, wanted: &[(&str, String)]) -> Result<bool, Failure> {
+    if !folder.exists() {
+        return Ok(false);
+    }
+    let place = folder.display();
+    if !run {
         return Err(Failure::other(format!(
-            "{} is there already; name another folder with --out",
-            folder.display()
+            "{place} is there already; name another folder with --out, or go on with it by --run"
         )));
     }
-    Ok(())
-}
-
-/// Prints what deploys a folder.
-fn call(what: &str, folder: &Path) -> Result<(), Failure> {
-    let folder = std::path::absolute(folder).map_err(Failure::other)?;
-    outln!("infra/deploy.sh {what} {}", quoted(&folder.display().to_string()));
-    Ok(())
-}
-
-/// Writes the files of a plan.
-fn write(folder: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
-    create(folder)?;
-    for (name, text) in files {
-        folder::write(&folder.join(name), &text)?;
+    let told = parameters(folder)?;
+    for (name, value) in wanted {
+        let there = told.get(*name).and_then(Value::as_str).unwrap_or_default();
+        if there != value {
+            return Err(Failure::other(format!(
+                "{place} is of another deployment: its {name} is {there:?}, not {value:?}; name another folder with --out, or \
+                 change its {PARAMETERS}"
+            )));
+        }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// The parameters in a folder of an earlier run.
+fn parameters(folder: &Path) -> Result<Map<String, Value>, Failure> {
+    let file = folder.join(PARAMETERS);
+    let Some(text) = folder::read(&file)? else {
+        return Err(Failure::other(format!(
+            "there is no {}; was it `--out` of another folder?",
+            file.display()
+        )));
+    };
+    serde_json::from_str(&text).map_err(|fault| {
+        Failure::other(format!(
+            "{} is not the JSON that was written there: line {}, column {}",
+            file.display(),
+            fault.line(),
+            fault.column()
+        ))
+    })
+}
+
+fn absolute(folder: &Path) -> Result<String, Failure> {
+    let folder = std::path::absolute(folder).map_err(Failure::other)?;
+    match folder.to_str() {
+        Some(folder) => Ok(folder.to_owned()),
+        None => Err(Failure::other(format!("{} has an odd name", folder.display()))),
+    }
+}
+
+/// Writes the files of a plan: the folder is there with all of them, or not at all.
+fn write(folder: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let draft = folder.with_file_name(name);
+    let write = || {
+        create(&draft)?;
+        for (name, text) in files {
+            folder::write(&draft.join(name), &text)?;
+        }
+        std::fs::rename(&draft, folder)
+            .map_err(|fault| Failure::other(format!("{}: {fault}", folder.display())))
+    };
+    write().inspect_err(|_| {
+        let _gone = std::fs::remove_dir_all(&draft);
+    })
 }
 
 /// Where an API is reached, if not at the address that AWS gives it. `platform add` and `tenant add` have the same.
@@ -173,8 +239,10 @@ impl Address {
 /// Put the platform on AWS
 #[derive(Subcommand)]
 pub(super) enum PlatformCommand {
-    /// Make the keys of a new platform, and print the call of infra/deploy.sh that puts it on AWS
+    /// Make the keys of a new platform, and print or run what puts it on AWS
     Add(NewPlatform),
+    /// Print or run what takes the platform off AWS, once no tenant is over it
+    Remove(OldPlatform),
 }
 
 #[derive(Args)]
@@ -182,34 +250,150 @@ pub(super) struct NewPlatform {
     /// On AWS; there is no other place where a platform must be added
     #[arg(long, required = true)]
     aws: bool,
-    /// The stage
-    #[arg(long, default_value = "prod")]
-    stage: String,
-    /// The name of the stack
-    #[arg(long, default_value = "switchyard")]
-    platform_stack: String,
+    #[command(flatten)]
+    which: Which,
     #[command(flatten)]
     address: Address,
     /// Who is told of alarms
     #[arg(long, value_name = "ADDRESS")]
     alarm_email: Option<String>,
     /// Where the files with the new keys are written, for the script to read
-    #[arg(long, value_name = "FOLDER", default_value = "platform-aws")]
+    #[arg(long, value_name = "FOLDER", default_value = PLATFORM_FOLDER)]
     out: PathBuf,
+    #[command(flatten)]
+    deploying: Deploying,
 }
+
+/// Which platform.
+#[derive(Args)]
+struct Which {
+    /// The stage
+    #[arg(long, default_value = "prod")]
+    stage: String,
+    /// The name of the stack
+    #[arg(long, default_value = "switchyard")]
+    platform_stack: String,
+}
+
+#[derive(Args)]
+pub(super) struct OldPlatform {
+    /// On AWS; there is no other place where a platform must be removed
+    #[arg(long, required = true)]
+    aws: bool,
+    #[command(flatten)]
+    which: Which,
+    /// Delete the tables and the keys too: everybody's data, for ever
+    #[arg(long)]
+    with_data: bool,
+    #[command(flatten)]
+    deploying: Deploying,
+}
+
+/// Where a platform's files are, if nothing else is said.
+const PLATFORM_FOLDER: &str = "platform-aws";
 
 impl PlatformCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let Self::Add(new) = self;
-        is_new(&new.out)?;
-        let mut plan =
-            PlatformPlan::new(&new.stage, &new.platform_stack, &SystemEntropy).map_err(described)?;
-        plan.parameters.extend(new.address.parameters()?);
-        plan.parameters
-            .extend(new.alarm_email.map(|address| ("AlarmEmail", address)));
-        write(&new.out, plan.files())?;
-        call("platform", &new.out)
+        match self {
+            Self::Add(new) => new.run(),
+            Self::Remove(old) => old.run(),
+        }
     }
+}
+
+impl NewPlatform {
+    fn run(self) -> Result<(), Failure> {
+        let mut given = self.address.parameters()?;
+        given.extend(self.alarm_email.map(|address| ("AlarmEmail", address)));
+        let mut wanted = vec![("Stage", self.which.stage.clone())];
+        wanted.extend(given.iter().cloned());
+        let stack = &self.which.platform_stack;
+        if goes_on(&self.out, self.deploying.run, &wanted)? {
+            let there = folder::read(&self.out.join("stack"))?.unwrap_or_default();
+            if there.trim() != stack {
+                return Err(Failure::other(format!(
+                    "{} is of another platform: its stack is {there:?}, not {stack:?}",
+                    self.out.display()
+                )));
+            }
+        } else {
+            let mut plan = PlatformPlan::new(&self.which.stage, stack, &SystemEntropy).map_err(described)?;
+            plan.parameters.extend(given);
+            write(&self.out, plan.files())?;
+        }
+        self.deploying.call(&["platform", &absolute(&self.out)?])
+    }
+}
+
+impl OldPlatform {
+    fn run(self) -> Result<(), Failure> {
+        let Which {
+            stage,
+            platform_stack,
+        } = &self.which;
+        // Names that a shell or a table could misread are refused by the same rule as new ones.
+        PlatformPlan::new(stage, platform_stack, &SystemEntropy).map_err(described)?;
+        let mut words = vec![
+            "remove-platform",
+            "--stage",
+            stage,
+            "--platform-stack",
+            platform_stack,
+        ];
+        words.extend(self.with_data.then_some("--with-data"));
+        self.deploying.call(&words)
+    }
+}
+
+/// Deploy this release: the platform, then each tenant over it. All parameters, addresses and keys stay
+#[derive(Args)]
+pub(super) struct Upgrade {
+    /// On AWS; the local system is upgraded by starting the new program on its folder
+    #[arg(long, required = true)]
+    aws: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    plan: bool,
+    /// What `switchyard platform add --aws` wrote
+    #[arg(long, value_name = "FOLDER", default_value = PLATFORM_FOLDER)]
+    folder: PathBuf,
+    #[command(flatten)]
+    account: Account,
+}
+
+impl Upgrade {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        complete(&self.folder)?;
+        let folder = absolute(&self.folder)?;
+        let mut words = vec!["upgrade", folder.as_str()];
+        words.extend(self.plan.then_some("--plan"));
+        deploying::run(&words, &self.account)
+    }
+}
+
+/// Adds to a folder that an older release wrote the paths and keys that this one wants besides. What is there stays.
+fn complete(folder: &Path) -> Result<(), Failure> {
+    let mut told = parameters(folder)?;
+    let stage = told.get("Stage").and_then(Value::as_str).unwrap_or_default();
+    let stack = folder::read(&folder.join("stack"))?.unwrap_or_default();
+    let fresh = PlatformPlan::new(stage, stack.trim(), &SystemEntropy).map_err(described)?;
+    for (name, secret) in &fresh.secrets {
+        let file = folder.join(name);
+        if !file.exists() {
+            folder::write(&file, secret.expose_secret())?;
+        }
+    }
+    let known = told.len();
+    for (name, value) in fresh.parameters {
+        // The operator's issuer belongs to the operator's key.
+        if name.ends_with("Path") {
+            told.entry(name).or_insert_with(|| Value::from(value));
+        }
+    }
+    if told.len() > known {
+        folder::write(&folder.join(PARAMETERS), &Value::from(told).to_string())?;
+    }
+    Ok(())
 }
 
 /// A folder that only its owner can look into.
@@ -220,4 +404,61 @@ fn create(folder: &Path) -> Result<(), Failure> {
         .mode(0o700)
         .create(folder);
     made.map_err(|fault| Failure::other(format!("{}: {fault}", folder.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_an_older_release_gets_what_is_new_and_keeps_what_it_has() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("platform");
+        let plan = PlatformPlan::new("prod", "switchyard", &SystemEntropy).unwrap();
+        write(&folder, plan.files()).unwrap();
+        let mut older = parameters(&folder).unwrap();
+        let whole = older.clone();
+        older.remove("CalendarPath");
+        folder::write(&folder.join(PARAMETERS), &Value::from(older).to_string()).unwrap();
+        std::fs::remove_file(folder.join("calendar-sealing-keys")).unwrap();
+        let kept = std::fs::read_to_string(folder.join("idp-keys")).unwrap();
+
+        complete(&folder).unwrap();
+        let now = parameters(&folder).unwrap();
+        assert!(now["CalendarPath"].as_str().unwrap().len() >= 32);
+        assert!(
+            whole
+                .iter()
+                .all(|(name, value)| name == "CalendarPath" || now[name] == *value)
+        );
+        assert!(folder.join("calendar-sealing-keys").exists());
+        assert_eq!(std::fs::read_to_string(folder.join("idp-keys")).unwrap(), kept);
+        // Once more nothing changes.
+        complete(&folder).unwrap();
+        assert_eq!(parameters(&folder).unwrap(), now);
+
+        assert!(complete(&place.path().join("nowhere")).is_err());
+        folder::write(&folder.join(PARAMETERS), "Stage: prod").unwrap();
+        assert!(complete(&folder).unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn a_run_goes_on_with_a_folder_of_the_same_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("platform");
+        let stage = |name: &str| [("Stage", name.to_owned())];
+        assert!(!goes_on(&folder, true, &stage("prod")).unwrap());
+        let plan = PlatformPlan::new("prod", "switchyard", &SystemEntropy).unwrap();
+        write(&folder, plan.files()).unwrap();
+        assert!(goes_on(&folder, true, &stage("prod")).unwrap());
+        for (run, stage, word) in [(true, stage("test"), "Stage"), (false, stage("prod"), "--run")] {
+            let refused = goes_on(&folder, run, &stage).unwrap_err().to_string();
+            assert!(refused.contains(word), "{refused}");
+        }
+        assert!(
+            write(&folder, Vec::new()).is_err(),
+            "a folder that is there is not replaced"
+        );
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    }
 }

@@ -330,6 +330,7 @@ fn print(
 
     pages();
     idle(metrics);
+    open_streams();
     limits(&all);
 }
 
@@ -405,6 +406,28 @@ fn idle(metrics: usize) {
     );
     println!(
         "traffic in every hour. They are told apart by agent, not by tenant, so that a tenant adds none."
+    );
+}
+
+/// What an open stream of news costs: the chat's function for as long as it is open, begun anew each minute, and its looks.
+fn open_streams() {
+    let memory = Template::tenant().functions()["ChatApiFunction"]["MemorySize"].as_f64();
+    let memory = memory.expect("memory") / 1024.0;
+    let time = 3_600.0 * memory * price::LAMBDA_GB_SECOND;
+    // At most one in 700 milliseconds, half a unit each, as it is read eventually consistently.
+    let looks = 3_600.0 / 0.7 * 0.5 * price::READ_UNIT;
+    let requests = 60.0 * (price::REST_REQUEST + price::LAMBDA_REQUESTS);
+    println!("\n## A stream of news, an hour\n");
+    println!(
+        "A browser holds one while a visible tab shows work under way, and none while tasks wait for somebody; an A2A client that"
+    );
+    println!(
+        "subscribes to a task holds one of its agent. One execution of the chat ({memory:.2} GB): {time:.4} dollars; looks at the tasks"
+    );
+    println!(
+        "{looks:.4}, a request each minute {requests:.4}: **{:.4} dollars**, a hundred of them for eight hours {:.2}.",
+        time + looks + requests,
+        800.0 * (time + looks + requests)
     );
 }
 

@@ -29,10 +29,6 @@ const KNOWN: &[(&str, &str)] = &[
         "what files an agent takes is found out when it is sent them, and before that its user is asked for consent",
     ),
     (
-        "parts-seat-and-weather",
-        "beside seven agents one word, rains, is too little for the router to part a sentence by",
-    ),
-    (
         "dates-weekend-short",
         "beside agents for stays and for calendars, a place and a day alone do not say what is wanted",
     ),

@@ -11,6 +11,7 @@
 //! assert_eq!((wanted.first.to_string().as_str(), wanted.nights()), ("2026-12-04", 2));
 //! ```
 
+mod abroad;
 mod data;
 mod people;
 mod price;
@@ -215,7 +216,7 @@ impl Reading {
     fn words(&self, said: &str, reply: bool) -> Said {
         let said: String = said.chars().take(TEXT_MAX).collect();
         let known = |word: &str| places::is_common(word) || TOPIC.contains(&word);
-        let said = words::in_english(&said, |_| &[], known).unwrap_or(said);
+        let said = words::in_english(&said, abroad::topic, known).unwrap_or(said);
         let said = price::spelled(&said);
         let mut words = text::split(&said, TEXT_MAX);
         text::mark_topic(&mut words, |word| TOPIC.contains(&word));

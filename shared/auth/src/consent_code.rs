@@ -55,6 +55,9 @@ pub fn read(text: &str) -> Option<SecretString> {
     })
 }
 
+/// So many signs too many are a slip of the finger.
+const SLIP: usize = 2;
+
 /// The code in a text that has more to say: "my code is bcdf-ghjk". What is written like a code and cannot be one is found
 /// too, so that it is not taken for anything else.
 fn find(text: &str) -> Option<(std::ops::Range<usize>, Option<SecretString>)> {
@@ -73,10 +76,16 @@ fn find(text: &str) -> Option<(std::ops::Range<usize>, Option<SecretString>)> {
                 .next()
                 .map_or(0, char::len_utf8);
         let dashed = word.len() == LENGTH + 1 && word.as_bytes().get(LENGTH / 2) == Some(&b'-');
-        let loud = dashed
-            && word
-                .bytes()
-                .all(|c| c == b'-' || c.is_ascii_uppercase() || c.is_ascii_digit());
+        let is_loud = word
+            .bytes()
+            .all(|c| c == b'-' || c.is_ascii_uppercase() || c.is_ascii_digit());
+        // "BCDF-GHJK7": a sign too many or too few.
+        let slipped = (LENGTH..=LENGTH + SLIP + 1).contains(&word.len())
+            && word.split_once('-').is_some_and(|(first, second)| {
+                let letters = |half: &str| half.bytes().filter(|b| LETTERS.contains(b)).count();
+                first.len() == LENGTH / 2 && letters(first) == LENGTH / 2 && letters(second) + 1 >= LENGTH / 2
+            });
+        let loud = (dashed || slipped) && is_loud;
         // A name is written with a capital, which nobody gives a code within a sentence, unless a telephone does so at its
         // beginning. Where codes are spoken of, it is one.
         let before = text.get(..start).unwrap_or_default().trim_end();
@@ -271,12 +280,15 @@ mod tests {
             ("Bcdfghjk is it", "••••-•••• is it"),
             ("sorry. Bcdfghjk", "sorry. ••••-••••"),
             ("my code is Bcdfghjk", "my code is ••••-••••"),
+            ("BCDF-GHJK7", "••••-••••"),
+            ("it says BCDF-GHJ", "it says ••••-••••"),
         ] {
             assert_eq!(mask(said).as_deref(), Some(masked));
         }
         for other in [
             "a long-term forecast",
             "part-time",
+            "the part PNTR-12345",
             "the weather in Brno",
             "the weather in Qwxztplk",
         ] {

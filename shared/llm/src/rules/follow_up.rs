@@ -6,6 +6,9 @@ use words::phrases::{is_time, places, times, words};
 /// Longest follow-up; a longer text stands for itself.
 const WORDS_MAX: usize = 12;
 
+/// Longest that begins with a joining word of another language; what is longer says what it wants.
+const SHORT: usize = 4;
+
 /// What to ask the agent that was asked `earlier`; `None` where the text is no follow-up.
 pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
     let text = text.trim();
@@ -30,6 +33,8 @@ pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
             _,
             ..,
         ] => 1,
+        // The same, in German, Spanish, French, Italian, Dutch, Norwegian, Swedish and Russian.
+        ["und" | "y" | "et" | "e" | "en" | "og" | "och" | "и" | "а", _, ..] if words.len() <= SHORT => 1,
         ["in" | "on" | "for" | "at" | "from", _, ..] => 0,
         [first, ..] if is_time(first) => 0,
         _ => return None,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommodation.jsonl");
 
 /// So many of the 150 are read right today; where it is to get to: 135.
-const RIGHT: usize = 125;
+const RIGHT: usize = 126;
 /// So many are read wrong without a question; where it is to get to: one in five of those that are not right.
 const GUESSED: usize = 9;
 
@@ -57,14 +57,18 @@ impl Row {
         match read {
             Err(_) => self.asks.is_some(),
             Ok(wanted) => {
-                self.asks.is_none() && self.values.as_ref().is_some_and(|values| values.are(wanted))
+                self.asks.is_none()
+                    && self
+                        .values
+                        .as_ref()
+                        .is_some_and(|values| values.are(wanted, &self.question))
             }
         }
     }
 }
 
 impl Values {
-    fn are(&self, wanted: &Wanted) -> bool {
+    fn are(&self, wanted: &Wanted, question: &str) -> bool {
         let same = |value: &Option<String>, read: &str| {
             value
                 .as_ref()
@@ -75,7 +79,12 @@ impl Values {
             Some("total") => price.amount,
             _ => price.amount * wanted.nights(),
         });
-        same(&self.place, &wanted.place)
+        // A place may be called as the user wrote it, where that is not how it is called in English.
+        let question = question.to_lowercase();
+        let is_abroad = |place: &String| {
+            !question.contains(&place.to_lowercase()) && question.contains(&wanted.place.to_lowercase())
+        };
+        (same(&self.place, &wanted.place) || self.place.as_ref().is_some_and(is_abroad))
             && same(&self.from, &wanted.first.to_string())
             && same(&self.to, &wanted.last.to_string())
             && guests

@@ -26,10 +26,14 @@ pub(crate) fn take(words: &mut [Word]) -> Option<String> {
     found
 }
 
-/// A time that begins at `index`: `5pm`, `3 pm`, `14:30`, `at 8`, `8 o'clock`, `in 2 hours`. The number of words it takes.
+/// A time that begins at `index`: `5pm`, `3 pm`, `14:30`, `at 8`, `at noon`, `8 o'clock`, `in 2 hours`. The number of words it takes.
 fn at(words: &[Word], index: usize) -> Option<usize> {
     let word = words.get(index).filter(|word| word.kind == Kind::Word)?;
     let lower = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let behind_at = index.checked_sub(1).is_some_and(|before| lower(before) == "at");
+    if behind_at && matches!(word.lower.as_str(), "noon" | "midday" | "midnight") {
+        return Some(1);
+    }
     let is_half = |text: &str| matches!(text, "am" | "pm" | "a.m." | "p.m." | "a.m" | "p.m");
     let written = ["am", "pm", "h"]
         .iter()
@@ -53,7 +57,6 @@ fn at(words: &[Word], index: usize) -> Option<usize> {
     if word.number().is_some() && matches!(lower(index + 1), "hours" | "hour" | "hrs" | "minutes" | "mins") {
         return Some(2);
     }
-    let behind_at = index.checked_sub(1).is_some_and(|before| lower(before) == "at");
     let dotted = word.lower.split_once('.').is_some_and(|(hour, minute)| {
         minute.len() == 2 && hour.parse::<u8>().is_ok() && minute.parse::<u8>().is_ok()
     });

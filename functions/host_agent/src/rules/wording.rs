@@ -253,8 +253,7 @@ fn waits_for(task: &Task) -> String {
                 .remote()
                 .and_then(|remote| remote.text.as_deref())
                 .unwrap_or_default();
-            let asked = llm::clean(asked.lines().next().unwrap_or_default(), 120);
-            format!("{} asks: {asked}", job.agent_name)
+            format!("{} asks: {}", job.agent_name, in_brief(asked))
         }
         (None, None) if transcript::choosing(task).is_some() => "waits for you to choose an agent".to_owned(),
         (None, None) if task.status.state == TaskState::Unknown => {
@@ -264,9 +263,33 @@ fn waits_for(task: &Task) -> String {
     }
 }
 
+/// The first sentence of what an agent asks, cut with an ellipsis where even that is long.
+fn in_brief(asked: &str) -> String {
+    const MOST: usize = 140;
+    let line = asked.lines().next().unwrap_or_default();
+    let end = line
+        .find(['.', '?', '!'])
+        .filter(|end| {
+            line.get(end + 1..)
+                .is_none_or(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
+        .map_or(line.len(), |end| end + 1);
+    let sentence = line.get(..end).unwrap_or(line);
+    let cut = llm::clean(sentence, MOST);
+    if sentence.chars().count() > MOST {
+        // Not in the middle of a word.
+        let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
+        return format!("{whole} …");
+    }
+    cut
+}
+
 /// How a task is doing; one line where it is one of several.
 pub(crate) fn described(task: &Task, briefly: bool) -> String {
     let (name, state) = (meaning::name(task), state(task.status.state));
+    if !briefly && task.status.state == TaskState::AuthRequired {
+        return format!("{name}: {}.", waits_for(task));
+    }
     let mut lines = vec![format!("{name} is {state}.")];
     if briefly {
         let agents: Vec<&str> = task.jobs.iter().map(|job| job.agent_name.as_str()).collect();
@@ -274,8 +297,6 @@ pub(crate) fn described(task: &Task, briefly: bool) -> String {
     }
     if task.status.state == TaskState::Working {
         lines.extend(task.jobs.iter().map(of_job));
-    } else if task.status.state == TaskState::AuthRequired {
-        lines.push(waits_for(task) + ".");
     } else {
         let said = task.status.message.as_ref().map(Message::text);
         lines.extend(said.filter(|text| !text.trim().is_empty()));
@@ -400,6 +421,16 @@ fn names(jobs: &[&Job]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_in_brief_is_its_first_sentence_and_ends_with_a_whole_word() {
+        assert_eq!(in_brief("Whom shall I greet? Say a name."), "Whom shall I greet?");
+        assert_eq!(in_brief("Lunch or dinner?\n1. Lunch"), "Lunch or dinner?");
+        assert_eq!(in_brief("At version 1.5 or later"), "At version 1.5 or later");
+        let long = in_brief(&"seven words ".repeat(40));
+        assert!(long.ends_with("words …") || long.ends_with("seven …"), "{long}");
+        assert!(long.chars().count() <= 143, "{long}");
+    }
 
     #[test]
     fn what_asks_whether_begins_with_a_yes_or_a_no() {

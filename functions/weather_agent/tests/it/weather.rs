@@ -309,6 +309,7 @@ async fn what_is_not_had_or_not_understood_is_said() {
         ("humidity in Singapore", "I have no humidity, only temperature"),
         ("rain and fog in Oslo", "I have no fog, only"),
         ("pollen in Graz tomorrow", "I can make nothing of “pollen”"),
+        ("Oslo on Friday at noon", "not noon: this is about the whole day"),
         ("Oslo at 5pm", "not 5pm: this is about the whole day"),
         (
             "Oslo tomorrow morning",

@@ -2,6 +2,7 @@
 //! clause of the profile is shown by.
 
 mod foreign;
+mod identities;
 mod requester;
 mod rubbish;
 mod world;

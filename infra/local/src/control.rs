@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use a2a::mqtt::AgentAddress;
 use auth::JwksCache;
-use domain::{Clock, Entropy, ExposeSecret, SecretString, SettingChange, Tenant};
+use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, SettingChange, Tenant};
 use edge::Ground;
 use edge::secrets::Held;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
 use store::{Purged, Store};
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 
 use crate::assembly::{Assembled, Timers, assemble};
 use crate::current::{Current, Own};
@@ -24,7 +26,7 @@ use crate::options::Outside;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
 use crate::secrets::{self, Draft, Secrets, Stored, Vault};
-use crate::{ChangeError, Endpoints, StartError, Tempo, identity, named, orders};
+use crate::{ChangeError, Endpoints, StartError, Tempo, identity, mqtt, named, orders};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +120,11 @@ impl Control {
             current: RwLock::new(Arc::new(current)),
             vault: Mutex::new(vault),
         };
-        let built = control.build(&control.now()).await?;
+        let now = control.now();
+        let built = control.build(&now).await?;
+        if let Some(broker) = &control.site.outside.mqtt {
+            broker.admit(&now, None)?;
+        }
         control.put(built);
         Ok(control)
     }
@@ -176,8 +182,10 @@ impl Control {
     pub(crate) async fn remove_tenant(&self, name: &Tenant) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
         let tenant = self.named(name)?;
+        let before = self.now();
         let draft = self.draft(&vault, |stored| stored.remove_tenant(&tenant))?;
         let current = self.take_over(&mut vault, draft, None).await?;
+        self.leave_broker(&before, &current, &tenant).await?;
         let nobody = BTreeSet::new();
         let users = current.secrets.removed.get(&tenant).unwrap_or(&nobody);
         self.clear(&tenant, users, &registrar(&current.endpoints)).await?;
@@ -375,6 +383,10 @@ impl Control {
         }
         let built = self.build(&current).await?;
         vault.keep(draft.stored)?;
+        // Whoever leaves still has to say so there.
+        if let Some(broker) = &self.site.outside.mqtt {
+            broker.admit(&current, Some(&self.now()))?;
+        }
         self.put(built);
         let current = Arc::new(current);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&current);
@@ -403,6 +415,29 @@ impl Control {
         *self.timers.write().unwrap_or_else(PoisonError::into_inner) = assembled.timers;
         self.served.replace(assembled.gateway);
         self.backgrounds.replace(assembled.backgrounds);
+    }
+
+    /// Clears away what the MQTT broker has of a tenant's agents, once they have left it, and lets them in no more.
+    async fn leave_broker(&self, before: &Current, now: &Current, tenant: &Tenant) -> Result<(), StartError> {
+        let Some(broker) = &self.site.outside.mqtt else {
+            return Ok(());
+        };
+        self.backgrounds.settled().await;
+        let passwords = before.secrets.tenants.get(tenant).map(|own| own.mqtt.clone());
+        let passwords = passwords.unwrap_or_default();
+        let leaving = before.endpoints.tenants.get(tenant).into_iter().flat_map(|own| {
+            let agents = own.agents.keys().map(AgentName::as_str);
+            agents.chain([host_agent::AGENT])
+        });
+        let mut left = JoinSet::new();
+        for name in leaving {
+            let agent = AgentAddress::new(mqtt::ORG, tenant.prefix(), name);
+            let agent = agent.map_err(StartError::part("list of agents"))?;
+            let (broker, password) = (broker.clone(), passwords.get(name).cloned());
+            left.spawn(async move { broker.forget(&agent, password).await });
+        }
+        left.join_all().await;
+        broker.admit(now, None)
     }
 
     /// Clears away what makes a tenant one.

@@ -53,6 +53,12 @@ pub struct MqttEndpoints {
     pub bridge: Url,
     /// What topics begin with.
     pub prefix: String,
+    /// Organisations that replies go to, beside the system's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orgs: Vec<String>,
+    /// The passwords of those who sign in at the broker and are no agents of the system, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub users: BTreeMap<String, String>,
 }
 
 /// Where a tenant's functions are.

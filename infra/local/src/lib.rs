@@ -59,7 +59,7 @@ pub use google::GoogleClient;
 pub use hosts::HostName;
 pub use meter::{Meter, Metered};
 pub use models::{ModelNameError, Models};
-pub use mqtt::MqttBroker;
+pub use mqtt::{BrokerAccess, MqttBroker, OwnBroker};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use system::System;
 pub use testing::Signer;

@@ -1,11 +1,13 @@
 //! The system's agents on an MQTT broker, beside HTTP: where the bridge is, and which agents it answers for.
 
+pub(crate) mod access;
+mod door;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, InvalidAddress, TopicPrefix};
+use a2a::mqtt::{AgentAddress, InvalidAddress};
 use edge::Background;
-use mqtt::BrokerUrl;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -13,25 +15,14 @@ use url::Url;
 
 use crate::Endpoints;
 
+pub(crate) use access::ORG;
+use access::PLATFORM;
+pub use door::{BrokerAccess, MqttBroker, OwnBroker};
+
 /// The bridge's path below the gateway.
 pub(crate) const BRIDGE: &str = "/mqtt";
-/// The organisation that this system's agents belong to.
-pub(crate) const ORG: &str = "switchyard";
-/// The unit of agents that serve every tenant.
-const PLATFORM: &str = "platform";
 /// How long connections may take to end in order: longer than each of them gives itself.
 const LEAVE: Duration = Duration::from_secs(6);
-
-/// A broker that the system's agents are on.
-#[derive(Debug, Clone)]
-pub struct MqttBroker {
-    /// Its address.
-    pub url: BrokerUrl,
-    /// What topics on it begin with.
-    pub prefix: TopicPrefix,
-    /// Organisations that replies go to, beside the system's own.
-    pub orgs: Vec<String>,
-}
 
 /// The agents that the bridge answers for, as its settings have them.
 pub(crate) fn agents(endpoints: &Endpoints) -> Result<Vec<Value>, InvalidAddress> {
@@ -61,6 +52,8 @@ pub(crate) struct Backgrounds {
 
 struct Running {
     stop: watch::Sender<bool>,
+    /// Those before have ended.
+    begun: watch::Receiver<bool>,
     task: JoinHandle<()>,
 }
 
@@ -73,10 +66,12 @@ impl Backgrounds {
             return;
         }
         let (stop, stopped) = watch::channel(false);
+        let (begins, begun) = watch::channel(false);
         let task = tokio::spawn(async move {
             if let Some(before) = before {
                 before.end().await;
             }
+            begins.send_replace(true);
             // What does not end in time ends with this set.
             let mut each = JoinSet::new();
             for background in anew {
@@ -92,7 +87,19 @@ impl Backgrounds {
                 }
             }
         });
-        *running = Some(Running { stop, task });
+        *running = Some(Running { stop, begun, task });
+    }
+
+    /// Waits until those of before the last change have ended.
+    pub(crate) async fn settled(&self) {
+        let begun = {
+            let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            running.as_ref().map(|running| running.begun.clone())
+        };
+        if let Some(mut begun) = begun {
+            // Where they end without having begun, nothing runs either.
+            let _ = begun.wait_for(|begun| *begun).await;
+        }
     }
 
     /// Ends what runs, in order.

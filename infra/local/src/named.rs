@@ -6,6 +6,7 @@ use domain::{ExposeSecret, SecretString, Tenant};
 use serde_json::json;
 
 use crate::current::Current;
+use crate::mqtt::access;
 use crate::options::Outside;
 
 /// The secret of the authorization server's keys.
@@ -13,6 +14,8 @@ pub(crate) const IDP_KEYS: &str = "switchyard/idp-keys";
 /// The secret of the sealing keys.
 pub(crate) const SEALING_KEYS: &str = "switchyard/sealing-keys";
 
+/// The secret with the agents' passwords at the MQTT broker.
+pub(crate) const MQTT_PASSWORDS: &str = "switchyard/mqtt-passwords";
 /// The secret with what makes the calendar agent known at Google.
 pub(crate) const CALENDAR_PROVIDERS: &str = "switchyard/calendar-providers";
 
@@ -42,6 +45,13 @@ pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, 
             outside.google.providers(&endpoints.gateway),
         ),
     ]);
+    if outside.mqtt.as_ref().is_some_and(|broker| broker.signs_in()) {
+        let passwords = access::passwords(secrets).into_iter();
+        let passwords: BTreeMap<_, _> = passwords
+            .map(|(name, password)| (name, password.expose_secret().to_owned()))
+            .collect();
+        known.insert(MQTT_PASSWORDS.to_owned(), json!(passwords).to_string().into());
+    }
     for (tenant, own) in &secrets.tenants {
         let providers = json!({"idp": {
             "issuer": idp::issuer(&endpoints.idp, tenant),

@@ -16,6 +16,8 @@ pub(crate) struct Names {
     /// Of those that each tenant has for itself, the host among them.
     tenant_agents: Vec<AgentName>,
     agents: Vec<AgentName>,
+    /// Who signs in at the MQTT broker beside them, where there is one.
+    mqtt_users: Option<Vec<String>>,
 }
 
 impl Names {
@@ -34,7 +36,16 @@ impl Names {
             host: AgentName::parse(HOST)?,
             tenant_agents: names(own)?,
             agents: names(shared)?,
+            mqtt_users: None,
         })
+    }
+
+    /// The same for a system on an MQTT broker, where these sign in beside its agents.
+    pub(crate) fn with_mqtt(self, users: Option<Vec<String>>) -> Self {
+        Self {
+            mqtt_users: users,
+            ..self
+        }
     }
 
     /// What there must be secrets for, with these tenants at least.
@@ -44,6 +55,7 @@ impl Names {
             tenant_agents: &self.tenant_agents,
             agents: &self.agents,
             users: identity::demo_users,
+            mqtt_users: self.mqtt_users.as_deref(),
         }
     }
 

@@ -188,16 +188,19 @@ fn shared(
 }
 
 /// What the bridge to an MQTT broker is told.
-fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<[(&'static str, String); 5], StartError> {
+fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<Vec<(&'static str, String)>, StartError> {
     let agents = mqtt::agents(endpoints).map_err(StartError::part("list of agents"))?;
     let orgs = broker.orgs.iter().map(String::as_str).chain([mqtt::ORG]);
-    Ok([
+    let passwords = broker.signs_in().then(|| named::MQTT_PASSWORDS.to_owned());
+    let passwords = passwords.map(|secret| ("MQTT_PASSWORDS_SECRET", secret));
+    let settings = [
         ("BRIDGE_URL", below(&endpoints.gateway, mqtt::BRIDGE).to_string()),
         ("MQTT_BROKER", broker.url.url().to_string()),
         ("MQTT_PREFIX", broker.prefix.to_string()),
         ("MQTT_ORGS", text(&orgs.collect::<Vec<_>>())?),
         ("MQTT_AGENTS", text(&agents)?),
-    ])
+    ];
+    Ok(settings.into_iter().chain(passwords).collect())
 }
 
 /// Where users go to agree to what the calendar agent asks for.

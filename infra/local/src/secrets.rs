@@ -38,6 +38,8 @@ pub(crate) struct Secrets {
     pub(crate) slugs: BTreeMap<AgentName, String>,
     /// The path below which AWS's own services are imitated.
     pub(crate) aws_slug: String,
+    /// The passwords at the MQTT broker, by name: of the agents that serve every tenant, and of others who sign in there.
+    pub(crate) mqtt: BTreeMap<String, SecretString>,
 }
 
 /// What a tenant has of its own.
@@ -56,6 +58,8 @@ pub(crate) struct TenantSecrets {
     pub(crate) users: BTreeMap<String, Password>,
     /// What users may do beside what every member may, by name.
     pub(crate) roles: BTreeMap<String, Vec<String>>,
+    /// The passwords of its agents at the MQTT broker.
+    pub(crate) mqtt: BTreeMap<String, SecretString>,
 }
 
 /// A user's password.
@@ -77,6 +81,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) agents: &'a [AgentName],
     /// The names that users of a tenant sign in with.
     pub(crate) users: fn(&Tenant) -> DemoPeople,
+    /// Who signs in at the MQTT broker beside the agents; `None` where there is no broker.
+    pub(crate) mqtt_users: Option<&'a [String]>,
 }
 
 impl Secrets {
@@ -91,6 +97,7 @@ impl Secrets {
             tenant_agents: &[],
             agents: &[],
             users: |_| &[],
+            mqtt_users: None,
         };
         stored
             .complete(&nobody, &SystemEntropy)
@@ -117,6 +124,10 @@ impl Secrets {
             let text = text.into();
             (name, Password { text, is_new })
         };
+        let passwords = |stored: BTreeMap<String, String>| {
+            let stored = stored.into_iter();
+            stored.map(|(name, password)| (name, password.into())).collect()
+        };
         let tenants = stored.tenants.into_iter().map(|(name, tenant)| {
             let session_pem = tenant.session_key.into();
             Ok((
@@ -129,6 +140,7 @@ impl Secrets {
                     client_secret: tenant.client_secret.into(),
                     users: tenant.users.into_iter().map(password).collect(),
                     roles: tenant.roles,
+                    mqtt: passwords(tenant.mqtt),
                 },
             ))
         });
@@ -146,6 +158,7 @@ impl Secrets {
                 .collect(),
             slugs: stored.slugs,
             aws_slug: stored.aws_slug,
+            mqtt: passwords(stored.mqtt),
         })
     }
 }
@@ -175,6 +188,7 @@ mod tests {
             tenant_agents: &[host],
             agents: &[weather],
             users: |_| &[("ada", &[])],
+            mqtt_users: None,
         };
         Vault::open(Some(file.to_owned()), &wanted, &SystemEntropy).map(|(_, secrets)| secrets)
     }

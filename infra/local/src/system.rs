@@ -30,7 +30,9 @@ use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
 use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
-use crate::{Data, Endpoints, Live, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt};
+use crate::{
+    Data, Endpoints, Live, MqttBroker, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt,
+};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -91,6 +93,7 @@ impl System {
         let mut functions = functions::all(&options.tempo.patience);
         functions.extend(options.mqtt.as_ref().map(|_| functions::bridge()));
         let names = Names::of(&functions).map_err(StartError::part("list of agents"))?;
+        let names = names.with_mqtt(options.mqtt.as_ref().and_then(MqttBroker::users));
         let wanted = names.wanted(&options.tenants);
         let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());
         let (vault, secrets) =
@@ -343,6 +346,8 @@ fn plan(
             broker: broker.url.url().clone(),
             bridge: below(&gateway, mqtt::BRIDGE),
             prefix: broker.prefix.to_string(),
+            orgs: broker.orgs.clone(),
+            users: broker.listed(secrets),
         }),
         gateway,
         registry,

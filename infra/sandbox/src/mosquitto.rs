@@ -1,9 +1,10 @@
 //! A Mosquitto of this machine as a process: an MQTT broker for the local system and for tests, on the loopback address alone.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{Error, ErrorKind, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Result, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +17,10 @@ const LOOK: Duration = Duration::from_millis(10);
 const PACKAGED: &str = "/usr/sbin/mosquitto";
 /// What it says to nobody but the folder that it was started in.
 const LOG: &str = "mosquitto.log";
+/// Its file of users, in that folder.
+const PASSWORDS: &str = "passwords";
+/// Its access control list, in that folder.
+const ACL: &str = "acl";
 /// What it says once it listens: another process on its port does not say so here.
 const RUNNING: &str = " running";
 /// What it says where another process has its port.
@@ -24,8 +29,11 @@ const TAKEN: &str = "Address already in use";
 /// How the broker is to be.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// User names with their passwords; anybody may connect where there are none.
+    /// User names with their passwords; anybody may connect where there are none, unless it is `closed`.
     pub users: Vec<(String, String)>,
+    /// Only users may connect, and [`Mosquitto::admit`] says later who they are. A user's name is its client id too, so that
+    /// nobody takes over the session of somebody else.
+    pub closed: bool,
     /// Its access control list, in its own words; everything is allowed where there is none.
     pub acl: Option<String>,
     /// More lines of its configuration.
@@ -39,6 +47,8 @@ pub struct Wanted {
 pub struct Mosquitto {
     process: Child,
     port: u16,
+    program: PathBuf,
+    folder: PathBuf,
 }
 
 impl Mosquitto {
@@ -77,7 +87,12 @@ impl Mosquitto {
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
             .spawn()?;
-        let mut started = Self { process, port };
+        let mut started = Self {
+            process,
+            port,
+            program: program.to_owned(),
+            folder: folder.to_owned(),
+        };
         started.wait(&log, until)?;
         Ok(started)
     }
@@ -92,6 +107,31 @@ impl Mosquitto {
     #[must_use]
     pub fn url(&self) -> String {
         format!("mqtt://127.0.0.1:{}", self.port)
+    }
+
+    /// From now on these are its users, and this is its access control list. Whoever is no user any more is disconnected. Only for
+    /// a broker that was started `closed`.
+    ///
+    /// # Errors
+    /// Where the files cannot be written, or the broker is gone.
+    pub fn admit(&self, users: &[(String, String)], acl: &str) -> Result<()> {
+        write_passwords(&self.program, &self.folder, users)?;
+        std::fs::write(self.folder.join(ACL), acl)?;
+        // Its signal to read them again.
+        let told = Command::new("kill")
+            .arg("-HUP")
+            .arg(self.process.id().to_string())
+            .status()?;
+        match told.success() {
+            true => Ok(()),
+            false => Err(Error::other("mosquitto does not run any more")),
+        }
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Kills it at once, as a crash would.
@@ -166,30 +206,18 @@ fn configured(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Resu
     // Stock Mosquitto drops what is beyond a thousand, retained cards too.
     say("max_queued_messages 1000000".to_owned())?;
     say("max_inflight_messages 1000".to_owned())?;
-    say(format!("allow_anonymous {}", wanted.users.is_empty()))?;
-    if !wanted.users.is_empty() {
-        let file = folder.join("passwords");
-        let users = wanted
-            .users
-            .iter()
-            .map(|(name, password)| format!("{name}:{password}\n"));
-        std::fs::write(&file, users.collect::<String>())?;
-        let hashing = match program.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) if parent.join("mosquitto_passwd").exists() => parent.join("mosquitto_passwd"),
-            _ => PathBuf::from("mosquitto_passwd"),
-        };
-        let hashed = Command::new(hashing)
-            .arg("-U")
-            .arg(&file)
-            .stdout(Stdio::null())
-            .status()?;
-        if !hashed.success() {
-            return Err(Error::other("mosquitto_passwd refuses the passwords"));
-        }
-        say(format!("password_file {}", file.display()))?;
+    let is_open = wanted.users.is_empty() && !wanted.closed;
+    say(format!("allow_anonymous {is_open}"))?;
+    if !is_open {
+        write_passwords(program, folder, &wanted.users)?;
+        say(format!("password_file {}", folder.join(PASSWORDS).display()))?;
     }
-    if let Some(acl) = &wanted.acl {
-        let file = folder.join("acl");
+    if wanted.closed {
+        say("use_username_as_clientid true".to_owned())?;
+    }
+    let nothing = wanted.closed.then(String::new);
+    if let Some(acl) = wanted.acl.as_ref().or(nothing.as_ref()) {
+        let file = folder.join(ACL);
         std::fs::write(&file, acl)?;
         say(format!("acl_file {}", file.display()))?;
     }
@@ -203,4 +231,35 @@ fn configured(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Resu
         say(line.clone())?;
     }
     Ok(lines)
+}
+
+/// Writes the file of users: under another name first, so that the broker never reads a password that is not hashed.
+fn write_passwords(program: &Path, folder: &Path, users: &[(String, String)]) -> Result<()> {
+    let plain = folder.join("passwords.new");
+    let lines = users
+        .iter()
+        .map(|(name, password)| format!("{name}:{password}\n"));
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&plain)?;
+    file.write_all(lines.collect::<String>().as_bytes())?;
+    drop(file);
+    if !users.is_empty() {
+        let hashing = match program.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) if parent.join("mosquitto_passwd").exists() => parent.join("mosquitto_passwd"),
+            _ => PathBuf::from("mosquitto_passwd"),
+        };
+        let hashed = Command::new(hashing)
+            .arg("-U")
+            .arg(&plain)
+            .stdout(Stdio::null())
+            .status()?;
+        if !hashed.success() {
+            return Err(Error::other("mosquitto_passwd refuses the passwords"));
+        }
+    }
+    std::fs::rename(plain, folder.join(PASSWORDS))
 }

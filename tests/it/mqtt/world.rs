@@ -28,7 +28,8 @@ pub(super) struct World {
     pub(super) broker: Broker,
 }
 
-struct Heard(mpsc::UnboundedSender<Received>);
+/// Hands on what comes in.
+pub(super) struct Heard(pub(super) mpsc::UnboundedSender<Received>);
 
 impl Inbox for Heard {
     fn take(&self, received: Received) -> Taking {
@@ -37,7 +38,8 @@ impl Inbox for Heard {
     }
 }
 
-fn program() -> PathBuf {
+/// The Mosquitto of the tests.
+pub(super) fn program() -> PathBuf {
     let own = tests::folder().join(".tools/bin/mosquitto");
     if own.exists() { own } else { mosquitto::program() }
 }
@@ -129,9 +131,8 @@ impl World {
         let broker = Broker::start();
         let options = Options {
             mqtt: Some(MqttBroker {
-                url: broker.running.url().parse().expect("an address"),
-                prefix: TopicPrefix::standard(),
                 orgs: vec!["acme".to_owned()],
+                ..MqttBroker::open(broker.running.url().parse().expect("an address"))
             }),
             ..Options::default()
         };

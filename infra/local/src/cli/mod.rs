@@ -17,6 +17,7 @@ mod deploying;
 mod keys;
 mod lines;
 mod mcp;
+mod mqtt;
 mod openapi;
 mod orders;
 mod place;
@@ -98,6 +99,8 @@ enum Command {
     /// Look after the MCP servers that agents ask
     #[command(subcommand)]
     Mcp(mcp::McpCommand),
+    #[command(subcommand)]
+    Mqtt(mqtt::MqttCommand),
     /// Print the API document (OpenAPI 3.1)
     Openapi,
 }
@@ -167,6 +170,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,
         Command::Mcp(mcp) => mcp.run().await,
+        Command::Mqtt(mqtt) => mqtt.run().await,
         Command::Openapi => openapi::print(),
     }
 }

@@ -3,22 +3,26 @@
 use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use a2a::mqtt::TopicPrefix;
+use ::mqtt::{BrokerUrl, InvalidBroker};
+use a2a::mqtt::{AgentAddress, TopicPrefix};
 use clap::Args;
 use domain::SecretString;
 use edge::config::Env;
 use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
 use host_agent::PlanApproval;
-use mqtt::{BrokerUrl, InvalidBroker};
 use sandbox::mosquitto::{self, Mosquitto, Wanted};
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{Failure, lines};
-use crate::{Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, System, endpoints, models};
+use crate::{
+    BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System,
+    endpoints, models, mqtt,
+};
 
 /// Start everything in one process
 #[derive(Args)]
@@ -90,6 +94,14 @@ pub(super) struct Up {
     /// An organisation that replies may go to, beside `switchyard` itself
     #[arg(long, value_name = "ORG", requires = "mqtt")]
     mqtt_org: Vec<String>,
+    /// With `--mqtt spawn`: a client of another organisation that may sign in there too, as a requester or an agent; its
+    /// password is in the list of endpoints
+    #[arg(long, value_name = "ORG/UNIT/NAME", requires = "mqtt")]
+    mqtt_user: Vec<AgentAddress>,
+    /// With `--mqtt URL`: each agent signs in there by its address and its password, which `switchyard mqtt acl --passwords`
+    /// shows
+    #[arg(long, requires = "mqtt")]
+    mqtt_sign_in: bool,
     /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
     /// `json`: log lines for programs, and no others
     #[arg(
@@ -164,8 +176,10 @@ fn spawned(data: &Path) -> Result<Mosquitto, Failure> {
     let port = port.and_then(|port| port.trim().parse().ok()).unwrap_or(0);
     let wanted = Wanted {
         persistent: true,
+        closed: true,
         ..Wanted::default()
     };
+    end_last(&folder);
     let started = Mosquitto::start(&mosquitto::program(), &folder, port, &wanted);
     let started = started.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::other(
@@ -174,7 +188,30 @@ fn spawned(data: &Path) -> Result<Mosquitto, Failure> {
         _ => Failure::other(format!("mosquitto does not start: {error}")),
     })?;
     std::fs::write(kept, started.port().to_string()).map_err(Failure::other)?;
+    std::fs::write(folder.join(PROCESS), started.id().to_string()).map_err(Failure::other)?;
     Ok(started)
+}
+
+/// The file with the broker's process id, in its folder.
+const PROCESS: &str = "pid";
+
+/// Ends the broker of a system that was killed: it outlives its parent, and has the port.
+fn end_last(folder: &Path) {
+    let Some(last) = std::fs::read_to_string(folder.join(PROCESS)).ok() else {
+        return;
+    };
+    let asked = Command::new("ps")
+        .args(["-o", "args=", "-p", last.trim()])
+        .output();
+    let runs = asked.is_ok_and(|told| {
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        // Another process may have the number by now.
+        told.contains("mosquitto") && told.contains(&*folder.to_string_lossy())
+    });
+    if runs {
+        // What has ended meanwhile needs no signal.
+        let _ = Command::new("kill").arg(last.trim()).status();
+    }
 }
 
 impl Up {
@@ -219,7 +256,6 @@ impl Up {
                 })
             }
         };
-        // It ends with this value.
         let spawned = match &self.mqtt {
             Some(Broker::Spawn) if self.memory => {
                 return Err(Failure::other("a broker of its own needs a data folder"));
@@ -227,15 +263,35 @@ impl Up {
             Some(Broker::Spawn) => Some(spawned(&self.data)?),
             _ => None,
         };
-        let broker = match (self.mqtt, &spawned) {
-            (Some(Broker::At(url)), _) => Some(url),
-            (_, Some(mosquitto)) => Some(mosquitto.url().parse().map_err(Failure::other)?),
+        let broker = match (self.mqtt, spawned) {
+            (Some(Broker::At(url)), _) => {
+                let access = match self.mqtt_sign_in {
+                    true => BrokerAccess::Named,
+                    false => BrokerAccess::Open,
+                };
+                Some((url, access))
+            }
+            (_, Some(mosquitto)) => {
+                let url = mosquitto.url().parse().map_err(Failure::other)?;
+                Some((url, BrokerAccess::Own(OwnBroker::new(mosquitto))))
+            }
             (_, None) => None,
         };
-        let mqtt = broker.map(|url| MqttBroker {
+        let mut orgs = self.mqtt_org;
+        for guest in &self.mqtt_user {
+            if !orgs.iter().any(|org| org == guest.org()) {
+                orgs.push(guest.org().to_owned());
+            }
+        }
+        if orgs.iter().any(|org| org == mqtt::ORG) {
+            return Err(Failure::other("the organisation switchyard is the system's own"));
+        }
+        let mqtt = broker.map(|(url, access)| MqttBroker {
             url,
             prefix: self.mqtt_prefix,
-            orgs: self.mqtt_org,
+            orgs,
+            guests: self.mqtt_user,
+            access,
         });
         let options = Options {
             port: self.port,

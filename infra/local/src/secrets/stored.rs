@@ -39,6 +39,9 @@ pub(crate) struct Stored {
     /// The path below which AWS's own services are imitated.
     #[serde(default)]
     pub(super) aws_slug: String,
+    /// The passwords at the MQTT broker, by name: of the agents that serve every tenant, and of others who sign in there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) mqtt: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -60,6 +63,9 @@ pub(crate) struct StoredTenant {
     /// What users may do beside what every member may.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) roles: BTreeMap<String, Vec<String>>,
+    /// The passwords of its agents at the MQTT broker.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) mqtt: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -129,8 +135,17 @@ impl Stored {
                 changed = true;
             }
         }
+        if let Some(others) = wanted.mqtt_users {
+            let agents = wanted.agents.iter().map(AgentName::as_str);
+            let names = agents.chain(others.iter().map(String::as_str));
+            changed |= add_passwords(&mut self.mqtt, names, entropy);
+        }
         for (name, tenant) in &mut self.tenants {
             changed |= add_slugs(&mut tenant.slugs, wanted.tenant_agents, entropy);
+            if wanted.mqtt_users.is_some() {
+                let names = wanted.tenant_agents.iter().map(AgentName::as_str);
+                changed |= add_passwords(&mut tenant.mqtt, names, entropy);
+            }
             if tenant.client_secret.is_empty() {
                 let secret = auth::token::random("", entropy);
                 tenant.client_secret = secret.expose_secret().to_owned();
@@ -296,6 +311,21 @@ fn add_slugs(slugs: &mut BTreeMap<AgentName, String>, names: &[AgentName], entro
             changed = true;
             slug(entropy)
         });
+    }
+    changed
+}
+
+fn add_passwords<'n>(
+    passwords: &mut BTreeMap<String, String>,
+    names: impl Iterator<Item = &'n str>,
+    entropy: &dyn Entropy,
+) -> bool {
+    let mut changed = false;
+    for name in names {
+        if !passwords.contains_key(name) {
+            passwords.insert(name.to_owned(), slug(entropy));
+            changed = true;
+        }
     }
     changed
 }

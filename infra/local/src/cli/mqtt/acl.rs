@@ -1,0 +1,87 @@
+//! `switchyard mqtt acl`: who may read and write which topics, in a broker's own words.
+
+use a2a::mqtt::{AgentAddress, TopicPrefix};
+use clap::{Args, ValueEnum};
+use domain::ExposeSecret as _;
+
+use crate::cli::Failure;
+use crate::cli::place::RunningSystem;
+use crate::mqtt::access::{self, Rules};
+use crate::secrets::Secrets;
+
+/// Whose words.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum For {
+    /// Mosquitto's `acl_file`
+    Mosquitto,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Mosquitto:  allow_anonymous false\n            use_username_as_clientid true\n            acl_file FILE\n            \
+                  password_file FILE   (the lines of --passwords, hashed in place by `mosquitto_passwd -U FILE`)\n\n\
+                  Print both again, and let the broker read them (SIGHUP), whenever a tenant has come or gone."
+)]
+pub(in crate::cli) struct Acl {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// In whose words
+    #[arg(long = "for", value_enum, default_value = "mosquitto")]
+    broker: For,
+    /// What topics begin with, where the system does not run
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<TopicPrefix>,
+    /// Print the users and their passwords instead, a line each
+    #[arg(long)]
+    passwords: bool,
+}
+
+impl Acl {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let known = endpoints.mqtt.as_ref();
+        let (orgs, guests): (Vec<String>, Vec<AgentAddress>) = match known {
+            Some(known) => (
+                known.orgs.clone(),
+                known
+                    .users
+                    .keys()
+                    .filter_map(|name| name.parse().ok())
+                    .filter(|guest: &AgentAddress| guest.org() != access::ORG)
+                    .collect(),
+            ),
+            None => Default::default(),
+        };
+        let prefix = match (&self.prefix, known) {
+            (Some(prefix), _) => prefix.clone(),
+            (None, Some(known)) => known.prefix.parse().map_err(Failure::other)?,
+            (None, None) => TopicPrefix::standard(),
+        };
+        let rules = Rules {
+            prefix: &prefix,
+            orgs: &orgs,
+            guests: &guests,
+        };
+        let clients = rules.clients(&endpoints).map_err(Failure::other)?;
+        if self.passwords {
+            let file = self.place.secrets_file();
+            let secrets = Secrets::load(&file)?;
+            let passwords = secrets.as_ref().map(access::passwords).unwrap_or_default();
+            if passwords.is_empty() {
+                return Err(Failure::other(
+                    "there are no passwords yet: they are made when the system starts with --mqtt spawn or --mqtt-sign-in",
+                ));
+            }
+            for client in &clients {
+                if let Some(password) = passwords.get(&client.address.to_string()) {
+                    outln!("{}:{}", client.address, password.expose_secret());
+                }
+            }
+            return Ok(());
+        }
+        match self.broker {
+            For::Mosquitto => out!("{}", access::mosquitto(&clients)),
+        }
+        Ok(())
+    }
+}

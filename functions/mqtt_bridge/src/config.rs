@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use a2a::mqtt::{AgentAddress, TopicPrefix};
+use a2a::mqtt::{AgentAddress, PoolAddress, TopicPrefix};
 use edge::config::{ConfigError, Env};
 use mqtt::BrokerUrl;
 use serde::Deserialize;
@@ -21,7 +21,8 @@ pub struct Config {
     pub prefix: TopicPrefix,
     /// `MQTT_ORGS`: JSON list of the organisations that replies go to.
     pub orgs: BTreeSet<String>,
-    /// `MQTT_AGENTS`: JSON list `[{"address": "ORG/UNIT/AGENT", "url"}]`, the agents that it answers for.
+    /// `MQTT_AGENTS`: JSON list `[{"address": "ORG/UNIT/AGENT", "url", "pools": ["POOL"]}]`, the agents that it answers for, and
+    /// the pools of their units that each is a member of.
     pub agents: Vec<AgentPlace>,
     /// `MQTT_PASSWORDS_SECRET`: the name of the secret with each agent's password at the broker, JSON `{"ORG/UNIT/AGENT":
     /// "…"}`; the address is the user name.
@@ -35,6 +36,8 @@ pub struct AgentPlace {
     pub address: AgentAddress,
     /// Its JSON-RPC interface over HTTP.
     pub url: Url,
+    /// The pools that it takes a share of the requests of.
+    pub pools: Vec<PoolAddress>,
 }
 
 impl<'de> Deserialize<'de> for AgentPlace {
@@ -43,10 +46,18 @@ impl<'de> Deserialize<'de> for AgentPlace {
         struct Told {
             address: String,
             url: Url,
+            #[serde(default)]
+            pools: Vec<String>,
         }
-        let Told { address, url } = Told::deserialize(deserializer)?;
-        let address = address.parse().map_err(serde::de::Error::custom)?;
-        Ok(Self { address, url })
+        let Told { address, url, pools } = Told::deserialize(deserializer)?;
+        let address: AgentAddress = address.parse().map_err(serde::de::Error::custom)?;
+        let pools = pools
+            .iter()
+            .map(|pool| PoolAddress::new(address.org(), address.unit(), pool));
+        let pools = pools
+            .collect::<Result<_, _>>()
+            .map_err(serde::de::Error::custom)?;
+        Ok(Self { address, url, pools })
     }
 }
 

@@ -1,8 +1,8 @@
-//! The Lambda function that carries A2A between MQTT and agents.
+//! Carries A2A between MQTT and agents: as a process that stays, or as a Lambda function.
 
 use edge::config::Env;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
-    lambda::run(Env::process(), mqtt_bridge::Config::read, mqtt_bridge::build).await
+    lambda::run_anywhere(Env::process(), mqtt_bridge::Config::read, mqtt_bridge::build).await
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, CARD_MAX, Properties, Publication, property};
+use a2a::mqtt::{AgentAddress, CARD_MAX, Properties, Publication, Recipient, property};
 use agent::measure::METRICS;
 use bytes::Bytes;
 use domain::SecretString;
@@ -51,16 +51,17 @@ pub async fn keep(
     };
     let topic = bridge.prefix.discovery(&place.address);
     let address = place.address.to_string();
+    let own = Recipient::Agent(place.address.clone());
+    let pools = place.pools.iter().map(|pool| bridge.prefix.shared(pool));
+    let filters = std::iter::once(bridge.prefix.request(&own))
+        .chain(pools)
+        .collect();
     let options = Options {
         broker: connection.broker,
         client_id: address.clone(),
         credentials: connection.password.map(|password| (address, password)),
         will: Some(told(&topic, &card, "offline", "lwt")),
-        filters: vec![
-            bridge
-                .prefix
-                .request(&a2a::mqtt::Recipient::Agent(place.address.clone())),
-        ],
+        filters,
         kept_for: Some(KEPT),
         receive_maximum: AT_ONCE,
         max_packet: PACKET,

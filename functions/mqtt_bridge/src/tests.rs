@@ -69,6 +69,7 @@ async fn world(status: u16, answer: Value) -> World {
         agents: vec![AgentPlace {
             address: address.clone(),
             url: agent.uri().parse().unwrap(),
+            pools: Vec::new(),
         }],
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
         outbound: Outbound::new(policy, entropy.clone()),

@@ -27,6 +27,7 @@
 //! ```
 
 mod answer;
+mod anywhere;
 mod batch;
 mod event;
 mod request;
@@ -34,6 +35,7 @@ mod run;
 mod serve;
 
 pub use answer::{LambdaBody, LambdaResponse};
+pub use anywhere::run_anywhere;
 pub use event::EventError;
 pub use run::run;
 pub use serve::{answer, serve};

@@ -89,6 +89,7 @@ async fn asked() -> Asked {
         agents: vec![AgentPlace {
             address: address.clone(),
             url: agent.uri().parse().expect("an address"),
+            pools: Vec::new(),
         }],
         sealer: Arc::clone(&sealer),
         outbound: Outbound::new(policy, Arc::new(SystemEntropy)),

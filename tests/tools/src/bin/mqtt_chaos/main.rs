@@ -1,0 +1,239 @@
+//! Chaos over MQTT: many requests through a broker and a bridge that are killed, and connections that are cut and repeat
+//! themselves; and the proof that none is lost and none done twice.
+//!
+//! ```text
+//! cargo build -p mqtt_bridge && cargo run -p tools --bin mqtt_chaos -- --seed 7 --requests 100
+//! ```
+//!
+//! What goes wrong: the broker is killed (`SIGKILL`) twice, once with what it has kept and once without; the bridge is killed
+//! twice; all connections are cut three times for five seconds; a fifth of all publications, both ways, come again with DUP; one
+//! requester reads slowly, and one never acknowledges anything.
+//!
+//! At the end each requester has the final task of its agent, by its stream or by `GetTask`, and each task was worked on once.
+
+mod bridge;
+mod counter;
+mod proxy;
+mod requester;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use sandbox::mosquitto::{self, Mosquitto, Wanted};
+use tokio::task::JoinSet;
+
+use crate::bridge::Bridge;
+use crate::counter::Counter;
+use crate::proxy::{Proxy, chosen};
+use crate::requester::{Done, Manner, Requester};
+
+/// The agent's address.
+const AGENT: &str = "switchyard/platform/counter";
+/// How many requesters there are, beside the slow and the silent one.
+const REQUESTERS: usize = 10;
+/// How long a cut lasts.
+const CUT: Duration = Duration::from_secs(5);
+
+/// Many requests through a broker and a bridge that are killed, and the proof that none is lost and none done twice.
+#[derive(Parser)]
+#[command(name = "mqtt_chaos")]
+struct Arguments {
+    /// Where every choice comes from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many requests are made.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    requests: u64,
+    /// After so many seconds a request that has no final task counts as lost.
+    #[arg(long, default_value_t = 180)]
+    limit: u64,
+    /// Nothing is killed or cut: what the run itself costs.
+    #[arg(long)]
+    calm: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Trouble {
+    BrokerKilled,
+    BrokerForgets,
+    BridgeKilled,
+    Cut,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let folder = tempfile::tempdir().expect("a folder");
+    let wanted = Wanted {
+        persistent: true,
+        ..Wanted::default()
+    };
+    let mut broker = start(&folder, 0, &wanted);
+    let (proxy, address) = Proxy::start(arguments.seed, broker.port()).await;
+    let counter = Counter::start(Duration::from_millis(900)).await;
+    let mut bridge = Bridge::new(address, &[(AGENT, &counter.url)]).await;
+    bridge.start();
+    let open = |name: &str, manner| Requester::open(address, name, (AGENT, counter.token()), manner);
+    let mut requesters: Vec<_> = (0..REQUESTERS)
+        .map(|n| open(&format!("asker-{n}"), Manner::Usual))
+        .collect();
+    requesters.push(open("slow", Manner::Slow));
+    let requesters: Vec<_> = requesters.into_iter().map(Arc::new).collect();
+    let silent = Arc::new(open("silent", Manner::Silent));
+    for requester in &requesters {
+        requester.ready().await;
+    }
+    // The agent is there once it answers.
+    while requesters[0]
+        .look("6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f")
+        .await
+        .is_none()
+    {}
+    println!("seed {}, {} requests", arguments.seed, arguments.requests);
+
+    let begun = Instant::now();
+    let limit = Duration::from_secs(arguments.limit);
+    let mut asked = JoinSet::new();
+    for n in 0..arguments.requests {
+        // All of them are under way by the middle of the troubles.
+        let after = Duration::from_millis(chosen(arguments.seed, 1_000_000 + n) % 25_000);
+        let index = usize::try_from(n).expect("few requests") % requesters.len();
+        let requester = Arc::clone(&requesters[index]);
+        asked.spawn(async move {
+            tokio::time::sleep(after).await;
+            requester.ask(n % 3 != 0, limit).await
+        });
+    }
+    let mut unheard = JoinSet::new();
+    for _ in 0..2 {
+        let silent = Arc::clone(&silent);
+        unheard.spawn(async move { silent.ask(true, limit).await });
+    }
+
+    let mut troubles = vec![
+        Trouble::BrokerKilled,
+        Trouble::BridgeKilled,
+        Trouble::Cut,
+        Trouble::BrokerForgets,
+        Trouble::Cut,
+        Trouble::BridgeKilled,
+        Trouble::Cut,
+    ];
+    if arguments.calm {
+        troubles.clear();
+    }
+    for n in (1..troubles.len()).rev() {
+        let other = chosen(arguments.seed, 2_000_000 + n as u64) as usize % (n + 1);
+        troubles.swap(n, other);
+    }
+    for (n, trouble) in troubles.into_iter().enumerate() {
+        tokio::time::sleep(Duration::from_secs(3) + rest(arguments.seed, n)).await;
+        println!("{:6.1} s  {trouble:?}", begun.elapsed().as_secs_f64());
+        match trouble {
+            Trouble::BrokerKilled | Trouble::BrokerForgets => {
+                let port = broker.port();
+                broker.kill();
+                if matches!(trouble, Trouble::BrokerForgets) {
+                    let _nothing_kept = std::fs::remove_file(folder.path().join("mosquitto.db"));
+                }
+                broker = start(&folder, port, &wanted);
+            }
+            Trouble::BridgeKilled => {
+                bridge.kill();
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                bridge.start();
+            }
+            Trouble::Cut => {
+                proxy.cut();
+                tokio::time::sleep(CUT).await;
+                proxy.mend();
+            }
+        }
+    }
+    let mut faults = Vec::new();
+    let mut done: Vec<Done> = Vec::new();
+    while let Some(asked) = asked.join_next().await {
+        match asked.expect("it does not panic") {
+            Ok(one) => done.push(one),
+            Err(task) => faults.push(format!("{task}: lost")),
+        }
+    }
+    while let Some(asked) = unheard.join_next().await {
+        match asked.expect("it does not panic") {
+            Ok(one) => done.push(one),
+            Err(task) => faults.push(format!("{task}: lost by the one that never acknowledges")),
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    faults.extend(judged(&done, &counter));
+    let by_stream = done.iter().filter(|one| one.by_stream).count();
+    let whole = done.iter().filter(|one| is_whole(one)).count();
+    let again: u32 = done.iter().map(|one| one.attempts.saturating_sub(1)).sum();
+    let mut took: Vec<_> = done.iter().map(|one| one.took).collect();
+    took.sort_unstable();
+    let at = |percent: usize| took.get(took.len() * percent / 100).or(took.last()).copied();
+    println!(
+        "{} of {} have their final task after {seconds:.1} s: {by_stream} by what was sent, {whole} with every event; \
+         {again} requests were made again, {} publications came twice; p50 {:.1?}, p99 {:.1?}",
+        done.len(),
+        arguments.requests + 2,
+        proxy.repeated(),
+        at(50).unwrap_or_default(),
+        at(99).unwrap_or_default(),
+    );
+    if proxy.repeated() == 0 {
+        faults.push("nothing came twice".to_owned());
+    }
+    for fault in &faults {
+        println!("FAULT {fault}");
+    }
+    println!(
+        "{}",
+        if faults.is_empty() {
+            "0 lost, 0 done twice"
+        } else {
+            "NOT WELL"
+        }
+    );
+    ExitCode::from(u8::from(!faults.is_empty()))
+}
+
+/// What is wrong with what was done.
+fn judged(done: &[Done], counter: &Counter) -> Vec<String> {
+    let counts = counter.counts.lock().expect("no panic");
+    let mut faults = Vec::new();
+    for one in done {
+        if one.state != "TASK_STATE_COMPLETED" {
+            faults.push(format!("{}: ended as {}", one.task, one.state));
+        }
+        match counts.get(&one.task) {
+            Some(1) => {}
+            Some(count) => faults.push(format!("{}: done {count} times", one.task)),
+            None => faults.push(format!("{}: never done", one.task)),
+        }
+    }
+    if counts.len() != done.len() && faults.is_empty() {
+        faults.push(format!("{} tasks of {} requests", counts.len(), done.len()));
+    }
+    faults
+}
+
+/// Whether each event came: one for the beginning, one for each piece, one for the end.
+fn is_whole(one: &Done) -> bool {
+    let last = one.numbers.last().copied().unwrap_or_default();
+    one.numbers.len() as u64 == last && last as usize >= counter::STEPS
+}
+
+fn rest(seed: u64, n: usize) -> Duration {
+    Duration::from_millis(chosen(seed, 3_000_000 + n as u64) % 3_000)
+}
+
+fn start(folder: &tempfile::TempDir, port: u16, wanted: &Wanted) -> Mosquitto {
+    let own = tests::folder().join(".tools/bin/mosquitto");
+    let program: PathBuf = if own.exists() { own } else { mosquitto::program() };
+    let started = Mosquitto::start(&program, folder.path(), port, wanted);
+    started.unwrap_or_else(|error| panic!("no Mosquitto ({error}): `tests/run tools` installs it"))
+}

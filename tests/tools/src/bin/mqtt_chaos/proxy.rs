@@ -1,0 +1,217 @@
+//! What stands between the broker and everybody else: cuts connections, and repeats publications with DUP.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+const PUBLISH: u8 = 3;
+const PUBACK: u8 = 4;
+/// Of a hundred publications, so many come twice.
+const REPEATED: u64 = 20;
+
+/// A number from the seed: the n-th of its kind.
+pub(crate) fn chosen(seed: u64, n: u64) -> u64 {
+    // SplitMix64.
+    let mut z = seed
+        .wrapping_mul(0xD6E8_FEB8_6659_FD93)
+        .wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The proxy; clones share it.
+#[derive(Clone)]
+pub(crate) struct Proxy(Arc<Inner>);
+
+struct Inner {
+    seed: u64,
+    broker: AtomicU16,
+    is_cut: AtomicBool,
+    cuts: watch::Sender<u64>,
+    published: AtomicU64,
+    repeated: AtomicU64,
+}
+
+impl Proxy {
+    /// Starts before the broker at that port; itself and its address.
+    pub(crate) async fn start(seed: u64, broker: u16) -> (Self, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let proxy = Self(Arc::new(Inner {
+            seed,
+            broker: AtomicU16::new(broker),
+            is_cut: AtomicBool::new(false),
+            cuts: watch::Sender::new(0),
+            published: AtomicU64::new(0),
+            repeated: AtomicU64::new(0),
+        }));
+        let serving = proxy.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if serving.0.is_cut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let proxy = serving.clone();
+                tokio::spawn(async move { proxy.carry(client).await });
+            }
+        });
+        (proxy, address)
+    }
+
+    /// Every connection breaks, and none is made until [`Proxy::mend`].
+    pub(crate) fn cut(&self) {
+        self.0.is_cut.store(true, Ordering::SeqCst);
+        self.0.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    pub(crate) fn mend(&self) {
+        self.0.is_cut.store(false, Ordering::SeqCst);
+    }
+
+    /// How many publications came twice.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.0.repeated.load(Ordering::SeqCst)
+    }
+
+    async fn carry(&self, client: TcpStream) {
+        let mut cuts = self.0.cuts.subscribe();
+        let port = self.0.broker.load(Ordering::SeqCst);
+        let Ok(broker) = TcpStream::connect(("127.0.0.1", port)).await else {
+            return;
+        };
+        for stream in [&client, &broker] {
+            let _ = stream.set_nodelay(true);
+        }
+        let (from_client, to_client) = client.into_split();
+        let (from_broker, to_broker) = broker.into_split();
+        let (up, down) = (Owed::default(), Owed::default());
+        tokio::select! {
+            () = self.pump(from_client, to_broker, &up, &down) => {}
+            () = self.pump(from_broker, to_client, &down, &up) => {}
+            _ = cuts.changed() => {}
+        }
+    }
+
+    /// Carries packets one way. `sent` knows what it repeats, and `answers` which acknowledgements of the other way are too many.
+    async fn pump(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, sent: &Owed, answers: &Owed) {
+        let mut buffer = Vec::new();
+        loop {
+            while let Some(length) = whole(&buffer) {
+                let packet: Vec<u8> = buffer.drain(..length).collect();
+                let kind = packet[0] >> 4;
+                if kind == PUBACK
+                    && let Some(id) = body(&packet).and_then(number)
+                    && answers.is_too_much(id)
+                {
+                    continue;
+                }
+                if kind == PUBLISH
+                    && let Some(id) = publish_id(&packet)
+                {
+                    sent.begins(id);
+                }
+                if to.write_all(&packet).await.is_err() {
+                    return;
+                }
+                if kind == PUBLISH
+                    && packet[0] & 0x06 == 0x02
+                    && let Some(id) = publish_id(&packet)
+                    && self.repeats()
+                {
+                    sent.twice(id);
+                    let mut again = packet;
+                    again[0] |= 0x08;
+                    if to.write_all(&again).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            match from.read_buf(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn repeats(&self) -> bool {
+        let n = self.0.published.fetch_add(1, Ordering::SeqCst);
+        let repeats = chosen(self.0.seed, n) % 100 < REPEATED;
+        if repeats {
+            self.0.repeated.fetch_add(1, Ordering::SeqCst);
+        }
+        repeats
+    }
+}
+
+/// What was sent twice on one way, by its packet id: it may be acknowledged twice, of which only the proxy knows.
+#[derive(Default)]
+struct Owed(Mutex<HashMap<u16, Acknowledged>>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Acknowledged {
+    Never,
+    Once,
+}
+
+impl Owed {
+    /// A publication goes out by that packet id, for the first time.
+    fn begins(&self, id: u16) {
+        self.0.lock().expect("no panic").remove(&id);
+    }
+
+    fn twice(&self, id: u16) {
+        self.0.lock().expect("no panic").insert(id, Acknowledged::Never);
+    }
+
+    /// Whether an acknowledgement is the second one.
+    fn is_too_much(&self, id: u16) -> bool {
+        let mut owed = self.0.lock().expect("no panic");
+        match owed.get(&id) {
+            Some(Acknowledged::Once) => owed.remove(&id).is_some(),
+            Some(Acknowledged::Never) => {
+                owed.insert(id, Acknowledged::Once);
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+/// The length of the first packet, once all of it is there.
+fn whole(buffer: &[u8]) -> Option<usize> {
+    let (header, length) = header(buffer)?;
+    (buffer.len() >= header + length).then_some(header + length)
+}
+
+/// How long the fixed header is, and what follows it.
+fn header(buffer: &[u8]) -> Option<(usize, usize)> {
+    let mut length = 0;
+    for (index, byte) in buffer.iter().skip(1).take(4).enumerate() {
+        length |= usize::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return Some((index + 2, length));
+        }
+    }
+    None
+}
+
+fn body(packet: &[u8]) -> Option<&[u8]> {
+    packet.get(header(packet)?.0..)
+}
+
+fn number(bytes: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]))
+}
+
+fn publish_id(packet: &[u8]) -> Option<u16> {
+    let body = body(packet)?;
+    let topic = usize::from(number(body)?);
+    number(body.get(2 + topic..)?)
+}

@@ -89,7 +89,7 @@ async fn open(
 
 /// What the bridge reads from Secrets Manager.
 async fn passwords(local: &Local) -> Value {
-    let asked = reqwest::Client::new()
+    let asked = tests::user::http()
         .post(local.endpoint("/secrets_manager"))
         .header("x-amz-target", "secretsmanager.GetSecretValue")
         .body(json!({ "SecretId": "switchyard/mqtt-passwords" }).to_string())
@@ -219,7 +219,7 @@ async fn a_tenant_that_comes_gets_credentials_and_one_that_goes_leaves_nothing()
             "{}/admin{path}",
             world.local.endpoint("/gateway").trim_end_matches('/')
         );
-        let asked = reqwest::Client::new()
+        let asked = tests::user::http()
             .request(method, url)
             .bearer_auth(world.local.endpoint("/admin_token"));
         let asked = match body {

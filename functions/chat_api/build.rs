@@ -99,6 +99,7 @@ fn media(path: &Path) -> Result<&'static str, Box<dyn Error>> {
         "js" => "text/javascript; charset=utf-8",
         "css" => "text/css; charset=utf-8",
         "json" => "application/json",
+        "webmanifest" => "application/manifest+json",
         "svg" => "image/svg+xml",
         other => return Err(format!("no media type is known for .{other}").into()),
     })

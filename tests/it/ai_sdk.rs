@@ -17,6 +17,24 @@ async fn the_ai_packages_own_parser_reads_the_stream() {
     local.system.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_react_packages_chat_sends_repeats_and_takes_a_stream_up_again() {
+    let local = Local::start().await;
+    let base = local.endpoint("/tenants/acme/base").to_owned();
+    let script = tests::folder().join("js/react-chat.mjs");
+    let ran = tokio::task::spawn_blocking(move || {
+        Command::new("node")
+            .arg(script)
+            .arg(&base)
+            .output()
+            .expect("node runs")
+    })
+    .await
+    .expect("no panic");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    local.system.stop().await;
+}
+
 async fn reads(local: &Local, package: &'static str) {
     let base = local
         .endpoint("/tenants/acme/base")

@@ -43,7 +43,7 @@ use url::Url;
 use crate::client::{below, plain};
 use crate::control::{Control, Rotation};
 use crate::current::Current;
-use crate::{ChangeError, StartError, aws, index, sam_env};
+use crate::{ChangeError, StartError, aws, index, sam_env, survival};
 
 /// What a token must allow; only the platform's own issuer is asked about it.
 pub(crate) const SCOPE: &str = "system:admin";
@@ -127,6 +127,7 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         .route("/", get(page))
         .route("/aws/{slug}/{service}", any(aws::answer))
         .route("/aws/{slug}/{service}/", any(aws::answer))
+        .merge(survival::served().into_router())
         .with_state(Arc::clone(control))
         .nest_service("/admin", edge::front(changes, front)))
 }

@@ -71,7 +71,9 @@ impl Served {
 
 /// What the gateway itself serves, as a list.
 pub fn routes() -> Vec<Route> {
-    served().listed().to_vec()
+    let mut routes = served().listed().to_vec();
+    routes.extend(crate::survival::routes());
+    routes
 }
 
 fn served() -> Routes<Served> {

@@ -48,6 +48,7 @@ mod queue;
 mod registration;
 mod sam_env;
 mod secrets;
+mod survival;
 mod system;
 mod testing;
 

@@ -2,7 +2,7 @@
 //! Delivery is at least once and a wake may be lost with the process; the tables know what is due.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -38,9 +38,60 @@ pub(crate) struct Door {
     channel: mpsc::Sender<(Wake, Duration)>,
     waiting: Waiting,
     losing: Arc<AtomicBool>,
+    lives: Lives,
+}
+
+/// Who works at the moment, and the order to drop it.
+#[derive(Clone)]
+struct Lives {
+    working: Arc<AtomicUsize>,
+    kills: Arc<watch::Sender<()>>,
+}
+
+impl Lives {
+    fn new() -> Self {
+        Self {
+            working: Arc::default(),
+            kills: Arc::new(watch::Sender::new(())),
+        }
+    }
+
+    /// Does the work, unless it is killed before its end: then `None`.
+    async fn unless_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut kills = self.kills.subscribe();
+        let _counted = Counted::new(&self.working);
+        tokio::select! {
+            done = work => Some(done),
+            _ = kills.changed() => None,
+        }
+    }
+}
+
+/// Counts for as long as it is there.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(working: &'a AtomicUsize) -> Self {
+        working.fetch_add(1, Ordering::SeqCst);
+        Self(working)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Door {
+    /// Drops whatever the workers do at this moment, and returns how many there were. Their wakes are lost with them, as with
+    /// a machine that crashes.
+    pub(crate) fn kill(&self) -> usize {
+        let working = self.lives.working.load(Ordering::SeqCst);
+        self.lives.kills.send_replace(());
+        working
+    }
+
     /// From now on every wake is lost, or none; see [`crate::System::lose_wakes`].
     pub(crate) fn lose(&self, all: bool) {
         self.losing.store(all, Ordering::SeqCst);
@@ -51,6 +102,7 @@ impl Door {
 pub(crate) struct Queue {
     channel: mpsc::Receiver<(Wake, Duration)>,
     waiting: Waiting,
+    lives: Lives,
 }
 
 /// What is to be looked at as soon as there is slots. A second wake for it would say nothing new, and under load the
@@ -93,16 +145,18 @@ struct NoRoom;
 
 pub(crate) fn channel() -> (Door, Queue) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
-    let waiting = Waiting::default();
+    let (waiting, lives) = (Waiting::default(), Lives::new());
     (
         Door {
             channel: sender,
             waiting: waiting.clone(),
             losing: Arc::default(),
+            lives: lives.clone(),
         },
         Queue {
             channel: receiver,
             waiting,
+            lives,
         },
     )
 }
@@ -210,6 +264,7 @@ impl Queue {
                         wake,
                         delay,
                         waiting: self.waiting.clone(),
+                        lives: self.lives.clone(),
                         meter: meter.clone(),
                     };
                     running.spawn(delivery.run(stop.clone()));
@@ -232,6 +287,7 @@ struct Delivery {
     wake: Wake,
     delay: Duration,
     waiting: Waiting,
+    lives: Lives,
     meter: Option<Meter>,
 }
 
@@ -242,6 +298,7 @@ impl Delivery {
             wake,
             delay,
             waiting,
+            lives,
             meter,
         } = self;
         for (wait, attempt) in std::iter::once(delay).chain(AGAIN).zip(1_u32..) {
@@ -266,13 +323,15 @@ impl Delivery {
             let work = within(wake.trace().cloned(), async {
                 work.instrument(span(&wake)).await
             });
-            let done = match &meter {
-                Some(meter) => meter.wake(work).await,
-                None => work.await,
+            let work = async {
+                match &meter {
+                    Some(meter) => meter.wake(work).await,
+                    None => work.await,
+                }
             };
-            match done {
-                Ok(()) => return,
-                Err(error) => {
+            match lives.unless_killed(work).await {
+                Some(Ok(())) | None => return,
+                Some(Err(error)) => {
                     let task = wake.key().id;
                     tracing::warn!(task.id = %task, attempt, error = &error as &dyn std::error::Error, "a wake failed");
                 }
@@ -410,6 +469,39 @@ mod tests {
         running.await.unwrap();
         assert_eq!(weather.calls.load(Ordering::SeqCst), 1, "what waits is dropped");
         assert!(door.wake(&wake("acme", "host"), Duration::ZERO).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn who_is_killed_does_nothing_more_and_its_place_is_free() {
+        let weather = Flaky::new(0, Duration::from_secs(60));
+        let (door, queue) = channel();
+        let (_stop, stopped) = watch::channel(false);
+        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
+        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
+        assert_eq!(door.kill(), 0, "nobody works");
+        let two = [wake("acme", "weather"), wake("acme", "weather")];
+        for wake in &two {
+            door.wake(wake, Duration::ZERO).await.unwrap();
+        }
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while weather.at_once.load(Ordering::SeqCst) < 2 && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(door.kill(), 2);
+        while door.kill() > 0 && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(door.kill(), 0);
+        assert_eq!(weather.calls.load(Ordering::SeqCst), 0, "none came to its end");
+        // The same wakes are news again, and are taken.
+        for wake in &two {
+            door.wake(wake, Duration::ZERO).await.unwrap();
+        }
+        while weather.at_once.load(Ordering::SeqCst) < 4 && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(door.kill(), 2);
+        running.abort();
     }
 
     #[tokio::test]

@@ -417,6 +417,41 @@ impl Task {
         })
     }
 
+    /// The task as these first events of its own log made it, in their order and without gaps.
+    ///
+    /// # Errors
+    /// [`InvalidTransition`] where the events are not those of one task.
+    pub fn replayed(&self, events: &[Event]) -> Result<Self, InvalidTransition> {
+        let asked = self
+            .history
+            .iter()
+            .find(|message| message.role == crate::Role::User);
+        let mut task = Self {
+            history: asked.cloned().into_iter().collect(),
+            status: Status {
+                state: TaskState::Submitted,
+                message: None,
+                at: self.created_at,
+            },
+            rev: 1,
+            needs: 0,
+            artifacts: Vec::new(),
+            jobs: Vec::new(),
+            turns: Vec::new(),
+            plan: None,
+            updated_at: self.created_at,
+            checkpoint: None,
+            stumble: None,
+            direct: false,
+            unanswered: None,
+            ..self.clone()
+        };
+        for event in events.iter().filter(|event| event.seq > 1) {
+            task.record(event.kind.clone(), event.at)?;
+        }
+        Ok(task)
+    }
+
     /// How many bytes the results of the other jobs leave for those of this one.
     fn room_for(&self, number: u32) -> usize {
         let others = self.jobs.iter().filter(|job| job.number != number);
@@ -743,6 +778,12 @@ mod tests {
                 prop_assert!(replayed.record(event.kind.clone(), event.at).is_ok());
             }
             prop_assert_eq!(&replayed, revision.task());
+            let again = revision.task().replayed(revision.events());
+            prop_assert_eq!(again.as_ref(), Ok(revision.task()));
+            if let [first, ..] = revision.events() {
+                let early = revision.task().replayed(std::slice::from_ref(first)).map(|task| task.rev);
+                prop_assert_eq!(early, Ok(first.seq));
+            }
             if let Some(ended) = ended { prop_assert_eq!(&ended, revision.task()); }
         }
 

@@ -84,7 +84,16 @@ fn gateway() -> impl Iterator<Item = Row> {
         cells: [Na(NOBODYS); 8],
         good: Is(200),
     };
-    ["/healthz", "/openapi.json"].into_iter().map(public)
+    // Without its body, so that it kills nobody here.
+    let killing = Row {
+        method: "POST",
+        good: Is(415),
+        ..public("/local/workers/kill")
+    };
+    ["/healthz", "/openapi.json"]
+        .into_iter()
+        .map(public)
+        .chain([killing])
 }
 
 /// The id of the tenant's own agent in the registry.

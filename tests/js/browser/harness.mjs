@@ -93,7 +93,7 @@ export async function launch() {
 /** With PAGE=dist the page is the one in `ui/dist`, so that a change of it is tried without building the program anew. */
 async function fromDist(context) {
   const dist = join(root, 'functions/chat_api/ui/dist');
-  const media = { js: 'text/javascript', css: 'text/css' };
+  const media = { js: 'text/javascript', css: 'text/css', webmanifest: 'application/manifest+json' };
   await context.route(/\/t\/[^/]+\/assets\//, (route) => {
     const name = new URL(route.request().url()).pathname.split('/').at(-1);
     return route.fulfill({ body: readFileSync(join(dist, 'assets', name)), contentType: media[name.split('.').at(-1)] });
@@ -139,7 +139,7 @@ export async function signIn(page, system, name) {
   const user = system.endpoints.users.acme.find(({ username }) => username === name);
   assert(user, `no ${name}`);
   // What a guest did here before is not theirs.
-  await page.addLocatorHandler(page.getByRole('dialog', { name: /^Take over/ }), () => page.getByRole('button', { name: 'Leave them' }).click());
+  await page.addLocatorHandler(page.getByRole('dialog', { name: /^Keep the/ }), () => page.getByRole('button', { name: 'Leave them' }).click());
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.locator('[name=username]').fill(user.username);
   await page.locator('[name=password]').fill(user.password);

@@ -70,6 +70,7 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   const [consent] = await Promise.all([context.waitForEvent('page'), card.getByRole('link', { name: 'Connect' }).click()]);
   await signIn(consent);
   await badge.getByText('Completed').waitFor();
+  await card.getByText('Connected. Horizon can continue.').waitFor();
   await answer.getByText(/1001/).first().waitFor();
   await page.getByRole('link', { name: 'Connected accounts' }).click();
   await page.getByRole('button', { name: /Disconnect/ }).waitFor();
@@ -160,6 +161,44 @@ test('the server is killed in the middle: the page catches up, and the task is d
   check();
 });
 
+test('the server is killed while a task waits for consent, and between the click and the answer: it goes on once', async (t) => {
+  const { page, badge, card, mine, context, expect, check } = await visit(t);
+  expect(/ERR_|Failed to load resource|502/);
+  await ask(page, 'Where is my order 1002?');
+  await badge.getByText('Needs your consent').waitFor();
+  await system.kill();
+  await system.up();
+  const [consent] = await Promise.all([context.waitForEvent('page'), card.getByRole('link', { name: 'Connect' }).click()]);
+  await consent.locator('[name=username]').waitFor();
+  await system.kill();
+  await system.up();
+  await signIn(consent);
+  await badge.getByText('Completed').waitFor({ timeout: 60_000 });
+  assert.equal(await card.count(), 1);
+  assert.equal(await mine.count(), 1);
+  check();
+});
+
+test('a history that was written anew is refused, and the server keeps its own', async (t) => {
+  const { page, badge, mine, expect, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  expect(/409/);
+  const id = page.url().split('/').at(-1);
+  const status = await page.evaluate(async (id) => {
+    const { messages } = await (await fetch(`api/chats/${id}/messages?limit=50`)).json();
+    const [first] = messages;
+    const message = { ...first, parts: [{ type: 'text', text: 'Cancel everything' }] };
+    const answer = await fetch('api/chat', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, message }) });
+    return answer.status;
+  }, id);
+  assert.equal(status, 409);
+  await page.reload();
+  await badge.getByText('Completed').waitFor();
+  assert.deepEqual(await mine.allInnerTexts(), ['Will it rain in Oslo tomorrow?']);
+  check();
+});
+
 test('an old link behind a hash leads to its chat; a foreign chat is not there', async (t) => {
   const { page, badge, expect, check } = await visit(t);
   await ask(page, 'Will it rain in Oslo tomorrow?');
@@ -172,7 +211,7 @@ test('an old link behind a hash leads to its chat; a foreign chat is not there',
   const stranger = await visitor(browser);
   const other = await stranger.context.newPage();
   await other.goto(`${base}/chats/${id}`);
-  await other.getByRole('heading', { name: 'Not here' }).waitFor();
+  await other.getByRole('heading', { name: 'Not found' }).waitFor();
   await stranger.context.close();
   check();
 });
@@ -188,17 +227,17 @@ test('a chat is renamed, found by its name, and deleted with all that was said',
   await dialog.getByRole('button', { name: 'Rename' }).click();
   await list.getByRole('link', { name: 'Umbrellas' }).waitFor();
   await page.getByLabel('Search chats').fill('nothing');
-  await list.getByText('No chat is called that.').waitFor();
+  await list.getByText('No chats match.').waitFor();
   await page.getByLabel('Search chats').fill('UMBR');
   await list.getByRole('link', { name: 'Umbrellas' }).waitFor();
   await page.getByLabel('Search chats').fill('');
   const gone = page.url();
   await list.getByRole('button', { name: /Change/ }).click();
   await dialog.getByRole('button', { name: 'Delete' }).click();
-  await list.getByText('Your chats will be listed here.').waitFor();
+  await list.getByText('Your chats will appear here.').waitFor();
   expect(/410|404/);
   await page.goto(gone);
-  await page.getByRole('heading', { name: 'Not here' }).waitFor();
+  await page.getByRole('heading', { name: 'Not found' }).waitFor();
   check();
 });
 

@@ -169,17 +169,17 @@ test('whoever signs in is asked whether the chats of this browser are theirs', a
     return asked.length === 2 ? route.fulfill({ json: { taken: true } }) : route.fulfill({ status: 409, json: { error: 'guest_gone', message: 'Gone.' } });
   });
   await page.goto(`${system.base('acme')}/`);
-  const dialog = page.getByRole('dialog', { name: 'Take over the 3 chats of this browser?' });
+  const dialog = page.getByRole('dialog', { name: 'Keep the 3 chats from this browser?' });
   await dialog.getByText('24 Nov 2026, 15:05').waitFor();
-  await dialog.getByRole('button', { name: 'Take over' }).click();
+  await dialog.getByRole('button', { name: 'Add to my account' }).click();
   await dialog.getByText('Not now.').waitFor();
-  await Promise.all([page.waitForEvent('load'), dialog.getByRole('button', { name: 'Take over' }).click()]);
+  await Promise.all([page.waitForEvent('load'), dialog.getByRole('button', { name: 'Add to my account' }).click()]);
   await page.getByText('Signed in as').waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0);
   // What is nobody's any more is no question.
   takeOver = { chats: 1, suggested: false };
   await page.reload();
-  const one = page.getByRole('dialog', { name: 'Take over the chat of this browser?' });
+  const one = page.getByRole('dialog', { name: 'Keep the chat from this browser?' });
   await one.getByRole('button', { name: 'Leave them' }).click();
   await one.waitFor({ state: 'detached' });
   assert.deepEqual(asked, [{ take: true }, { take: true }, { take: false }]);

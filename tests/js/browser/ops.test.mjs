@@ -29,17 +29,17 @@ test('an operator has an agent looked at, switches it off and on', async (t) => 
   await page.getByRole('link', { name: 'Operations' }).click();
   const horizon = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /Horizon/ }) });
   await horizon.getByText('Well', { exact: true }).waitFor();
-  await horizon.getByRole('button', { name: /Look again/ }).click();
-  await horizon.getByRole('button', { name: /Switch off/ }).click();
-  await horizon.getByText('Switched off').waitFor();
+  await horizon.getByRole('button', { name: /Check now/ }).click();
+  await horizon.getByRole('button', { name: /Disable/ }).click();
+  await horizon.getByText('Disabled').waitFor();
   await page.reload();
-  await horizon.getByRole('button', { name: /Switch on/ }).click();
+  await horizon.getByRole('button', { name: /Enable/ }).click();
   await horizon.getByText('Well', { exact: true }).waitFor();
   // The platform's own are looked at only.
   const weather = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /Weather/ }) });
-  await weather.getByText('the platform\'s').waitFor();
+  await weather.getByText('platform').waitFor();
   assert.equal(await weather.getByRole('button').count(), 0);
-  await page.getByText('No language model was asked in the last two weeks.').waitFor();
+  await page.getByText('No language model was used in the last two weeks.').waitFor();
   check();
 });
 
@@ -50,7 +50,7 @@ test('to a guest and to a member there is no such thing', async (t) => {
     await page.getByRole('link', { name: 'Connected accounts' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Operations' }).count(), 0);
     await page.goto(`${base}/ops`);
-    await page.getByRole('heading', { name: 'Not here' }).waitFor();
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
     check();
   }
 });

@@ -64,7 +64,7 @@ test('what is agreed to stands on the card in plain words', async (t) => {
   await card.getByText('Horizon asks for your consent to:').waitFor();
   await card.getByText('See your orders').waitFor();
   assert.equal(await card.getByText('orders:read').count(), 0);
-  await card.getByText(/The link is good until/).waitFor();
+  await card.getByText(/The link works until/).waitFor();
   check();
 });
 
@@ -79,7 +79,7 @@ test('a question stands once, with its choices, and a task that goes on has one 
   assert.equal(await times(), 1, await log.innerText());
   await ask(page, 'the one in Illinois');
   await badge.getByText('Completed').waitFor();
-  await card.getByText('goes on below').waitFor();
+  await card.getByText('continues below').waitFor();
   assert.equal(await badge.count(), 1);
   check();
 });

@@ -11,7 +11,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 let system, browser;
 before(async () => {
-  system = await System.start();
+  system = await System.start('--plan-approval', 'always');
   browser = await launch();
 });
 after(async () => {
@@ -42,11 +42,12 @@ async function prepare(page) {
   const report = await chat('Write a report about whales', 'Completed');
   const consent = await chat('Where is my order 1001?', 'Needs your consent');
   const question = await chat('weather in Springfield', 'Needs your answer');
+  const plan = await chat('Weather in Oslo tomorrow, then write a report on it', 'after step 1');
   const task = async (path) => {
     await page.goto(`${base}${path}`);
     return (await at(page).card.first().getByRole('link').first().getAttribute('href')).split('/').at(-1);
   };
-  return { weather, report, consent, question, task: await task(weather), reported: await task(report) };
+  return { weather, report, consent, question, plan, task: await task(weather), reported: await task(report) };
 }
 
 test('every state, in both schemes and all widths', { timeout: 280_000 }, async (t) => {
@@ -63,19 +64,40 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
     raw: [`/tasks/${made.task}`, '.panel .tabs', (own) => own.getByRole('tab', { name: 'Raw' }).click()],
     tasks: ['/tasks', '.rows li'], accounts: ['/accounts', '.page h1'], gone: ['/chats/none', '.empty'], goneTask: ['/tasks/none', '.panel .empty'],
     written: ['/', '.welcome', (own) => at(own).prompt.fill('A draft')],
+    plan: [made.plan, '.steps'], waiting: ['/tasks?show=waiting', '.rows li'], none: ['/tasks?show=running', '.filters'],
+    past: [`/tasks/${made.task}`, '.panel .tabs', async (own) => {
+      await own.getByRole('tab', { name: 'Timeline' }).click();
+      await own.getByRole('slider').press('Home');
+      await own.locator('.past').waitFor();
+    }],
+    failed: ['/accounts', '.page h1', async (own) => {
+      await own.route(/\/api\/connections/, (route) => route.fulfill({ status: 403, json: { error: 'no', message: 'Not today.' } }));
+      await own.reload();
+      await own.getByText('Not today.').waitFor();
+      await own.unroute(/\/api\/connections/);
+    }],
+    unsent: [made.weather, '.message-tools', async (own) => {
+      await own.route(/\/api\/chat$/, (route) => route.abort('internetdisconnected'));
+      await ask(own, 'Will it rain in Rome tomorrow?');
+      await own.getByText('Not sent yet').waitFor();
+    }, async (own) => {
+      await own.getByRole('button', { name: 'Discard' }).click();
+      await own.unroute(/\/api\/chat$/);
+    }],
   };
   for (const colorScheme of ['light', 'dark']) {
     for (const [size, viewport] of Object.entries(sizes)) {
       const { context, expect, check } = await visitor(browser, { viewport, colorScheme, storageState: state });
-      expect(/404/);
+      expect(/404|403|ERR_INTERNET_DISCONNECTED|Failed to load/);
       const own = await context.newPage();
-      for (const [name, [path, sign, act]] of Object.entries(views)) {
+      for (const [name, [path, sign, act, undo]] of Object.entries(views)) {
         await own.goto(`${system.base('acme')}${path}`);
         await own.locator(sign).first().waitFor();
         await act?.(own);
         const wide = await own.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert(wide <= 0, `${name} scrolls sideways by ${wide} (${size})`);
         if (size !== 'least') assert.deepEqual(await faults(own), [], `${name}, ${size}, ${colorScheme}`);
+        await undo?.(own);
       }
       if (size === 'narrow') {
         await own.getByRole('button', { name: 'Menu' }).click();

@@ -72,6 +72,53 @@ async fn refreshing_asks_the_host_and_falls_back_to_what_is_stored() {
     assert_eq!(stored.json()["id"], json!(id));
 }
 
+#[tokio::test]
+async fn a_task_is_shown_as_it_was_at_each_of_its_revisions() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let id = asked(&app, &browser, "hello").await;
+    world.clock.advance(Duration::from_secs(5));
+    world.work().await;
+    let path = format!("/api/tasks/{id}");
+    let now = browser.get(&app, &path).await.json();
+    let latest = now["rev"].as_u64().unwrap();
+    let mut states = Vec::new();
+    for rev in 1..=latest {
+        let then = browser.get(&app, &format!("{path}?rev={rev}")).await.json();
+        assert_eq!((&then["rev"], &then["latestRev"]), (&json!(rev), &json!(latest)));
+        states.push(then["status"].as_str().unwrap().to_owned());
+    }
+    states.dedup();
+    assert_eq!(states, ["submitted", "working", "completed"]);
+    let first = browser.get(&app, &format!("{path}?rev=1")).await.json();
+    assert_eq!(
+        (&first["artifacts"], &first["result"], &first["prompt"]),
+        (&json!([]), &json!(null), &json!("hello"))
+    );
+    assert_eq!(first["updatedAt"], "2026-01-01T00:00:00.000Z");
+    let mut last = browser.get(&app, &format!("{path}?rev={latest}")).await.json();
+    last.as_object_mut().unwrap().remove("latestRev");
+    assert_eq!(last, now);
+    let beyond = (latest + 1).to_string();
+    for bad in [
+        "0",
+        "-1",
+        "+1",
+        "",
+        "x",
+        "1.0",
+        "99999999999999999999999",
+        &beyond,
+    ] {
+        let refused = browser.get(&app, &format!("{path}?rev={bad}")).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{bad}");
+        assert_eq!(refused.json()["error"], "invalid_rev");
+    }
+    let stranger = Browser::default();
+    let foreign = stranger.get(&app, &format!("{path}?rev=1")).await;
+    assert_eq!(foreign.status, StatusCode::NOT_FOUND);
+}
+
 fn events(text: &str) -> Vec<(u64, Value)> {
     let frames = text.split("\n\n").filter(|frame| frame.starts_with("id: "));
     frames

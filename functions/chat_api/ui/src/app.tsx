@@ -1,13 +1,14 @@
 // The page: the sidebar, one view, and a task's panel beside it.
 
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { Route, Switch, useLocation } from 'wouter';
+import { Route, Switch, useLocation, useRoute, useSearch } from 'wouter';
 import { ChatView } from './chat/view.tsx';
 import { sendLeftOvers } from './chat/session.ts';
+import { useAway, useTitle } from './live/away.ts';
 import { live } from './live/live.ts';
 import { AccountsPage } from './pages/accounts.tsx';
 import { TasksPage } from './pages/tasks.tsx';
-import { drawn } from './queries.ts';
+import { drawn, useChatTitle } from './queries.ts';
 import { Announcer } from './parts/announce.tsx';
 import { Close, Menu } from './parts/icons.tsx';
 import { Gone, Loading } from './parts/states.tsx';
@@ -33,16 +34,33 @@ function ChatPage({ id, task }: { id: string | null; task: string | null }) {
   return (
     <>
       <ChatView id={id} />
-      {id !== null && task !== null ? <Panel key={task} id={task} close={`/chats/${encodeURIComponent(id)}`} /> : null}
+      {id !== null && task !== null ? <Panel key={task} id={task} chat={id} close={`/chats/${encodeURIComponent(id)}`} /> : null}
     </>
   );
 }
 
+/** A task beside the list of all; closing it leads back to the same part of the list. */
+function TaskOfAll({ id }: { id: string }) {
+  const search = useSearch();
+  return <><TasksPage /><Panel key={id} id={id} chat={null} close={`/tasks${search ? `?${search}` : ''}`} /></>;
+}
+
+/** What the view is called in the tab's title; a chat names itself. */
+function viewName(path: string): string {
+  const [first] = path.split('/').filter(Boolean);
+  const names: Record<string, string> = { tasks: words.tasks, accounts: words.accounts, ops: words.ops };
+  return (first && Object.hasOwn(names, first) && names[first]) || '';
+}
+
 function Views() {
+  const [path] = useLocation();
+  const [, chat] = useRoute('/chats/:id/*?');
+  const title = useChatTitle(chat?.id);
+  useTitle(title || viewName(path));
   return (
     <Switch>
       <Route path="/tasks"><TasksPage /></Route>
-      <Route path="/tasks/:id">{({ id }) => <><TasksPage /><Panel key={id} id={id} close="/tasks" /></>}</Route>
+      <Route path="/tasks/:id">{({ id }) => <TaskOfAll id={id} />}</Route>
       <Route path="/accounts"><AccountsPage /></Route>
       <Route path="/ops"><Suspense fallback={<main className="page" id="conversation"><Loading /></main>}><OpsPage /></Suspense></Route>
       <Route path="/*?">{(params) => {
@@ -62,6 +80,7 @@ export function App() {
 function Frame() {
   const [isOpen, open] = useState(false);
   useOldLinks();
+  useAway();
   useEffect(() => {
     drawn();
     live.start();

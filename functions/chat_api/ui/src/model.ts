@@ -12,6 +12,8 @@ export const Step = z.looseObject({
   agentName: text,
   instruction: z.string(),
   after: z.array(z.number()).nullish(),
+  /** The steps whose results it gets, which it then waits for too. */
+  uses: z.array(z.number()).nullish(),
   optional: z.boolean().nullish(),
   state: z.string(),
   reason: text,
@@ -115,6 +117,8 @@ export const Task = z.looseObject({
   updatedAt: z.string(),
   traceId: text,
   rev: z.number(),
+  /** Only where an earlier revision was asked for. */
+  latestRev: z.number().nullish(),
   history: z.array(Entry).nullish(),
   failedAttempts: z.array(z.looseObject({ attempt: z.number(), reason: text, at: z.string() })).nullish(),
 });

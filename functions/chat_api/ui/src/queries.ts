@@ -2,7 +2,7 @@
 
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
-import { Chats, Connections, Models, Session, Task, Tasks } from './model.ts';
+import { type Chat, Chats, Connections, Models, Session, Task, Tasks } from './model.ts';
 import { owner } from './storage.ts';
 
 export const queries = new QueryClient({
@@ -40,6 +40,24 @@ export const useChats = (wanted: string) =>
     placeholderData: keepPreviousData,
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next ?? null,
+  });
+
+/** The chat, where it is among those that were listed. */
+export function useListedChat(is: (chat: Chat) => boolean): Chat | undefined {
+  return useChats('').data?.pages.flatMap(({ chats }) => chats).find(is);
+}
+
+export const useChatTitle = (id: string | undefined): string => useListedChat((chat) => chat.id === id)?.title ?? '';
+
+/** The task as it was at a revision, which never changes again. */
+export const useTaskAt = (id: string, rev: number, enabled: boolean) =>
+  useQuery({
+    queryKey: ['past', id, rev],
+    enabled,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}?rev=${rev}`, Task, signal),
   });
 
 export const useTasks = () =>

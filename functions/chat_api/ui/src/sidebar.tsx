@@ -4,7 +4,8 @@ import { useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { tenant } from './api.ts';
 import { ChatMenu } from './chat-menu.tsx';
-import { Gauge, Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
+import { Bell, Gauge, Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
+import { useWaiting } from './live/away.ts';
 import { Failed, Loading } from './parts/states.tsx';
 import { useChats, useSession } from './queries.ts';
 import { Who } from './sign-in.tsx';
@@ -48,12 +49,14 @@ export function Sidebar({ leave }: { leave: () => void }) {
   const [onAccounts] = useRoute('/accounts');
   const [onOps] = useRoute('/ops');
   const role = useSession().data?.role;
+  const waiting = useWaiting();
   return (
     <div className="sidebar">
       <p className="brand"><Logo /> {words.product} <span>{tenant}</span></p>
       <Link className="button new" href="/" onClick={leave}><Plus /> {words.newChat}</Link>
       <nav aria-label={words.menu}>
         <ul>
+          {waiting > 0 ? <li><Link className="inbox" href="/tasks?show=waiting" onClick={leave}><Bell /> {words.waitsForYou(waiting)}</Link></li> : null}
           <li><Link href="/tasks" onClick={leave} aria-current={onTasks ? 'page' : undefined}><Tasks /> {words.tasks}</Link></li>
           <li><Link href="/accounts" onClick={leave} aria-current={onAccounts ? 'page' : undefined}><LinkIcon /> {words.accounts}</Link></li>
           {role === 'operator' || role === 'admin' ? <li><Link href="/ops" onClick={leave} aria-current={onOps ? 'page' : undefined}><Gauge /> {words.ops}</Link></li> : null}

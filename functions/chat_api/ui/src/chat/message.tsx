@@ -44,7 +44,12 @@ const SHORT = 300;
 
 /** What an answer says beside its card, which asks its question itself. */
 function Beside({ card, text }: { card: Card; text: string }) {
-  const said = withoutQuestion(text, questionOf(useCard(card)));
+  const now = useCard(card);
+  const said = withoutQuestion(text, questionOf(now));
+  // The card shows the plan and has its buttons.
+  if (now.plan && !now.plan.isApproved && now.state === 'input-required') {
+    return <details className="told"><summary>{words.asText}</summary><Markdown text={text} /></details>;
+  }
   return said ? <Markdown text={said} /> : null;
 }
 

@@ -6,6 +6,7 @@ import { useLocation } from 'wouter';
 import { Down } from '../parts/icons.tsx';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { useModels } from '../queries.ts';
+import { isLocal, Survival, survive } from '../survive.tsx';
 import { words } from '../words.ts';
 import { Composer } from './composer.tsx';
 import type { Message } from './drafted.ts';
@@ -125,12 +126,13 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         <div className="thread" ref={thread}>
         {isEmpty && state.loading === 'loading' ? <Loading /> : null}
         {isEmpty && state.loading === 'failed' ? <Failed error={null} retry={() => void session.open()} /> : null}
-        {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} /> : null}
+        {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} survive={isLocal ? () => { leave(words.survivePrompt, {}); survive(session); } : null} /> : null}
         {state.hasOlder ? <Earlier key={messages[0]?.id} read={readOlder} /> : null}
         {messages.map((message) => (
           <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={say} again={message.id === newest && !isBusy ? again : null} />
         ))}
         {isBusy ? <p className="progress" role="status"><span className="dots"><i /><i /><i /></span> {state.progress || words.thinking}</p> : null}
+        <Survival chat={session.id} />
         {waiting.map((entry) => (
           <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); give({ text: entry.text, at: Date.now() }); }} />
         ))}

@@ -1,6 +1,7 @@
 // An empty chat: what it is for, and prompts to begin with, as the agents that there are name them.
 
 import type { Model } from '../model.ts';
+import { Bolt } from '../parts/icons.tsx';
 import { useModels } from '../queries.ts';
 import { words } from '../words.ts';
 
@@ -18,7 +19,7 @@ export function examplesOf(models: readonly Model[]): Example[] {
   return agents.slice(0, MOST);
 }
 
-export function Welcome({ choose }: { choose: (text: string) => void }) {
+export function Welcome({ choose, survive }: { choose: (text: string) => void; survive: (() => void) | null }) {
   const { data } = useModels();
   const examples = examplesOf(data?.models ?? []);
   return (
@@ -33,6 +34,12 @@ export function Welcome({ choose }: { choose: (text: string) => void }) {
             </li>
           ))}
         </ul>
+      ) : null}
+      {survive ? (
+        <div className="survive">
+          <button type="button" onClick={survive}><Bolt /> {words.survive}</button>
+          <p>{words.surviveWhy}</p>
+        </div>
       ) : null}
     </div>
   );

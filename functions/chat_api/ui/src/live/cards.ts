@@ -1,10 +1,22 @@
 // The newest card of each task that this tab has heard of. A card in a message is as old as the message; this one is newer.
 
 import { useSyncExternalStore } from 'react';
-import { Card, isActive, isOver } from '../model.ts';
+import { Card, isActive, isOver, waitsForUser } from '../model.ts';
 
 const known = new Map<string, Card>();
 const listeners = new Set<(card: Card) => void>();
+/** Told of every change, also of what is no news. */
+const watchers = new Set<() => void>();
+let waiting = 0;
+let version = 0;
+
+function note(card: Card): void {
+  const counts = (one: Card | undefined): number => (one && waitsForUser(one.state) ? 1 : 0);
+  waiting += counts(card) - counts(known.get(card.taskId));
+  known.set(card.taskId, card);
+  version += 1;
+  for (const watcher of watchers) watcher();
+}
 
 const isNewer = (card: Card, than: Card): boolean => (card.updatedAt ?? '') > (than.updatedAt ?? '');
 
@@ -13,19 +25,35 @@ export const cards = {
   learn(card: Card): void {
     const before = known.get(card.taskId);
     if (before && !isNewer(card, before)) return;
-    known.set(card.taskId, card);
+    note(card);
   },
   /** A card that came by itself: whoever shows the task shows it now. False where it is no news. */
   update(card: Card): boolean {
     const before = known.get(card.taskId);
     if (before && !isNewer(card, before)) return false;
-    known.set(card.taskId, card);
+    note(card);
     for (const listener of listeners) listener(card);
     return true;
   },
   listen(listener: (card: Card) => void): () => void {
     listeners.add(listener);
     return () => listeners.delete(listener);
+  },
+  watch(watcher: () => void): () => void {
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
+  },
+  /** So many wait for their user. */
+  get waiting(): number {
+    return waiting;
+  },
+  find(id: string): Card | undefined {
+    return known.get(id);
+  },
+  /** This card, or the newer one that was heard of. */
+  newest(shown: Card): Card {
+    const heard = known.get(shown.taskId);
+    return heard && isNewer(heard, shown) ? heard : shown;
   },
   /** The host's model may be writing the task's answer. */
   isWriting(id: string): boolean {
@@ -44,6 +72,9 @@ export const cards = {
 
 /** This card, or the newer one that was heard of. */
 export function useCard(shown: Card): Card {
-  const heard = useSyncExternalStore(cards.listen, () => known.get(shown.taskId));
-  return heard && isNewer(heard, shown) ? heard : shown;
+  useSyncExternalStore(cards.listen, () => known.get(shown.taskId));
+  return cards.newest(shown);
 }
+
+/** Draws anew with every change of any card. */
+export const useCards = (): number => useSyncExternalStore(cards.watch, () => version);

@@ -36,3 +36,5 @@ export const ThumbUp = drawn('M2.500 7.200h2.300v6H2.500zM4.800 7.200 7.600 2.20
 export const ThumbDown = drawn('M2.500 8.800h2.300v-6H2.500zM4.800 8.800l2.800 5c1 0 1.700-.8 1.500-1.800l-.4-2.200h3.500c.9 0 1.500-.8 1.300-1.700l-.9-4.100c-.2-.700-.7-1.200-1.400-1.200H4.800');
 export const Dots = drawn('M3.500 8h.01M8 8h.01M12.500 8h.01');
 export const Gauge = drawn('M2.500 12a6 6 0 1 1 11 0M8 11l2.500-4');
+export const Bell = drawn('M4 11V7.500a4 4 0 0 1 8 0V11l1.200 1.500H2.800L4 11Zm2.700 3h2.600');
+export const Bolt = drawn('M8.800 1.800 3.500 9H8l-.8 5.200L12.500 7H8l.8-5.200Z');

@@ -22,6 +22,16 @@ export function Failed({ error, retry }: { error: unknown; retry: () => void }) 
   );
 }
 
+/** There is nothing of it yet, and how it comes. */
+export function Empty({ text }: { text: string }) {
+  return (
+    <div className="empty">
+      <p>{text}</p>
+      <Link className="button" href="/">{words.home}</Link>
+    </div>
+  );
+}
+
 export function Gone() {
   return (
     <div className="empty">

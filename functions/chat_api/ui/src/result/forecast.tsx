@@ -47,7 +47,10 @@ function OnePlace({ place, units }: { place: Place; units: Data['units'] }) {
             <span className="low">{degrees(day.temperatureMin)}</span>
             <Range day={day} from={from} to={to} unit={units?.temperature ?? '°'} />
             <span className="high">{degrees(day.temperatureMax)}</span>
-            <span className="rain">{[rounded(day.precipitation, rain), typeof day.precipitationProbability === 'number' ? `${day.precipitationProbability} %` : ''].filter(Boolean).join(' · ')}</span>
+            <span className="rain">
+              {typeof day.precipitation === 'number' ? <span>{rounded(day.precipitation, rain)}</span> : null}
+              {typeof day.precipitationProbability === 'number' ? <span>{day.precipitationProbability} %</span> : null}
+            </span>
           </li>
         ))}
       </ul>

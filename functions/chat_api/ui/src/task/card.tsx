@@ -9,9 +9,10 @@ import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
 import { useActions } from './act.ts';
 import { Badge } from './badge.tsx';
-import { Consent } from './consent.tsx';
-import { asked, Guard, PlanSteps } from './plan.tsx';
+import { Connected, Consent } from './consent.tsx';
+import { PlanSteps } from './plan.tsx';
 import { Preview } from './preview.tsx';
+import { PlanReplies } from './replies.tsx';
 
 interface Shown {
   card: Card;
@@ -63,7 +64,7 @@ export function TaskCard({ card: shown, href, says, goesOn, drawn, reply }: Show
       {!question && !isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
       {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
       {plan ? <PlanSteps plan={plan} jobs={card.jobs ?? []} /> : null}
-      {asked(plan).map((step) => <Guard key={step.number} step={step} answer={(word) => reply(word, card.taskId)} />)}
+      <PlanReplies card={card} reply={(text) => reply(text, card.taskId)} />
       {jobs.length > 0 ? (
         <ul className="card-jobs">
           {jobs.map((job) => <li key={job.number}><span>{job.agentName || job.agentType}</span><Badge state={job.state} /></li>)}
@@ -71,6 +72,7 @@ export function TaskCard({ card: shown, href, says, goesOn, drawn, reply }: Show
       ) : null}
       {card.state === 'completed' ? <Preview id={card.taskId} at={card.updatedAt ?? ''} drawn={drawn} /> : null}
       <Consent asked={card} />
+      <Connected card={card} />
       {problem ? <p className="problem" role="alert">{problem}</p> : null}
       <div className="card-row">
         {waitsForStart ? (

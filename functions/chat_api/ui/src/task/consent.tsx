@@ -2,8 +2,9 @@
 // said to be the agent's.
 
 import { live } from '../live/live.ts';
-import type { ConsentInfo } from '../model.ts';
-import { wholeTime, words } from '../words.ts';
+import type { Card, ConsentInfo } from '../model.ts';
+import { Check } from '../parts/icons.tsx';
+import { dayAndTime, words } from '../words.ts';
 
 interface Asked {
   authUrl?: string | null | undefined;
@@ -43,11 +44,25 @@ export function Consent({ asked }: { asked: Asked }) {
       <div>
         <strong>{title}</strong>
         {of && of.scopes.length > 0 ? <Scopes of={of} /> : null}
-        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{wholeTime(of.endsAt)}</time>.</> : null}</p>
+        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{dayAndTime(of.endsAt)}</time>.</> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>
         {isOurs ? words.connect : `${words.openHost} ${asked.authUrlHost || url.host}`}
       </a>
     </div>
   );
+}
+
+/** The agents that tasks have waited for a consent to, as far as this page has seen. */
+const waited = new Map<string, string>();
+
+/** Whatever of these follows a consent, the consent was given: without it the task is canceled or failed. */
+const goesOn = new Set(['submitted', 'working', 'completed', 'input-required']);
+
+/** A consent that was given while the page looked: the card then says so. */
+export function Connected({ card }: { card: Card }) {
+  if (card.state === 'auth-required' && card.authUrlBy === 'platform') waited.set(card.taskId, card.consent?.agentName ?? card.agentName ?? '');
+  const agent = waited.get(card.taskId);
+  if (agent === undefined || !goesOn.has(card.state)) return null;
+  return <p className="connected"><Check /> {agent ? words.connectedTo(agent) : words.connected}</p>;
 }

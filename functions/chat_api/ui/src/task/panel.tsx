@@ -7,27 +7,20 @@ import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { cardOf, isActive, isOver, mayRetry, type Task } from '../model.ts';
 import { Close } from '../parts/icons.tsx';
-import { Boundary, Failed, Gone, Loading } from '../parts/states.tsx';
+import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTask } from '../queries.ts';
-import { ArtifactView, artifactsOf } from '../result/result.tsx';
+import { useListedChat, useTask } from '../queries.ts';
 import { Tree } from '../result/tree.tsx';
-import { Markdown } from '../markdown/markdown.tsx';
 import { span, words } from '../words.ts';
 import { useActions } from './act.ts';
 import { Badge } from './badge.tsx';
 import { nameOf } from './card.tsx';
 import { Consent } from './consent.tsx';
 import { PlanSteps } from './plan.tsx';
+import { Outcome } from './outcome.tsx';
+import { Replies } from './replies.tsx';
 import { Timeline } from './timeline.tsx';
-
-function Result({ task }: { task: Task }) {
-  const found = artifactsOf(task);
-  if (found.length > 0) return <>{found.map((artifact, place) => <Boundary key={place} value={artifact}><ArtifactView artifact={artifact} /></Boundary>)}</>;
-  if (task.statusMessage) return <Markdown text={task.statusMessage} />;
-  return <p className="soft">{isOver(task.status) ? words.broughtNothing : words.noResult}</p>;
-}
 
 function Facts({ task }: { task: Task }) {
   return (
@@ -35,6 +28,7 @@ function Facts({ task }: { task: Task }) {
       <dt>{words.prompt}</dt><dd>{task.prompt}</dd>
       <dt>{words.started}</dt><dd><Time at={task.createdAt} /></dd>
       {isOver(task.status) ? <><dt>{words.lasted}</dt><dd>{span(task.createdAt, task.updatedAt)}</dd></> : null}
+      {task.traceId ? <><dt>{words.trace}</dt><dd><code>{task.traceId}</code></dd></> : null}
     </dl>
   );
 }
@@ -54,8 +48,10 @@ function Actions({ task }: { task: Task }) {
   );
 }
 
-function Whole({ task, close }: { task: Task; close: string }) {
+function Whole({ task, chat, close }: { task: Task; chat: string | null; close: string }) {
   const [tab, setTab] = useState('result');
+  const listed = useListedChat(({ contextId }) => contextId === task.contextId)?.id ?? null;
+  const home = chat ?? listed;
   const title = useRef<HTMLHeadingElement>(null);
   const name = nameOf({ ...task, title: task.prompt });
   useEffect(() => {
@@ -72,15 +68,17 @@ function Whole({ task, close }: { task: Task; close: string }) {
         <Link className="icon-button" href={close} aria-label={words.close}><Close /></Link>
       </header>
       <Facts task={task} />
+      {chat === null && home !== null ? <p className="panel-chat"><Link href={`/chats/${encodeURIComponent(home)}`}>{words.inChat}</Link></p> : null}
       <Consent asked={task} />
       <Actions task={task} />
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
+      {home !== null ? <Replies card={cardOf(task)} chat={home} /> : null}
       <Tabs
         label={name}
         chosen={tab}
         choose={setTab}
         tabs={[
-          { id: 'result', name: words.result, show: () => <Result task={task} /> },
+          { id: 'result', name: words.result, show: () => <Outcome task={task} /> },
           { id: 'timeline', name: words.timeline, show: () => <Timeline task={task} /> },
           { id: 'raw', name: words.raw, show: () => <Tree value={task} /> },
         ]}
@@ -89,14 +87,15 @@ function Whole({ task, close }: { task: Task; close: string }) {
   );
 }
 
-export function Panel({ id, close }: { id: string; close: string }) {
+/** `chat` is the one beside it, where one is. */
+export function Panel({ id, chat, close }: { id: string; chat: string | null; close: string }) {
   const { data, error, isPending, refetch } = useTask(id);
   return (
     <aside className="panel" aria-label={words.task}>
       {isPending ? <Loading /> : null}
       {error instanceof ApiError && error.status === 404 ? <Gone /> : null}
       {error && !(error instanceof ApiError && error.status === 404) ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data ? <Whole task={data} close={close} /> : null}
+      {data ? <Whole task={data} chat={chat} close={close} /> : null}
     </aside>
   );
 }

@@ -1,6 +1,6 @@
 // What is to be done, in which order, and how far each step is: once it has begun, its job says that.
 
-import type { Plan, Step } from '../model.ts';
+import type { Card, Plan, Step } from '../model.ts';
 import { words } from '../words.ts';
 import { Badge } from './badge.tsx';
 
@@ -9,17 +9,33 @@ interface Known {
   state: string;
 }
 
+/** Where a step stands: once it has begun, its job says that. */
+const stateIn = (step: Step, jobs: readonly Known[]): string => {
+  const job = jobs.find(({ number }) => number === step.number);
+  return step.state === 'planned' && job ? job.state : step.state;
+};
+
+const failures = new Set(['failed', 'rejected', 'canceled', 'unknown', 'skipped']);
+
+/** The steps of a plan that its user is asked about because they failed: what only waited for them is not among them. */
+export function failedSteps({ state, plan, jobs }: Pick<Card, 'state' | 'plan' | 'jobs'>): number[] {
+  if (!plan?.isApproved || state !== 'input-required' || asked(plan).length > 0) return [];
+  const wanted = plan.steps.filter((step) => step.state !== 'dropped' && failures.has(stateIn(step, jobs ?? [])));
+  const numbers = new Set(wanted.map(({ number }) => number));
+  return wanted.filter(({ after, uses }) => ![...(after ?? []), ...(uses ?? [])].some((number) => numbers.has(number))).map(({ number }) => number);
+}
+
 export function PlanSteps({ plan, jobs }: { plan: Plan; jobs: readonly Known[] }) {
   return (
     <ol className="steps" aria-label={words.plan}>
       {plan.steps.filter(({ state }) => state !== 'dropped').map((step) => {
-        const job = jobs.find(({ number }) => number === step.number);
-        const state = step.state === 'planned' && job ? job.state : step.state;
-        const after = (step.after ?? []).map((number) => number + 1).join(', ');
+        const state = stateIn(step, jobs);
+        const after = [...new Set([...(step.after ?? []), ...(step.uses ?? [])])].map((number) => number + 1).sort((one, two) => one - two).join(', ');
         return (
           <li key={step.number} value={step.number + 1}>
+            <span className="step-number" aria-hidden="true">{step.number + 1}</span>
             <span className="step-what">
-              <strong>{step.agentName || step.agentType}</strong> {step.instruction}
+              <strong>{step.agentName || step.agentType}</strong> <span>{step.instruction}</span>
               {after || step.optional || step.reason ? (
                 <small>{[after && `${words.after} ${after}`, step.optional && words.optional, step.reason].filter(Boolean).join(' · ')}</small>
               ) : null}

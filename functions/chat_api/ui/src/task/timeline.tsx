@@ -1,8 +1,13 @@
-// What happened to a task and its jobs, in the order of the times.
+// What happened to a task and its jobs, in the order of the times; and the task as it was at each change of it.
 
-import type { Task } from '../model.ts';
+import { useState } from 'react';
+import { isOver, type Task } from '../model.ts';
+import { Failed } from '../parts/states.tsx';
+import { useTaskAt } from '../queries.ts';
 import { timeOfDay, wholeTime, words } from '../words.ts';
 import { Badge } from './badge.tsx';
+import { Outcome } from './outcome.tsx';
+import { PlanSteps } from './plan.tsx';
 
 interface Happened {
   at: string;
@@ -22,7 +27,7 @@ export function happened(task: Task): Happened[] {
   return [...own, ...jobs, ...failed].sort((one, two) => one.at.localeCompare(two.at));
 }
 
-export function Timeline({ task }: { task: Task }) {
+function Entries({ task }: { task: Task }) {
   return (
     <ol className="timeline">
       {happened(task).map((entry, place) => (
@@ -35,5 +40,50 @@ export function Timeline({ task }: { task: Task }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The task as it was: its state, its jobs, what it had brought. */
+function Past({ task }: { task: Task }) {
+  return (
+    <div className="past">
+      <p className="past-top"><Badge state={task.status} /> <span>{words.asOf} <time dateTime={task.updatedAt}>{wholeTime(task.updatedAt)}</time></span></p>
+      {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : task.jobs.length > 0 ? (
+        <ul className="card-jobs">{task.jobs.map((job) => <li key={job.number}><span>{job.agentName || job.agentType}</span><Badge state={job.state} /></li>)}</ul>
+      ) : null}
+      {isOver(task.status) || task.statusMessage || task.artifacts.length > 0 ? <Outcome task={task} /> : <p className="soft">{words.noResult}</p>}
+    </div>
+  );
+}
+
+/** The server shows no later ones. */
+const MOST = 1000;
+
+export function Timeline({ task }: { task: Task }) {
+  const latest = Math.min(task.rev, MOST);
+  const [rev, setRev] = useState<number | null>(null);
+  const chosen = rev === null ? latest : Math.min(rev, latest);
+  const isPast = rev !== null && chosen < task.rev;
+  const { data, error, refetch } = useTaskAt(task.id, chosen, isPast);
+  const go = (to: number) => setRev(to >= latest ? null : Math.max(1, to));
+  return (
+    <>
+      {latest > 1 ? (
+        <div className="travel">
+          <label>
+            <span>{words.travel}</span>
+            <input type="range" min={1} max={latest} value={chosen} aria-valuetext={words.revisionOf(chosen, latest)} onChange={({ target }) => go(Number(target.value))} />
+          </label>
+          <div className="travel-row">
+            <button type="button" disabled={chosen <= 1} onClick={() => go(chosen - 1)}>{words.earlierRev}</button>
+            <output>{words.revisionOf(chosen, latest)}</output>
+            <button type="button" disabled={chosen >= latest} onClick={() => go(chosen + 1)}>{words.laterRev}</button>
+          </div>
+        </div>
+      ) : null}
+      {isPast && error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
+      {isPast && data ? <Past task={data} /> : null}
+      <Entries task={isPast && data ? data : task} />
+    </>
   );
 }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -95,7 +95,10 @@ async function fromDist(context) {
   const dist = join(root, 'functions/chat_api/ui/dist');
   const media = { js: 'text/javascript', css: 'text/css', webmanifest: 'application/manifest+json' };
   await context.route(/\/t\/[^/]+\/assets\//, (route) => {
-    const name = new URL(route.request().url()).pathname.split('/').at(-1);
+    const asked = new URL(route.request().url()).pathname.split('/').at(-1);
+    // What a redirect leads to is the program's own document, which names the files that it holds itself.
+    const [stem, ending] = [asked.split('-')[0], asked.split('.').at(-1)];
+    const name = readdirSync(join(dist, 'assets')).find((one) => one === asked || (one.startsWith(`${stem}-`) && one.endsWith(`.${ending}`)));
     return route.fulfill({ body: readFileSync(join(dist, 'assets', name)), contentType: media[name.split('.').at(-1)] });
   });
   await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|connect\/|signin|signout|callback).*)?$/, async (route) => {

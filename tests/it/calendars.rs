@@ -75,7 +75,13 @@ async fn a_forwarded_link_grants_nothing_to_anybody() {
     }
     // A link of another tenant's name, a state of another's, and rubbish: a page, and nothing else.
     let mut browser = Browser::default();
-    let link = link(&task);
+    browser.open(&link(&task)).await;
+    // In this browser the chat's own link has led to the agent's.
+    let led = browser
+        .visited
+        .iter()
+        .find(|url| url.path().contains("/connect/acme~"));
+    let link = led.expect("the agent's link").to_string();
     for (wrong, status) in [
         (link.replace("acme~", "globex~"), 404),
         (link.replace("acme~", ""), 404),

@@ -18,6 +18,7 @@ mod extended_card;
 mod features;
 mod files;
 mod foreign;
+mod forwarded;
 mod interop;
 mod isolation;
 mod killed;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use reqwest::StatusCode;
-use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use reqwest::header::{COOKIE, LOCATION, REFRESH, SET_COOKIE};
 use url::Url;
 
 /// One browser profile.
@@ -141,6 +141,15 @@ impl Browser {
                 self.keep(set.to_str().expect("text"));
             }
             let status = response.status();
+            // Some pages lead on at once by themselves.
+            let refresh = response
+                .headers()
+                .get(REFRESH)
+                .and_then(|value| value.to_str().ok());
+            if let Some(next) = refresh.and_then(|value| value.strip_prefix("0; url=")) {
+                url = url.join(next).expect("an address");
+                continue;
+            }
             match response
                 .headers()
                 .get(LOCATION)
@@ -179,7 +188,9 @@ impl Browser {
     }
 }
 
-fn attribute(tag: &str, name: &str) -> Option<String> {
+/// An attribute of a tag, as a browser reads it.
+#[must_use]
+pub fn attribute(tag: &str, name: &str) -> Option<String> {
     let at = tag.find(&format!(" {name}=\""))? + name.len() + 3;
     let value = tag[at..].split('"').next()?;
     Some(

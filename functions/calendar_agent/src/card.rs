@@ -19,7 +19,7 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: vec![a2a::connections_extension()],
+        extensions: vec![a2a::connections_extension(), a2a::consent_extension()],
         secured: Some(Bearer {
             description: Some("A token of the user's tenant, with this agent's URL as its audience.".into()),
             scopes: vec![agent::TASKS_SCOPE.to_owned()],

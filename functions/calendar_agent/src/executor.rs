@@ -211,8 +211,9 @@ impl CalendarExecutor {
             false => "see when you are busy in your Google calendar",
         };
         let mut message = run.message(&format!(
-            "{lead}I need your permission to {what}. Open this, agree at Google, and type here the code that you are shown: {link}"
+            "{lead}I need your permission to {what}. Open this and agree at Google. If you are shown a code there, type it here: {link}"
         ));
+        a2a::name_consent(&mut message, &consent.id);
         message.metadata.insert(AUTH_URL.to_owned(), link.as_str().into());
         Outcome::AuthRequired {
             message,

@@ -3,7 +3,8 @@
 //!
 //! [`question`] reads what is asked out of data and words, `times` makes moments of it by the user's clock, `answer` says
 //! what the calendar holds. Without its user's consent it asks for that, each scope only once it is needed; the page that
-//! the user comes back to is `oauth_callback`, deployed for this agent.
+//! the user comes back to is `oauth_callback`, deployed for this agent. Whoever comes from the page of the task's own host has proved that
+//! it is the starter's browser; anybody else is shown a code.
 //!
 //! Nothing of a calendar is kept but the answer.
 

@@ -5,23 +5,48 @@
 
 use std::sync::Arc;
 
-use a2a::{Connections, Disconnected, is_connection_id};
+use a2a::{Connection, Connections, Disconnected, is_connection_id};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use serde::Serialize;
 
+use crate::consent_view::{NamedScope, in_words};
 use crate::error::RouteError;
 use crate::guard::FromHere;
 use crate::session::Visitor;
 use crate::state::AppState;
 
+/// Where a user is connected, as a page shows it.
+#[derive(Serialize)]
+pub(crate) struct ShownConnections {
+    connections: Vec<ShownConnection>,
+    unasked: Vec<String>,
+}
+
+/// A connection, with what it allows in words of ours.
+#[derive(Serialize)]
+struct ShownConnection {
+    #[serde(flatten)]
+    connection: Connection,
+    allows: Vec<NamedScope>,
+}
+
 pub(crate) async fn connections(
     State(room): State<Arc<AppState>>,
     Visitor(visitor): Visitor,
-) -> Result<Json<Connections>, RouteError> {
-    Ok(Json(match &visitor {
+) -> Result<Json<ShownConnections>, RouteError> {
+    let told = match &visitor {
         Some(owner) => room.host.connections(owner).await?,
         None => Connections::default(),
+    };
+    let shown = |connection: Connection| ShownConnection {
+        allows: in_words(&connection.scopes),
+        connection,
+    };
+    Ok(Json(ShownConnections {
+        connections: told.connections.into_iter().map(shown).collect(),
+        unasked: told.unasked,
     }))
 }
 

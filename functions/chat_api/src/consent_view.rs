@@ -1,6 +1,7 @@
 //! What a task's user is asked to agree to, while the task waits for that at a link of ours: who asks, where, for what, until when.
 
 use domain::{Job, Task};
+use serde::Serialize;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -19,10 +20,20 @@ pub(crate) fn asked(task: &Task, link: &Url) -> Option<Value> {
     }))
 }
 
+/// A scope, and what it allows.
+#[derive(Debug, Serialize)]
+pub(crate) struct NamedScope {
+    name: String,
+    words: Option<&'static str>,
+}
+
 /// Scopes with the words for them, where they have some. They are ours: an agent does not choose what its user reads of it.
-fn in_words(scopes: &[String]) -> Value {
-    let named = |scope: &String| json!({"name": scope, "words": auth::scope::words(scope)});
-    Value::Array(scopes.iter().map(named).collect())
+pub(crate) fn in_words(scopes: &[String]) -> Vec<NamedScope> {
+    let named = |scope: &String| NamedScope {
+        name: scope.clone(),
+        words: auth::scope::words(scope),
+    };
+    scopes.iter().map(named).collect()
 }
 
 #[cfg(test)]

@@ -251,10 +251,15 @@ fn words(message: &Message) -> String {
     let Some(link) = told("authUrl") else {
         return text;
     };
-    if told("authUrlBy") == Some("platform") {
+    // A link of ours may lead to an agent's, which stands in the agent's words.
+    let leads_to = message
+        .metadata
+        .get("connect")
+        .and_then(|way| way.get("link")?.as_str());
+    if told("authUrlBy") == Some("platform") && leads_to.is_none() {
         return text.replace(&format!(": {link}"), ".");
     }
-    let before = text.trim_end().strip_suffix(link);
+    let before = text.trim_end().strip_suffix(leads_to.unwrap_or(link));
     match before.and_then(|before| before.trim_end().strip_suffix(':')) {
         Some(before) => format!("{before}."),
         None => text,
@@ -346,6 +351,13 @@ mod tests {
         let asks = format!("Please agree: {link}");
         assert_eq!(shown(&asks, "platform"), "Please agree.");
         assert_eq!(shown(&asks, "agent"), "Please agree.");
+        let mut led = Message::agent_text(MessageId::derived("led"), &asks);
+        led.metadata
+            .insert("authUrl".to_owned(), "https://chat.example/connect/task-1".into());
+        led.metadata.insert("authUrlBy".to_owned(), "platform".into());
+        led.metadata
+            .insert("connect".to_owned(), serde_json::json!({ "link": link }));
+        assert_eq!(words(&led), "Please agree.", "the agent's link is behind ours");
         // Everything else are the agent's own words.
         for own in [
             format!("Please agree: {link}. Thank you"),

@@ -336,9 +336,12 @@ fn auth_url_by(task: &Task) -> Option<&'static str> {
     Some(if ours { "platform" } else { "agent" })
 }
 
-/// Where the link leads.
+/// Where the link leads in the end: ours may only lead to an agent's.
 fn auth_url_host(task: &Task) -> Option<String> {
-    let url = Url::parse(&auth_url(task)?).ok()?;
+    let ours = auth_url(task)?;
+    let way = task.status.message.as_ref()?.metadata.get("connect");
+    let agents = way.and_then(|way| way.get("link")?.as_str());
+    let url = Url::parse(agents.unwrap_or(&ours)).ok()?;
     url.host_str().map(str::to_owned)
 }
 
@@ -619,6 +622,7 @@ mod tests {
                     state,
                     text: None,
                     at: None,
+                    consent: None,
                 }),
                 artifacts: Vec::new(),
                 snapshot: false,

@@ -166,6 +166,7 @@ fn without_bulk(kind: EventKind, now: Timestamp) -> EventKind {
             state: TaskState::Failed,
             text: Some("its result is too large to keep.".to_owned()),
             at: Some(now),
+            consent: None,
         };
         job.artifacts.clear();
         job.state = JobState::Settled {

@@ -54,6 +54,11 @@ impl Deps {
     pub(crate) fn consent_link(&self, awaited: &AwaitedConsent) -> String {
         format!("{}/connect/{}", self.tokens.issuer, awaited.id)
     }
+
+    /// The page of ours that leads to what an agent of this task asks the user for: the same endpoint.
+    pub(crate) fn way_to_agent(&self, task: &Task) -> String {
+        format!("{}/connect/task-{}", self.tokens.issuer, task.id)
+    }
 }
 
 /// A task as one look at it sees it.

@@ -7,7 +7,7 @@ use domain::{EventKind, TaskState};
 use url::Url;
 
 use crate::deps::Deps;
-use crate::rules::wording::{add_link, address, asks_for, consent_asked, waiting_for};
+use crate::rules::wording::{LEADS_TO, add_link, address, asks_for, consent_asked, led_there, waiting_for};
 use crate::rules::{plans, transcript};
 
 /// A status that is no older was written by this very look at the task.
@@ -49,9 +49,17 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
         if state == TaskState::AuthRequired {
             // The agent's own affair: its link is shown as its own, and leads elsewhere.
             let may = |url: &Url| deps.outbound.check_url(url).is_ok();
-            let link = transcript::asking(task).and_then(|job| address(job, &text, may));
-            if let Some(link) = link {
-                add_link(&mut message, link, false);
+            let asking = transcript::asking(task);
+            let link = asking.and_then(|job| Some((job, address(job, &text, may)?)));
+            if let Some((job, link)) = link {
+                match led_there(job, &link) {
+                    // Through a page of ours, which knows the starter's browser.
+                    Some(way) => {
+                        message.metadata.insert(LEADS_TO.to_owned(), way);
+                        add_link(&mut message, deps.way_to_agent(task), true);
+                    }
+                    None => add_link(&mut message, link, false),
+                }
             }
             return Ok(Outcome::AuthRequired { message, until });
         }

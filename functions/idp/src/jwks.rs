@@ -1,5 +1,6 @@
 //! `GET /{tenant}/jwks.json`: the public keys, the next one among them. `GET /{tenant}/sessions.json`: the same of the
-//! tenant's own sessions, which others sign; who that is stands beside the keys.
+//! tenant's own sessions, which others sign; who that is stands beside the keys. `GET /{tenant}/browsers.json`: likewise the
+//! keys that sign proofs of a browser for agents that ask users for a consent of their own.
 
 use std::sync::Arc;
 
@@ -24,6 +25,25 @@ pub(crate) async fn sessions(
     name: Result<Path<String>, PathRejection>,
     Held(app): Held<Arc<AppState>>,
 ) -> Result<Response, TokenError> {
+    let (tenant, SessionIssuer { issuer, keys, .. }) = vouched(name, &app).await?;
+    let told = json!({ "issuer": issuer, "keys": keys, "tenant": tenant });
+    Ok(cached(Json(told).into_response()))
+}
+
+/// A document apart, so that no verifier of sessions ever meets these keys.
+pub(crate) async fn browsers(
+    name: Result<Path<String>, PathRejection>,
+    Held(app): Held<Arc<AppState>>,
+) -> Result<Response, TokenError> {
+    let (tenant, vouched) = vouched(name, &app).await?;
+    let told = json!({ "issuer": vouched.issuer, "keys": vouched.browser_keys, "tenant": tenant });
+    Ok(cached(Json(told).into_response()))
+}
+
+async fn vouched(
+    name: Result<Path<String>, PathRejection>,
+    app: &AppState,
+) -> Result<(Tenant, SessionIssuer), TokenError> {
     // Whoever holds a token knows the tenant by its name; which incarnation of it is here now, nobody knows but we.
     let Path(name) = name.map_err(|_| TokenError::NoTenant)?;
     let asked = Tenant::from_prefix(&name).map_err(|_| TokenError::NoTenant)?;
@@ -33,7 +53,5 @@ pub(crate) async fn sessions(
         return Err(TokenError::NoTenant);
     }
     let found = app.identity().find_session_issuer(&tenant).await?;
-    let SessionIssuer { issuer, keys } = found.ok_or(TokenError::NoTenant)?;
-    let told = json!({ "issuer": issuer, "keys": keys, "tenant": tenant });
-    Ok(cached(Json(told).into_response()))
+    Ok((tenant, found.ok_or(TokenError::NoTenant)?))
 }

@@ -144,6 +144,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/{tenant}/sessions.json",
             "the issuer of the tenant's own sessions, and its keys",
             jwks::sessions,
+        )
+        .get(
+            "/{tenant}/browsers.json",
+            "the issuer of the tenant's own sessions, and the keys of its browsers' proofs",
+            jwks::browsers,
         );
     metadata.into_iter().fold(routes, |routes, path| {
         routes.get(path, "metadata (RFC 8414, OIDC Discovery)", metadata::show)

@@ -1,5 +1,6 @@
 //! The function's settings.
 
+use auth::Issuer;
 use domain::{AgentName, Tenant};
 use edge::config::{ConfigError, Env};
 use url::Url;
@@ -12,12 +13,23 @@ pub struct Config {
     /// `TENANT_BASE_URL`: the tenant's base URL; for an agent of the platform this deployment's own. The redirect URI is
     /// `callback` below it.
     pub base: Url,
+    /// With `CONSENT_AGENT`: whose proofs of a browser are taken; without them every user types a code.
+    pub proofs: Option<TakenProofs>,
     /// `SEALING_KEYS_SECRET`: the name or ARN of the secret that holds the sealing keys, newest first, as JSON
     /// `[["key id", "32 bytes in base64url"]]`.
     pub sealing_keys: String,
     /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the providers that know us, as JSON
     /// `{"idp": {"issuer", "client_id", "client_secret"}}`.
     pub providers: String,
+}
+
+/// The proofs of a browser that an agent's deployment takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenProofs {
+    /// `AGENT_URL`: the agent's own URL, the audience of proofs as of tokens.
+    pub agent: Url,
+    /// `BROWSER_KEYS_URL`: where the authorization server vouches for the keys of each tenant's browsers; with `{tenant}`.
+    pub keys: Issuer,
 }
 
 /// Whose consents a deployment takes.
@@ -48,12 +60,23 @@ impl Config {
             }
             None => env.tenant().map(Serves::Tenant),
         };
+        let agent_url: Option<Url> = env.optional("AGENT_URL")?;
+        let keys: Option<String> = env.optional("BROWSER_KEYS_URL")?;
+        let proofs = match (agent_url, keys) {
+            (Some(agent), Some(keys)) => {
+                let read = auth::browser_proof::issuers(&keys);
+                let read = read.map_err(|error| env.problem("BROWSER_KEYS_URL", error.to_string()));
+                read.map(|keys| Some(TakenProofs { agent, keys }))
+            }
+            _ => Ok(None),
+        };
         let base = env.required("TENANT_BASE_URL");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.required("OAUTH_PROVIDERS_SECRET");
         Ok(Self {
             serves: serves?,
             base: base?,
+            proofs: proofs?,
             sealing_keys: sealing_keys?,
             providers: providers?,
         })
@@ -68,6 +91,11 @@ mod tests {
     fn a_deployment_for_an_agent_has_no_tenant() {
         let env = Env::of([
             ("CONSENT_AGENT", "calendar"),
+            ("AGENT_URL", "https://gateway.example/a/calendar"),
+            (
+                "BROWSER_KEYS_URL",
+                "https://gateway.example/idp/{tenant}/browsers.json",
+            ),
             ("TENANT_BASE_URL", "https://gateway.example/consent"),
             ("SEALING_KEYS_SECRET", "sealing"),
             ("OAUTH_PROVIDERS_SECRET", "providers"),
@@ -77,6 +105,18 @@ mod tests {
             config.serves,
             Serves::Agent(AgentName::parse("calendar").unwrap())
         );
+        let taken = config.proofs.unwrap();
+        assert_eq!(taken.agent.as_str(), "https://gateway.example/a/calendar");
+        let rubbish = Env::of([
+            ("CONSENT_AGENT", "calendar"),
+            ("AGENT_URL", "https://gateway.example/a/calendar"),
+            ("BROWSER_KEYS_URL", "https://gateway.example/idp/browsers.json"),
+            ("TENANT_BASE_URL", "https://gateway.example/consent"),
+            ("SEALING_KEYS_SECRET", "sealing"),
+            ("OAUTH_PROVIDERS_SECRET", "providers"),
+        ]);
+        let refused = edge::config::read(rubbish, Config::read).err().unwrap();
+        assert!(refused.to_string().contains("BROWSER_KEYS_URL"), "{refused}");
     }
 
     #[test]

@@ -6,6 +6,9 @@
 //! before the starter types it in the chat. The answer must come back to the browser that left, with the state it left
 //! with, from the issuer it was sent to.
 //!
+//! An agent's deployment sees nobody's session. There the tenant's own page brings a proof that it is the starter's browser
+//! (`proof`, `prove`), a form that is good for a minute, once, and for one consent.
+//!
 //! A tenant's deployment also signs people in to the chat (`/signin`), by the same rules: the answer counts in the browser that
 //! left, with the state it left with, from the issuer it was sent to.
 //!
@@ -21,6 +24,8 @@ mod config;
 mod connect;
 mod id_token;
 mod page;
+mod proof;
+mod prove;
 mod request;
 mod sign_in;
 mod sign_in_page;
@@ -32,13 +37,15 @@ mod way_back;
 
 use std::sync::Arc;
 
+use auth::BrowserKeys;
 use axum::Router;
 use consent::Consents;
 use domain::Tenant;
 use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
-pub use config::{Config, Serves};
+pub use config::{Config, Serves, TakenProofs};
+pub use proof::Proofs;
 pub use state::State;
 
 /// The function's name.
@@ -53,10 +60,21 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         ground.sealer(&config.sealing_keys),
         ground.providers(Some(&config.providers)),
     )?;
-    let (tenant, agent) = match config.serves {
-        Serves::Tenant(tenant) => (tenant, None),
+    let (tenant, agent, proofs) = match config.serves {
+        Serves::Tenant(tenant) => {
+            let keys = BrowserKeys::of(&sealer, &tenant)?;
+            (tenant, None, Proofs::Made(Arc::new(keys)))
+        }
         // Whose a request is, its link or its state says.
-        Serves::Agent(agent) => (Tenant::public(), Some(agent)),
+        Serves::Agent(agent) => {
+            let proofs = match config.proofs {
+                Some(TakenProofs { agent, keys }) => {
+                    Proofs::Taken(Arc::new(ground.verifier(&agent, vec![keys])?))
+                }
+                None => Proofs::Neither,
+            };
+            (Tenant::public(), Some(agent), proofs)
+        }
     };
     Ok(Function::new(router(State {
         consents: Consents {
@@ -70,6 +88,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
             entropy: ground.entropy,
         },
         base: config.base,
+        proofs,
         wake: ground.wake,
     })))
 }
@@ -94,6 +113,11 @@ fn served() -> Routes<Arc<State>> {
             "/connect/{id}",
             "follows a request for consent: to the provider, with PKCE and a state that is good once",
             connect::connect,
+        )
+        .post(
+            "/connect/{id}",
+            "the same for an agent of the platform, with a proof that it is the browser of the task's starter",
+            connect::connect_proved,
         )
         .get(
             "/callback",

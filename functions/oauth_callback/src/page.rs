@@ -1,9 +1,11 @@
 //! What people see: one small page, without scripts, that says what happened and what to do next.
 
+use std::time::Duration;
+
 use axum::response::{Html, IntoResponse, Response};
 use domain::{ExposeSecret, SecretString};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, REFRESH, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -16,9 +18,15 @@ use crate::state::State;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
+/// The same for a page with a form: it is sent to one origin alone. The Origin header that comes with it says where it stood,
+/// which `no-referrer` would hide.
+const REFERRER_OF_FORM: &str = "strict-origin";
+
 /// What a request ends with, where it is no redirect. `again` is the link to begin anew with.
 #[derive(Debug)]
 pub(crate) enum ResultPage {
+    /// On to the provider.
+    Onward { url: Url },
     /// Granted.
     Connected { scopes: Vec<String> },
     /// Granted in another browser than the starter's: this code is to be typed in the chat.
@@ -52,6 +60,8 @@ pub(crate) enum ResultPage {
     OtherBrowser { again: Option<Url> },
     /// An answer of somebody else.
     OtherIssuer { again: Option<Url> },
+    /// A proof of the starter's browser that does not count.
+    Unproven { again: Option<Url> },
     /// The provider cannot be asked now.
     Unreachable { again: Option<Url> },
     /// The provider does not do what it should.
@@ -92,6 +102,12 @@ impl ResultPage {
             then,
         };
         match self {
+            Self::Onward { .. } => text(
+                StatusCode::OK,
+                "On to the service you sign in at",
+                "You are led there now.",
+                "If nothing happens, go on yourself.",
+            ),
             Self::Connected { .. } => text(
                 StatusCode::OK,
                 "You are connected",
@@ -187,6 +203,14 @@ impl ResultPage {
                 "You were sent to one service, and another answered. Nothing was granted.",
                 "Begin once more.",
             ),
+            Self::Unproven { .. } => text(
+                StatusCode::FORBIDDEN,
+                "This page cannot be sure that it was you",
+                "The page before this one was open for too long, was used before, or belongs to something else. Nothing was \
+                 granted.",
+                "Go back to the chat and follow the link there. Begin here instead, and you will be shown a code to type in the \
+                 chat.",
+            ),
             Self::Unreachable { .. } => text(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The service does not answer",
@@ -220,6 +244,7 @@ impl ResultPage {
             | Self::Stale { again }
             | Self::OtherBrowser { again }
             | Self::OtherIssuer { again }
+            | Self::Unproven { again }
             | Self::Unreachable { again }
             | Self::Unusable { again } => again.as_ref(),
             _ => None,
@@ -259,9 +284,13 @@ impl ResultPage {
                 _ => "none",
             },
             more,
-            link: self
-                .again()
-                .map(|again| ("Begin once more", again.as_str().to_owned())),
+            link: match &self {
+                Self::Onward { url } => Some(("Go on", url.as_str().to_owned())),
+                _ => self
+                    .again()
+                    .map(|again| ("Begin once more", again.as_str().to_owned())),
+            },
+            form: None,
             text,
         }
         .respond(app)
@@ -276,6 +305,42 @@ pub(crate) struct Sheet {
     pub(crate) more: String,
     /// What to press first: its words and its address.
     pub(crate) link: Option<(&'static str, String)>,
+    /// A form that leads on, in place of that.
+    pub(crate) form: Option<Form>,
+}
+
+/// A form with one button and one field that nobody sees.
+pub(crate) struct Form {
+    pub(crate) action: Url,
+    pub(crate) field: (&'static str, String),
+    pub(crate) button: &'static str,
+    /// Whose link it is, and its host.
+    pub(crate) about: (String, String),
+    /// After how long the page is loaded again.
+    pub(crate) again: Duration,
+}
+
+impl Form {
+    fn html(&self) -> String {
+        let (name, value) = &self.field;
+        let (who, host) = &self.about;
+        format!(
+            "<p><strong>{}</strong> asks for this, and leads you on from <code>{}</code>.</p>\
+             <form method=\"post\" action=\"{}\"><input type=\"hidden\" name=\"{name}\" value=\"{}\">\
+             <button class=\"main\">{}</button></form>",
+            escaped(who),
+            escaped(host),
+            escaped(self.action.as_str()),
+            escaped(value),
+            self.button,
+        )
+    }
+
+    /// The page's policy: its form goes to one origin, and nowhere else.
+    fn policy(&self) -> String {
+        let origin = self.action.origin().ascii_serialization();
+        POLICY.replace("form-action 'none'", &format!("form-action {origin}"))
+    }
 }
 
 impl Sheet {
@@ -284,9 +349,11 @@ impl Sheet {
         let Self {
             text,
             mark,
-            more,
+            mut more,
             link,
+            form,
         } = self;
+        more += &form.as_ref().map(Form::html).unwrap_or_default();
         let base = escaped(app.base.path().trim_end_matches('/'));
         // An agent of the platform does not know where its users' chats are.
         let (tenant, chat) = match app.serves_all() {
@@ -322,6 +389,16 @@ impl Sheet {
             response
                 .headers_mut()
                 .insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(form) = form {
+            let again = HeaderValue::from(form.again.as_secs());
+            let policy = HeaderValue::from_str(&form.policy());
+            let headers = response.headers_mut();
+            headers.insert(REFRESH, again);
+            headers.insert(REFERRER_POLICY, HeaderValue::from_static(REFERRER_OF_FORM));
+            if let Ok(policy) = policy {
+                headers.insert(CONTENT_SECURITY_POLICY, policy);
+            }
         }
         if text.status == StatusCode::SERVICE_UNAVAILABLE {
             response

@@ -153,6 +153,7 @@ impl SignInPage {
             mark: "none",
             more,
             link: words.map(|words| (words, back.sign_in(&app.base).into())),
+            form: None,
         };
         sheet.respond(app)
     }

@@ -13,6 +13,8 @@ use outbound::below;
 use tracing::Span;
 use url::Url;
 
+use crate::proof::Proofs;
+
 /// What the function is built of, and what every request works with.
 #[derive(Clone)]
 pub struct State {
@@ -21,6 +23,8 @@ pub struct State {
     pub consents: Consents,
     /// The tenant's base URL, or the agent's own for this; the redirect URI is `callback` below it.
     pub base: Url,
+    /// What it does with proofs of a browser.
+    pub proofs: Proofs,
     /// The queue of the agent whose task waits.
     pub wake: Arc<dyn WakeDoor>,
 }

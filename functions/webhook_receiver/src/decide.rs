@@ -134,6 +134,7 @@ mod tests {
                 state,
                 text: Some(text.to_owned()),
                 at: None,
+                consent: None,
             }),
             artifacts: Vec::new(),
             snapshot: false,

@@ -481,7 +481,8 @@ async fn set_up(site: &Site, current: &Current, own: &Own<'_>) -> Result<(), Sta
     let known = site.store.tenants().add(own.name).await;
     known.map_err(StartError::part("table of tenants"))?;
     let this_machine = current.endpoints.container_host();
-    identity::set_up(&site.store, own, this_machine, &*site.entropy).await?;
+    let sealing = &current.secrets.sealing;
+    identity::set_up(&site.store, own, sealing, this_machine, &*site.entropy).await?;
     orders::set_up(&site.store, own, &*site.clock).await
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use domain::{Entropy, ExposeSecret, Tenant};
+use auth::{BrowserKeys, Sealer};
+use domain::{Entropy, ExposeSecret, SecretString, Tenant};
 use idp::{NewClient, NewUser, provision};
 use store::{SessionIssuer, Store};
 
@@ -31,6 +32,7 @@ pub(crate) fn demo_users(tenant: &Tenant) -> DemoPeople {
 pub(crate) async fn set_up(
     store: &Store,
     own: &Own<'_>,
+    sealing: &[(String, SecretString)],
     this_machine: Option<IpAddr>,
     entropy: &dyn Entropy,
 ) -> Result<(), StartError> {
@@ -48,9 +50,12 @@ pub(crate) async fn set_up(
         }
     }
     let part = "authorization server";
+    let sealer = Sealer::new(sealing.to_vec()).map_err(StartError::part(part))?;
+    let browsers = BrowserKeys::of(&sealer, own.name).map_err(StartError::part(part))?;
     let issuer = SessionIssuer {
         issuer: plain(&own.endpoints.base),
         keys: own.secrets.session_jwks(),
+        browser_keys: browsers.public_jwks(),
     };
     let known = store.identity().find_session_issuer(own.name).await;
     if known.map_err(StartError::part(part))?.as_ref() != Some(&issuer) {

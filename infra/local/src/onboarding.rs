@@ -3,7 +3,7 @@
 //!
 //! Two addresses are known only once the stack is there: they stand as [`BASE_URL`] and [`IDP_URL`] until then.
 
-use auth::{Algorithm, KeyError, KeySet, Sealer, SigningKey};
+use auth::{Algorithm, BrowserKeys, KeyError, KeySet, Sealer, SigningKey};
 use domain::{Entropy, ExposeSecret, SecretString, Tenant};
 use idp::{HOST_CLIENT, NewClient, NewUser, ProvisionError};
 use serde_json::{Value, json};
@@ -92,6 +92,9 @@ impl Plan {
     /// [`PlanError`] says what is wrong.
     pub fn new(stack: TenantStack, users: &[NewUser], entropy: &dyn Entropy) -> Result<Self, PlanError> {
         let (session, pem) = SigningKey::generate()?;
+        let key = Sealer::generate_key(entropy);
+        let sealer = Sealer::new(vec![(FIRST_KEY.to_owned(), key.clone())])?;
+        let browsers = BrowserKeys::of(&sealer, &stack.tenant)?;
         let client_secret = auth::token::random("", entropy);
         let providers = json!({ "idp": {
             "issuer": format!("{IDP_URL}/{}", stack.tenant.prefix()),
@@ -111,17 +114,18 @@ impl Plan {
         let sessions = SessionIssuer {
             issuer: BASE_URL.to_owned(),
             keys: vec![session.public_jwk()],
+            browser_keys: browsers.public_jwks(),
         };
         let host = NewClient::host(&Url::parse(BASE_URL)?, client_secret);
         // The host comes last: it is what makes the tenant one.
         let mut items = vec![session_issuer_item(&stack.tenant, &sessions)?];
         items.extend(idp::items(&stack.tenant, &[host], users, entropy)?);
-        let [session_key, sealing, horizon_sealing, oauth] = SECRETS;
+        let [session_key, own_sealing, horizon_sealing, oauth] = SECRETS;
         Ok(Self {
             parameters,
             secrets: vec![
                 (session_key, pem),
-                (sealing, sealing_keys(entropy)),
+                (own_sealing, sealing_secret(&key)),
                 (horizon_sealing, sealing_keys(entropy)),
                 (oauth, SecretString::from(providers.to_string())),
             ],
@@ -215,10 +219,17 @@ fn files(
     std::iter::once((PARAMETERS.to_owned(), Value::from(parameters).to_string())).chain(secrets)
 }
 
+/// What the first of sealing keys is called.
+const FIRST_KEY: &str = "k1";
+
 /// The value of a secret of sealing keys: one new key.
 fn sealing_keys(entropy: &dyn Entropy) -> SecretString {
-    let key = Sealer::generate_key(entropy);
-    SecretString::from(json!([["k1", key.expose_secret()]]).to_string())
+    sealing_secret(&Sealer::generate_key(entropy))
+}
+
+/// The value of a secret of sealing keys: this one.
+fn sealing_secret(key: &SecretString) -> SecretString {
+    SecretString::from(json!([[FIRST_KEY, key.expose_secret()]]).to_string())
 }
 
 /// A name that no shell misreads.

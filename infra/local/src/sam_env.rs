@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use crate::client::below;
+use crate::client::{below, plain};
 use crate::current::{Current, Own};
 use crate::functions::{CALENDAR_CALLBACK, HOST, Mounting, Spec, Trust};
 use crate::onboarding::quoted;
@@ -108,6 +108,11 @@ impl<'a> Environment<'a> {
         if self.spec.name == CALENDAR_CALLBACK {
             known.insert("CONSENT_AGENT", calendar_agent::AGENT.to_owned());
             known.insert("TENANT_BASE_URL", consent_base(current));
+            let agent = current.endpoints.agents.iter();
+            let mut agent = agent.filter(|(name, _)| name.as_str() == calendar_agent::AGENT);
+            known.extend(agent.next().map(|(_, url)| ("AGENT_URL", url.to_string())));
+            let keys = format!("{}/{{tenant}}/browsers.json", plain(&current.endpoints.idp));
+            known.insert("BROWSER_KEYS_URL", keys);
         }
         let mut env = Env::of(known.clone());
         // What is wrong is told by whoever starts it.

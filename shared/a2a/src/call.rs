@@ -246,6 +246,7 @@ impl SendResponse {
                         state: TaskState::Completed,
                         text: Some(text).filter(|text| !text.is_empty()),
                         at: None,
+                        consent: None,
                     }),
                     artifacts: vec![(artifact, false)],
                     snapshot: true,

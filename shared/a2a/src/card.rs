@@ -136,6 +136,8 @@ pub struct ForeignCard {
     pub takes_data: bool,
     /// It says that its users may be connected through it ([`crate::CONNECTIONS`]).
     pub connects: bool,
+    /// It says that its links for consent take a proof of the starter's browser ([`crate::CONSENT`]).
+    pub takes_proof: bool,
     /// It asks for credentials of some kind.
     pub secured: bool,
     /// How it says that a user's token is to be had, where that is one of the ways it offers.

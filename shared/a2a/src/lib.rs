@@ -30,6 +30,7 @@ mod call;
 mod chunks;
 mod common;
 mod connections;
+mod consent;
 mod drafts;
 mod error;
 mod extensions;
@@ -44,6 +45,7 @@ pub use call::{Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, SendR
 pub use connections::{
     CONNECTIONS, Connection, Connections, Disconnected, connections_extension, is_connection_id,
 };
+pub use consent::{CONSENT, PROOF_FIELD, consent_extension, name_consent, named_consent, proof_scope};
 pub use domain::{Endpoint, Generation, Transport};
 pub use drafts::{DRAFTS, wants_drafts};
 pub use error::{A2aError, ERROR_DOMAIN};

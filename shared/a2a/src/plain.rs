@@ -32,6 +32,7 @@ pub(crate) fn read(told: &Value) -> Result<Notification, Fault> {
             state,
             text: said.map(str::to_owned).filter(|said| !said.trim().is_empty()),
             at: None,
+            consent: None,
         }),
         artifacts: artifacts.into_iter().collect(),
         snapshot: true,

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
 use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
@@ -200,6 +201,27 @@ impl SigningKey {
         now: Timestamp,
         entropy: &dyn Entropy,
     ) -> Result<SecretString, KeyError> {
+        self.sign_as(TYPE, grant, now, entropy)
+    }
+
+    /// The key whose secret number this is; `None` where the curve has none such.
+    pub(crate) fn of_number(number: &[u8; 32]) -> Option<Self> {
+        let public = PrivateKey::from_private_key(&ECDH_P256, number)
+            .ok()?
+            .compute_public_key()
+            .ok()?;
+        let signs = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let pair = EcdsaKeyPair::from_private_key_and_public_key(signs, number, public.as_ref()).ok()?;
+        kept(pair.to_pkcs8v1().ok()?.as_ref()).ok().map(|(key, _)| key)
+    }
+
+    fn sign_as(
+        &self,
+        kind: &str,
+        grant: &Grant<'_>,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Result<SecretString, KeyError> {
         let claims = Claims {
             iss: grant.issuer,
             sub: grant.subject,
@@ -211,7 +233,18 @@ impl SigningKey {
             tenant_id: grant.tenant.map(Tenant::name),
             ..Claims::default()
         };
-        self.encode(TYPE, &claims)
+        self.encode(kind, &claims)
+    }
+
+    /// Signs a proof of a browser ([`crate::BrowserKeys`]), which no verifier of access tokens takes: its type is another.
+    pub(crate) fn sign_proof(
+        &self,
+        kind: &str,
+        grant: &Grant<'_>,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Result<SecretString, KeyError> {
+        self.sign_as(kind, grant, now, entropy)
     }
 
     /// Signs an access token of an authorization server (RFC 9068).

@@ -37,6 +37,7 @@
 //! ```
 
 mod algorithm;
+pub mod browser_proof;
 pub mod card_signature;
 pub mod consent_code;
 mod grant;
@@ -59,6 +60,7 @@ mod verify;
 pub mod webhook;
 
 pub use algorithm::Algorithm;
+pub use browser_proof::BrowserKeys;
 pub use grant::{ConsentSecrets, GrantSecrets};
 pub use issuer::{Issuer, KeyPlace, Profile, TenantRule, TrustedIssuer};
 pub use jwks::JwksCache;

@@ -28,5 +28,5 @@ pub use consents::{Consents, Redeemed, TypedCode};
 pub use records::{ConsentStore, Unrevised};
 pub use reference::{read_reference, reference};
 pub use scopes::{covers, union};
-pub use stage::{Consent, ConsentRequest, InvalidMove, Newer, Stage, Started};
+pub use stage::{Consent, ConsentRequest, InvalidMove, Newer, Stage, Started, UsedProof};
 pub use token::{GrantNeed, Obstacle};

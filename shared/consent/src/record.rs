@@ -3,7 +3,7 @@
 //! It is the flat record that every release has written, so that releases side by side read each other: a stage is told
 //! by `status` and by which of the other fields are there. [`Consent`] is what the rest of the code sees.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{MessageId, RECORDS, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -33,6 +33,8 @@ struct Record {
     sealed_result: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     wrong_codes: BTreeSet<MessageId>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    used_proofs: BTreeMap<String, Timestamp>,
     created_at: Timestamp,
     expires_at: Timestamp,
     version: u64,
@@ -107,6 +109,7 @@ impl TryFrom<Record> for Consent {
             created_at: record.created_at,
             expires_at: record.expires_at,
             wrong_codes: record.wrong_codes,
+            used_proofs: record.used_proofs,
             version: record.version,
             v: record.v.max(RECORDS),
             more: record.more,
@@ -127,6 +130,7 @@ impl From<Consent> for Record {
             code_hash: None,
             sealed_result: None,
             wrong_codes: consent.wrong_codes,
+            used_proofs: consent.used_proofs,
             created_at: consent.created_at,
             expires_at: consent.expires_at,
             version: consent.version,

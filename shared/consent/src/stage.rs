@@ -12,7 +12,7 @@
 //! An answer that was on its way when the link ended still counts, so `give` and `deny` also leave `Ended`; but a
 //! consent that is done or denied stays so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{AgentName, MessageId, Owner, RECORDS, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ use serde_json::{Map, Value};
 /// How many wrong codes may be typed back. Eight letters cannot be guessed in five tries, and a user who mistyped that
 /// often gets a fresh link.
 const WRONG_CODES_MAX: usize = 5;
+/// How many proofs of a browser are remembered at once. Each lives for a minute, and a person presses a button once or twice.
+const PROOFS_MAX: usize = 16;
 
 /// What a user is asked to consent to, and for which task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +61,8 @@ pub struct Consent {
     /// The messages in which a wrong code was typed back. They are counted over all codes of one link, so that starting
     /// anew brings no further tries.
     pub(crate) wrong_codes: BTreeSet<MessageId>,
+    /// The proofs of a browser that were used, by their marks, each until it ends by itself.
+    pub(crate) used_proofs: BTreeMap<String, Timestamp>,
     /// 1 at first; grows by one with every write.
     pub(crate) version: u64,
     /// The version of its record, at least ours.
@@ -89,6 +93,15 @@ pub enum Stage {
     Ended,
     /// A stage of a newer release. It is shown as waiting; nothing here moves it.
     Newer(Newer),
+}
+
+/// A proof that a browser has the session of the user who started the task. Whoever makes one has verified it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedProof {
+    /// By what it is known again.
+    pub mark: String,
+    /// When it ends by itself.
+    pub until: Timestamp,
 }
 
 /// A browser on its way through the authorization server.
@@ -130,6 +143,9 @@ pub enum InvalidMove {
     /// It was started anew: another answer is awaited.
     #[error("this answer is not awaited")]
     OtherAnswer,
+    /// The proof was used before.
+    #[error("the proof has been used")]
+    ProofUsed,
     /// No code was shown, or it is void.
     #[error("no code is awaited")]
     NoCode,
@@ -149,6 +165,7 @@ impl Consent {
             created_at: now,
             expires_at: until,
             wrong_codes: BTreeSet::new(),
+            used_proofs: BTreeMap::new(),
             version: 1,
             v: RECORDS,
             more: Map::new(),
@@ -183,6 +200,25 @@ impl Consent {
     pub fn start(self, started: Started, now: Timestamp) -> Result<Self, InvalidMove> {
         self.running(now)?;
         Ok(self.at(Stage::Started(started)))
+    }
+
+    /// The same, in a browser that has proved itself; a proof counts once.
+    ///
+    /// # Errors
+    /// As [`Consent::start`], and [`InvalidMove::ProofUsed`].
+    pub fn start_proved(
+        mut self,
+        started: Started,
+        proof: UsedProof,
+        now: Timestamp,
+    ) -> Result<Self, InvalidMove> {
+        self.running(now)?;
+        self.used_proofs.retain(|_, until| *until > now);
+        if self.used_proofs.contains_key(&proof.mark) || self.used_proofs.len() >= PROOFS_MAX {
+            return Err(InvalidMove::ProofUsed);
+        }
+        self.used_proofs.insert(proof.mark, proof.until);
+        self.start(started, now)
     }
 
     /// The answer to the state with this hash came in a browser without the user's session: the code must be typed back

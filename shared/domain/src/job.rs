@@ -137,6 +137,9 @@ pub struct Job {
     /// The hosts that a link of its agent may be shown as a way to sign in for: those that were named when it was registered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_hosts: Vec<String>,
+    /// True where its agent takes a proof of the starter's browser with a consent of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_proof: bool,
     /// What was heard of it lately.
     #[serde(default, skip_serializing_if = "Heard::is_nothing")]
     pub heard: Heard,
@@ -392,6 +395,9 @@ pub struct RemoteUpdate {
     /// The time the agent gave it, where it gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
+    /// The consent of its own that it waits for, where the browser of the task's starter can prove itself for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<String>,
 }
 
 /// News of a job from its agent: an acknowledgement, a push notification, or the answer to a look-up.
@@ -458,6 +464,7 @@ impl Job {
             protection: None,
             sender_keys: Vec::new(),
             link_hosts: Vec::new(),
+            takes_proof: false,
             heard: Heard::default(),
             fetches: 0,
             fetched: false,
@@ -646,6 +653,7 @@ impl Job {
                 state,
                 text: Some(reason.into()),
                 at: Some(now),
+                consent: None,
             };
             self.state = JobState::Settled {
                 remote_task_id: self.remote_task_id().cloned(),
@@ -703,6 +711,7 @@ impl Job {
             state: TaskState::Submitted,
             text: None,
             at: None,
+            consent: None,
         });
         self.artifacts = artifacts;
         self.updated_at = now;
@@ -765,6 +774,7 @@ mod tests {
                 state,
                 text: None,
                 at: Some(Timestamp::from_millis(at)),
+                consent: None,
             }),
             artifacts: Vec::new(),
             snapshot: false,

@@ -41,6 +41,7 @@ fn ended(number: u32, state: TaskState) -> Job {
                 state,
                 text: None,
                 at: None,
+                consent: None,
             },
         },
         ..prepared(number)

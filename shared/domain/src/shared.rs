@@ -104,6 +104,7 @@ mod tests {
                 state,
                 text: Some("Here are the minutes.".to_owned()),
                 at: None,
+                consent: None,
             }),
             artifacts,
             snapshot,

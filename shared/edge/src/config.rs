@@ -15,7 +15,7 @@
 //! | `REGISTRY_URL` | registry, host_agent, chat_api | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
-//! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | the agent's public URL, audience of tokens for it | required |
+//! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent, oauth_callback | the agent's public URL, audience of tokens for it; at oauth_callback that of `CONSENT_AGENT` | required; oauth_callback: every user types a code |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
 //! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
@@ -45,6 +45,7 @@
 //! | `MCP_TOOLS` | airbnb_agent | its tools that may be called, as they were read: JSON `{"name": "SHA-256"}`, which `switchyard mcp pin` writes | required |
 //! | `MCP_NAMES` | airbnb_agent | what tools and arguments are called there: JSON, as `airbnb_agent::Tools` has it | the names of `@openbnb/mcp-server-airbnb` |
 //! | `MCP_LINK_HOSTS` | airbnb_agent | hosts of links that are shown, a JSON list; others are left out | `["www.airbnb.com"]` |
+//! | `BROWSER_KEYS_URL` | oauth_callback | with `CONSENT_AGENT` and `AGENT_URL`: where the keys of each tenant's browsers are vouched for, with `{tenant}` | every user types a code |
 //! | `CONSENT_BASE_URL` | calendar_agent | where users go to agree: `oauth_callback`, deployed for this agent | required |
 //! | `GOOGLE_CALENDAR_URL` | calendar_agent | the calendar's API, in front of `/freeBusy` | Google's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{Clock as _, GrantKey, Tenant};
 use local::Signer;
 use serde_json::{Value, json};
-use tests::browser::Browser;
+use tests::browser::{Browser, attribute};
 use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use url::Url;
 
@@ -60,6 +60,7 @@ pub(super) fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = [
         "/{tenant}/jwks.json",
         "/{tenant}/sessions.json",
+        "/{tenant}/browsers.json",
         "/{tenant}/.well-known/openid-configuration",
         "/{tenant}/.well-known/oauth-authorization-server",
         "/.well-known/openid-configuration/{tenant}",
@@ -229,6 +230,23 @@ pub(super) fn rows() -> Vec<Row> {
             ],
             Is(302),
         ),
+        Row {
+            method: "POST",
+            ..callback(
+                "/connect/{id}",
+                [
+                    Is(403),
+                    Is(403),
+                    Is(403),
+                    Is(403),
+                    Is(403),
+                    Is(404),
+                    Is(403),
+                    Is(403),
+                ],
+                Is(200),
+            )
+        },
         callback(
             "/callback",
             [bad, bad, Is(410), bad, Na(STATE), bad, Is(403), Na(SERVERS_WORD)],
@@ -241,6 +259,7 @@ pub(super) fn rows() -> Vec<Row> {
 pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     if row.function == "oauth_callback" {
         return match row.route {
+            "/connect/{id}" if row.method == "POST" => prove(world, attack).await,
             "/connect/{id}" => connect(world, attack).await,
             "/callback" => callback(world, attack).await,
             path => {
@@ -617,6 +636,78 @@ async fn connect(world: &World, attack: Option<Attack>) -> Vec<Told> {
     }
     let cookie = world.user.cookie().expect("a session");
     vec![told(world.request("GET", &url).header("cookie", cookie)).await]
+}
+
+/// Where the page of a user's own browser posts a proof for the calendar agent, and the proof.
+async fn proof(world: &World) -> (String, String) {
+    let user = world.local.user("acme");
+    let task = user.ask("Am I free on Friday?").await.task_id();
+    let waiting = user.until(&task, &["auth-required"]).await;
+    let link = waiting["authUrl"].as_str().expect("a link");
+    let page = world
+        .request("GET", link)
+        .header("cookie", user.cookie().expect("a session"));
+    let page = told(page).await.text;
+    let field = |tag: &str, name: &str| {
+        let tag = page.split('<').find(|part| part.starts_with(tag));
+        attribute(tag.expect("a form"), name).expect("a field")
+    };
+    (field("form", "action"), field("input", "value"))
+}
+
+/// The form that proves a browser to an agent of the platform.
+async fn prove(world: &World, attack: Option<Attack>) -> Vec<Told> {
+    let (mut action, own) = proof(world).await;
+    let consent = action.rsplit('~').next().unwrap_or_default().to_owned();
+    let agent = world.at("/agents/calendar");
+    let signed = |signer, audience: &str, scope: &str| {
+        let token = world
+            .local
+            .system
+            .signed(signer, VICTIM, audience, scope, Duration::ZERO);
+        token.expect("a token")
+    };
+    let proofs = match attack {
+        None => vec![own.clone()],
+        Some(Attack::None) => vec![String::new()],
+        Some(Attack::Rubbish) => vec!["rubbish".to_owned(), own[1..].to_owned(), format!("{own}x")],
+        Some(Attack::Expired) => {
+            world.local.clock.advance(Duration::from_secs(61));
+            vec![own.clone()]
+        }
+        Some(Attack::WrongIssuer) => {
+            let scope = format!("consent:{consent}");
+            [Signer::Idp("acme"), Signer::Platform, Signer::Session("globex")]
+                .map(|signer| signed(signer, &agent, &scope))
+                .to_vec()
+        }
+        Some(Attack::WrongAudience) => {
+            let host = world.at("/tenants/acme/host_agent");
+            vec![
+                signed(Signer::Session("acme"), &host, "tasks"),
+                signed(Signer::Session("acme"), &agent, "tasks"),
+            ]
+        }
+        Some(Attack::WrongTenant) => {
+            action = action.replace("acme~", "globex~");
+            vec![own.clone()]
+        }
+        // Another user's, for a consent of that user's.
+        Some(Attack::WrongOwner | Attack::SmallScope) => vec![proof(world).await.1],
+    };
+    let origin = Url::parse(&agent)
+        .expect("an address")
+        .origin()
+        .ascii_serialization();
+    let mut answers = Vec::new();
+    for proof in proofs {
+        let post = world
+            .request("POST", &action)
+            .header("content-type", FORM)
+            .header("origin", &origin);
+        answers.push(told(post.body(form(&[("proof", &proof)]))).await);
+    }
+    answers
 }
 
 /// A browser with the victim's session that has been to the authorization server, and the answer it brings back.

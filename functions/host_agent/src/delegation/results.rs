@@ -95,6 +95,7 @@ mod tests {
                     state,
                     text: None,
                     at: None,
+                    consent: None,
                 },
             },
             ..domain::testing::job(now)

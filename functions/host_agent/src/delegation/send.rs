@@ -100,6 +100,7 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
                     state: TaskState::Working,
                     text: None,
                     at: None,
+                    consent: None,
                 };
                 job.state = JobState::Linked {
                     remote_task_id,

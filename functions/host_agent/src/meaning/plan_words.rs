@@ -308,6 +308,7 @@ mod tests {
                     state: TaskState::Failed,
                     text: None,
                     at: None,
+                    consent: None,
                 },
             },
             ..domain::testing::job(Timestamp::from_millis(0))

@@ -46,6 +46,7 @@ fn task(number: u8, asked: &str, agent: &str, told: Option<(TaskState, &str)>) -
                 state,
                 text: Some(text.to_owned()),
                 at: None,
+                consent: None,
             };
             let news = Notification {
                 remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),

@@ -141,6 +141,7 @@ mod tests {
             state,
             text: None,
             at: None,
+            consent: None,
         };
         let news = Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),

@@ -1,7 +1,7 @@
 //! What users read while their task is under way.
 
 use domain::{Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::deps::Deps;
@@ -18,6 +18,15 @@ pub(crate) const AUTH_URL_BY: &str = "authUrlBy";
 const PLATFORM: &str = "platform";
 /// A link that an agent has sent.
 const AGENT: &str = "agent";
+
+/// The key under which `oauth_callback` finds what a link of ours to an agent's consent leads to.
+pub(crate) const LEADS_TO: &str = "connect";
+
+/// What a link of ours to an agent's consent leads to; `None` where the agent takes no proof of the starter's browser.
+pub(crate) fn led_there(job: &Job, link: &str) -> Option<Value> {
+    let consent = job.remote()?.consent.as_ref().filter(|_| job.takes_proof)?;
+    Some(json!({ "link": link, "agent": job.endpoint.url, "name": job.agent_name, "consent": consent }))
+}
 
 /// Adds the link that a status asks its user to follow, and whose it is: what an agent sends is never dressed as ours.
 pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {

@@ -112,6 +112,8 @@ pub(crate) struct ChosenAgent {
     pub(crate) oauth: Option<ForeignOAuth>,
     /// It takes JSON beside words.
     pub(crate) takes_data: bool,
+    /// With consents of its own it takes a proof of the starter's browser: its card says so, and it knows users by our tokens.
+    pub(crate) takes_proof: bool,
     /// Its card demands authorization, or its type is a tenant's own, or declared private: what it says is for its user alone.
     pub(crate) is_private: bool,
     /// It changes something: its user is asked before anything is sent to it.
@@ -350,6 +352,7 @@ impl KnownAgents {
                     endpoint: endpoint.clone(),
                     oauth: agent.card.oauth.clone(),
                     takes_data: agent.card.takes_data,
+                    takes_proof: agent.card.takes_proof && agent.card.secured && agent.card.oauth.is_none(),
                     is_private: self.is_private(agent_type, agent),
                     writes: skills.iter().any(|skill| is_write(skill)),
                     link_hosts: agent.link_hosts.clone(),

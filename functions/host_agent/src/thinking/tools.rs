@@ -357,6 +357,7 @@ impl Tools<'_> {
             job.takes_data = send.uses && send.to.takes_data;
             job.data.clone_from(&send.data);
             job.link_hosts.clone_from(&send.to.link_hosts);
+            job.takes_proof = send.to.takes_proof;
             require_consent(on, &mut job, &jobs).await?;
             if job.awaited_consent().is_some() || !early.contains(&number) {
                 job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint.url).await;

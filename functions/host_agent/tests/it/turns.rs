@@ -239,6 +239,7 @@ fn settled(number: u32, now: domain::Timestamp) -> EventKind {
         state: TaskState::Completed,
         text: Some(format!("result {number}")),
         at: None,
+        consent: None,
     };
     let job = domain::Job {
         number,

@@ -99,6 +99,7 @@ async fn a_tenant_that_is_not_there_has_nothing() {
             (Method::POST, "logout"),
             (Method::GET, "jwks.json"),
             (Method::GET, "sessions.json"),
+            (Method::GET, "browsers.json"),
             (Method::GET, ".well-known/openid-configuration"),
             (Method::GET, ".well-known/oauth-authorization-server"),
         ] {

@@ -77,6 +77,7 @@ async fn who_issues_a_tenants_sessions_is_told_as_long_as_it_is_stored() {
     let issuer = SessionIssuer {
         issuer: "https://acme.example".to_owned(),
         keys: vec![json!({ "kty": "EC", "kid": "1" })],
+        browser_keys: vec![json!({ "kty": "EC", "kid": "2" })],
     };
     let identity = idp.store.identity();
     identity.put_session_issuer(&acme, &issuer).await.unwrap();
@@ -86,8 +87,15 @@ async fn who_issues_a_tenants_sessions_is_told_as_long_as_it_is_stored() {
         told.json(),
         json!({ "issuer": "https://acme.example", "keys": [{ "kty": "EC", "kid": "1" }], "tenant": "acme" })
     );
+    // Neither document has the keys of the other.
+    assert_eq!(
+        idp.get("/acme/browsers.json").await.json(),
+        json!({ "issuer": "https://acme.example", "keys": [{ "kty": "EC", "kid": "2" }], "tenant": "acme" })
+    );
     for other in [
         "/globex/sessions.json",
+        "/globex/browsers.json",
+        "/nobody/browsers.json",
         "/nobody/sessions.json",
         "/ACME/sessions.json",
     ] {
@@ -107,6 +115,7 @@ async fn only_the_present_incarnation_of_a_name_is_there() {
     let issuer = |of: &str| SessionIssuer {
         issuer: format!("https://{of}.example"),
         keys: vec![json!({ "kty": "EC", "kid": "1" })],
+        browser_keys: Vec::new(),
     };
     for (tenant, of) in [(&first, "first"), (&second, "second")] {
         idp.store.tenants().add(tenant).await.unwrap();
@@ -134,7 +143,12 @@ async fn only_the_present_incarnation_of_a_name_is_there() {
             }
         }
     }
-    for old in ["jwks.json", "sessions.json", ".well-known/openid-configuration"] {
+    for old in [
+        "jwks.json",
+        "sessions.json",
+        "browsers.json",
+        ".well-known/openid-configuration",
+    ] {
         let old = format!("/initech.00000001/{old}");
         assert_eq!(idp.get(&old).await.status, StatusCode::NOT_FOUND, "{old}");
     }

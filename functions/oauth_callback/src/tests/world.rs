@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::{Sealer, token};
+use auth::{BrowserKeys, Sealer, token};
 use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
@@ -29,7 +29,7 @@ use url::Url;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::{State, router};
+use crate::{Proofs, State, router};
 
 pub(super) const BASE: &str = "https://chat.example/t/acme";
 pub(super) const RESOURCE: &str = "https://agents.example/a/horizon";
@@ -221,6 +221,7 @@ impl World {
                 entropy: Arc::new(SystemEntropy),
             },
             base: BASE.parse().unwrap(),
+            proofs: Proofs::Made(Arc::new(BrowserKeys::of(&sealer, &tenant).unwrap())),
             wake: queue.clone(),
         });
         let mut world = Self {

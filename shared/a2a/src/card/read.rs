@@ -63,6 +63,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         streaming: can("streaming").unwrap_or(false),
         takes_data: takes_data(&card),
         connects: has_extension(&card, crate::CONNECTIONS),
+        takes_proof: has_extension(&card, crate::CONSENT),
         secured: asks("securityRequirements") || asks("security"),
         oauth: super::oauth::demanded(&card),
         documentation_url: card

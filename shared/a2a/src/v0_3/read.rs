@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::types;
 use super::write::LONE_VALUE;
 use crate::common::{file_at, push_target, read_length};
+use crate::consent::named_consent;
 use crate::lenient::{Fault, filled, standard_base64};
 use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
 
@@ -144,6 +145,9 @@ fn task_type(told: Value) -> Result<RemoteTask, Fault> {
 
 fn status(told: types::Status) -> Result<RemoteUpdate, Fault> {
     let message = told.message.map(message).transpose()?;
+    let consent = message
+        .as_ref()
+        .and_then(|message| named_consent(&message.metadata));
     Ok(RemoteUpdate {
         state: TaskState::parse(&told.state)
             .ok_or_else(|| Fault::new("the task's state is none of A2A's"))?,
@@ -151,6 +155,7 @@ fn status(told: types::Status) -> Result<RemoteUpdate, Fault> {
             .map(|message| message.text())
             .filter(|text| !text.is_empty()),
         at: told.timestamp.as_deref().and_then(Timestamp::parse),
+        consent,
     })
 }
 

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::common::{file_at, push_target, read_length};
+use crate::consent::named_consent;
 use crate::lenient::{Fault, encode_base64, filled};
 use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
 
@@ -98,6 +99,9 @@ pub(crate) fn read_stream_response(mut told: Value) -> Result<Notification, Faul
 
 fn read_status(told: wire::TaskStatus) -> Result<RemoteUpdate, Fault> {
     let message = told.message.map(read_message_type).transpose()?;
+    let consent = message
+        .as_ref()
+        .and_then(|message| named_consent(&message.metadata));
     Ok(RemoteUpdate {
         state: state_in(&told.state),
         text: message
@@ -106,6 +110,7 @@ fn read_status(told: wire::TaskStatus) -> Result<RemoteUpdate, Fault> {
         at: told
             .timestamp
             .map(|at| Timestamp::from_millis(at.timestamp_millis())),
+        consent,
     })
 }
 

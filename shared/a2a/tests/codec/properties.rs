@@ -98,6 +98,7 @@ fn as_remote(task: &Task) -> a2a::RemoteTask {
                 .map(Message::text)
                 .filter(|text| !text.is_empty()),
             at: Some(task.status.at),
+            consent: None,
         },
         artifacts: task.artifacts.clone(),
     }
@@ -189,7 +190,7 @@ proptest! {
         let written = encode::event(&task, &status, generation).unwrap();
         let expected = Notification {
             remote_task_id: Some(id.clone()),
-            update: Some(RemoteUpdate { state, text, at: Some(at) }),
+            update: Some(RemoteUpdate { state, text, at: Some(at), consent: None, }),
             artifacts: Vec::new(),
             snapshot: false,
         };

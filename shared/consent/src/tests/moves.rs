@@ -5,6 +5,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::stage::InvalidMove::{self, *};
+use crate::stage::UsedProof;
+
+/// More proofs than are remembered.
+const PROOFS: usize = 17;
 
 type Moved = Result<Consent, InvalidMove>;
 
@@ -50,6 +54,54 @@ fn a_link_can_be_followed_until_it_is_answered_or_its_time_is_over() {
             Err(Ended),
         ],
     );
+}
+
+#[test]
+fn a_proof_of_a_browser_counts_once_and_never_for_what_is_over() {
+    let proof = |mark: &str, until| UsedProof {
+        mark: mark.to_owned(),
+        until: at(until),
+    };
+    let now = |consent: Consent| consent.start_proved(leaving("t"), proof("p", 260), at(200));
+    check(
+        now,
+        [
+            Ok("started"),
+            Ok("started"),
+            Ok("started"),
+            Err(Done),
+            Err(Denied),
+            Err(Ended),
+        ],
+    );
+    for consent in all().into_iter().take(3) {
+        let used = now(consent).unwrap();
+        let stored = serde_json::to_value(&used).unwrap();
+        let read: Consent = serde_json::from_value(stored).unwrap();
+        assert_eq!(read, used, "what was used is stored");
+        // At the same moment, later, and after a start without one.
+        for mut again in [read.clone(), read.start(leaving("u"), at(210)).unwrap()] {
+            for moment in [200, 259] {
+                let refused = again
+                    .clone()
+                    .start_proved(leaving("v"), proof("p", 260), at(moment));
+                assert_eq!(refused, Err(ProofUsed));
+            }
+            again = again
+                .start_proved(leaving("v"), proof("q", 270), at(211))
+                .unwrap();
+            assert_eq!(again.used_proofs.len(), 2);
+            // It has ended by itself by then: nobody would take it for good.
+            let late = again
+                .start_proved(leaving("w"), proof("r", 330), at(280))
+                .unwrap();
+            assert_eq!(late.used_proofs.len(), 1);
+        }
+    }
+    let many = (0..PROOFS).try_fold(open(), |consent, number| {
+        consent.start_proved(leaving("t"), proof(&number.to_string(), 260), at(200))
+    });
+    assert_eq!(many, Err(ProofUsed), "no record grows without end");
 }
 
 #[test]

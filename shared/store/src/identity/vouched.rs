@@ -16,6 +16,9 @@ pub struct SessionIssuer {
     pub issuer: String,
     /// Its public keys, as JWKs.
     pub keys: Vec<Value>,
+    /// The public keys that proofs of its browsers may be signed with, as JWKs. No token of a session is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub browser_keys: Vec<Value>,
 }
 
 /// Beside the tenant's host, which is what makes a tenant one here.

@@ -162,6 +162,7 @@ async fn the_life_of_a_task_that_is_delegated_costs_no_more_than_it_did() {
             state,
             text: None,
             at: Some(later(2)),
+            consent: None,
         }),
         artifacts,
         snapshot: true,

@@ -86,6 +86,7 @@ fn updated(state: TaskState, text: &str, at: u64) -> RemoteUpdate {
         state,
         text: Some(text.to_owned()),
         at: Some(later(at)),
+        consent: None,
     }
 }
 
@@ -201,6 +202,7 @@ fn busy() -> Vec<Vec<EventKind>> {
                 state: TaskState::Completed,
                 text: None,
                 at: None,
+                consent: None,
             },
         },
         fetches: 2,
@@ -714,6 +716,7 @@ fn vouched() -> SessionIssuer {
     SessionIssuer {
         issuer: "https://acme.example".to_owned(),
         keys: vec![json!({"kty": "EC", "kid": "s"})],
+        browser_keys: Vec::new(),
     }
 }
 

@@ -347,6 +347,7 @@ async fn items_put_by_hand_are_read_as_ours() {
     let sessions = SessionIssuer {
         issuer: "https://acme.example".into(),
         keys: vec![serde_json::json!({ "kty": "EC" })],
+        browser_keys: Vec::new(),
     };
     for item in [
         client_item(&acme, &host).unwrap(),

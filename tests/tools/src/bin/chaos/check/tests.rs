@@ -67,6 +67,7 @@ fn settled(job: &Job, specialist: &Logged) -> EventKind {
             state: specialist.task.status.state,
             text: None,
             at: None,
+            consent: None,
         }),
         artifacts: Vec::new(),
         snapshot: false,

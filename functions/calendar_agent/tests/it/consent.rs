@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use axum::http::{Method, StatusCode};
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
 use consent::{Consent, Stage};
 use domain::{Clock as _, Owner, Tenant};
 use outbound::google_calendar::{EVENTS, FREE_BUSY};
-use sandbox::google::USERS;
+use sandbox::google::{CLIENT, USERS};
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use crate::world::{ADA, World, data, said, world};
 
@@ -202,6 +204,83 @@ async fn a_disconnected_calendar_is_gone_here_and_at_google() {
         refreshed,
         "no token is left to be tried"
     );
+}
+
+/// Whether Google takes this as a token, to look into a calendar or to get another by.
+async fn works(world: &World, token: &str) -> bool {
+    let look = Request::post("/calendar/v3/freeBusy")
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json");
+    let window = json!({
+        "timeMin": "2026-12-01T00:00:00Z", "timeMax": "2026-12-02T00:00:00Z", "items": [{"id": "primary"}],
+    });
+    let renew = Request::post("/token").header("content-type", "application/x-www-form-urlencoded");
+    let fields = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs([
+            ("grant_type", "refresh_token"),
+            ("refresh_token", token),
+            ("client_id", CLIENT.0),
+            ("client_secret", CLIENT.1),
+        ])
+        .finish();
+    let mut any = false;
+    for request in [
+        look.body(Body::from(window.to_string())),
+        renew.body(Body::from(fields)),
+    ] {
+        let answer = world.google.router().oneshot(request.unwrap()).await.unwrap();
+        any |= answer.status().is_success();
+    }
+    any
+}
+
+/// Every item of the agent's tables.
+fn stored(world: &World) -> Vec<String> {
+    let tables = world.database.tables();
+    let items = [tables.sessions, tables.tasks].map(|table| world.database.everything(&table));
+    items.concat().iter().map(Value::to_string).collect()
+}
+
+#[tokio::test]
+async fn of_a_deleted_connection_no_token_works_and_none_is_stored() {
+    let world = world().await;
+    world.connected("Am I free on Friday?").await;
+    // Used, renewed, widened: everything that Google ever gave out for it is tried at the end.
+    world.google.expire_access();
+    data(&world.ask("Am I free on Thursday?").await);
+    let wider = world.ask("What is on my calendar tomorrow?").await;
+    let code = world.agree(&world.asked(&wider).await, 0).await;
+    data(&world.told(ADA, &code, wider["id"].as_str()).await);
+    let given: Vec<String> = world.google.secrets().into_iter().collect();
+    let mut good = Vec::new();
+    for secret in &given {
+        if works(&world, secret).await {
+            good.push(secret.clone());
+        }
+    }
+    assert!(
+        good.len() >= 2,
+        "an access and a refresh token work before: {good:?}"
+    );
+    let sealed = |world: &World| -> Vec<String> {
+        let all = stored(world).into_iter();
+        all.filter(|item| item.contains("#grants\"")).collect()
+    };
+    assert_eq!(sealed(&world).len(), 1, "one grant is stored, sealed");
+
+    let (status, _) = world.call(ADA, Method::DELETE, "/connections/google").await;
+    assert_eq!(status, StatusCode::OK);
+    for secret in &given {
+        assert!(!works(&world, secret).await, "a token of before still works");
+    }
+    assert_eq!(sealed(&world), [] as [String; 0], "nothing of the grant is left");
+    let left = stored(&world);
+    for secret in &given {
+        assert!(
+            left.iter().all(|item| !item.contains(secret.as_str())),
+            "a code or token lies in a table"
+        );
+    }
 }
 
 #[tokio::test]

@@ -47,7 +47,7 @@ pub(crate) struct World {
     consents: Consents,
     door: Arc<Door>,
     key: SigningKey,
-    _database: store_testing::Database,
+    pub(crate) database: store_testing::Database,
 }
 
 fn tenant(name: &str) -> Tenant {
@@ -120,7 +120,7 @@ pub(crate) async fn world() -> World {
         consents,
         door,
         key,
-        _database: database,
+        database,
     }
 }
 

@@ -394,6 +394,7 @@ fn idle(metrics: usize) {
     for (name, of_tenant, of_platform) in rows {
         println!("| {name} | {of_tenant:.2} | {of_platform:.2} |");
     }
+    let shares = ["Airbnb", "Calendar"].map(|agent| idle_of(&platform, agent));
     let metrics = metrics as f64 * price::CUSTOM_METRIC_MONTH;
     let sum = |pick: fn(&(&str, f64, f64)) -> f64| rows.iter().map(pick).sum::<f64>();
     println!(
@@ -402,11 +403,28 @@ fn idle(metrics: usize) {
         sum(|row| row.2)
     );
     println!(
+        "\nOf the platform's, the accommodation agent is {:.2}, and the calendar agent with its `oauth_callback` {:.2}.",
+        shares[0], shares[1]
+    );
+    println!(
         "\nAn hour in which an agent worked costs its metrics' share of a month: {metrics:.2} dollars for all of them, if there is"
     );
     println!(
         "traffic in every hour. They are told apart by agent, not by tenant, so that a tenant adds none."
     );
+}
+
+/// What of the platform's idle month is one agent's: secrets, its queue, and the metrics that alarms look at for it.
+fn idle_of(platform: &Template, agent: &str) -> f64 {
+    let count = |kind: &str, own: &dyn Fn(&str) -> bool| {
+        let found = platform.of_type(kind);
+        found.keys().filter(|name| own(name)).count() as f64
+    };
+    let own = |name: &str| name.starts_with(agent) || agent == "Airbnb" && name.starts_with("Mcp");
+    count("AWS::SecretsManager::Secret", &own) * price::SECRET_MONTH
+        + count("AWS::SQS::Queue", &own) / 2.0 * POLLS * price::SQS_REQUEST
+        // The alarm on errors looks at each function.
+        + (count("AWS::CloudWatch::Alarm", &own) + count("AWS::Serverless::Function", &own)) * price::ALARM_METRIC_MONTH
 }
 
 /// What an open stream of news costs: the chat's function for as long as it is open, begun anew each minute, and its looks.

@@ -43,9 +43,16 @@ impl CurrencyAgent {
 
 /// Starts a script in an environment; the process, and the line of JSON that it says once it listens.
 fn started(environment: &str, script: &str, arguments: &[&str]) -> (Child, Value) {
-    let mut process = Command::new(crate::python_of(environment))
-        .arg(crate::folder().join(script))
-        .args(arguments)
+    listening(
+        Command::new(crate::python_of(environment))
+            .arg(crate::folder().join(script))
+            .args(arguments),
+    )
+}
+
+/// Starts a program; the process, and the line of JSON that it says once it listens.
+fn listening(command: &mut Command) -> (Child, Value) {
+    let mut process = command
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -58,7 +65,7 @@ fn started(environment: &str, script: &str, arguments: &[&str]) -> (Child, Value
     (process, serde_json::from_str(&line).expect("a line of JSON"))
 }
 
-/// The MCP server of `python/mcp_server.py`; it ends with this value.
+/// An MCP server that is not ours, as of `python/mcp_server.py`; it ends with this value.
 pub struct McpServer {
     process: Child,
     /// Its URL.
@@ -70,6 +77,17 @@ impl McpServer {
     #[must_use]
     pub fn start(environment: &str, arguments: &[&str]) -> Self {
         let (process, said) = started(environment, "python/mcp_server.py", arguments);
+        let url = said["url"].as_str().expect("a URL").to_owned();
+        Self { process, url }
+    }
+
+    /// Starts the server for stays that is published on npm, behind HTTP (`js/mcp-airbnb.mjs`) and without a network.
+    #[must_use]
+    pub fn start_published() -> Self {
+        let mut node = Command::new("node");
+        node.arg(crate::folder().join("js/mcp-airbnb.mjs"))
+            .stdin(Stdio::piped());
+        let (process, said) = listening(&mut node);
         let url = said["url"].as_str().expect("a URL").to_owned();
         Self { process, url }
     }

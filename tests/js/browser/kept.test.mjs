@@ -128,13 +128,13 @@ test('whoever signs out, or whose session has ended, leaves nothing in the brows
   // Elsewhere it was ended; this page learns of it by what it asks next.
   await context.clearCookies();
   await page.getByRole('link', { name: 'Tasks' }).click();
-  await page.getByText('Sign in to go on').waitFor();
+  await page.getByText('Sign in to continue').waitFor();
   await isEmpty();
 
   await write();
   await signOut(page);
   await page.goto(`${base}/`);
-  await page.getByText('Sign in to go on').waitFor();
+  await page.getByText('Sign in to continue').waitFor();
   await isEmpty();
   check();
 });

@@ -28,13 +28,13 @@ test('an operator has an agent looked at, switches it off and on', async (t) => 
   const { page, check } = await visit(t, 'olga');
   await page.getByRole('link', { name: 'Operations' }).click();
   const horizon = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /Horizon/ }) });
-  await horizon.getByText('Well', { exact: true }).waitFor();
+  await horizon.getByText('Healthy', { exact: true }).waitFor();
   await horizon.getByRole('button', { name: /Check now/ }).click();
   await horizon.getByRole('button', { name: /Disable/ }).click();
   await horizon.getByText('Disabled').waitFor();
   await page.reload();
   await horizon.getByRole('button', { name: /Enable/ }).click();
-  await horizon.getByText('Well', { exact: true }).waitFor();
+  await horizon.getByText('Healthy', { exact: true }).waitFor();
   // The platform's own are looked at only.
   const weather = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /Weather/ }) });
   await weather.getByText('platform').waitFor();

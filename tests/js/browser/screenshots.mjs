@@ -1,5 +1,5 @@
-// Pictures of the page in its states, for people to look at: `node tests/js/browser/screenshots.mjs FOLDER`. Each is at most
-// 150 KB; the README shows some of them.
+// Pictures of the page in its states, for people to look at: `cargo run -p tests --bin screenshots -- FOLDER` runs it. Each is at
+// most 150 KB; the README shows some of them.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
@@ -15,7 +15,7 @@ if (!folder) {
 }
 mkdirSync(folder, { recursive: true });
 
-const system = await System.start();
+const system = await System.start('--plan-approval', 'always');
 const browser = await launch();
 const base = system.base('acme');
 const wide = { viewport: { width: 1200, height: 750 } };
@@ -46,6 +46,8 @@ try {
   await shoot(page, 'consent');
   await begin(page, 'weather in Springfield', 'Needs your answer');
   await shoot(page, 'question');
+  await begin(page, 'Weather in Oslo tomorrow, then write a report on it', 'after step 1');
+  await shoot(page, 'plan');
   await begin(page, 'Write a report about whales', 'Step 2');
   await shoot(page, 'working');
   await at(page).badge.getByText('Completed').waitFor({ timeout: 90_000 });
@@ -54,6 +56,9 @@ try {
   await at(page).card.getByRole('link').first().click();
   await page.getByRole('tab', { name: 'Timeline' }).click();
   await shoot(page, 'timeline');
+  for (let back = 0; back < 3; back += 1) await page.getByRole('button', { name: 'Earlier' }).click();
+  await page.locator('.past').waitFor();
+  await shoot(page, 'past');
   await begin(page, 'What will the weather be like in Oslo and Bergen over the next five days?', 'Completed');
   // The card grows by what it draws; a click before that may miss.
   await page.locator('.preview .forecast').waitFor();
@@ -64,6 +69,9 @@ try {
   await page.goto(`${base}/tasks`);
   await page.locator('.rows li').first().waitFor();
   await shoot(page, 'tasks');
+  await page.goto(`${base}/tasks?show=waiting`);
+  await page.locator('.rows li').first().waitFor();
+  await shoot(page, 'waiting');
   const storageState = await first.context.storageState();
   await first.context.close();
 

@@ -36,6 +36,7 @@ interface Within extends Pick<Shown, 'chat' | 'reply' | 'goesOn'> {
   says: string;
   /** The card draws what the text says. */
   isDrawn: boolean;
+  isNewest: boolean;
   drawn: () => void;
 }
 
@@ -53,7 +54,7 @@ function Beside({ card, text }: { card: Card; text: string }) {
   return said ? <Markdown text={said} /> : null;
 }
 
-function PartView({ part, chat, says, isDrawn, drawn, reply, goesOn, card }: Within) {
+function PartView({ part, chat, says, isDrawn, isNewest, drawn, reply, goesOn, card }: Within) {
   if (part.type === 'text' && isDrawn && part.text.length > SHORT) {
     return <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details>;
   }
@@ -62,7 +63,7 @@ function PartView({ part, chat, says, isDrawn, drawn, reply, goesOn, card }: Wit
   if (part.type === 'data-task') {
     const own = Card.safeParse(part.data);
     if (!own.success) return <div className="broken"><p>{words.broken}</p><Tree value={part.data} /></div>;
-    return <TaskCard card={own.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${own.data.taskId}`} says={says} goesOn={goesOn} drawn={drawn} reply={reply} />;
+    return <TaskCard card={own.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${own.data.taskId}`} says={says} goesOn={goesOn} isNewest={isNewest} drawn={drawn} reply={reply} />;
   }
   if (part.type === 'data-draft') {
     const draft = Draft.safeParse(part.data);
@@ -112,9 +113,9 @@ export const MessageView = memo(function MessageView({ message, chat, again, rep
     <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
       {isMine && typeof message.metadata?.model === 'string' ? <ForAgent id={message.metadata.model} /> : null}
       {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
-        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
+        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
       ))}
-      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} isDrawn={isDrawn} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /> : null)) : null}
+      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /> : null)) : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={text} />

@@ -22,6 +22,8 @@ interface Shown {
   says: string;
   /** A later message has the task's card too: there it goes on. */
   goesOn: boolean;
+  /** It stands in the newest answer. */
+  isNewest: boolean;
   /** Told when the card draws the result itself. */
   drawn: () => void;
   /** Says something in reply to it. */
@@ -34,7 +36,7 @@ export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentTy
   return card.agentName || card.agentType || card.title || words.task;
 };
 
-export function TaskCard({ card: shown, href, says, goesOn, drawn, reply }: Shown) {
+export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, reply }: Shown) {
   const card = useCard(shown);
   const { run, running, problem } = useActions(card.taskId);
   const { plan } = card;
@@ -70,7 +72,7 @@ export function TaskCard({ card: shown, href, says, goesOn, drawn, reply }: Show
           {jobs.map((job) => <li key={job.number}><span>{job.agentName || job.agentType}</span><Badge state={job.state} /></li>)}
         </ul>
       ) : null}
-      {card.state === 'completed' ? <Preview id={card.taskId} at={card.updatedAt ?? ''} drawn={drawn} /> : null}
+      {card.state === 'completed' ? <Preview id={card.taskId} at={card.updatedAt ?? ''} isNewest={isNewest} drawn={drawn} /> : null}
       <Consent asked={card} />
       <Connected card={card} />
       {problem ? <p className="problem" role="alert">{problem}</p> : null}

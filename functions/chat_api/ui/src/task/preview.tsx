@@ -10,12 +10,12 @@ import { type Shape, shapeOf } from '../result/shape.ts';
 /** So far ahead of the eye. */
 const AHEAD = '300px';
 
-/** What has just finished is looked at, though its answer may have pushed it out of sight. */
+/** What has just finished, or comes last, is looked at, though its answer may have pushed it out of sight. */
 const FRESH = 60_000;
 
-function useSeen(at: string) {
+function useSeen(at: string, isNewest: boolean) {
   const place = useRef<HTMLDivElement>(null);
-  const [isSeen, see] = useState(() => Date.now() - Date.parse(at) < FRESH);
+  const [isSeen, see] = useState(() => isNewest || Date.now() - Date.parse(at) < FRESH);
   useEffect(() => {
     if (isSeen || !place.current) return;
     const observer = new IntersectionObserver((entries) => see(entries.some((one) => one.isIntersecting)), { root: place.current.closest('.log'), rootMargin: AHEAD });
@@ -32,8 +32,8 @@ const FILES = 4;
 const isWorthIt = (shape: Shape): boolean =>
   (shape.kind === 'forecast' && shape.forecast.places.flatMap(({ days }) => days).length > 1) || (shape.kind === 'table' && shape.rows.length > 1 && shape.rows.length <= 20);
 
-export function Preview({ id, at, drawn }: { id: string; at: string; drawn: () => void }) {
-  const { place, isSeen } = useSeen(at);
+export function Preview({ id, at, isNewest, drawn }: { id: string; at: string; isNewest: boolean; drawn: () => void }) {
+  const { place, isSeen } = useSeen(at, isNewest);
   const { data: task } = useTask(id, isSeen);
   const parts = task ? artifactsOf(task).flatMap((artifact) => artifact.parts) : [];
   const found = parts.find((part) => part.data !== undefined && isWorthIt(shapeOf(part.data)));

@@ -56,7 +56,7 @@ try {
   await at(page).card.getByRole('link').first().click();
   await page.getByRole('tab', { name: 'Timeline' }).click();
   await shoot(page, 'timeline');
-  for (let back = 0; back < 3; back += 1) await page.getByRole('button', { name: 'Earlier' }).click();
+  for (let back = 0; back < 6; back += 1) await page.getByRole('button', { name: 'Earlier' }).click();
   await page.locator('.past').waitFor();
   await shoot(page, 'past');
   await begin(page, 'What will the weather be like in Oslo and Bergen over the next five days?', 'Completed');

@@ -146,7 +146,8 @@ fn every_operation_of_a2a_is_in_the_attack_table_at_every_agent() {
     }
 }
 
-/// A row whose every cell is excused proves nothing, and is only for what is public.
+/// A row whose every cell is excused proves nothing, and is only for what is public: what is read, and what the local gateway itself
+/// serves.
 #[test]
 fn only_what_is_public_is_excused_from_every_attack() {
     for row in table() {
@@ -156,7 +157,7 @@ fn only_what_is_public_is_excused_from_every_attack() {
             .filter(|cell| matches!(cell, Cell::Na(_)))
             .count();
         assert!(
-            excused < ATTACKS.len() || row.method == "GET",
+            excused < ATTACKS.len() || row.method == "GET" || row.function == "gateway",
             "{} {} {}",
             row.function,
             row.method,

@@ -219,10 +219,12 @@ impl Reading {
         let said = words::in_english(&said, abroad::topic, known).unwrap_or(said);
         let said = price::spelled(&said);
         let mut words = text::split(&said, TEXT_MAX);
+        let unsure = people::unsure(&said, &words);
         text::mark_topic(&mut words, |word| TOPIC.contains(&word));
         let price = price::take(&mut words);
         let nights = people::take_nights(&mut words);
         let time = days::take(&mut words, self.order);
+        let days = stay::days(&words, &time, nights, self.today);
         let (guests, children) = people::take(&mut words);
         let mut named: Vec<String> = Vec::new();
         let found = places::find(&words);
@@ -240,14 +242,16 @@ impl Reading {
         }
         Said {
             places: named.iter().map(|name| clean(name, PLACE_MAX)).collect(),
-            days: time.days,
-            nights: nights.or(time.tonight.then_some(1)),
+            // "Tonight and tomorrow night" are two.
+            nights: nights.or(time.tonight.then(|| u32::try_from(days.len()).unwrap_or(1))),
+            days,
             guests,
             children,
             price,
-            wrong: days::misnamed(&time.named, self.today).map(|date| {
-                date.format("%-d %B %Y is a %A. Which day do you mean?")
-                    .to_string()
+            wrong: unsure.map(str::to_owned).or_else(|| {
+                let date = days::misnamed(&time.named, self.today)?;
+                let question = date.format("%-d %B %Y is a %A. Which day do you mean?");
+                Some(question.to_string())
             }),
         }
     }

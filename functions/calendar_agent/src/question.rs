@@ -16,7 +16,7 @@ mod hours;
 mod length;
 mod words_of;
 
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeZone as _, Weekday};
+use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _, Weekday};
 use chrono_tz::Tz;
 use domain::{Message, Timestamp, UserContext};
 use words::{DateOrder, When};
@@ -86,6 +86,8 @@ struct Said {
     minutes: Option<u32>,
     zone: Option<Tz>,
     with_others: bool,
+    /// It is about what was.
+    past: bool,
     /// What cannot be read.
     wrong: Option<String>,
 }
@@ -103,6 +105,7 @@ impl Said {
             days: if dated { later.days } else { self.days },
             zone: later.zone.or(self.zone),
             with_others: self.with_others || later.with_others,
+            past: self.past || later.past,
             wrong: later.wrong,
         }
     }
@@ -216,9 +219,14 @@ impl Reading {
 fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
     let mut days: Vec<NaiveDate> = Vec::new();
     for when in &said.days {
-        let mut found = when.resolve(today);
+        let mut found = match when {
+            When::Month(month) if said.past => month_of(*month, today),
+            when => when.resolve(today),
+        };
         if let (When::Weekday { .. }, Some(last), [day]) = (when, days.last(), found.as_mut_slice())
             && *day < *last
+            // "This weekend, Saturday and Sunday"
+            && !days.contains(day)
         {
             *day = day.checked_add_days(Days::new(7)).unwrap_or(*day);
         }
@@ -227,6 +235,14 @@ fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
     match (said.is_week, days.as_slice()) {
         (true, [day]) => day.week(Weekday::Mon).first_day().iter_days().take(7).collect(),
         _ => days,
+    }
+}
+
+/// The whole of a month, as who looks back means it: this one, or the last of its name.
+fn month_of(month: u32, today: NaiveDate) -> Vec<NaiveDate> {
+    match today.with_day(1).filter(|_| month == today.month()) {
+        Some(first) => first.iter_days().take_while(|day| day.month() == month).collect(),
+        None => When::Past(Box::new(When::Month(month))).resolve(today),
     }
 }
 

@@ -15,8 +15,13 @@ pub(super) fn take_out(words: &mut [Word], at: usize, count: usize) {
     }
 }
 
-/// `three nights`, `for a night`
+/// `three nights`, `for a night`, `the night of the 1st of March`
 pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
+    let of = (0..words.len()).find(|at| (lower(words, *at), lower(words, at + 1)) == ("night", "of"));
+    if let Some(at) = of {
+        take_out(words, at, 2);
+        return Some(1);
+    }
     let found = (0..words.len()).find_map(|at| {
         let for_a = lower(words, at) == "a"
             && at
@@ -83,6 +88,11 @@ pub(super) fn take(words: &mut [Word]) -> (Option<u32>, Option<u32>) {
                 guests = Some(count);
                 take_out(words, at - 1, 2);
             }
+            // "Oslo, 8 to 10 January, two"
+            _ if digit && is_last(words, at) && words.get(at).is_some_and(|word| word.number().is_none()) => {
+                guests = Some(count);
+                take_out(words, at, 1);
+            }
             _ => {}
         }
     }
@@ -115,6 +125,55 @@ fn labelled(words: &[Word], at: usize) -> Option<(Guest, u32)> {
         .ok()
         .filter(|_| colon.kind == Kind::Stop)?;
     Some((guest(lower(words, at))?, count))
+}
+
+/// What is asked where a number is no certain one: `-2 nights`, `a few nights`, `1 to 2 people`.
+pub(super) fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
+    let letters: Vec<char> = said.chars().collect();
+    let is_below = |at: usize| {
+        let before = letters
+            .iter()
+            .take(at)
+            .rev()
+            .find(|letter| !letter.is_whitespace());
+        let apart = at == 0 || letters.get(at - 1).is_some_and(|letter| letter.is_whitespace());
+        letters.get(at) == Some(&'-')
+            && letters.get(at + 1).is_some_and(char::is_ascii_digit)
+            && apart
+            && before.is_none_or(|before| !before.is_ascii_digit() && *before != '.')
+    };
+    if (0..letters.len()).any(is_below) {
+        return Some(
+            "A number below zero cannot be meant. How many nights, for how many guests, and up to which price?",
+        );
+    }
+    let count = |at: usize| words.get(at).and_then(Word::count);
+    let is_or = |at: usize| {
+        words
+            .get(at)
+            .is_some_and(|word| matches!(word.lower.as_str(), "to" | "or" | "-" | "–"))
+    };
+    let either = |at: usize| {
+        count(at).is_some()
+            && is_or(at + 1)
+            && count(at + 2).is_some()
+            && guest(lower(words, at + 3)).is_some()
+    };
+    let few = |at: usize| {
+        matches!(lower(words, at), "few" | "several") && matches!(lower(words, at + 1), "nights" | "days")
+    };
+    (0..words.len()).find_map(|at| match (either(at), few(at)) {
+        (true, _) => Some("For how many guests?"),
+        (_, true) => Some("For how many nights?"),
+        _ => None,
+    })
+}
+
+/// Whether a word is the text's last, behind a comma.
+fn is_last(words: &[Word], at: usize) -> bool {
+    let behind_comma = at.checked_sub(1).and_then(|before| words.get(before));
+    behind_comma.is_some_and(|word| word.kind == Kind::Comma)
+        && words.iter().skip(at + 1).all(|word| word.kind != Kind::Word)
 }
 
 /// `a party of seven`, `we are four`

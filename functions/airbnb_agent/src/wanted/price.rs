@@ -18,15 +18,20 @@ pub(super) const PRICE_MAX: u32 = 1_000_000;
 /// `under 120 a night`, `up to 300 euros in total`, `25 000 pesos overall`; of `80 to 110 euros` the second.
 pub(super) fn take(words: &mut [Word]) -> Option<Price> {
     for at in 0..words.len() {
-        let Some(price) = amount(words, at) else {
+        let Some((price, length)) = amount(words, at)
+            .map(|price| (price, 1))
+            .or_else(|| spelled_out(words, at))
+        else {
             continue;
         };
+        let last = at + length - 1;
         let lead = lead(words, at);
-        let currency = currency(words, at);
-        if lead.is_none() && currency.is_none() && !is_a_night(words, at + 1) || is_counted(words, at + 1) {
+        let currency = currency(words, last);
+        if lead.is_none() && currency.is_none() && !is_a_night(words, last + 1) || is_counted(words, last + 1)
+        {
             continue;
         }
-        let mut end = currency.unwrap_or(at) + 1;
+        let mut end = currency.unwrap_or(last) + 1;
         let mut is_whole = before(words, lead.unwrap_or(at), 2).any(|word| word == "total");
         let scope = end..end + SCOPE;
         for behind in scope {
@@ -62,6 +67,24 @@ pub(super) fn take(words: &mut [Word]) -> Option<Price> {
 fn amount(words: &[Word], at: usize) -> Option<u32> {
     let number: u32 = lower(words, at).parse().ok()?;
     (1..=PRICE_MAX).contains(&number).then_some(number)
+}
+
+/// An amount in words, and how many: `ninety euros`, `two hundred`. A small number alone may count anything.
+fn spelled_out(words: &[Word], at: usize) -> Option<(u32, usize)> {
+    let count = words
+        .get(at)
+        .filter(|word| word.number().is_none())
+        .and_then(Word::count)?;
+    let times = match lower(words, at + 1) {
+        "hundred" => 100,
+        "thousand" => 1_000,
+        _ => {
+            return currency(words, at)
+                .filter(|end| *end == at + 1)
+                .map(|_| (count, 1));
+        }
+    };
+    Some((count * times, 2))
 }
 
 /// The words right before, the nearest first.
@@ -143,6 +166,11 @@ pub(super) fn spelled(text: &str) -> String {
     let mut owed = None;
     for (at, letter) in letters.iter().enumerate() {
         if let Some((_, name)) = signs.iter().find(|(sign, _)| sign == letter) {
+            // "NZ$300", "A$90": whose dollars they are.
+            let country = out.chars().rev().take_while(char::is_ascii_uppercase).count();
+            if (1..=2).contains(&country) && is_digit(at + 1) {
+                out.truncate(out.len() - country);
+            }
             // "$150", but "95€".
             match is_digit(at + 1) {
                 true => (owed, _) = (Some(*name), out.push(' ')),
@@ -197,6 +225,10 @@ mod tests {
             ("total budget 700 euros", Some(Price::Stay(700))),
             ("not more than 1.900 € altogether", Some(Price::Stay(1_900))),
             ("less than 400 bucks for everything", Some(Price::Stay(400))),
+            ("two hundred pounds all in", Some(Price::Stay(200))),
+            ("ninety euros a night", Some(Price::Night(90))),
+            ("NZ$300 in all", Some(Price::Stay(300))),
+            ("two adults, a hundred steps away", None),
             ("at least 50 euros a night", None),
             ("for two, from 4 to 7 December", None),
             ("up to 4 guests", None),

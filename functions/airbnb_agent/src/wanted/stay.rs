@@ -1,7 +1,8 @@
 //! From which day to which.
 
 use chrono::{Datelike as _, Days, NaiveDate};
-use words::When;
+use words::text::Word;
+use words::{When, days as text_days};
 
 use super::NIGHTS_MAX;
 
@@ -16,6 +17,42 @@ pub(super) fn is_one(when: &When) -> bool {
         when,
         When::In(_) | When::Weekday { .. } | When::Date { .. } | When::DayOfMonth(_)
     )
+}
+
+/// The days that were said, each once: "New Year's Eve, just tonight". Of a day of departure and a number of nights, the first.
+pub(super) fn days(
+    words: &[Word],
+    said: &text_days::Days,
+    nights: Option<u32>,
+    today: NaiveDate,
+) -> Vec<When> {
+    let mut days: Vec<When> = Vec::new();
+    for when in &said.days {
+        let same =
+            |known: &When| is_one(known) && is_one(when) && known.resolve(today) == when.resolve(today);
+        if !days.iter().any(same) {
+            days.push(when.clone());
+        }
+    }
+    if let ([(at, last)], Some(nights)) = (said.mentions.as_slice(), nights)
+        && leaves(words, *at)
+        && let Some(last) = last.resolve(today).first().filter(|_| is_one(last))
+        && let Some(first) = last.checked_sub_days(Days::new(nights.into()))
+    {
+        return vec![When::Date {
+            year: Some(first.year()),
+            month: first.month(),
+            day: first.day(),
+        }];
+    }
+    days
+}
+
+/// Whether a day is one of departure: `leaving on the 9th`.
+fn leaves(words: &[Word], at: usize) -> bool {
+    let before = (1..=3).filter_map(|back| words.get(at.checked_sub(back)?));
+    let mut before = before.map(|word| word.lower.as_str());
+    before.any(|word| matches!(word, "leaving" | "departing" | "checkout"))
 }
 
 /// The first day and the day of departure.
@@ -36,6 +73,10 @@ pub(super) fn read(
             if is_one(start) =>
         {
             of_one(start, Some(*count), today)?
+        }
+        // "Two nights, Friday and Saturday"
+        ([start, .., end], Some(nights)) if are_nights(days, nights, today) && is_one(end) => {
+            of_one(start, Some(nights), today)?
         }
         ([start, end], None) if is_one(start) && is_one(end) => {
             let span = When::Span(Box::new(start.clone()), Box::new(end.clone()));
@@ -63,6 +104,20 @@ pub(super) fn read(
             "That is {nights} nights; at most {NIGHTS_MAX} can be searched for. {FROM_WHEN}"
         )),
     }
+}
+
+/// Whether the days are so many nights, one after the other.
+fn are_nights(days: &[When], nights: u32, today: NaiveDate) -> bool {
+    let dates: Vec<NaiveDate> = days
+        .iter()
+        .filter_map(|day| day.resolve(today).first().copied())
+        .collect();
+    usize::try_from(nights) == Ok(dates.len())
+        && dates.len() == days.len()
+        && days.iter().all(is_one)
+        && dates
+            .windows(2)
+            .all(|pair| matches!(pair, [one, next] if one.succ_opt() == Some(*next)))
 }
 
 fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), String> {

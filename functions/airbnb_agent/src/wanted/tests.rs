@@ -450,3 +450,38 @@ fn wrong_data_is_asked_about_and_the_rest_is_kept() {
         assert!(data(less, "").is_err(), "{missing}");
     }
 }
+
+#[test]
+fn nights_are_named_counted_and_left_on() {
+    for (said, first, nights, guests) in [
+        ("Oslo tonight and tomorrow night, for two", "2026-11-30", 2, 2),
+        ("Bergen for two nights, Friday and Saturday", "2026-12-04", 2, 1),
+        (
+            "Rome, leaving on 12 December after three nights",
+            "2026-12-09",
+            3,
+            1,
+        ),
+        ("Madrid, the night of 8 December", "2026-12-08", 1, 1),
+        ("Berlin, 8 to 10 December, three", "2026-12-08", 2, 3),
+    ] {
+        let wanted = read(&[said]).unwrap_or_else(|question| panic!("{said}: {question}"));
+        let told = (wanted.first.to_string(), wanted.nights(), wanted.guests);
+        assert_eq!(told, (first.to_owned(), nights, guests), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_certain_number_is_asked_about() {
+    for said in [
+        "Oslo from Friday, -3 nights",
+        "Oslo, Friday to Sunday, at most -20 euros",
+        "Oslo from Friday for a few nights",
+        "Oslo, Friday to Sunday, 3 or 4 guests",
+    ] {
+        assert!(read(&[said]).is_err(), "{said}");
+    }
+    // Ranges of days have such a sign too.
+    let wanted = read(&["Oslo, 8-10 December, between 80 and 110 euros a night"]);
+    assert!(wanted.is_ok_and(|wanted| wanted.nights() == 2));
+}

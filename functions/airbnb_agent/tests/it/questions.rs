@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommodation.jsonl");
 
-/// So many of the 150 are read right today; where it is to get to: 135.
-const RIGHT: usize = 126;
-/// So many are read wrong without a question; where it is to get to: one in five of those that are not right.
-const GUESSED: usize = 9;
+/// So many of the 150 are read right today; 135 were aimed at.
+const RIGHT: usize = 139;
+/// So many are read wrong without a question; at most one in five of those that are not right was aimed at.
+const GUESSED: usize = 1;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

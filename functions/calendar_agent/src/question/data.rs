@@ -68,6 +68,7 @@ impl Fields<'_> {
             minutes,
             zone,
             with_others: false,
+            past: false,
             wrong: self.wrong,
         }
     }

@@ -128,7 +128,9 @@ pub(super) fn take_span(words: &mut [Word], late: bool, order: Option<DateOrder>
         let Some(hours) = from.to(to, late) else {
             continue;
         };
-        for word in words.iter_mut().skip(index).take(end - index) {
+        // The day between the two is read with the days.
+        let own = words.iter_mut().skip(index).take(end - index);
+        for word in own.filter(|word| !is_near_day(word)) {
             word.kind = Piece::Gap;
         }
         // Over midnight goes what begins in the evening.
@@ -170,14 +172,38 @@ fn two_at(words: &[Word], index: usize) -> Option<(Written, Written, usize)> {
     }
     let (from, next) = time_at(words, index)?;
     // "From 23:30 tonight to 00:30"
-    let is_day = |word: &&Word| {
-        word.kind == Piece::Gap || matches!(word.lower.as_str(), "tonight" | "today" | "tomorrow")
-    };
+    let is_day = |word: &&Word| word.kind == Piece::Gap || is_near_day(word);
     let next = next + words.iter().skip(next).take_while(is_day).count();
     let joint = words.get(next)?.lower.as_str();
     matches!(joint, "to" | "till" | "until" | "and" | "-" | "–").then_some(())?;
     let (to, end) = time_at(words, past_gaps(words, next + 1))?;
     Some((from, to, end))
+}
+
+fn is_near_day(word: &Word) -> bool {
+    matches!(word.lower.as_str(), "tonight" | "today" | "tomorrow")
+}
+
+/// Two times that stand apart, each behind its own word: `after 1 pm, done by 6 pm`, `before ten, from eight`.
+pub(super) fn take_apart(words: &mut [Word], late: bool, order: Option<DateOrder>) -> Option<Hours> {
+    let dates = days::take(&mut words.to_vec(), order).mentions;
+    let behind = |leads: &[&str]| {
+        (0..words.len()).find_map(|at| {
+            let led = leads.contains(&words.get(at)?.lower.as_str());
+            let (time, end) = time_at(words, at + 1).filter(|_| led)?;
+            let is_date = dates.iter().any(|(date, _)| (at + 1..end).contains(date));
+            (!is_date).then_some((time, at + 1..end))
+        })
+    };
+    let (from, one) = behind(&["after", "from"])?;
+    let (to, other) = behind(&["before", "by"])?;
+    let hours = from.to(to, late).filter(|hours| hours.from < hours.to)?;
+    for at in one.chain(other) {
+        if let Some(word) = words.get_mut(at) {
+            word.kind = Piece::Gap;
+        }
+    }
+    Some(hours)
 }
 
 fn past_gaps(words: &[Word], at: usize) -> usize {

@@ -220,3 +220,36 @@ fn data_come_before_words_and_wrong_data_are_asked_about() {
         assert!(question.len() < 200);
     }
 }
+
+#[test]
+fn times_stand_apart_and_days_are_named_twice() {
+    for (said, expected) in [
+        (
+            "An hour with Kari on Friday, after 1 pm, done by 5 pm",
+            "Slot 12-04 13:00-17:00 60",
+        ),
+        (
+            "Half an hour on Friday before noon, from 9",
+            "Slot 12-04 09:00-12:00 30",
+        ),
+        (
+            "What is on this weekend, Saturday and Sunday",
+            "Events 12-05..12-06 (2) 60",
+        ),
+        (
+            "Am I busy from 22:30 tonight to 00:30?",
+            "Free 11-30 22:30-00:30 60",
+        ),
+        (
+            "Which appointments did I have in November?",
+            "Events 11-01..11-30 (30) 60",
+        ),
+        (
+            "What meetings did I have in October?",
+            "Events 10-01..10-31 (31) 60",
+        ),
+    ] {
+        let wanted = read(&[said]).unwrap_or_else(|question| panic!("{said}: {question}"));
+        assert_eq!(told(&wanted), expected, "{said}");
+    }
+}

@@ -20,10 +20,12 @@ pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
     let has = |these: &[&str]| words.iter().any(|word| these.contains(&word.lower.as_str()));
     let meal = words.iter().find_map(|word| meal(&word.lower));
     let with_others = has(&["with"]);
+    let past = has(&["did", "had", "was", "were"]);
     let late = has(&["afternoon", "evening", "tonight"]);
     let zone = hours::take_zone(&mut words);
     let length = length::take(&mut words);
-    let span = hours::take_span(&mut words, late, order);
+    let span = hours::take_span(&mut words, late, order)
+        .or_else(|| hours::take_apart(&mut words, late, order).map(Span::Hours));
     let is_week = take_week_of(&mut words);
     let is_no_day = words.iter().any(|word| is_no_day(&word.lower));
     let is_span = span.is_some() || hours::count(&words) < 2;
@@ -56,6 +58,7 @@ pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
         minutes,
         zone,
         with_others,
+        past,
         wrong: match (is_no_day, is_span) {
             (true, _) => Some("I know no such day. Which day do you mean?".to_owned()),
             // "From Saturday 20:00 to Sunday 12:00": each day has hours of its own here.

@@ -43,7 +43,7 @@ const BESIDE: [Beside; 4] = [
     Beside {
         folder: "infra/sandbox",
         uses: &["domain", "auth", "outbound", "workspace_features"],
-        built_into: &["local", "tests"],
+        built_into: &["local", "tests", "tools"],
     },
     Beside {
         folder: "shared/store_testing",

@@ -1,8 +1,10 @@
 //! Our agents on a real MQTT broker: Mosquitto, with requesters of ours and of others. `docs/mqtt.md` names what each
 //! clause of the profile is shown by.
 
+mod cards;
 mod foreign;
 mod identities;
+mod pools;
 mod requester;
 mod rubbish;
 mod world;

@@ -57,9 +57,13 @@ fn said(cards: &BTreeMap<String, Publication>, agents: &BTreeSet<String>) -> Vec
 }
 
 impl Broker {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
+        Self::start_as(&Wanted::default())
+    }
+
+    pub(super) fn start_as(wanted: &Wanted) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let running = Mosquitto::start(&program(), folder.path(), 0, &Wanted::default());
+        let running = Mosquitto::start(&program(), folder.path(), 0, wanted);
         let running =
             running.unwrap_or_else(|error| panic!("no Mosquitto ({error}): `tests/run tools` installs it"));
         Self { running, folder }

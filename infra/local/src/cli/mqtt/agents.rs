@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, Publication, Topic, TopicPrefix, property};
+use a2a::mqtt::{AgentAddress, Publication, Topic, property};
 use clap::Args;
+use mqtt::{Publisher as _, Received};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -57,7 +58,7 @@ impl Agents {
         // One after the other: brokers hold what a subscription brings against a limit, and drop the rest.
         for filter in &filters {
             let connected = way.connect(vec![filter.clone()]).await?;
-            collect(connected, &way.prefix, &mut cards).await;
+            collect(connected, &way, &mut cards).await;
         }
         let rows: Vec<Row> = cards.iter().map(|(agent, card)| row(agent, card)).collect();
         self.show(&rows);
@@ -183,13 +184,28 @@ impl Agents {
 /// Takes every card that lies there.
 async fn collect(
     Connected { session, mut heard }: Connected,
-    prefix: &TopicPrefix,
+    way: &Way,
     cards: &mut BTreeMap<AgentAddress, Publication>,
 ) {
     let end = Instant::now() + LONGEST;
-    while let Ok(Ok(Some(received))) = timeout_at(end, timeout(QUIET, heard.recv())).await {
-        let publication = received.publication;
-        if let Some(Topic::Discovery(agent)) = prefix.read(&publication.topic)
+    loop {
+        let received = match timeout_at(end, timeout(QUIET, heard.recv())).await {
+            Ok(Ok(received)) => received,
+            // Silence may be a busy machine. What lies there comes before the answer to what is asked after it, whatever that is.
+            Ok(Err(_)) => {
+                let asked = Publication {
+                    topic: format!("{}/event/{}", way.prefix, way.me),
+                    ..Publication::default()
+                };
+                let _ = session.publish(asked).await;
+                heard.try_recv().ok()
+            }
+            Err(_) => None,
+        };
+        let Some(Received { publication, .. }) = received else {
+            break;
+        };
+        if let Some(Topic::Discovery(agent)) = way.prefix.read(&publication.topic)
             && !publication.payload.is_empty()
         {
             cards.insert(agent, publication);

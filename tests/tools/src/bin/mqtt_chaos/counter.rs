@@ -18,7 +18,7 @@ use url::Url;
 
 const ISSUER: &str = "http://127.0.0.1/chaos";
 /// Pieces of a result.
-pub(crate) const STEPS: usize = 8;
+pub(crate) const STEPS: usize = 5;
 
 /// How often each task was worked on.
 pub(crate) type Counts = Arc<Mutex<HashMap<String, u32>>>;
@@ -174,7 +174,7 @@ fn card(url: &Url) -> Card {
         skills: vec![Skill {
             id: "count".into(),
             name: "Count".into(),
-            description: "Counts to eight".into(),
+            description: "Counts to five".into(),
             tags: vec!["type:count".into()],
             ..Skill::default()
         }],

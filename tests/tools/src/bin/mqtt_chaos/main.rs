@@ -34,6 +34,8 @@ use crate::requester::{Done, Manner, Requester};
 const AGENT: &str = "switchyard/platform/counter";
 /// How many requesters there are, beside the slow and the silent one.
 const REQUESTERS: usize = 10;
+/// How long a stream may be silent while only the bridge is killed.
+const SILENCE: Duration = Duration::from_secs(10);
 /// How long a cut lasts.
 const CUT: Duration = Duration::from_secs(5);
 
@@ -51,8 +53,12 @@ struct Arguments {
     #[arg(long, default_value_t = 180)]
     limit: u64,
     /// Nothing is killed or cut: what the run itself costs.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "bridge_alone")]
     calm: bool,
+    /// Only the bridge is killed, in the middle of streams: each of them goes on by itself, under the correlation that it began
+    /// with and without a gap.
+    #[arg(long)]
+    bridge_alone: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +131,9 @@ async fn main() -> ExitCode {
     if arguments.calm {
         troubles.clear();
     }
+    if arguments.bridge_alone {
+        troubles.retain(|trouble| matches!(trouble, Trouble::BridgeKilled));
+    }
     for n in (1..troubles.len()).rev() {
         let other = chosen(arguments.seed, 2_000_000 + n as u64) as usize % (n + 1);
         troubles.swap(n, other);
@@ -184,6 +193,18 @@ async fn main() -> ExitCode {
         at(50).unwrap_or_default(),
         at(99).unwrap_or_default(),
     );
+    if arguments.bridge_alone {
+        faults.extend(done.iter().filter(|one| one.is_stream).filter_map(|one| {
+            let well = one.by_stream && one.attempts == 1 && is_whole(one) && one.silence <= SILENCE;
+            (!well).then(|| format!("{}: its stream broke off: {one:?}", one.task))
+        }));
+        let longest = done
+            .iter()
+            .filter(|one| one.is_stream)
+            .map(|one| one.silence)
+            .max();
+        println!("longest silence of a stream: {:.1?}", longest.unwrap_or_default());
+    }
     if proxy.repeated() == 0 {
         faults.push("nothing came twice".to_owned());
     }

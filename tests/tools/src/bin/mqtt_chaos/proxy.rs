@@ -1,6 +1,6 @@
 //! What stands between the broker and everybody else: cuts connections, and repeats publications with DUP.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,6 +10,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+const CONNECT: u8 = 1;
 const PUBLISH: u8 = 3;
 const PUBACK: u8 = 4;
 /// Of a hundred publications, so many come twice.
@@ -92,6 +93,8 @@ impl Proxy {
         let (from_client, to_client) = client.into_split();
         let (from_broker, to_broker) = broker.into_split();
         let (up, down) = (Owed::default(), Owed::default());
+        // A broker takes some from everybody; how many a client takes, its first packet says.
+        up.takes(20);
         tokio::select! {
             () = self.pump(from_client, to_broker, &up, &down) => {}
             () = self.pump(from_broker, to_client, &down, &up) => {}
@@ -106,6 +109,9 @@ impl Proxy {
             while let Some(length) = whole(&buffer) {
                 let packet: Vec<u8> = buffer.drain(..length).collect();
                 let kind = packet[0] >> 4;
+                if kind == CONNECT {
+                    answers.takes(receive_maximum(&packet).unwrap_or(u16::MAX));
+                }
                 if kind == PUBACK
                     && let Some(id) = body(&packet).and_then(number)
                     && answers.is_too_much(id)
@@ -124,8 +130,9 @@ impl Proxy {
                     && packet[0] & 0x06 == 0x02
                     && let Some(id) = publish_id(&packet)
                     && self.repeats()
+                    && sent.twice(id)
                 {
-                    sent.twice(id);
+                    self.0.repeated.fetch_add(1, Ordering::SeqCst);
                     let mut again = packet;
                     again[0] |= 0x08;
                     if to.write_all(&again).await.is_err() {
@@ -142,46 +149,97 @@ impl Proxy {
 
     fn repeats(&self) -> bool {
         let n = self.0.published.fetch_add(1, Ordering::SeqCst);
-        let repeats = chosen(self.0.seed, n) % 100 < REPEATED;
-        if repeats {
-            self.0.repeated.fetch_add(1, Ordering::SeqCst);
-        }
-        repeats
+        chosen(self.0.seed, n) % 100 < REPEATED
     }
 }
 
-/// What was sent twice on one way, by its packet id: it may be acknowledged twice, of which only the proxy knows.
+/// What was sent on one way and is not acknowledged yet, by its packet id. What was sent twice may be acknowledged twice, of which
+/// only the proxy knows.
 #[derive(Default)]
-struct Owed(Mutex<HashMap<u16, Acknowledged>>);
+struct Owed(Mutex<Sent>);
+
+#[derive(Default)]
+struct Sent {
+    /// Most that the receiver takes at once; it ends the connection of whoever sends more.
+    takes: u16,
+    under_way: HashMap<u16, Copies>,
+    /// Ids whose second acknowledgement may still come.
+    late: HashSet<u16>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Acknowledged {
-    Never,
-    Once,
+enum Copies {
+    One,
+    Two,
 }
 
 impl Owed {
-    /// A publication goes out by that packet id, for the first time.
-    fn begins(&self, id: u16) {
-        self.0.lock().expect("no panic").remove(&id);
+    fn takes(&self, most: u16) {
+        self.0.lock().expect("no panic").takes = most;
     }
 
-    fn twice(&self, id: u16) {
-        self.0.lock().expect("no panic").insert(id, Acknowledged::Never);
+    /// A publication goes out by that packet id, for the first time.
+    fn begins(&self, id: u16) {
+        let mut sent = self.0.lock().expect("no panic");
+        sent.late.remove(&id);
+        sent.under_way.insert(id, Copies::One);
+    }
+
+    /// Whether there is room for a second copy.
+    fn twice(&self, id: u16) -> bool {
+        let mut sent = self.0.lock().expect("no panic");
+        let twice = sent.under_way.values().filter(|copies| **copies == Copies::Two);
+        let room = sent.under_way.len() + twice.count() < usize::from(sent.takes);
+        // It may be acknowledged already.
+        match sent.under_way.get_mut(&id) {
+            Some(copies) if room => {
+                *copies = Copies::Two;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether an acknowledgement is the second one.
     fn is_too_much(&self, id: u16) -> bool {
-        let mut owed = self.0.lock().expect("no panic");
-        match owed.get(&id) {
-            Some(Acknowledged::Once) => owed.remove(&id).is_some(),
-            Some(Acknowledged::Never) => {
-                owed.insert(id, Acknowledged::Once);
+        let mut sent = self.0.lock().expect("no panic");
+        match sent.under_way.remove(&id) {
+            Some(Copies::Two) => {
+                sent.late.insert(id);
                 false
             }
-            None => false,
+            Some(Copies::One) => false,
+            None => sent.late.remove(&id),
         }
     }
+}
+
+/// How many publications a client takes at once, as its CONNECT says.
+fn receive_maximum(connect: &[u8]) -> Option<u16> {
+    // Protocol name, version, flags, keep alive.
+    let mut rest = body(connect)?.get(10..)?;
+    let (size, length) = (1..=4).find_map(|size| {
+        let bytes = rest.get(..size)?;
+        let ends = bytes.last()? & 0x80 == 0;
+        let value = bytes
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 7 | usize::from(byte & 0x7f));
+        ends.then_some((size, value))
+    })?;
+    rest = rest.get(size..size + length)?;
+    while let Some((kind, value)) = rest.split_first() {
+        let length = match kind {
+            0x11 | 0x27 => 4,
+            0x21 => return number(value),
+            0x22 => 2,
+            0x17 | 0x19 => 1,
+            0x15 | 0x16 => 2 + usize::from(number(value)?),
+            _ => return None,
+        };
+        rest = value.get(length..)?;
+    }
+    None
 }
 
 /// The length of the first packet, once all of it is there.

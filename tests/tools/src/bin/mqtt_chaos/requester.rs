@@ -16,8 +16,9 @@ use tokio::time::{Instant, timeout};
 const FIRST: Duration = Duration::from_secs(15);
 /// Patience between two items.
 const IDLE: Duration = Duration::from_secs(30);
-/// Patience for an answer to GetTask.
-const LOOK: Duration = Duration::from_secs(5);
+/// Patience for an answer to GetTask, and then for more of the stream.
+const LOOK: Duration = Duration::from_secs(15);
+const AGAIN: Duration = Duration::from_secs(3);
 
 /// How a requester takes what comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,9 @@ pub(crate) struct Done {
     /// The numbers of the events that came.
     pub(crate) numbers: BTreeSet<u64>,
     pub(crate) attempts: u32,
+    pub(crate) is_stream: bool,
+    /// The longest time between two items.
+    pub(crate) silence: Duration,
 }
 
 impl Requester {
@@ -138,28 +142,31 @@ impl Requester {
         // Replies to an earlier attempt count as well.
         let (sender, mut items) = mpsc::unbounded_channel();
         let (mut numbers, mut attempts, mut heard) = (BTreeSet::new(), 0, false);
-        let done = |state: &str, by_stream, numbers, attempts| Done {
+        let (mut last, mut silence, mut looked) = (begun, Duration::ZERO, false);
+        let done = |state: &str, by_stream, numbers, attempts, silence| Done {
             task: task.to_owned(),
             state: state.to_owned(),
             took: begun.elapsed(),
             by_stream,
             numbers,
             attempts,
+            is_stream: stream,
+            silence,
         };
         loop {
             if !heard && attempts < 3 {
                 attempts += 1;
                 self.publish(method, &params, &sender).await;
-            } else if let Some(state) = self.look(task).await {
-                match state.as_str() {
+            } else {
+                looked = true;
+                match self.look(task).await.as_deref() {
                     // It never came there.
-                    "" => (heard, attempts) = (false, 0),
-                    _ if is_final(&state) => return done(&state, false, numbers, attempts),
+                    Some("") => (heard, attempts, looked) = (false, 0, false),
+                    Some(state) if is_final(state) => return done(state, false, numbers, attempts, silence),
                     _ => {}
                 }
             }
-            let patience = if heard { IDLE } else { FIRST };
-            while let Ok(Some(item)) = timeout(if heard { IDLE } else { patience }, items.recv()).await {
+            while let Ok(Some(item)) = timeout(patience(heard, looked), items.recv()).await {
                 let result = item.get("result").cloned().unwrap_or_default();
                 if result.is_null() {
                     // Refused for now: the agent, or the bridge, is not there.
@@ -167,12 +174,14 @@ impl Requester {
                     break;
                 }
                 heard = true;
+                silence = silence.max(last.elapsed());
+                last = Instant::now();
                 numbers.extend(a2a::event_number(&result));
                 let ends = is_stream_end(&result) && (!stream || result.get("task").is_none());
                 if ends {
                     let state = ["/task/status/state", "/statusUpdate/status/state"];
                     let state = state.iter().find_map(|path| result.pointer(path)?.as_str());
-                    return done(state.unwrap_or_default(), true, numbers, attempts);
+                    return done(state.unwrap_or_default(), true, numbers, attempts, silence);
                 }
             }
         }
@@ -223,4 +232,13 @@ fn is_final(state: &str) -> bool {
         state,
         "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED" | "TASK_STATE_REJECTED"
     )
+}
+
+/// How long to wait for the next item.
+fn patience(heard: bool, looked: bool) -> Duration {
+    match (heard, looked) {
+        (_, true) => AGAIN,
+        (true, false) => IDLE,
+        (false, false) => FIRST,
+    }
 }

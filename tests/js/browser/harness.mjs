@@ -99,7 +99,9 @@ async function fromDist(context) {
     // What a redirect leads to is the program's own document, which names the files that it holds itself.
     const [stem, ending] = [asked.split('-')[0], asked.split('.').at(-1)];
     const name = readdirSync(join(dist, 'assets')).find((one) => one === asked || (one.startsWith(`${stem}-`) && one.endsWith(`.${ending}`)));
-    return route.fulfill({ body: readFileSync(join(dist, 'assets', name)), contentType: media[name.split('.').at(-1)] });
+    // The page once, by whatever name: two copies of React know nothing of one another.
+    const body = name !== asked && ending === 'js' ? `import './${name}';` : readFileSync(join(dist, 'assets', name));
+    return route.fulfill({ body, contentType: media[name.split('.').at(-1)] });
   });
   await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|connect\/|signin|signout|callback).*)?$/, async (route) => {
     if (route.request().resourceType() !== 'document') return route.fallback();

@@ -9,6 +9,7 @@
 
 mod agents;
 mod bridge;
+mod elsewhere;
 mod identity;
 mod services;
 mod sign_in;

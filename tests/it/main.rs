@@ -39,6 +39,7 @@ mod routing_cards;
 mod rubbish;
 mod scripted;
 mod sign_in;
+mod sign_in_elsewhere;
 mod sources;
 mod spans;
 mod stays;

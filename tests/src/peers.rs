@@ -93,6 +93,42 @@ impl McpServer {
     }
 }
 
+/// Somebody else's OpenID provider, `js/oidc-provider.mjs`; it ends with this value.
+pub struct OpenidProvider {
+    process: Child,
+    /// Its issuer identifier.
+    pub issuer: String,
+}
+
+impl OpenidProvider {
+    /// Starts it for one client, the chat at this base, and waits until it listens.
+    #[must_use]
+    pub fn start(client: &str, secret: &str, base: &str) -> Self {
+        let mut command = Command::new("node");
+        command
+            .arg(crate::folder().join("js/oidc-provider.mjs"))
+            .args([client, secret, base])
+            .stdin(Stdio::piped());
+        let (process, said) = listening(&mut command);
+        let issuer = said["issuer"].as_str().expect("an issuer").to_owned();
+        Self { process, issuer }
+    }
+
+    /// Has it do what only a test wants: see the script.
+    pub async fn does(&self, what: &str) {
+        let url = format!("{}/test/{what}", self.issuer);
+        let answer = crate::user::http().post(url).send().await.expect("an answer");
+        assert!(answer.status().is_success(), "{what}: {answer:?}");
+    }
+}
+
+impl Drop for OpenidProvider {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 impl Drop for McpServer {
     fn drop(&mut self) {
         let _ = self.process.kill();

@@ -19,6 +19,7 @@ mod events;
 mod feedback;
 mod frames;
 mod guard;
+mod guest;
 mod host;
 mod kept;
 mod known_models;
@@ -42,6 +43,7 @@ mod turn;
 mod ui_message;
 mod view;
 mod watch;
+mod who;
 
 use std::sync::Arc;
 
@@ -112,7 +114,12 @@ fn served() -> Routes<Arc<state::AppState>> {
         .get(
             "/api/session",
             "says who is signed in, or that a guest is here",
-            session::session,
+            who::session,
+        )
+        .post(
+            "/api/session/guest",
+            "takes over a guest's work, or leaves it",
+            guest::guest,
         )
         .post(
             "/api/chat",

@@ -8,6 +8,7 @@ use axum::extract::{FromRequestParts, Path, State};
 use domain::{AgentId, Owner};
 use http::request::Parts;
 use serde_json::{Value, json};
+use store::ROLES;
 
 use crate::error::RouteError;
 use crate::guard::MayChange;
@@ -15,8 +16,6 @@ use crate::registry::Verb;
 use crate::session::{Seen, Visitor};
 use crate::state::AppState;
 
-/// The roles that look after a tenant.
-const ROLES: [&str; 2] = ["operator", "admin"];
 /// So many days of usage are told, today first.
 const DAYS: u32 = 14;
 

@@ -6,12 +6,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use domain::{ExposeSecret, Owner};
 use http::HeaderValue;
 use http::request::Parts;
-use serde_json::{Value, json};
 use store::LiveSession;
 use tracing::Span;
 use tracing::field::display;
@@ -67,40 +65,6 @@ impl Visitor {
         }
         Ok(Self(session.as_ref().map(|session| session.owner.clone())))
     }
-}
-
-/// `GET /api/session`: who the page is talking to.
-pub(crate) async fn session(State(room): State<Arc<AppState>>, Seen(session): Seen) -> Json<Value> {
-    let owner = session.as_ref().map(|session| room.mark(&session.owner));
-    let mut told = json!({
-        "who": "nobody",
-        "owner": owner.unwrap_or_default(),
-        "signIn": room.sign_in,
-        "signInRequired": room.require_sign_in,
-    });
-    let more = match session {
-        None => json!({}),
-        Some(LiveSession {
-            signed_in: Some(person),
-            expires_at,
-            ..
-        }) => {
-            let has = |role: &str| person.roles.iter().any(|own| own == role);
-            let role = ["admin", "operator"].into_iter().find(|role| has(role));
-            json!({
-                "who": "person",
-                "name": person.display_name,
-                "username": person.username,
-                "role": role.unwrap_or("member"),
-                "until": expires_at,
-            })
-        }
-        Some(guest) => json!({ "who": "guest", "until": guest.expires_at }),
-    };
-    if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
-        told.extend(more);
-    }
-    Json(told)
 }
 
 impl AppState {

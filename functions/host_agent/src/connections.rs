@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use a2a::{Connection, Connections, Disconnected, is_connection_id};
+use a2a::{Connection, Connections, Disconnected, EVERY_CONNECTION, is_connection_id};
 use agent::{ExecuteError, Wake, wake_or_log};
 use axum::http::Method;
 use consent::Waiting;
@@ -97,6 +97,9 @@ pub(crate) async fn end(
     owner: &Owner,
     id: &str,
 ) -> Result<Option<Disconnected>, ExecuteError> {
+    if id == EVERY_CONNECTION {
+        return end_all(thinker, owner).await.map(Some);
+    }
     let Some((agent, id)) = id.split_once(OF) else {
         return end_own(thinker.deps(), owner, id).await;
     };
@@ -134,14 +137,50 @@ pub(crate) async fn end(
     }
 }
 
+/// Ends every connection of a user's, and whatever is still asked for. Agents that ask users themselves are told one by one; where one
+/// of them cannot be asked, nothing says that all has ended.
+async fn end_all(thinker: &Thinker, owner: &Owner) -> Result<Disconnected, ExecuteError> {
+    let deps = thinker.deps();
+    let mut revoked = true;
+    let Ok(name) = AgentName::parse(AGENT) else {
+        return Err(ExecuteError::Retry("The host has no name.".to_owned()));
+    };
+    let waiting = Waiting {
+        agent: &name,
+        consents: &awaited,
+    };
+    let ended = deps.consents.disconnect_all(owner, waiting).await?;
+    for key in &ended.tasks {
+        wake_or_log(deps.wake.as_ref(), &Wake::task(key), Duration::ZERO).await;
+    }
+    revoked &= ended.revoked;
+    let told = list(thinker, owner).await?;
+    if !told.unasked.is_empty() {
+        let who = told.unasked.join(", ");
+        return Err(ExecuteError::Retry(format!(
+            "Not every agent says what it holds: {who}."
+        )));
+    }
+    for connection in told.connections.iter().filter(|one| one.agent.is_some()) {
+        let ended = Box::pin(end(thinker, owner, &connection.id)).await?;
+        revoked &= ended.is_none_or(|ended| ended.revoked);
+    }
+    Ok(Disconnected {
+        provider: EVERY_CONNECTION.to_owned(),
+        revoked,
+    })
+}
+
+/// The ids of the consents that a task waits for.
+fn awaited(task: &Task) -> Vec<String> {
+    let awaited = task.jobs.iter().filter_map(|job| job.awaited_consent());
+    awaited.map(|awaited| awaited.id.clone()).collect()
+}
+
 /// Ends what the tenant itself was granted; tasks that wait for more of it go on without.
 async fn end_own(deps: &Deps, owner: &Owner, provider: &str) -> Result<Option<Disconnected>, ExecuteError> {
     let Ok(name) = AgentName::parse(AGENT) else {
         return Ok(None);
-    };
-    let awaited = |task: &Task| -> Vec<String> {
-        let awaited = task.jobs.iter().filter_map(|job| job.awaited_consent());
-        awaited.map(|awaited| awaited.id.clone()).collect()
     };
     let waiting = Waiting {
         agent: &name,

@@ -44,6 +44,7 @@ mod tests {
         let provider = Provider {
             issuer: "https://idp.example/acme".into(),
             dialect: Dialect::Standard,
+            sign_in: Default::default(),
             client: OAuthClient {
                 id: "host".into(),
                 secret: "s".into(),

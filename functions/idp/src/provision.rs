@@ -51,9 +51,7 @@ pub struct NewUser {
     pub roles: Vec<String>,
 }
 
-/// The roles there are in a tenant beside its members: who sees to its deliveries, agents and usage, and who to its users
-/// and settings as well.
-pub const ROLES: [&str; 2] = ["operator", "admin"];
+pub use store::ROLES;
 
 /// Why a tenant was not set up, or only in part.
 #[derive(Debug, thiserror::Error)]

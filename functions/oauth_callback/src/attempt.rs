@@ -9,6 +9,7 @@ use domain::{ExposeSecret, SecretString, Timestamp};
 use edge::cookie::{self, TokenCookie};
 use http::{HeaderMap, HeaderValue};
 
+use crate::asked::Prompt;
 use crate::state::State;
 use crate::way_back::WayBack;
 
@@ -22,6 +23,10 @@ pub(crate) struct Attempt {
     secret: SecretString,
     state: String,
     pub(crate) back: WayBack,
+    /// The id of the issuer that it leads to.
+    pub(crate) issuer: String,
+    /// Whether the issuer was told to ask nothing.
+    pub(crate) is_silent: bool,
 }
 
 /// Why an answer belongs to no attempt.
@@ -37,12 +42,28 @@ pub(crate) enum Lost {
 
 impl Attempt {
     /// A new one. A browser that is on its way in another tab keeps its secret, and both may come back.
-    pub(crate) fn begin(app: &State, headers: &HeaderMap, back: WayBack) -> Self {
+    pub(crate) fn begin(
+        app: &State,
+        headers: &HeaderMap,
+        (issuer, prompt): (&str, Prompt),
+        back: WayBack,
+    ) -> Self {
         let secret = kept(app, headers).unwrap_or_else(|| auth::token::random(PREFIX, app.entropy()));
         let now = app.clock().now().millis();
-        let told = format!("{now}.{}.{}", app.entropy().uuid(), back.as_str());
+        let told = format!(
+            "{now}.{}.{issuer}.{}.{}",
+            app.entropy().uuid(),
+            prompt.mark(),
+            back.as_str()
+        );
         let state = format!("{}.{told}", derived(&secret, "state", &told));
-        Self { secret, state, back }
+        Self {
+            secret,
+            state,
+            back,
+            issuer: issuer.to_owned(),
+            is_silent: prompt == Prompt::Silent,
+        }
     }
 
     /// The one that an answer belongs to.
@@ -53,10 +74,12 @@ impl Attempt {
         if !auth::token::matches(&expected, proof) {
             return Err(Lost::NotThis);
         }
-        let mut parts = told.splitn(3, '.');
+        let mut parts = told.splitn(5, '.');
         let begun = parts.next().and_then(|text| text.parse().ok());
         let begun = Timestamp::from_millis(begun.ok_or(Lost::NotThis)?);
-        let back = WayBack::read(parts.nth(1).unwrap_or_default());
+        let issuer = parts.nth(1).ok_or(Lost::NotThis)?.to_owned();
+        let is_silent = parts.next() == Some(Prompt::Silent.mark());
+        let back = WayBack::read(parts.next().unwrap_or_default());
         if begun.after(LIFETIME) <= app.clock().now() {
             return Err(Lost::Late);
         }
@@ -64,6 +87,8 @@ impl Attempt {
             secret,
             state: state.to_owned(),
             back,
+            issuer,
+            is_silent,
         })
     }
 

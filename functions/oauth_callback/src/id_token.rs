@@ -1,12 +1,14 @@
 //! The identity token that may come with the tokens.
 //!
-//! It comes straight from the token endpoint, over the connection that the client's secret went over, so that its
-//! signature proves nothing more (OIDC Core §3.1.3.7); what it says must fit all the same.
+//! Our own server's comes straight from its token endpoint, over the connection that the client's secret went over, so that its
+//! signature proves nothing more (OIDC Core §3.1.3.7); what it says must fit all the same. Another issuer's is checked with its keys
+//! ([`auth::Statements`]).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::{ExposeSecret, SecretString, Timestamp};
+use domain::{ExposeSecret, Owner, SecretString, Timestamp, clean};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
 struct Claims {
@@ -32,6 +34,82 @@ pub(crate) struct Expected<'a> {
     pub(crate) client_id: &'a str,
     pub(crate) nonce: &'a SecretString,
 }
+
+/// Most values of `amr` and of a claim with roles that are looked at.
+const LISTED_MAX: usize = 200;
+
+/// Whom another issuer's identity token is about, and how they proved it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForeignIdentity {
+    /// What their issuer calls them for good.
+    pub(crate) subject: Owner,
+    /// What they sign in with there, and what to call them; for people to read.
+    pub(crate) username: String,
+    pub(crate) display_name: String,
+    /// The values of the claim that holds roles.
+    pub(crate) roles: Vec<String>,
+    /// The last millisecond of the second in which they proved it; where the issuer does not say, in which it said so.
+    pub(crate) auth_time_at_most: Timestamp,
+    pub(crate) acr: Option<String>,
+    pub(crate) amr: Vec<String>,
+    /// The issuer's own session.
+    pub(crate) sid: Option<String>,
+}
+
+/// Who has signed in at another issuer, by the claims of an identity token whose signature, issuer, audience and times are checked.
+/// `None` where it is not of this request, or says nothing that can be used.
+pub(crate) fn foreign(
+    claims: &Map<String, Value>,
+    nonce: &SecretString,
+    roles_claim: Option<&str>,
+) -> Option<ForeignIdentity> {
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let shown = |name: &str| {
+        text(name)
+            .map(|text| clean(text, NAME_MAX))
+            .filter(|text| !text.is_empty())
+    };
+    let second = |name: &str| claims.get(name).map(|value| value.as_i64());
+    if text("nonce")? != nonce.expose_secret() {
+        return None;
+    }
+    let subject = Owner::parse(text("sub")?)
+        .ok()
+        .filter(|subject| !subject.is_anonymous())?;
+    let proved = match second("auth_time") {
+        Some(proved) => proved?,
+        None => second("iat")??,
+    };
+    let listed = |value: &Value| match value {
+        Value::String(one) => vec![one.clone()],
+        Value::Array(several) => {
+            let texts = several.iter().take(LISTED_MAX).filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    let username = shown("preferred_username").or_else(|| shown("email"));
+    let username = username.unwrap_or_else(|| clean(subject.as_str(), NAME_MAX));
+    Some(ForeignIdentity {
+        display_name: shown("name").unwrap_or_else(|| username.clone()),
+        username,
+        roles: roles_claim
+            .and_then(|name| claims.get(name))
+            .map(listed)
+            .unwrap_or_default(),
+        auth_time_at_most: Timestamp::from_millis(proved.checked_mul(1000)?.checked_add(999)?),
+        acr: text("acr").map(str::to_owned),
+        amr: claims.get("amr").map(listed).unwrap_or_default(),
+        sid: text("sid")
+            .filter(|sid| !sid.is_empty() && sid.len() <= SID_MAX)
+            .map(str::to_owned),
+        subject,
+    })
+}
+
+/// Most characters of a name, and of the id of an issuer's session.
+const NAME_MAX: usize = 100;
+pub(crate) const SID_MAX: usize = 255;
 
 /// Who an identity token is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +157,7 @@ fn claims(token: &SecretString, expected: &Expected<'_>) -> Option<Claims> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

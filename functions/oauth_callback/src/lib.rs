@@ -17,12 +17,18 @@
 //! ends before the wake is on the queue.
 
 mod answer;
+mod asked;
 mod attempt;
+mod backchannel;
+mod before;
 mod browser;
 mod callback;
 mod config;
 mod connect;
 mod id_token;
+mod identified;
+mod issuers;
+mod logout_token;
 mod page;
 mod proof;
 mod prove;
@@ -45,6 +51,7 @@ use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::{Config, Serves, TakenProofs};
+pub use issuers::{Demands, IssuerIds, SignInIssuer, SignInIssuers};
 pub use proof::Proofs;
 pub use state::State;
 
@@ -60,12 +67,15 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         ground.sealer(&config.sealing_keys),
         ground.providers(Some(&config.providers)),
     )?;
-    let (tenant, agent, proofs) = match config.serves {
+    let keys = Arc::clone(&ground.keys);
+    let (tenant, agent, proofs, sign_in) = match config.serves {
         Serves::Tenant(tenant) => {
-            let keys = BrowserKeys::of(&sealer, &tenant)?;
-            (tenant, None, Proofs::Made(Arc::new(keys)))
+            let browsers = BrowserKeys::of(&sealer, &tenant)?;
+            let (ids, demands) = (config.sign_in_issuers, config.require_acr);
+            let sign_in = SignInIssuers::new(&ids, demands, &providers, keys)?;
+            (tenant, None, Proofs::Made(Arc::new(browsers)), sign_in)
         }
-        // Whose a request is, its link or its state says.
+        // Whose a request is, its link or its state says; it has users in no tenant of its own.
         Serves::Agent(agent) => {
             let proofs = match config.proofs {
                 Some(TakenProofs { agent, keys }) => {
@@ -73,7 +83,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
                 }
                 None => Proofs::Neither,
             };
-            (Tenant::public(), Some(agent), proofs)
+            (Tenant::public(), Some(agent), proofs, SignInIssuers::none(keys))
         }
     };
     Ok(Function::new(router(State {
@@ -89,6 +99,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         },
         base: config.base,
         proofs,
+        sign_in,
         wake: ground.wake,
     })))
 }
@@ -133,6 +144,11 @@ fn served() -> Routes<Arc<State>> {
             "/signin/callback",
             "takes its answer: a session of whoever has signed in begins",
             signed_in::signed_in,
+        )
+        .post(
+            "/signin/backchannel",
+            "takes an issuer's word that somebody has signed out there",
+            backchannel::backchannel,
         )
         .post(
             "/signout",

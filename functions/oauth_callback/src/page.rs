@@ -445,7 +445,7 @@ pub(crate) async fn style() -> Response {
 }
 
 /// Text that may stand between tags and in attributes.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -1,4 +1,4 @@
-//! `GET /signin`: sends a browser to the tenant's authorization server, to come back as somebody.
+//! `GET /signin`: sends a browser to an issuer of the tenant's list, to come back as somebody.
 //!
 //! Another site's link or script gets no further than a page that asks: whoever is signed in over there would otherwise be
 //! signed in here without having wanted it.
@@ -8,44 +8,56 @@ use axum::response::{IntoResponse, Response};
 use domain::ExposeSecret;
 use edge::origin::comes_from_here;
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
-use http::{HeaderValue, StatusCode};
-use outbound::oauth::{AuthorizationAsk, Provider};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use outbound::oauth::AuthorizationAsk;
 
+use crate::asked::{Asked, Prompt};
 use crate::attempt::Attempt;
+use crate::before::Before;
+use crate::issuers::SignInIssuer;
 use crate::sign_in_page::SignInPage;
 use crate::state::{State, Visit};
-use crate::way_back::WayBack;
 
-/// The provider that people sign in at.
-const PROVIDER: &str = "idp";
 /// What is asked there: who it is.
 const SCOPES: [&str; 2] = ["openid", "profile"];
 
-/// Where people sign in, where they can.
-pub(crate) fn provider(app: &State) -> Result<&Provider, SignInPage> {
-    let known = app.consents.provider(PROVIDER);
-    // An agent of the platform has users in no tenant of its own.
-    known.filter(|_| !app.serves_all()).ok_or(SignInPage::Nowhere)
-}
-
 pub(crate) async fn sign_in(visit: Visit, RawQuery(query): RawQuery) -> Response {
-    let back = WayBack::of_query(&query.unwrap_or_default());
-    match leave(&visit, &back).await {
+    let asked = Asked::read(&query.unwrap_or_default());
+    match leave(&visit, &asked).await {
         Ok(sent) => sent,
-        Err(page) => page.respond(&visit.app, &visit.headers, &back),
+        Err(page) => page.respond(&visit.app, &visit.headers, &asked.back),
     }
 }
 
-async fn leave(visit: &Visit, back: &WayBack) -> Result<Response, SignInPage> {
+/// Where this person signs in.
+fn chosen<'a>(app: &'a State, headers: &HeaderMap, asked: &Asked) -> Result<&'a SignInIssuer, SignInPage> {
+    let known = &app.sign_in;
+    if let Some(id) = &asked.issuer {
+        return known.of_id(id).ok_or(SignInPage::Nowhere);
+    }
+    // Where they signed in last; nobody is asked what is to happen without a question.
+    let last = || known.of_id(&Before::of(app, headers)?.issuer);
+    match (known.all(), asked.prompt) {
+        ([], _) => Err(SignInPage::Nowhere),
+        ([one], _) => Ok(one),
+        ([first, ..], Prompt::Silent) => Ok(last().unwrap_or(first)),
+        (_, Prompt::Fresh) => last().ok_or(SignInPage::Choose),
+        (_, Prompt::Usual) => Err(SignInPage::Choose),
+    }
+}
+
+async fn leave(visit: &Visit, asked: &Asked) -> Result<Response, SignInPage> {
     let app = &visit.app;
-    let provider = provider(app)?;
+    let issuer = chosen(app, &visit.headers, asked)?;
     if !comes_from_here(&visit.headers, &app.base) {
         return Err(SignInPage::Asked);
     }
+    let provider = &issuer.provider;
     let metadata = app.consents.outbound.server_metadata(&provider.issuer).await;
     let metadata = metadata.map_err(|error| SignInPage::of_provider(&error))?;
-    let attempt = Attempt::begin(app, &visit.headers, back.clone());
-    let url = metadata.authorization_url(&AuthorizationAsk {
+    let wanted = (issuer.id.as_str(), asked.prompt);
+    let attempt = Attempt::begin(app, &visit.headers, wanted, asked.back.clone());
+    let mut url = metadata.authorization_url(&AuthorizationAsk {
         client_id: &provider.client.id,
         redirect_uri: &app.signed_in_uri(),
         scopes: &SCOPES.map(str::to_owned),
@@ -57,6 +69,11 @@ async fn leave(visit: &Visit, back: &WayBack) -> Result<Response, SignInPage> {
         dialect: provider.dialect,
         renewable: true,
     });
+    let prompt = asked.prompt.value().map(|prompt| ("prompt", prompt.to_owned()));
+    let kind = app.sign_in.demands.asked().map(|kinds| ("acr_values", kinds));
+    for (name, value) in prompt.into_iter().chain(kind) {
+        url.query_pairs_mut().append_pair(name, &value);
+    }
     let (Ok(location), Some(cookie)) = (HeaderValue::from_str(url.as_str()), attempt.cookie(app)) else {
         tracing::error!("the redirect to the provider cannot be written");
         return Err(SignInPage::Failed);

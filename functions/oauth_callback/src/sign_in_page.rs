@@ -6,7 +6,8 @@ use outbound::oauth::OAuthError;
 use store::StoreError;
 
 use crate::attempt::Lost;
-use crate::page::{Sheet, Text, request_id};
+use crate::issuers::SignInIssuer;
+use crate::page::{Sheet, Text, escaped, request_id};
 use crate::state::State;
 use crate::way_back::WayBack;
 
@@ -15,7 +16,9 @@ use crate::way_back::WayBack;
 pub(crate) enum SignInPage {
     /// Another site led here: somebody has to want it.
     Asked,
-    /// Nobody signs in here.
+    /// There are several places to sign in at.
+    Choose,
+    /// Nobody signs in here, or not at the issuer that a link names.
     Nowhere,
     /// No answer of a provider.
     Rubbish,
@@ -29,6 +32,10 @@ pub(crate) enum SignInPage {
     Declined,
     /// The person is nobody's user any more.
     Nobody,
+    /// What the person proved there counts no more; they are to prove it once more.
+    TooOld,
+    /// The sign-in there was not of a kind that the tenant demands.
+    TooWeak,
     /// The provider cannot be asked now.
     Unreachable,
     /// The provider does not do what it should.
@@ -60,6 +67,12 @@ impl SignInPage {
                 "Do you want to sign in?",
                 "Another site sent you here.",
                 "Go on only if you want to sign in to this chat now.",
+            ),
+            Self::Choose => (
+                StatusCode::OK,
+                "Where do you sign in?",
+                "This chat knows several services that people sign in at.",
+                "Choose the one that you have an account at.",
             ),
             Self::Nowhere => (
                 StatusCode::NOT_FOUND,
@@ -103,6 +116,18 @@ impl SignInPage {
                 "The service knows you, but you are no user of this chat, or not any more.",
                 "Ask whoever runs it to let you in.",
             ),
+            Self::TooOld => (
+                StatusCode::FORBIDDEN,
+                "Sign in once more",
+                "You were signed out of this chat after you last signed in at the service.",
+                "Prove there once more that it is you.",
+            ),
+            Self::TooWeak => (
+                StatusCode::FORBIDDEN,
+                "This chat asks for a stronger sign-in",
+                "The service let you in without the second factor or the method that this chat demands.",
+                "Set it up at the service, then sign in once more; or ask the people who run this chat.",
+            ),
             Self::Unreachable => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The service does not answer",
@@ -140,23 +165,43 @@ impl SignInPage {
     pub(crate) fn respond(self, app: &State, headers: &HeaderMap, back: &WayBack) -> Response {
         let words = match self {
             Self::Asked => Some("Sign in"),
-            Self::Nowhere | Self::Nobody => None,
+            Self::Choose | Self::Nowhere | Self::Nobody => None,
+            Self::TooOld | Self::TooWeak => Some("Sign in once more"),
             _ => Some("Begin once more"),
         };
         let text = self.text();
         let more = match text.status.is_server_error() {
             true => request_id(headers),
+            false if self == Self::Choose => choices(app, back),
             false => String::new(),
+        };
+        let address = |words| {
+            let mut url = back.sign_in(&app.base);
+            if matches!(self, Self::TooOld | Self::TooWeak) {
+                url.query_pairs_mut().append_pair("prompt", "login");
+            }
+            (words, url.into())
         };
         let sheet = Sheet {
             text,
             mark: "none",
             more,
-            link: words.map(|words| (words, back.sign_in(&app.base).into())),
+            link: words.map(address),
             form: None,
         };
         sheet.respond(app)
     }
+}
+
+/// A link to each issuer.
+fn choices(app: &State, back: &WayBack) -> String {
+    let link = |issuer: &SignInIssuer| {
+        let mut url = back.sign_in(&app.base);
+        url.query_pairs_mut().append_pair("issuer", &issuer.id);
+        let (url, name) = (escaped(url.as_str()), escaped(issuer.name()));
+        format!("<p class=\"links\"><a class=\"main\" href=\"{url}\">{name}</a></p>")
+    };
+    app.sign_in.all().iter().map(link).collect()
 }
 
 impl From<Lost> for SignInPage {

@@ -16,10 +16,10 @@ use http::request::Parts;
 use http::{HeaderName, StatusCode};
 use outbound::below;
 use serde_json::json;
-use store::StoreError;
+use store::{Session, StoreError};
 use url::Url;
 
-use crate::sign_in::provider;
+use crate::issuers::SignInIssuer;
 use crate::state::{State, Visit};
 
 /// What the browser forgets of this origin: all that pages keep there. Cookies it has of others here stay.
@@ -49,18 +49,27 @@ impl FromRequestParts<Arc<State>> for FromThePage {
 
 pub(crate) async fn sign_out(visit: Visit, source: Option<Extension<Source>>, _: FromThePage) -> Response {
     let app = &visit.app;
-    let Ok(_) = provider(app) else {
+    if app.sign_in.all().is_empty() {
         return edge::not_found();
-    };
-    let source = source.map(|Extension(Source(ip))| ip);
-    if let Err(error) = end(&visit, source).await {
-        tracing::warn!(
-            error = &error as &dyn std::error::Error,
-            "a session was not ended"
-        );
-        return edge::later("unavailable", "you are still signed in; try again shortly");
     }
-    let told = Json(json!({ "next": farewell(app).await }));
+    let source = source.map(|Extension(Source(ip))| ip);
+    let ended = match end(&visit, source).await {
+        Ok(ended) => ended,
+        Err(error) => {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a session was not ended"
+            );
+            return edge::later("unavailable", "you are still signed in; try again shortly");
+        }
+    };
+    let person = ended.and_then(|session| session.person);
+    // Whoever has no session any more may still be signed in over there, at the only place there is.
+    let issuer = match person {
+        Some(person) => app.sign_in.of_name(&person.issuer),
+        None => app.sign_in.all().first(),
+    };
+    let told = Json(json!({ "next": farewell(app, issuer).await }));
     let mut response = ([(CACHE_CONTROL, "no-store"), (FORGETS, "\"storage\"")], told).into_response();
     if let Some(taken) = edge::session::taken(app.tenant(), &app.base) {
         response.headers_mut().append(SET_COOKIE, taken);
@@ -68,10 +77,11 @@ pub(crate) async fn sign_out(visit: Visit, source: Option<Extension<Source>>, _:
     response
 }
 
-async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<(), StoreError> {
+/// Ends the session; what it was.
+async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<Option<Session>, StoreError> {
     let app = &visit.app;
     let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
-        return Ok(());
+        return Ok(None);
     };
     let hash = auth::token::hash(token.expose_secret());
     let sessions = app.consents.store.sessions();
@@ -79,7 +89,7 @@ async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<(), StoreError> {
         .find_session(app.tenant(), &hash, app.clock().now())
         .await?;
     sessions.end_session(app.tenant(), &hash).await?;
-    if let Some(session) = session {
+    if let Some(session) = &session {
         tracing::info!(
             audit.action = "chat.sign_out",
             audit.actor = session.owner.as_str(),
@@ -90,13 +100,13 @@ async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<(), StoreError> {
             "audit"
         );
     }
-    Ok(())
+    Ok(session)
 }
 
 /// Where the sign-in over there is ended; the chat, where that cannot be known now.
-async fn farewell(app: &State) -> Url {
+async fn farewell(app: &State, issuer: Option<&SignInIssuer>) -> Url {
     let chat = below(&app.base, "");
-    let Ok(provider) = provider(app) else {
+    let Some(provider) = issuer.map(|issuer| &issuer.provider) else {
         return chat;
     };
     match app.consents.outbound.server_metadata(&provider.issuer).await {

@@ -1,7 +1,7 @@
-//! `GET /signin/callback`: takes the authorization server's answer, and begins a session of whoever it is.
+//! `GET /signin/callback`: takes the issuer's answer, and begins a session of whoever it is.
 //!
-//! The session's token is new: what the browser had before, a planted one say, leads to nothing of the person. A person is an
-//! issuer and a subject there, never a name or an address.
+//! The session's token is new: what the browser had before, a planted one say, leads to nothing of the person. What a guest did in
+//! this browser before stays the guest's until the person says that it is theirs (`POST /api/session/guest`).
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,23 +9,30 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Response};
-use domain::{ExposeSecret, Owner, SecretString, Timestamp};
+use domain::{ExposeSecret, Owner, SecretString};
 use edge::Source;
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
-use http::{HeaderValue, StatusCode};
-use outbound::oauth::{CodeExchange, Provider};
-use store::{Person, Session, User};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use store::{GuestBefore, Session, StoreError};
 
 use crate::answer::{ProviderAnswer, Said};
 use crate::attempt::{self, Attempt};
-use crate::id_token::{self, Expected, Identity};
-use crate::sign_in::provider;
+use crate::before::{self, Before};
+use crate::identified::{self, Identified};
+use crate::issuers::SignInIssuer;
 use crate::sign_in_page::SignInPage;
 use crate::state::{State, Visit};
 use crate::way_back::WayBack;
 
 /// How long somebody stays signed in without being asked for a new proof.
-const LIFETIME: Duration = Duration::from_secs(12 * 3600);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(12 * 3600);
+/// What an issuer says that was told to ask nothing and would have to (OIDC Core §3.1.2.6).
+const WOULD_ASK: [&str; 4] = [
+    "login_required",
+    "interaction_required",
+    "consent_required",
+    "account_selection_required",
+];
 
 pub(crate) async fn signed_in(
     visit: Visit,
@@ -48,9 +55,11 @@ pub(crate) async fn signed_in(
     };
     let source = source.map(|Extension(Source(ip))| ip);
     match done {
-        Ok(begun) => {
-            told(app, begun.owner.as_str(), source, "done");
-            begun.respond(app).unwrap_or_else(|| {
+        Ok(outcome) => {
+            if let Outcome::Begun(begun) = &outcome {
+                told(app, begun.owner.as_str(), source, "done");
+            }
+            outcome.respond(app, &back).unwrap_or_else(|| {
                 tracing::error!("the way back to the chat cannot be written");
                 SignInPage::Failed.respond(app, &visit.headers, &back)
             })
@@ -62,139 +71,144 @@ pub(crate) async fn signed_in(
     }
 }
 
+/// What an answer comes to, where it is no page.
+enum Outcome {
+    /// Somebody has signed in.
+    Begun(Begun),
+    /// The issuer would have to ask, and was told not to: nothing has changed.
+    AsBefore,
+}
+
 /// A session that was begun.
 struct Begun {
     token: SecretString,
     owner: Owner,
-    back: WayBack,
+    /// What the browser keeps of who has signed in.
+    before: Option<HeaderValue>,
 }
 
-async fn take(visit: &Visit, attempt: &Attempt, answer: ProviderAnswer) -> Result<Begun, SignInPage> {
+async fn take(visit: &Visit, attempt: &Attempt, answer: ProviderAnswer) -> Result<Outcome, SignInPage> {
     let app = &visit.app;
-    let provider = provider(app)?;
-    // Whoever is asked here names itself (RFC 9207): an answer without a name is nobody's.
-    if answer.iss.as_deref() != Some(provider.issuer.as_str()) {
-        tracing::warn!(
-            tenant.id = app.tenant().name(),
-            "a sign-in's answer is of another issuer"
-        );
-        return Err(SignInPage::OtherIssuer);
+    // The list may have changed meanwhile.
+    let issuer = app.sign_in.of_id(&attempt.issuer).ok_or(SignInPage::Stale)?;
+    let outbound = &app.consents.outbound;
+    let is_named = answer.iss.as_deref() == Some(issuer.provider.issuer.as_str());
+    // Our own server names itself (RFC 9207), so that an answer without a name is nobody's; another may not know how to.
+    if !is_named && (issuer.is_own() || answer.iss.is_some()) {
+        return Err(other_issuer(app));
+    }
+    let metadata = outbound.server_metadata(&issuer.provider.issuer).await;
+    let metadata = metadata.map_err(|error| SignInPage::of_provider(&error))?;
+    if !is_named && metadata.iss_in_answer {
+        return Err(other_issuer(app));
     }
     let code = match answer.said {
         Said::Code(code) => code,
+        Said::Error(error) if attempt.is_silent && WOULD_ASK.contains(&error.as_str()) => {
+            return Ok(Outcome::AsBefore);
+        }
         Said::Error(error) if error == "access_denied" => return Err(SignInPage::Declined),
+        Said::Error(error) if error == "temporarily_unavailable" => return Err(SignInPage::Unreachable),
         Said::Error(_) => return Err(SignInPage::Unusable),
     };
-    // Before the code is exchanged: whatever ends this person's sign-ins from here on is later than that.
-    let asked_at = app.clock().now();
-    let identity = exchange(app, provider, attempt, &code).await?;
-    let (person, user) = known(app, provider, &identity, asked_at).await?;
-    let owner = owner(&person, &user)?;
+    let who = identified::by_code(app, (issuer, &metadata), attempt, &code).await?;
+    begin(visit, issuer, who).await.map(Outcome::Begun)
+}
+
+fn other_issuer(app: &State) -> SignInPage {
+    let tenant = app.tenant().name();
+    tracing::warn!(tenant.id = tenant, "a sign-in's answer is of another issuer");
+    SignInPage::OtherIssuer
+}
+
+async fn begin(visit: &Visit, issuer: &SignInIssuer, who: Identified) -> Result<Begun, SignInPage> {
+    let app = &visit.app;
     let now = app.clock().now();
+    let Identified {
+        person,
+        id,
+        work,
+        sid,
+    } = who;
+    let owner = work.clone().unwrap_or_else(|| id.clone());
+    let before = Before::of(app, &visit.headers);
+    let shared = before.is_some_and(|before| before.was_another(app, &id));
+    let earlier = earlier(visit).await?;
+    let guest = earlier
+        .as_ref()
+        .and_then(|(hash, session)| match &session.person {
+            // Nobody has two guests' work.
+            _ if work.is_some() => None,
+            None => Some(GuestBefore {
+                owner: session.owner.clone(),
+                session: hash.clone(),
+                shared,
+            }),
+            // They have not said it yet.
+            Some(known) if known.id.as_ref() == Some(&id) => session.guest.clone(),
+            Some(_) => None,
+        });
+    let issued_by = person.issuer.clone();
     let session = Session {
         owner: owner.clone(),
         created_at: now,
         expires_at: now.after(LIFETIME),
         person: Some(person),
+        guest,
     };
     let sessions = app.consents.store.sessions();
     let token = edge::session::token(app.entropy());
     let hash = auth::token::hash(token.expose_secret());
     sessions.begin_session(app.tenant(), &hash, &session).await?;
-    // One browser, one session: that of whoever was signed in here before is over. A guest's stays the guest's.
-    if let Some(before) = edge::session::presented(&visit.headers, app.tenant(), &app.base) {
-        let before = auth::token::hash(before.expose_secret());
-        let found = sessions.find_session(app.tenant(), &before, now).await?;
-        if found.is_some_and(|session| session.person.is_some()) {
-            sessions.end_session(app.tenant(), &before).await?;
+    if let Some(sid) = &sid {
+        let place = (issued_by.as_str(), sid.as_str());
+        let is_open = sessions
+            .note_sid(app.tenant(), place, &hash, session.expires_at)
+            .await?;
+        if !is_open {
+            sessions.end_session(app.tenant(), &hash).await?;
+            return Err(SignInPage::TooOld);
         }
     }
-    let back = attempt.back.clone();
-    Ok(Begun { token, owner, back })
+    // One browser, one session: that of whoever was signed in here before is over. A guest's stays the guest's.
+    if let Some((before, _)) = earlier.filter(|(_, session)| session.person.is_some()) {
+        sessions.end_session(app.tenant(), &before).await?;
+    }
+    let before = before::cookie(app, (&id, &issuer.id), shared);
+    Ok(Begun { token, owner, before })
 }
 
-/// Who the code was issued for.
-async fn exchange(
-    app: &State,
-    provider: &Provider,
-    attempt: &Attempt,
-    code: &SecretString,
-) -> Result<Identity, SignInPage> {
-    let outbound = &app.consents.outbound;
-    let refused = |error| SignInPage::of_provider(&error);
-    let metadata = outbound
-        .server_metadata(&provider.issuer)
-        .await
-        .map_err(refused)?;
-    let exchange = CodeExchange {
-        code,
-        verifier: &attempt.verifier(),
-        redirect_uri: &app.signed_in_uri(),
-        resource: &provider.issuer,
+/// The session that the browser came with, under the hash of its token.
+async fn earlier(visit: &Visit) -> Result<Option<(String, Session)>, StoreError> {
+    let app = &visit.app;
+    let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
+        return Ok(None);
     };
-    let exchanged = outbound.exchange_code(&metadata.token_endpoint, provider, exchange);
-    let tokens = exchanged.await.map_err(refused)?;
-    let expected = Expected {
-        issuer: &provider.issuer,
-        client_id: &provider.client.id,
-        nonce: &attempt.nonce(),
-    };
-    let read = tokens
-        .id_token
-        .and_then(|token| id_token::identity(&token, &expected, app.clock().now()));
-    read.ok_or_else(|| {
-        tracing::warn!(
-            tenant.id = app.tenant().name(),
-            "identity token is not of this sign-in"
-        );
-        SignInPage::Unusable
-    })
+    let hash = auth::token::hash(token.expose_secret());
+    let sessions = app.consents.store.sessions();
+    let found = sessions
+        .find_session(app.tenant(), &hash, app.clock().now())
+        .await?;
+    Ok(found.map(|session| (hash, session)))
 }
 
-/// The user that this is, and what their session says of them.
-async fn known(
-    app: &State,
-    provider: &Provider,
-    identity: &Identity,
-    asked_at: Timestamp,
-) -> Result<(Person, User), SignInPage> {
-    let username = identity.username.clone().ok_or(SignInPage::Nobody)?;
-    let subject = Owner::parse(&identity.subject).map_err(|_| SignInPage::Nobody)?;
-    let person = Person {
-        issuer: provider.issuer.clone(),
-        subject,
-        username,
-        // The token says it to the second; within that second, the issuer has just looked at what counts.
-        auth_time: identity.auth_time_at_most.min(asked_at),
-    };
-    let store = &app.consents.store;
-    let user = store.identity().find_user(app.tenant(), &person.username).await?;
-    let user = user.filter(|user| user.subject == person.subject && user.admits(person.auth_time));
-    Ok((person, user.ok_or(SignInPage::Nobody)?))
-}
-
-/// What a person's things are kept under: who has the same name after them is somebody else.
-fn owner(person: &Person, user: &User) -> Result<Owner, SignInPage> {
-    let since = user.since.map_or(0, Timestamp::millis);
-    let one = auth::token::hash(&format!("{}\n{}\n{since}", person.issuer, person.subject));
-    Owner::parse(&format!("person-{one}")).map_err(|_| SignInPage::Failed)
-}
-
-impl Begun {
-    fn respond(self, app: &State) -> Option<Response> {
-        let tenant = (app.tenant(), &app.base);
-        let session = edge::session::given(tenant, &self.token, LIFETIME)?;
-        let location = HeaderValue::from_str(self.back.url(&app.base).as_str()).ok()?;
+impl Outcome {
+    fn respond(self, app: &State, back: &WayBack) -> Option<Response> {
+        let location = HeaderValue::from_str(back.url(&app.base).as_str()).ok()?;
         let headers = [
             (LOCATION, location),
             (CACHE_CONTROL, HeaderValue::from_static("no-store")),
             (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         ];
+        let mut cookies = HeaderMap::new();
+        if let Self::Begun(begun) = self {
+            let tenant = (app.tenant(), &app.base);
+            cookies.append(SET_COOKIE, edge::session::given(tenant, &begun.token, LIFETIME)?);
+            cookies.extend(begun.before.map(|before| (SET_COOKIE, before)));
+        }
+        cookies.append(SET_COOKIE, attempt::forgotten(app)?);
         let mut response = (StatusCode::SEE_OTHER, headers).into_response();
-        response.headers_mut().append(SET_COOKIE, session);
-        response
-            .headers_mut()
-            .append(SET_COOKIE, attempt::forgotten(app)?);
+        response.headers_mut().extend(cookies);
         Some(response)
     }
 }

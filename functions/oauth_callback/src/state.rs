@@ -13,6 +13,7 @@ use outbound::below;
 use tracing::Span;
 use url::Url;
 
+use crate::issuers::SignInIssuers;
 use crate::proof::Proofs;
 
 /// What the function is built of, and what every request works with.
@@ -25,6 +26,8 @@ pub struct State {
     pub base: Url,
     /// What it does with proofs of a browser.
     pub proofs: Proofs,
+    /// Where people sign in to the chat.
+    pub sign_in: SignInIssuers,
     /// The queue of the agent whose task waits.
     pub wake: Arc<dyn WakeDoor>,
 }

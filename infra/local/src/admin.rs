@@ -12,12 +12,18 @@
 //! | `POST /admin/tenants/{name}/users` with `{"username", "roles"}` | adds a user; the answer has the password |
 //! | `POST /admin/tenants/{name}/users/{user}/reset` | gives a user another password, and ends every sign-in |
 //! | `DELETE /admin/tenants/{name}/users/{user}` | takes a user away, and ends every sign-in |
+//! | `POST /admin/tenants/{name}/people/end` with `{"issuer", "subject"}` | ends every sign-in of a person |
+//! | `GET /admin/tenants/{name}/issuers` | where people sign in |
+//! | `PUT /admin/tenants/{name}/issuers` with `{"offered", "requireAcr"}` | says which issuers are offered, and what is demanded |
+//! | `PUT /admin/tenants/{name}/issuers/{id}` with `{"issuer", "client_id", "client_secret", "sign_in"}` | names an issuer |
+//! | `DELETE /admin/tenants/{name}/issuers/{id}` | takes an issuer away |
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
+mod issuers;
 mod users;
 
 use std::collections::BTreeMap;
@@ -106,6 +112,27 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             users::reset,
         )
         .delete("/tenants/{name}/users/{user}", "takes a user away", users::remove)
+        .post(
+            "/tenants/{name}/people/end",
+            "ends every sign-in of a person",
+            users::end,
+        )
+        .get(
+            "/tenants/{name}/issuers",
+            "tells where people sign in",
+            issuers::list,
+        )
+        .put(
+            "/tenants/{name}/issuers",
+            "says which issuers are offered",
+            issuers::offer,
+        )
+        .put("/tenants/{name}/issuers/{id}", "names an issuer", issuers::put)
+        .delete(
+            "/tenants/{name}/issuers/{id}",
+            "takes an issuer away",
+            issuers::remove,
+        )
         .patch("/tenants/{name}/settings", "changes a tenant's settings", set)
         .get(
             "/tenants/{name}/usage",
@@ -357,6 +384,8 @@ impl From<ChangeError> for Refused {
             ChangeError::User(ProvisionError::Nobody(_)) => (StatusCode::NOT_FOUND, "not_found"),
             ChangeError::User(ProvisionError::Store(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             ChangeError::User(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+            ChangeError::NoIssuer(_) => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::SignIn(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             ChangeError::Last(_) => (StatusCode::CONFLICT, "last_tenant"),
             ChangeError::TooSoon { .. } => (StatusCode::CONFLICT, "too_soon"),
             ChangeError::Key(_) | ChangeError::Part(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use a2a::mqtt::AgentAddress;
 use auth::JwksCache;
-use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, SettingChange, Tenant};
+use domain::{AgentName, Clock, Entropy, ExposeSecret, Owner, SecretString, SettingChange, Tenant};
 use edge::Ground;
 use edge::secrets::Held;
 use outbound::{FetchedKeys, Outbound, Policy};
@@ -25,7 +25,7 @@ use crate::names::Names;
 use crate::options::Outside;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
-use crate::secrets::{self, Draft, Secrets, Stored, Vault};
+use crate::secrets::{self, Draft, Secrets, SignIn, Stored, Vault};
 use crate::{ChangeError, Endpoints, StartError, Tempo, identity, mqtt, named, orders};
 
 /// Which keys are rotated.
@@ -285,6 +285,69 @@ impl Control {
         idp::remove_user(&self.site.store, &tenant, username).await?;
         let kept = |stored: &mut Stored| stored.remove_user(&tenant, username);
         self.keep_users(&mut vault, kept).await
+    }
+
+    /// Where people sign in at a tenant, as its operator may read it.
+    pub(crate) fn sign_in(&self, name: &Tenant) -> Result<serde_json::Value, ChangeError> {
+        let tenant = self.named(name)?;
+        let current = self.now();
+        let own = current.secrets.tenants.get(&tenant);
+        own.map(|own| own.sign_in.told())
+            .ok_or_else(|| self.unknown(name))
+    }
+
+    /// Changes where people sign in at a tenant.
+    pub(crate) async fn change_sign_in(
+        &self,
+        name: &Tenant,
+        change: impl FnOnce(&mut SignIn) -> Result<(), ChangeError>,
+    ) -> Result<(), ChangeError> {
+        let mut vault = self.vault.lock().await;
+        let tenant = self.named(name)?;
+        let kept = |stored: &mut Stored| stored.change_sign_in(&tenant, change);
+        let draft = self.draft(&vault, kept)?;
+        self.take_over(&mut vault, draft, None).await?;
+        tracing::info!(tenant.id = tenant.name(), "where people sign in was changed");
+        Ok(())
+    }
+
+    /// Ends every sign-in of a person, who is an issuer and a subject there.
+    pub(crate) async fn end_person(
+        &self,
+        name: &Tenant,
+        (issuer, subject): (&str, &Owner),
+    ) -> Result<(), ChangeError> {
+        let tenant = self.named(name)?;
+        let Site { store, clock, .. } = &self.site;
+        let part = |error| ChangeError::from(StartError::part("table of people")(error));
+        // Whatever was proved up to now.
+        let at = clock.now().after(std::time::Duration::from_millis(1));
+        if issuer == idp::issuer(&self.now().endpoints.idp, &tenant) {
+            let users = store.identity().list_users(&tenant).await.map_err(part)?;
+            let Some(user) = users.into_iter().find(|user| user.subject == *subject) else {
+                return Err(idp::ProvisionError::Nobody(subject.to_string()).into());
+            };
+            let ended = |user: &mut store::User| user.not_before = Some(at);
+            let raised = store.identity().change_user(&tenant, &user.username, ended).await;
+            raised.map_err(part)?;
+        } else {
+            let unusable = |_| ChangeError::SignIn("this is not a subject".to_owned());
+            let person = store::person_id(issuer, subject, None).map_err(unusable)?;
+            store
+                .sessions()
+                .end_person(&tenant, &person, at)
+                .await
+                .map_err(part)?;
+        }
+        tracing::info!(
+            audit.action = "user.end",
+            audit.actor = "operator",
+            audit.object = subject.as_str(),
+            audit.result = "done",
+            tenant.id = tenant.name(),
+            "audit"
+        );
+        Ok(())
     }
 
     async fn keep_users(

@@ -135,6 +135,12 @@ pub enum ChangeError {
     /// A user cannot be added, reset or removed.
     #[error(transparent)]
     User(#[from] idp::ProvisionError),
+    /// No issuer of that id is named for the tenant.
+    #[error("no issuer {0} is named for this tenant; `switchyard issuer list` lists those that are")]
+    NoIssuer(String),
+    /// Where people sign in cannot be changed in this way.
+    #[error("{0}")]
+    SignIn(String),
     /// A part did not take the change.
     #[error(transparent)]
     Part(#[from] StartError),

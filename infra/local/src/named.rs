@@ -53,11 +53,18 @@ pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, 
         known.insert(MQTT_PASSWORDS.to_owned(), json!(passwords).to_string().into());
     }
     for (tenant, own) in &secrets.tenants {
-        let providers = json!({"idp": {
+        let mut providers = json!({"idp": {
             "issuer": idp::issuer(&endpoints.idp, tenant),
             "client_id": idp::HOST_CLIENT,
             "client_secret": own.client_secret.expose_secret(),
         }});
+        if let Some(known) = providers.as_object_mut() {
+            known.extend(
+                own.sign_in
+                    .providers()
+                    .map(|(id, provider)| (id.clone(), provider)),
+            );
+        }
         known.insert(session_key(tenant), own.session_pem.clone());
         known.insert(oauth_providers(tenant), providers.to_string().into());
     }

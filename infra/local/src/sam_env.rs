@@ -214,7 +214,7 @@ fn consent_base(current: &Current) -> String {
 }
 
 /// What a tenant's functions may be told besides.
-fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 7] {
+fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 9] {
     let webhook = below(&own.endpoints.base, "/api/webhook/tasks");
     [
         ("TENANT_ID", own.name.name().to_owned()),
@@ -224,6 +224,8 @@ fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 7] {
         ("A2A_WEBHOOK_URL", webhook.to_string()),
         ("SESSION_KEY_SECRET", named::session_key(own.name)),
         ("OAUTH_PROVIDERS_SECRET", named::oauth_providers(own.name)),
+        ("SIGN_IN_ISSUERS", own.secrets.sign_in.offered().join(",")),
+        ("REQUIRE_ACR", own.secrets.sign_in.require_acr.clone()),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The system's own secrets: keys and unguessable paths, made once per data folder. On AWS they are entries of
 //! Secrets Manager and of the stacks' outputs. [`crate::named`] has them by the names that functions ask for.
 
+mod sign_in;
 mod stored;
 mod vault;
 
@@ -13,6 +14,7 @@ use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use serde_json::Value;
 
 use crate::StartError;
+pub(crate) use sign_in::{NamedIssuer, SignIn};
 use stored::StoredPassword;
 pub(crate) use stored::{Stored, password, slug};
 pub(crate) use vault::{Draft, Vault};
@@ -60,6 +62,8 @@ pub(crate) struct TenantSecrets {
     pub(crate) roles: BTreeMap<String, Vec<String>>,
     /// The passwords of its agents at the MQTT broker.
     pub(crate) mqtt: BTreeMap<String, SecretString>,
+    /// Where people sign in to the chat.
+    pub(crate) sign_in: SignIn,
 }
 
 /// A user's password.
@@ -141,6 +145,7 @@ impl Secrets {
                     users: tenant.users.into_iter().map(password).collect(),
                     roles: tenant.roles,
                     mqtt: passwords(tenant.mqtt),
+                    sign_in: tenant.sign_in,
                 },
             ))
         });

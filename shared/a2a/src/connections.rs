@@ -11,6 +11,10 @@ use crate::card::Extension;
 /// with [`Disconnected`], or 404 where the caller has none of that id.
 pub const CONNECTIONS: &str = "urn:switchyard:a2a:connections:v1";
 
+/// Ends every connection of the caller's, and whatever is still asked for: `DELETE /connections/all` at a host. No provider is called
+/// so.
+pub const EVERY_CONNECTION: &str = "all";
+
 /// Longest id of a connection.
 const ID_MAX: usize = 200;
 

@@ -43,7 +43,8 @@ mod version;
 
 pub use call::{Call, ListCall, PushAuth, PushTarget, RemoteTask, SendCall, SendResponse, ShownPush};
 pub use connections::{
-    CONNECTIONS, Connection, Connections, Disconnected, connections_extension, is_connection_id,
+    CONNECTIONS, Connection, Connections, Disconnected, EVERY_CONNECTION, connections_extension,
+    is_connection_id,
 };
 pub use consent::{CONSENT, PROOF_FIELD, consent_extension, name_consent, named_consent, proof_scope};
 pub use domain::{Endpoint, Generation, Transport};

@@ -72,4 +72,4 @@ pub use refusal::{Refusal, bearer};
 pub use seal::{SealError, Sealer};
 pub use slot::{KeySource, NoKeys};
 pub use validator::TokenValidator;
-pub use verify::{Verified, Verifier};
+pub use verify::{Statements, Verified, Verifier};

@@ -2,6 +2,7 @@
 //! before.
 
 mod parse;
+mod statement;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ use crate::slot::{Keys, Slot, usable};
 use crate::slots::Slots;
 use crate::{Algorithm, KeyError, Profile, Refusal, TrustedIssuer};
 use parse::{Claims, Header, Parts, UnverifiedClaims};
+
+pub use statement::Statements;
 
 /// How far clocks may be apart.
 const LEEWAY: Duration = Duration::from_secs(60);

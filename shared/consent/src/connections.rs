@@ -77,9 +77,28 @@ impl Consents {
         provider: &str,
         waiting: Waiting<'_>,
     ) -> Result<Option<Ended>, StoreError> {
-        if self.granted_by(owner, provider).await?.is_empty() {
+        if self.granted_by(owner, Some(provider)).await?.is_empty() {
             return Ok(None);
         }
+        self.end_connections(owner, Some(provider), waiting)
+            .await
+            .map(Some)
+    }
+
+    /// Ends all that a user has granted anywhere, and all that is still asked for, also where nothing was granted yet.
+    ///
+    /// # Errors
+    /// As [`Consents::disconnect`].
+    pub async fn disconnect_all(&self, owner: &Owner, waiting: Waiting<'_>) -> Result<Ended, StoreError> {
+        self.end_connections(owner, None, waiting).await
+    }
+
+    async fn end_connections(
+        &self,
+        owner: &Owner,
+        provider: Option<&str>,
+        waiting: Waiting<'_>,
+    ) -> Result<Ended, StoreError> {
         // First, so that what is under way in a browser brings nothing back; what it has just brought is there then.
         let tasks = self.withdraw(owner, provider, waiting).await?;
         let mut gone = Vec::new();
@@ -95,7 +114,7 @@ impl Consents {
             if let Err(error) = self.revoke(owner, grant).await {
                 tracing::warn!(
                     tenant.id = self.tenant.name(),
-                    provider,
+                    provider = grant.provider,
                     error = &error as &dyn std::error::Error,
                     "a grant was not revoked at its provider"
                 );
@@ -104,24 +123,29 @@ impl Consents {
         }
         tracing::info!(
             tenant.id = self.tenant.name(),
-            provider,
+            provider = provider.unwrap_or("every one"),
             revoked,
             "connection ended"
         );
-        Ok(Some(Ended { revoked, tasks }))
+        Ok(Ended { revoked, tasks })
     }
 
-    async fn granted_by(&self, owner: &Owner, provider: &str) -> Result<Vec<StoredGrant>, StoreError> {
+    /// What a user has granted at a provider, or anywhere.
+    async fn granted_by(
+        &self,
+        owner: &Owner,
+        provider: Option<&str>,
+    ) -> Result<Vec<StoredGrant>, StoreError> {
         let mut grants = self.grants().list_grants(&self.tenant, owner).await?;
-        grants.retain(|grant| grant.provider == provider);
+        grants.retain(|grant| provider.is_none_or(|provider| grant.provider == provider));
         Ok(grants)
     }
 
-    /// Refuses what a user is still asked for at a provider; the tasks that waited for it.
+    /// Refuses what a user is still asked for at a provider, or anywhere; the tasks that waited for it.
     async fn withdraw(
         &self,
         owner: &Owner,
-        provider: &str,
+        provider: Option<&str>,
         waiting: Waiting<'_>,
     ) -> Result<Vec<TaskKey>, StoreError> {
         let (records, tasks, now) = (self.records(), self.store.tasks(), self.clock.now());
@@ -144,7 +168,8 @@ impl Consents {
                     continue;
                 };
                 let request = &consent.request;
-                let is_asked = request.provider == provider && request.owner == *owner;
+                let is_there = provider.is_none_or(|provider| request.provider == provider);
+                let is_asked = is_there && request.owner == *owner;
                 if !is_asked || matches!(consent.stage, Stage::Done | Stage::Denied) {
                     continue;
                 }

@@ -57,7 +57,7 @@ pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
 pub use identity::{
-    Brake, Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, Redeemed, Rotated,
+    Brake, Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed, Rotated,
     SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
@@ -67,8 +67,8 @@ pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{
-    Added, Chat, Conversation, LiveSession, Opened, Person, Session, Sessions, SignedIn, StoredMessage,
-    Verdict,
+    Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, Opened, Person, Profile,
+    Session, Sessions, SignedIn, StoredMessage, Verdict, person_id,
 };
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,

@@ -2,6 +2,8 @@
 
 mod feedback;
 mod live;
+mod open;
+mod people;
 mod removal;
 
 use domain::{ChatId, ContextId, MessageId, Owner, TaskId, Tenant, Timestamp};
@@ -19,6 +21,7 @@ use crate::{Page, PageRequest, Store, StoreError};
 pub use feedback::Verdict;
 use feedback::{FEEDBACK, FeedbackItem};
 pub use live::{LiveSession, SignedIn};
+pub use people::{Adopted, KnownPerson, Profile, person_id};
 
 /// The place of a chat's first message.
 const FIRST: u64 = 1;
@@ -37,6 +40,20 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// Who has signed in; nobody where it is a guest's.
     pub person: Option<Person>,
+    /// The guest who was in this browser when that person signed in, until the person says whose work that is.
+    pub guest: Option<GuestBefore>,
+}
+
+/// A guest who was in a browser before somebody signed in there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestBefore {
+    /// Whose work it is as yet.
+    pub owner: Owner,
+    /// The hash of the session's token.
+    pub session: String,
+    /// Whether somebody else has signed in in this browser before.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 /// Who has signed in, and when they proved it: the session is good only as long as that proof is.
@@ -46,10 +63,21 @@ pub struct Person {
     pub issuer: String,
     /// What that issuer calls them for good.
     pub subject: Owner,
-    /// Which user of the tenant's own authorization server they are.
+    /// Which user of the tenant's own authorization server they are; empty where another issuer vouches for them.
     pub username: String,
     /// When they proved it there; never later than that was.
     pub auth_time: Timestamp,
+    /// Their own id ([`person_id`]). Sessions of older releases do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Owner>,
+}
+
+impl Person {
+    /// True where another issuer than the tenant's own authorization server vouches for them.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.username.is_empty()
+    }
 }
 
 /// A chat.
@@ -133,6 +161,8 @@ struct SessionItem {
     expires_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     person: Option<Person>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    guest: Option<GuestBefore>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -210,6 +240,7 @@ impl Sessions<'_> {
             created_at: now,
             expires_at,
             person: None,
+            guest: None,
         };
         self.begin_session(tenant, token_hash, &guest).await
     }
@@ -224,6 +255,8 @@ impl Sessions<'_> {
         token_hash: &str,
         session: &Session,
     ) -> Result<(), StoreError> {
+        self.note_open(tenant, &session.owner, token_hash, session.expires_at)
+            .await?;
         let (pk, sk) = session_key(tenant, token_hash);
         let item = SessionItem {
             pk,
@@ -232,6 +265,7 @@ impl Sessions<'_> {
             created_at: session.created_at,
             expires_at: expiry(session.expires_at),
             person: session.person.clone(),
+            guest: session.guest.clone(),
         };
         self.store
             .put(self.table(), encode(&item)?, Change::new())
@@ -247,6 +281,36 @@ impl Sessions<'_> {
         self.store
             .remove(self.table(), &session_key(tenant, token_hash))
             .await
+    }
+
+    /// Puts off the end of a guest's session. False where there is no such session any more.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn extend_session(
+        &self,
+        tenant: &Tenant,
+        (token_hash, owner): (&str, &Owner),
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.note_open(tenant, owner, token_hash, until).await?;
+        let change = Change::new()
+            .set("expires_at", number(expiry(until)))
+            .when("attribute_exists(#pk)");
+        let key = session_key(tenant, token_hash);
+        let written = self.store.update_at(self.table(), &key, change).await?;
+        Ok(matches!(written, Written::Done(_)))
+    }
+
+    /// Forgets which guest was in the browser of this session before: the person has said whose work that is.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn forget_guest(&self, tenant: &Tenant, token_hash: &str) -> Result<(), StoreError> {
+        let change = Change::new().remove(&["guest"]).when("attribute_exists(#pk)");
+        let key = session_key(tenant, token_hash);
+        self.store.update_at(self.table(), &key, change).await?;
+        Ok(())
     }
 
     /// The session of that token as it is stored. An expired one is absent; whether who signed in is still somebody,
@@ -274,6 +338,7 @@ impl Sessions<'_> {
             created_at: item.created_at,
             expires_at,
             person: item.person,
+            guest: item.guest,
         }))
     }
 

@@ -8,7 +8,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::Cell::{Hidden, Is, Na};
-use super::world::{World, session_of, told};
+use super::world::{World, session_after_guest, session_of, told};
 use super::{Attack, Cell, Row, Told};
 
 const TENANTS: &str = "the registry's entries are a tenant's, not a user's";
@@ -185,6 +185,8 @@ fn chat() -> impl Iterator<Item = Row> {
         public("/ops"),
         public("/assets/{file}"),
         row(("GET", "/api/session", ""), empty, 200),
+        // Who has nothing to take over is told so, whoever it is.
+        row(("POST", "/api/session/guest", ""), [Is(409); 2], 200),
         row(("GET", "/api/chats", ""), empty, 200),
         row(("GET", "/api/chats/{id}/messages", ""), gone, 200),
         // Nothing runs, in one's own chat as in what is none: the page asks, and needs no more.
@@ -224,6 +226,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     let is_operators = row.route.starts_with("/api/ops/");
     let own = match is_operators {
         true => session_of(&world.local, "olga").await,
+        false if row.route == "/api/session/guest" => session_after_guest(world).await,
         false => world.user.cookie().expect("a session"),
     };
     let value = |cookie: &str| cookie.split_once('=').expect("a cookie").1.to_owned();
@@ -302,6 +305,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             "/api/chat" if row.operation == "reply" => {
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
             }
+            "/api/session/guest" => json!({ "take": true }),
             _ if row.operation == START_PLAN => json!({ "plan": plan }),
             "/api/chats/{id}" => json!({ "title": "Another" }),
             "/api/chats/{id}/feedback/{task}" => json!({ "verdict": "good" }),

@@ -17,6 +17,7 @@ const THIS_PLACE: &str =
     "a state is good at this one address; the cells of tenant and owner have those of others";
 const SERVERS_WORD: &str = "who it is, is the server's word; nothing else is asked for";
 const ONES_OWN: &str = "whoever it is ends their own session alone: they have no way to name another";
+const ITS_PEOPLE: &str = "an issuer says whose session it ended, and can name its own people alone";
 const NO_SCOPES: &str = "a session has no scopes: it is its owner's";
 
 fn row((method, route): (&'static str, &'static str), cells: [Cell; 8], good: Cell) -> Row {
@@ -51,6 +52,12 @@ pub(super) fn rows() -> Vec<Row> {
             ],
             Is(303),
         ),
+        // Tenant: the same word at another tenant, whose people do not sign in there.
+        row(
+            ("POST", "/signin/backchannel"),
+            [bad, bad, bad, bad, bad, bad, Na(ITS_PEOPLE), Na(NO_SCOPES)],
+            Is(200),
+        ),
         // Issuer: another site's page; audience: a form. Whoever has no session here has nothing to end.
         row(
             ("POST", "/signout"),
@@ -73,8 +80,10 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
     let url = format!("{}{}", world.at("/tenants/acme/base"), row.route);
     match row.route {
         "/signin/callback" => come_back(world, attack).await,
+        "/signin" => vec![told(world.request("GET", &format!("{url}?issuer=idp"))).await],
+        "/signin/backchannel" => backchannel(world, &url, attack).await,
         "/signout" => sign_out(world, &url, attack).await,
-        _ => vec![told(world.request("GET", &url)).await],
+        other => unreachable!("no row is at {other}"),
     }
 }
 
@@ -83,7 +92,7 @@ async fn on_the_way(world: &World) -> (String, Url) {
     let base = world.at("/tenants/acme/base");
     let mut browser = Browser::default();
     browser.stop_at = Some(format!("{base}/signin/callback"));
-    let start = format!("{base}/signin");
+    let start = format!("{base}/signin?issuer=idp");
     let back = oauth::agree(&mut browser, &start, world.local.login("acme", 0)).await;
     let cookies = browser.cookies().map(|(name, value)| format!("{name}={value}"));
     (cookies.collect::<Vec<_>>().join("; "), back.url)
@@ -125,6 +134,44 @@ async fn come_back(world: &World, attack: Option<Attack>) -> Vec<Told> {
     for url in urls {
         let request = world.request("GET", url.as_str()).header("cookie", &cookies);
         answers.push(told(request).await);
+    }
+    answers
+}
+
+async fn backchannel(world: &World, url: &str, attack: Option<Attack>) -> Vec<Told> {
+    let (local, issuer) = (&world.local, &world.elsewhere);
+    let jti = format!("word-{}", world.next());
+    let now = domain::Clock::now(&*local.clock).seconds();
+    let mut url = url.to_owned();
+    let tokens = match attack {
+        None => vec![issuer.logout(local, &jti, |_| ())],
+        Some(Attack::None) => vec![String::new()],
+        Some(Attack::Rubbish) => vec!["rubbish".to_owned(), "a.b.c".to_owned(), "x".repeat(9000)],
+        Some(Attack::Expired) => vec![issuer.logout(local, &jti, |claims| {
+            (claims["iat"], claims["exp"]) = ((now - 600).into(), (now - 300).into());
+        })],
+        Some(Attack::WrongIssuer) => vec![
+            issuer.forged(local, &jti),
+            issuer.logout(local, &jti, |claims| {
+                claims["iss"] = "https://evil.example".into()
+            }),
+            issuer.logout(local, &jti, |claims| claims["iss"] = local.issuer("acme").into()),
+        ],
+        Some(Attack::WrongAudience) => {
+            vec![issuer.logout(local, &jti, |claims| claims["aud"] = "another-chat".into())]
+        }
+        Some(Attack::WrongTenant) => {
+            url = url.replace("/t/acme/", "/t/globex/");
+            vec![issuer.logout(local, &jti, |_| ())]
+        }
+        Some(_) => Vec::new(),
+    };
+    let mut answers = Vec::new();
+    for token in tokens {
+        let request = world
+            .request("POST", &url)
+            .header("content-type", "application/x-www-form-urlencoded");
+        answers.push(told(request.body(format!("logout_token={token}"))).await);
     }
     answers
 }

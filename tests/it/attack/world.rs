@@ -10,7 +10,7 @@ use host_agent::PlanApproval;
 use local::{Options, Signer};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use store::{Person, Session};
+use store::{GuestBefore, Person, Session};
 use tests::browser::Browser;
 use tests::oauth::{self, CONFIDENTIAL, SECRET};
 use tests::{Local, User};
@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
+use super::elsewhere::Elsewhere;
 use super::{Attack, Row, Told, agents, bridge, identity, services, sign_in};
 
 /// The victim's owner at the agents.
@@ -51,6 +52,8 @@ pub(super) struct World {
     pub(super) rogue: SigningKey,
     /// A specialist that never answers, and so keeps jobs open.
     pub(super) silent: MockServer,
+    /// An issuer that is not ours, which people of `acme` sign in at too.
+    pub(super) elsewhere: Elsewhere,
     /// Where the victim is signed in at the authorization servers of both tenants.
     pub(super) browser: Mutex<Browser>,
     pub(super) moves: Lock<u32>,
@@ -88,6 +91,7 @@ impl World {
             .chat("foreigners-chat", "foreigners-message", "Hello")
             .await;
         let ended_cookie = ended_session(&local).await;
+        let elsewhere = Elsewhere::start(&local).await;
         let mut world = Self {
             http: tests::user::http(),
             secrets: Vec::new(),
@@ -102,6 +106,7 @@ impl World {
             ended_cookie,
             rogue: SigningKey::generate().expect("a key").0,
             silent,
+            elsewhere,
             browser: Mutex::new(oauth::apps_browser()),
             moves: Lock::new(0),
             answers: Lock::default(),
@@ -464,7 +469,9 @@ pub(super) async fn session_of(local: &Local, name: &str) -> String {
             subject: user.subject,
             username: user.username,
             auth_time: now,
+            id: None,
         }),
+        guest: None,
     };
     let hash = auth::token::hash(token.expose_secret());
     let sessions = store.sessions();
@@ -473,6 +480,51 @@ pub(super) async fn session_of(local: &Local, name: &str) -> String {
         .await
         .expect("a session");
     format!("switchyard_acme={}", token.expose_secret())
+}
+
+/// The cookie of somebody who has signed in where a guest has chatted, and has not said yet whose that work is.
+pub(super) async fn session_after_guest(world: &World) -> String {
+    let local = &world.local;
+    let guest = local.user("acme");
+    guest.ask("Hello").await;
+    let cookie = guest.cookie().expect("a session");
+    let before = auth::token::hash(cookie.split_once('=').expect("a cookie").1);
+    let (tenant, sessions) = (
+        Tenant::parse("acme").expect("a tenant"),
+        local.system.store().sessions(),
+    );
+    let now = local.clock.now();
+    let found = sessions
+        .find_session(&tenant, &before, now)
+        .await
+        .expect("sessions");
+    let signed_in = session_of(local, "alan").await;
+    let hash = auth::token::hash(signed_in.split_once('=').expect("a cookie").1);
+    let session = sessions
+        .find_session(&tenant, &hash, now)
+        .await
+        .expect("sessions");
+    let session = session.expect("alan's");
+    // Somebody who has no work of their own yet.
+    let person = Owner::parse(&format!("person-new-{}", world.next())).expect("an owner");
+    let session = Session {
+        owner: person.clone(),
+        person: session.person.map(|known| Person {
+            id: Some(person),
+            ..known
+        }),
+        guest: Some(GuestBefore {
+            owner: found.expect("the guest's").owner,
+            session: before,
+            shared: false,
+        }),
+        ..session
+    };
+    sessions
+        .begin_session(&tenant, &hash, &session)
+        .await
+        .expect("a session");
+    signed_in
 }
 
 /// A registered specialist that acknowledges and says no more.

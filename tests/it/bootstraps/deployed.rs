@@ -39,6 +39,12 @@ async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
 /// What a policy allows and no walk here needs, with the reason that it is there nevertheless.
 const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     (
+        "OauthCallbackFunction",
+        "SessionsOfAnIssuer",
+        "dynamodb:Query",
+        "another issuer says that somebody has signed out there",
+    ),
+    (
         "HostAgentFunction",
         "OwnTasks",
         "dynamodb:DeleteItem",

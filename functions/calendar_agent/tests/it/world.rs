@@ -80,6 +80,7 @@ pub(crate) async fn world() -> World {
     let provider = Provider {
         issuer: issuer.to_string(),
         dialect: Dialect::Google,
+        sign_in: Default::default(),
         client: OAuthClient {
             id: CLIENT.0.into(),
             secret: CLIENT.1.into(),

@@ -5,6 +5,7 @@ mod chatting;
 mod connections;
 mod drafts;
 mod feedback;
+mod guests;
 mod models;
 mod news;
 mod ops;

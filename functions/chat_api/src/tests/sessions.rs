@@ -75,7 +75,9 @@ pub(super) async fn signed_in(world: &World) -> Browser {
             subject,
             username: "ada".into(),
             auth_time: now,
+            id: None,
         }),
+        guest: None,
     };
     let sessions = world.store.sessions();
     sessions

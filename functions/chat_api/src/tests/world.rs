@@ -141,6 +141,16 @@ impl Executor for Script {
             .unwrap()
             .push(format!("{} {id}", caller.owner));
         let mut of = self.0.of.lock().unwrap();
+        if id == a2a::EVERY_CONNECTION {
+            if self.0.away.load(Ordering::Relaxed) {
+                return Err(ExecuteError::Retry("away".into()));
+            }
+            of.remove(&caller.owner);
+            return Ok(Some(Disconnected {
+                provider: id.to_owned(),
+                revoked: true,
+            }));
+        }
         let own = of.entry(caller.owner.clone()).or_default();
         let gone = own.iter().position(|one| one.id == id).map(|at| own.remove(at));
         Ok(gone.map(|gone| Disconnected {

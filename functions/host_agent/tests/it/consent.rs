@@ -47,6 +47,7 @@ pub(crate) async fn horizon_with(change: impl Fn(&mut host_agent::Parts)) -> (Wo
             Provider {
                 issuer: format!("{}/idp/acme", server.uri()),
                 dialect: Dialect::Standard,
+                sign_in: Default::default(),
                 client: OAuthClient {
                     id: "host".into(),
                     secret: "host-secret".into(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
-use auth::{BrowserKeys, Sealer, token};
+use auth::{BrowserKeys, JwksCache, Sealer, token};
 use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
@@ -19,8 +19,8 @@ use domain::{
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
-use outbound::oauth::{Dialect, OAuthClient, Provider};
-use outbound::{Outbound, Policy};
+use outbound::oauth::{Dialect, OAuthClient, Provider, Providers};
+use outbound::{FetchedKeys, Outbound, Policy};
 use serde_json::json;
 use store::{Due, LeaseAfter, NewRecord, Store, StoredGrant, StoredTask, TaskKey};
 use store_testing::Database;
@@ -29,7 +29,7 @@ use url::Url;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::{Proofs, State, router};
+use crate::{Proofs, SignInIssuers, State, router};
 
 pub(super) const BASE: &str = "https://chat.example/t/acme";
 pub(super) const RESOURCE: &str = "https://agents.example/a/horizon";
@@ -187,6 +187,15 @@ impl World {
     }
 
     pub(super) async fn with(queue: Queue) -> Self {
+        Self::built(queue, ("idp", ""), &[]).await
+    }
+
+    /// One whose people sign in at these issuers too, by the rules of the settings `SIGN_IN_ISSUERS` and `REQUIRE_ACR`.
+    pub(super) async fn built(
+        queue: Queue,
+        (ids, demands): (&str, &str),
+        others: &[(&str, Provider)],
+    ) -> Self {
         let (store, database) = store_testing::start().await;
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(60_000)));
         let queue = Arc::new(queue);
@@ -203,20 +212,27 @@ impl World {
         let provider = Provider {
             issuer: issuer.clone(),
             dialect: Dialect::Standard,
+            sign_in: Default::default(),
             client: OAuthClient {
                 id: "host".into(),
                 secret: "client-secret-secret".into(),
             },
         };
         let tenant = Tenant::parse("acme").unwrap();
+        let mut providers: Providers = [("idp".to_owned(), provider)].into();
+        providers.extend(others.iter().map(|(id, other)| ((*id).to_owned(), other.clone())));
+        let outbound = Outbound::new(policy, Arc::new(SystemEntropy));
+        let keys = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
+        let sign_in = SignInIssuers::new(&ids.parse().unwrap(), demands.parse().unwrap(), &providers, keys);
         let app = router(State {
+            sign_in: sign_in.unwrap(),
             consents: Consents {
                 tenant: tenant.clone(),
                 agent: None,
                 store: store.clone(),
                 sealer: sealer.clone(),
-                providers: Arc::new([("idp".to_owned(), provider)].into()),
-                outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
+                providers: Arc::new(providers),
+                outbound,
                 clock: clock.clone(),
                 entropy: Arc::new(SystemEntropy),
             },

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use domain::{ExposeSecret, SecretString, Tenant};
+use domain::{ExposeSecret, Owner, SecretString, Tenant};
 use http::{StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,6 +64,24 @@ pub(super) async fn remove(
 ) -> Result<StatusCode, Refused> {
     let Path((name, username)) = path?;
     admin.control.remove_user(&name, &username).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Person {
+    issuer: String,
+    subject: Owner,
+}
+
+pub(super) async fn end(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    body: Result<Json<Person>, JsonRejection>,
+) -> Result<StatusCode, Refused> {
+    let (Path(name), Json(Person { issuer, subject })) = (name?, body?);
+    admin.control.end_person(&name, (&issuer, &subject)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

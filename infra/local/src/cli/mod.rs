@@ -14,6 +14,7 @@ mod agents;
 mod chat;
 mod deliveries;
 mod deploying;
+mod issuer;
 mod keys;
 mod lines;
 mod mcp;
@@ -82,6 +83,9 @@ enum Command {
     /// Add, list, reset and remove users of a tenant
     #[command(subcommand)]
     User(user::User),
+    /// Name other OpenID providers that people sign in to the chat at
+    #[command(subcommand)]
+    Issuer(issuer::Issuer),
     /// Tell what a tenant's language models took, and the limit
     Usage(usage::Usage),
     /// Put the platform on AWS
@@ -163,6 +167,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Usage(usage) => usage.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
+        Command::Issuer(issuer) => issuer.run().await,
         Command::User(user) => user.run().await,
         Command::Platform(platform) => platform.run(),
         Command::Upgrade(upgrade) => upgrade.run(),

@@ -20,6 +20,8 @@ pub(super) enum User {
     Reset(One),
     /// Take a user away: every sign-in, code and refresh token ends at once
     Remove(One),
+    /// End every sign-in of a person to the chat, also of one who signs in at another issuer
+    End(Person),
 }
 
 /// Whose users.
@@ -58,6 +60,16 @@ pub(super) struct One {
     whose: Whose,
 }
 
+#[derive(Args)]
+pub(super) struct Person {
+    /// The issuer that they sign in at, to the letter
+    issuer: String,
+    /// What it calls them for good (`sub`)
+    subject: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
 impl User {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
@@ -82,6 +94,23 @@ impl User {
                 plain(&username)?;
                 whose.ask(Method::DELETE, &format!("/{username}"), None).await?;
                 outln!("removed {username}");
+            }
+            Self::End(Person {
+                issuer,
+                subject,
+                whose,
+            }) => {
+                let body = json!({ "issuer": issuer, "subject": subject });
+                let path = format!("/tenants/{}/people/end", whose.tenant.name());
+                whose
+                    .place
+                    .ask(|endpoints| Call {
+                        method: Method::POST,
+                        body: Some(body.clone()),
+                        ..Call::get(admin(endpoints, &path))
+                    })
+                    .await?;
+                outln!("ended every sign-in of {subject} at {issuer}");
             }
             Self::List(All { whose }) => {
                 let told = whose.ask(Method::GET, "", None).await?;

@@ -9,7 +9,7 @@ use domain::{AgentName, Entropy, ExposeSecret, SecretString, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Wanted;
+use super::{SignIn, Wanted};
 use crate::{ChangeError, StartError, folder};
 
 /// The form of the file.
@@ -66,6 +66,9 @@ pub(crate) struct StoredTenant {
     /// The passwords of its agents at the MQTT broker.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) mqtt: BTreeMap<String, String>,
+    /// Where people sign in to the chat.
+    #[serde(default)]
+    pub(super) sign_in: SignIn,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -225,6 +228,16 @@ impl Stored {
         tenant.roles.remove(user);
         tenant.removed_users.insert(user.to_owned());
         Ok(())
+    }
+
+    /// Changes where people sign in at a tenant.
+    pub(crate) fn change_sign_in(
+        &mut self,
+        name: &Tenant,
+        change: impl FnOnce(&mut SignIn) -> Result<(), ChangeError>,
+    ) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        change(&mut self.tenants.get_mut(&tenant).ok_or(unknown)?.sign_in)
     }
 
     /// The authorization server signs with its next key from now on.

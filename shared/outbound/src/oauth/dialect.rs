@@ -15,6 +15,8 @@ pub enum Dialect {
     /// As the standards have it: resource indicators, and the client known by HTTP Basic authentication.
     #[default]
     Standard,
+    /// As OpenID Connect alone has it: no resource indicators, which many providers refuse.
+    Openid,
     /// As Google has it: no resource indicators, the client known by fields of the form, refresh tokens by parameters of its
     /// own. One client serves all tenants, so `include_granted_scopes` is never sent: what a user granted in another tenant
     /// would come along.
@@ -30,7 +32,7 @@ impl Dialect {
     /// What an authorization request has beside the usual. `renewable`: a refresh token for all that is asked for is here.
     pub(crate) fn asks(self, renewable: bool) -> &'static [(&'static str, &'static str)] {
         match (self, renewable) {
-            (Self::Standard, _) => &[],
+            (Self::Standard | Self::Openid, _) => &[],
             (Self::Google, true) => &[("access_type", "offline")],
             // A refresh token comes with the page of consent alone.
             (Self::Google, false) => &[("access_type", "offline"), ("prompt", "consent")],
@@ -41,7 +43,7 @@ impl Dialect {
     pub(crate) fn authentication(self, client: &OAuthClient) -> Authentication<'_> {
         let (id, secret) = (client.id.as_str(), client.secret.expose_secret());
         match self {
-            Self::Standard => {
+            Self::Standard | Self::Openid => {
                 let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
                 let basic = STANDARD.encode(format!("{}:{}", encoded(id), encoded(secret)));
                 Authentication::Header(format!("Basic {basic}"))

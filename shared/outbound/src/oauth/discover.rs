@@ -29,6 +29,9 @@ pub struct ServerMetadata {
     pub authorization_endpoint: Url,
     /// Where codes and refresh tokens are exchanged.
     pub token_endpoint: Url,
+    /// Where the keys are that it signs with.
+    #[serde(default)]
+    pub jwks_uri: Option<Url>,
     /// Where tokens are revoked (RFC 7009).
     #[serde(default)]
     pub revocation_endpoint: Option<Url>,

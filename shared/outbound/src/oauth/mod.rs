@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use domain::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::CallError;
 
@@ -33,9 +33,29 @@ pub struct Provider {
     /// What it does otherwise than the standards have it.
     #[serde(default)]
     pub dialect: Dialect,
+    /// How people sign in to the chat there, where they do.
+    #[serde(default)]
+    pub sign_in: SignInTerms,
     /// How we are known there.
     #[serde(flatten)]
     pub client: OAuthClient,
+}
+
+/// How people sign in to the chat at a provider that is not our own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SignInTerms {
+    /// What the page calls it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The claim of its identity tokens that holds roles or groups: a text or a list of texts. Everybody is a member where there is
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles_claim: Option<String>,
+    /// Which role of ours a value of that claim gives, such as `{"chat-admins": "admin"}`; where it is empty, a value that is called
+    /// like a role of ours gives it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, String>,
 }
 
 /// A confidential client.

@@ -27,6 +27,7 @@ fn provider() -> Provider {
     Provider {
         issuer: "https://idp.example/acme".into(),
         dialect: Dialect::Standard,
+        sign_in: Default::default(),
         client: client(),
     }
 }
@@ -34,6 +35,7 @@ fn provider() -> Provider {
 fn google() -> Provider {
     Provider {
         dialect: Dialect::Google,
+        sign_in: Default::default(),
         ..provider()
     }
 }

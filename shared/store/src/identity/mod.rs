@@ -18,6 +18,10 @@ pub use plain::{client_item, session_issuer_item, user_item, user_name_item};
 pub use throttle::{Brake, LOCKED_FOR, MOST_FAILURES, Throttle};
 pub use vouched::SessionIssuer;
 
+/// What somebody may be in a tenant beside a member: an operator looks after deliveries, agents and usage, an admin after users and
+/// settings too.
+pub const ROLES: [&str; 2] = ["operator", "admin"];
+
 /// A user of a tenant.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {

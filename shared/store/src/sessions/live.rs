@@ -3,7 +3,7 @@
 
 use domain::{Owner, Tenant, Timestamp};
 
-use super::Sessions;
+use super::{GuestBefore, Person, Sessions};
 use crate::StoreError;
 
 /// A session that is good now.
@@ -15,6 +15,8 @@ pub struct LiveSession {
     pub expires_at: Timestamp,
     /// Who has signed in; nobody where it is a guest's.
     pub signed_in: Option<SignedIn>,
+    /// The guest who was in the browser before, while the person has not said whose work that is.
+    pub guest: Option<GuestBefore>,
 }
 
 /// Who has signed in, as they are called now.
@@ -26,6 +28,8 @@ pub struct SignedIn {
     pub display_name: String,
     /// What they may do in the tenant beside what every member may.
     pub roles: Vec<String>,
+    /// Their own id ([`super::person_id`]); sessions of older releases do not say it.
+    pub id: Option<Owner>,
 }
 
 impl Sessions<'_> {
@@ -44,24 +48,40 @@ impl Sessions<'_> {
         };
         let signed_in = match session.person {
             None => None,
-            Some(person) => {
-                let found = self.store.identity().find_user(tenant, &person.username).await?;
-                let still =
-                    |user: &crate::User| user.subject == person.subject && user.admits(person.auth_time);
-                let Some(user) = found.filter(still) else {
-                    return Ok(None);
-                };
-                Some(SignedIn {
-                    username: user.username,
-                    display_name: user.display_name,
-                    roles: user.roles,
-                })
-            }
+            Some(person) => match self.still(tenant, person).await? {
+                Some(signed_in) => Some(signed_in),
+                None => return Ok(None),
+            },
         };
         Ok(Some(LiveSession {
             owner: session.owner,
             expires_at: session.expires_at,
             signed_in,
+            guest: session.guest,
+        }))
+    }
+
+    /// Who has signed in, where what they proved still counts; one read.
+    async fn still(&self, tenant: &Tenant, person: Person) -> Result<Option<SignedIn>, StoreError> {
+        if person.is_foreign() {
+            let Some(id) = person.id else { return Ok(None) };
+            let found = self.find_person(tenant, &id).await?;
+            let known = found.filter(|known| known.admits(person.auth_time));
+            let profile = known.and_then(|known| known.profile);
+            return Ok(profile.map(|profile| SignedIn {
+                username: profile.username,
+                display_name: profile.display_name,
+                roles: profile.roles,
+                id: Some(id),
+            }));
+        }
+        let found = self.store.identity().find_user(tenant, &person.username).await?;
+        let found = found.filter(|user| user.subject == person.subject && user.admits(person.auth_time));
+        Ok(found.map(|user| SignedIn {
+            username: user.username,
+            display_name: user.display_name,
+            roles: user.roles,
+            id: person.id,
         }))
     }
 }

@@ -563,7 +563,9 @@ fn signed_in() -> Session {
             subject: owner("user-1"),
             username: "ann".to_owned(),
             auth_time: now(),
+            id: None,
         }),
+        guest: None,
     }
 }
 

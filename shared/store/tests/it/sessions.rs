@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::*;
 use store::{
-    Added, Chat, Opened, PageRequest, Person, Session, StoreError, StoredMessage, User, Verdict, counted,
+    Added, Adopted, Chat, Opened, PageRequest, Person, Profile, Session, StoreError, StoredMessage, User,
+    Verdict, counted, person_id,
 };
 
 fn chat(id: &str) -> ChatId {
@@ -102,12 +103,14 @@ async fn a_persons_session_is_good_as_long_as_what_it_was_proved_by() {
         subject: owner("user-ada"),
         username: "ada".into(),
         auth_time: now(),
+        id: None,
     };
     let session = Session {
         owner: owner("person-1"),
         created_at: now(),
         expires_at: later(60),
         person: Some(person.clone()),
+        guest: None,
     };
     sessions.begin_session(&acme, "hash", &session).await.unwrap();
     sessions
@@ -156,6 +159,178 @@ async fn a_persons_session_is_good_as_long_as_what_it_was_proved_by() {
     assert!(kept.is_some(), "it is the proof that is gone");
     sessions.end_session(&acme, "hash").await.unwrap();
     assert_eq!(sessions.find_session(&acme, "hash", now()).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_person_of_another_issuer_has_an_epoch_here() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme) = (store.sessions(), tenant("acme"));
+    let profile = Profile {
+        issuer: "https://login.example".into(),
+        subject: owner("ada|1"),
+        username: "ada@login.example".into(),
+        display_name: "Ada".into(),
+        roles: vec!["operator".into()],
+    };
+    let id = person_id(&profile.issuer, &profile.subject, None).unwrap();
+    assert_ne!(
+        id,
+        person_id(&profile.issuer, &profile.subject, Some(now())).unwrap()
+    );
+    let session = Session {
+        owner: id.clone(),
+        created_at: now(),
+        expires_at: later(60),
+        person: Some(Person {
+            issuer: profile.issuer.clone(),
+            subject: profile.subject.clone(),
+            username: String::new(),
+            auth_time: now(),
+            id: Some(id.clone()),
+        }),
+        guest: None,
+    };
+    sessions.begin_session(&acme, "hash", &session).await.unwrap();
+    let live = async || sessions.live_session(&acme, "hash", now()).await.unwrap();
+    assert_eq!(live().await, None, "nobody has met them");
+    let known = sessions.meet_person(&acme, &id, &profile).await.unwrap();
+    assert_eq!(known.profile.as_ref(), Some(&profile));
+    let (found, calls) = counted(live()).await;
+    assert_eq!(calls.total(), 2, "as many reads as for a user of our own");
+    let signed_in = found.unwrap().signed_in.unwrap();
+    assert_eq!(
+        (signed_in.display_name.as_str(), &signed_in.roles),
+        ("Ada", &profile.roles)
+    );
+    assert_eq!(sessions.find_person(&tenant("globex"), &id).await.unwrap(), None);
+
+    // It only ever rises, and stays over the next sign-in; a proof of then counts.
+    sessions.end_person(&acme, &id, later(2)).await.unwrap();
+    sessions.end_person(&acme, &id, later(1)).await.unwrap();
+    assert_eq!(live().await, None);
+    let known = sessions.meet_person(&acme, &id, &profile).await.unwrap();
+    assert_eq!(known.not_before, Some(later(2)));
+    assert!(known.admits(later(2)) && !known.admits(later(1)));
+    // Also of somebody who has not come yet.
+    let eve = person_id(&profile.issuer, &owner("eve"), None).unwrap();
+    sessions.end_person(&acme, &eve, later(2)).await.unwrap();
+    let known = sessions.meet_person(&acme, &eve, &profile).await.unwrap();
+    assert_eq!(known.not_before, Some(later(2)));
+}
+
+#[tokio::test]
+async fn every_session_of_an_owner_and_of_an_issuers_session_can_be_ended() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme) = (store.sessions(), tenant("acme"));
+    let guest = owner("guest-1");
+    for (hash, whose) in [
+        ("a", "guest-1"),
+        ("b", "guest-1"),
+        ("c", "guest-10"),
+        ("d", "guest-2"),
+    ] {
+        let whose = owner(whose);
+        let begun = sessions.create_session(&acme, hash, &whose, now(), later(60));
+        begun.await.unwrap();
+    }
+    let there = async |hash: &str| sessions.find_session(&acme, hash, now()).await.unwrap().is_some();
+    assert_eq!(
+        sessions.end_sessions_of(&acme, &guest, Some("b")).await.unwrap(),
+        1
+    );
+    assert!(!there("a").await && there("b").await && there("c").await && there("d").await);
+    assert_eq!(sessions.end_sessions_of(&acme, &guest, None).await.unwrap(), 1);
+    assert_eq!(sessions.end_sessions_of(&acme, &guest, None).await.unwrap(), 0);
+
+    let place = ("https://login.example", "s1");
+    assert!(sessions.note_sid(&acme, place, "c", later(60)).await.unwrap());
+    let other = ("https://other.example", "s1");
+    assert_eq!(sessions.end_sid(&acme, other, later(60)).await.unwrap(), 0);
+    assert!(there("c").await);
+    assert_eq!(sessions.end_sid(&acme, place, later(60)).await.unwrap(), 1);
+    assert!(!there("c").await && there("d").await);
+    assert!(
+        !sessions.note_sid(&acme, place, "d", later(60)).await.unwrap(),
+        "it comes too late"
+    );
+
+    assert!(
+        !sessions
+            .knows_logout(&acme, "https://login.example", "j")
+            .await
+            .unwrap()
+    );
+    let word = ("https://login.example", "j");
+    assert!(sessions.note_logout(&acme, word, later(60)).await.unwrap());
+    assert!(!sessions.note_logout(&acme, word, later(60)).await.unwrap());
+    assert!(
+        sessions
+            .knows_logout(&acme, "https://login.example", "j")
+            .await
+            .unwrap()
+    );
+    assert!(
+        !sessions
+            .knows_logout(&acme, "https://other.example", "j")
+            .await
+            .unwrap()
+    );
+}
+
+#[tokio::test]
+async fn a_guests_work_is_taken_over_once() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme) = (store.sessions(), tenant("acme"));
+    let (guest, ada, eve) = (owner("guest-1"), owner("person-ada"), owner("person-eve"));
+    assert_eq!(sessions.adopted_by(&acme, &guest).await.unwrap(), None);
+    assert_eq!(sessions.adopt(&acme, &guest, &ada).await.unwrap(), Adopted::Yes);
+    assert_eq!(
+        sessions.adopt(&acme, &guest, &ada).await.unwrap(),
+        Adopted::Yes,
+        "a repeat"
+    );
+    assert_eq!(
+        sessions.adopt(&acme, &guest, &eve).await.unwrap(),
+        Adopted::ByAnother
+    );
+    assert_eq!(
+        sessions.adopted_by(&acme, &guest).await.unwrap(),
+        Some(ada.clone())
+    );
+    assert!(sessions.give_work(&acme, &ada, &guest).await.unwrap());
+    assert!(sessions.give_work(&acme, &ada, &guest).await.unwrap());
+    assert!(
+        !sessions.give_work(&acme, &ada, &owner("guest-2")).await.unwrap(),
+        "one guest's alone"
+    );
+    let known = sessions.find_person(&acme, &ada).await.unwrap().unwrap();
+    assert_eq!((known.owner, known.profile), (Some(guest), None));
+}
+
+#[tokio::test]
+async fn a_guests_session_slides_and_one_that_is_gone_does_not() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme) = (store.sessions(), tenant("acme"));
+    let guest = owner("guest-1");
+    sessions
+        .create_session(&acme, "a", &guest, now(), later(60))
+        .await
+        .unwrap();
+    assert!(
+        sessions
+            .extend_session(&acme, ("a", &guest), later(120))
+            .await
+            .unwrap()
+    );
+    let found = sessions.find_session(&acme, "a", later(90)).await.unwrap();
+    assert_eq!(found.unwrap().owner, guest);
+    assert!(
+        !sessions
+            .extend_session(&acme, ("b", &guest), later(120))
+            .await
+            .unwrap()
+    );
+    assert_eq!(sessions.find_session(&acme, "b", now()).await.unwrap(), None);
 }
 
 #[tokio::test]

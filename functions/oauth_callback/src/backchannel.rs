@@ -1,0 +1,169 @@
+//! `POST /signin/backchannel`: an issuer says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0).
+//!
+//! Its word counts for its own people alone, once, and by its signature: the request itself comes from anywhere.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::Owner;
+use edge::Source;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use serde_json::json;
+use store::{StoreError, person_id};
+use url::form_urlencoded;
+
+use crate::issuers::SignInIssuer;
+use crate::logout_token::{self, LogoutToken};
+use crate::sign_in_page::SignInPage;
+use crate::signed_in::LIFETIME;
+use crate::state::{State, Visit};
+
+/// Longest token that is looked at.
+const TOKEN_MAX: usize = 8 * 1024;
+/// A session may begin so long after the issuer has let somebody in.
+const UNDER_WAY: Duration = Duration::from_secs(600);
+
+/// Why an issuer's word does not count.
+enum Refused {
+    /// It is no logout token of an issuer of ours for us, or was taken before.
+    Bad(&'static str),
+    /// Its issuer's keys or our tables cannot be had now.
+    Later,
+}
+
+pub(crate) async fn backchannel(
+    visit: Visit,
+    source: Option<Extension<Source>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let app = &visit.app;
+    if app.sign_in.all().is_empty() {
+        return edge::not_found();
+    }
+    let source = source.map(|Extension(Source(ip))| ip);
+    match take(app, &headers, &body).await {
+        Ok(ended) => {
+            told(app, &ended, source, "done");
+            ([(CACHE_CONTROL, "no-store")], StatusCode::OK).into_response()
+        }
+        Err(Refused::Bad(reason)) => {
+            told(app, "unknown", source, "refused");
+            let body = json!({"error": "invalid_request", "error_description": reason});
+            let headers = [(CACHE_CONTROL, "no-store")];
+            (StatusCode::BAD_REQUEST, headers, Json(body)).into_response()
+        }
+        Err(Refused::Later) => edge::later(
+            "temporarily_unavailable",
+            "nothing was ended; send it again shortly",
+        ),
+    }
+}
+
+/// Ends what the token says; whose that was, for the log.
+async fn take(app: &State, headers: &HeaderMap, body: &Bytes) -> Result<String, Refused> {
+    let token = token(headers, body).ok_or(Refused::Bad("a form with one logout_token is needed"))?;
+    let issuer = issuer(&token).and_then(|issuer| app.sign_in.of_name(&issuer));
+    // Our own server has no need of it: what ends there is looked up with each request.
+    let issuer = issuer.filter(|issuer| !issuer.is_own());
+    let issuer = issuer.ok_or(Refused::Bad("nobody signs in here at the issuer of this token"))?;
+    let name = &issuer.provider.issuer;
+    let metadata = app.consents.outbound.server_metadata(name).await;
+    let metadata = metadata.map_err(|error| {
+        SignInPage::of_provider(&error);
+        Refused::Later
+    })?;
+    let checks = app.sign_in.statements(issuer, &metadata);
+    let checks = checks.ok_or(Refused::Bad("the issuer does not say where its keys are"))?;
+    let now = app.clock().now();
+    let claims = checks.read(&token, &logout_token::TYPES, now).await;
+    let claims = claims.map_err(|refusal| match refusal {
+        auth::Refusal::Unavailable => Refused::Later,
+        _ => Refused::Bad("the token is not the issuer's for us, or is too old"),
+    })?;
+    let told = logout_token::read(&claims).ok_or(Refused::Bad("this is not a logout token"))?;
+    let sessions = app.consents.store.sessions();
+    if sessions.knows_logout(app.tenant(), name, &told.jti).await? {
+        return Err(Refused::Bad("this token was taken before"));
+    }
+    let ended = end(app, issuer, &told).await?;
+    // Last: where anything before it fails, the issuer sends it again.
+    let until = told.expires_at.after(UNDER_WAY);
+    let is_first = sessions
+        .note_logout(app.tenant(), (name, &told.jti), until)
+        .await?;
+    match is_first {
+        true => Ok(ended),
+        false => Err(Refused::Bad("this token was taken before")),
+    }
+}
+
+async fn end(app: &State, issuer: &SignInIssuer, token: &LogoutToken) -> Result<String, StoreError> {
+    let sessions = app.consents.store.sessions();
+    let (tenant, name, now) = (app.tenant(), issuer.provider.issuer.as_str(), app.clock().now());
+    let mut ended = 0;
+    if let Some(sid) = &token.sid {
+        ended = sessions.end_sid(tenant, (name, sid), now.after(LIFETIME)).await?;
+    }
+    let id = |subject: &Owner| person_id(name, subject, None).ok();
+    let person = token.subject.as_ref().and_then(id);
+    // Of one session alone where it is known; an issuer that names it only here has people's sessions ended.
+    if let (Some(person), 0) = (&person, ended) {
+        // Not later than now: an issuer whose clock is ahead must not keep its people out.
+        let at = token.at.min(now.after(Duration::from_millis(1)));
+        sessions.end_person(tenant, person, at).await?;
+    }
+    Ok(person.map_or_else(|| "unknown".to_owned(), |person| person.to_string()))
+}
+
+/// The token of the form, which has no other and is a form.
+fn token(headers: &HeaderMap, body: &Bytes) -> Option<String> {
+    let media = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let media = media.split(';').next().unwrap_or_default().trim();
+    if !media.eq_ignore_ascii_case("application/x-www-form-urlencoded") || body.len() > TOKEN_MAX {
+        return None;
+    }
+    let mut found = form_urlencoded::parse(body).filter(|(name, _)| name == "logout_token");
+    let (first, second) = (found.next()?, found.next());
+    second.is_none().then(|| first.1.into_owned())
+}
+
+/// Whose the token says it is: enough to choose the keys that it is checked with, and for nothing else.
+fn issuer(token: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Unverified {
+        iss: String,
+    }
+    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let claims: Unverified = serde_json::from_slice(&payload).ok()?;
+    Some(claims.iss)
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "an issuer's word could not be followed"
+        );
+        Self::Later
+    }
+}
+
+fn told(app: &State, object: &str, source: Option<IpAddr>, result: &'static str) {
+    tracing::info!(
+        audit.action = "chat.backchannel_logout",
+        audit.actor = "issuer",
+        audit.object = object,
+        audit.source = source.map(tracing::field::display),
+        audit.result = result,
+        tenant.id = app.tenant().name(),
+        "audit"
+    );
+}

@@ -1,0 +1,205 @@
+//! `switchyard issuer …`: where people sign in to a tenant's chat.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use domain::Tenant;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::place::{RunningSystem, admin};
+use crate::client::Call;
+
+/// Where the secret is looked for that no file holds.
+const SECRET: &str = "SWITCHYARD_CLIENT_SECRET";
+
+/// Name other OpenID providers that people sign in to the chat at
+#[derive(Subcommand)]
+pub(super) enum Issuer {
+    /// Name an OpenID provider that knows this chat as a client, or describe it anew
+    Add(Box<Added>),
+    /// List the providers that people sign in at
+    List(Whose),
+    /// Take a provider away
+    Remove(One),
+    /// Say which providers are offered, and what a sign-in must have been
+    Rules(Rules),
+}
+
+/// Whose.
+#[derive(Args)]
+pub(super) struct Whose {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The tenant's name
+    #[arg(long, value_name = "NAME")]
+    tenant: Tenant,
+}
+
+#[derive(Args)]
+pub(super) struct Added {
+    /// What it is called in addresses and settings: lower-case letters, digits and dashes
+    id: String,
+    /// Its issuer identifier, to the letter
+    #[arg(long, value_name = "URL")]
+    issuer: String,
+    /// Our client_id there
+    #[arg(long)]
+    client_id: String,
+    /// A file with our secret there; without one the variable SWITCHYARD_CLIENT_SECRET holds it
+    #[arg(long, value_name = "FILE")]
+    client_secret_file: Option<PathBuf>,
+    /// What the page calls it
+    #[arg(long, default_value = "")]
+    name: String,
+    /// The claim of its identity tokens that holds people's roles or groups
+    #[arg(long, value_name = "CLAIM")]
+    roles_claim: Option<String>,
+    /// Which role a value of that claim gives, such as chat-admins=admin. May be repeated; without any, the values operator and
+    /// admin give the roles of these names
+    #[arg(long = "role", value_name = "VALUE=ROLE", value_parser = role, requires = "roles_claim")]
+    roles: Vec<(String, String)>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Args)]
+pub(super) struct One {
+    /// Its id
+    id: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Args)]
+pub(super) struct Rules {
+    /// The ids of the providers that are offered, in their order, such as corp,idp; idp is the tenant's own
+    #[arg(long, value_delimiter = ',', value_name = "ID,…")]
+    offer: Option<Vec<String>>,
+    /// What a sign-in must have been, one of these: values of acr, and of amr behind amr: (such as "amr:mfa"); empty for
+    /// anything
+    #[arg(long, value_name = "VALUES")]
+    require_acr: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+fn role(text: &str) -> Result<(String, String), String> {
+    let (value, role) = text.rsplit_once('=').ok_or("it must be VALUE=ROLE")?;
+    Ok((value.to_owned(), role.to_owned()))
+}
+
+impl Issuer {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Add(added) => add(*added).await,
+            Self::List(whose) => {
+                print(&whose.ask(Method::GET, "", None).await?);
+                Ok(())
+            }
+            Self::Remove(One { id, whose }) => {
+                plain(&id)?;
+                whose.ask(Method::DELETE, &format!("/{id}"), None).await?;
+                outln!(
+                    "removed {id}: its people sign in no more, and who is signed in stays so for 12 hours at most"
+                );
+                Ok(())
+            }
+            Self::Rules(Rules {
+                offer,
+                require_acr,
+                whose,
+            }) => {
+                let body = json!({ "offered": offer, "requireAcr": require_acr });
+                print(&whose.ask(Method::PUT, "", Some(&body)).await?);
+                Ok(())
+            }
+        }
+    }
+}
+
+async fn add(added: Added) -> Result<(), Failure> {
+    let Added {
+        id,
+        issuer,
+        client_id,
+        client_secret_file,
+        name,
+        roles_claim,
+        roles,
+        whose,
+    } = added;
+    plain(&id)?;
+    let secret = match client_secret_file {
+        Some(file) => std::fs::read_to_string(&file)
+            .map_err(|error| Failure::other(format!("{} cannot be read: {error}", file.display())))?,
+        None => std::env::var(SECRET)
+            .map_err(|_| Failure::other(format!("set {SECRET}, or name a file with --client-secret-file")))?,
+    };
+    let roles: BTreeMap<String, String> = roles.into_iter().collect();
+    let body = json!({
+        "issuer": issuer, "client_id": client_id, "client_secret": secret.trim(),
+        "sign_in": { "name": name, "roles_claim": roles_claim, "roles": roles },
+    });
+    print(&whose.ask(Method::PUT, &format!("/{id}"), Some(&body)).await?);
+    let endpoints = whose.place.endpoints()?;
+    let found = endpoints.named(&whose.tenant);
+    let base = found.map(|(_, own)| plain_base(&own.base)).unwrap_or_default();
+    outln!("register there: redirect URI {base}/signin/callback");
+    outln!("back-channel logout URI {base}/signin/backchannel");
+    outln!("post-logout redirect URI {base}/");
+    Ok(())
+}
+
+fn plain_base(base: &url::Url) -> String {
+    base.as_str().trim_end_matches('/').to_owned()
+}
+
+fn print(told: &Value) {
+    let list = |name: &str| {
+        told.get(name)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let offered: Vec<String> = list("offered")
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    outln!("people sign in at: {}", offered.join(", "));
+    for issuer in list("issuers") {
+        let text = |name: &str| issuer.get(name).and_then(Value::as_str).unwrap_or_default();
+        outln!("{}  {}  client {}", text("id"), text("issuer"), text("clientId"));
+    }
+    let demanded = told.get("requireAcr").and_then(Value::as_str).unwrap_or_default();
+    if !demanded.is_empty() {
+        outln!("a sign-in must have been one of: {demanded}");
+    }
+}
+
+/// The id becomes a part of an address.
+fn plain(id: &str) -> Result<(), Failure> {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    match !id.is_empty() && id.bytes().all(fits) {
+        true => Ok(()),
+        false => Err(Failure::other(format!(
+            "an issuer cannot be called {id:?}: use lower-case letters, digits and dashes"
+        ))),
+    }
+}
+
+impl Whose {
+    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let path = format!("/tenants/{}/issuers{path}", self.tenant.name());
+        self.place
+            .ask(|endpoints| Call {
+                method,
+                body: body.cloned(),
+                ..Call::get(admin(endpoints, &path))
+            })
+            .await
+    }
+}

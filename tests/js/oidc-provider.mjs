@@ -12,6 +12,10 @@ import { createServer } from 'node:http';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import Provider from 'oidc-provider';
 
+// Nobody reads what the library says of its defaults, and nobody may be held up by it.
+console.info = console.warn = () => {};
+process.stdout.on('error', () => {});
+
 const [clientId, clientSecret, base, port = '0'] = process.argv.slice(2);
 
 const newKey = () => {

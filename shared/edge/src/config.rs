@@ -31,6 +31,8 @@
 //! | `MODELS` | host_agent | the language models that it asks, in their order: JSON `[{"kind": "bedrock", "model"}, {"kind": "openai", "url", "model", "key"}, {"kind": "rules"}]`, `key` the name of a secret; any of the first two may say `max_tokens`, `prompt_tokens`, and `first_byte` and `idle` in seconds (4096, 32000, 20 and 15), `bedrock` a `region` | the rules decide |
 //! | `PLAN_APPROVAL` | host_agent | which plans wait until their user says go: `always` (every task in which more than one piece of work is handed out), `over:N` (those of more than N) or `never` | `never` |
 //! | `TOKENS_PER_DAY` | host_agent | tokens of language models that the tenant may use in a day (UTC), unless its own setting `tokens_per_day` says otherwise | required where `MODELS` has a hosted one |
+//! | `SIGN_IN_ISSUERS` | oauth_callback | where people sign in to the chat: ids of the secret's providers, with commas between them | `idp`, the tenant's authorization server |
+//! | `REQUIRE_ACR` | oauth_callback | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
 //! | `REQUIRE_SIGN_IN` | chat_api | `true`: nobody is let in who has not signed in at the tenant's authorization server; `false`: there are guests too | `true` |
 //! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
 //! | `BRIDGE_URL` | mqtt_bridge | its own URL, below which agents reach it | required |

@@ -93,8 +93,8 @@ pub(super) async fn remove(
 }
 
 /// What the functions would not start with is not kept.
-fn checked<T: std::str::FromStr<Err = String>>(text: &str) -> Result<(), Refused> {
-    text.parse::<T>().map(|_| ()).map_err(|reason| wrong(&reason))
+fn checked<T: std::str::FromStr<Err = String>>(text: &str) -> Result<(), ChangeError> {
+    text.parse::<T>().map(|_| ()).map_err(ChangeError::SignIn)
 }
 
 fn wrong(reason: &str) -> Refused {

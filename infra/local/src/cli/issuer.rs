@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::Tenant;
+use edge::config::Env;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -135,7 +136,8 @@ async fn add(added: Added) -> Result<(), Failure> {
     let secret = match client_secret_file {
         Some(file) => std::fs::read_to_string(&file)
             .map_err(|error| Failure::other(format!("{} cannot be read: {error}", file.display())))?,
-        None => std::env::var(SECRET)
+        None => Env::process()
+            .required::<String>(SECRET)
             .map_err(|_| Failure::other(format!("set {SECRET}, or name a file with --client-secret-file")))?,
     };
     let roles: BTreeMap<String, String> = roles.into_iter().collect();

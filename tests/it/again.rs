@@ -11,7 +11,10 @@ use tests::browser::Browser;
 use tests::oauth::{self, CONFIDENTIAL, REDIRECT_URI, SECRET};
 use tests::{Local, User};
 use url::Url;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
+use crate::attack::silent_agent;
 use crate::tenants::{admin, get, knock, link, order};
 
 const NAME: &str = "umbrella";
@@ -69,6 +72,33 @@ impl Incarnation {
         url
     }
 
+    /// Begins a report at the host, whose news go to this address.
+    async fn report(&self, local: &Local, receiver: &str) {
+        let token = local
+            .system
+            .signed(
+                Signer::Session(NAME),
+                "user-demo",
+                &self.host,
+                "tasks",
+                Duration::ZERO,
+            )
+            .expect("a token");
+        let message = json!({ "messageId": "1d8f1c2e-1111-4222-8333-000000000001", "role": "ROLE_USER",
+            "parts": [{ "text": "Prepare a report on bridges" }] });
+        let push = json!({ "url": receiver, "token": "the-receivers-own-token" });
+        let configuration = json!({ "returnImmediately": true, "taskPushNotificationConfig": push });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+            "params": { "message": message, "configuration": configuration } });
+        let asked = tests::user::http()
+            .post(&self.host)
+            .bearer_auth(token)
+            .header("a2a-version", "1.0");
+        let answer = asked.json(&call).send().await.expect("an answer");
+        let told: Value = answer.json().await.expect("JSON");
+        assert!(told["result"]["task"].is_object(), "{told}");
+    }
+
     async fn token(&self, fields: &[(&str, &str)]) -> (StatusCode, Value) {
         let usual = [("client_id", CONFIDENTIAL), ("client_secret", SECRET)];
         let body = url::form_urlencoded::Serializer::new(String::new())
@@ -113,6 +143,33 @@ async fn code(own: &Incarnation, browser: &mut Browser) -> String {
     code.unwrap_or_else(|| panic!("no code: {back:?}")).1.into_owned()
 }
 
+/// The webhook token that the host gave out for the job of a task.
+async fn webhook_token(silent: &MockServer, task: &str) -> String {
+    for _ in 0..400 {
+        for request in silent.received_requests().await.expect("recorded") {
+            let call: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+            let token = &call["params"]["configuration"]["taskPushNotificationConfig"]["token"];
+            if let Some(token) = token.as_str().filter(|token| token.starts_with(task)) {
+                return token.to_owned();
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("the job was never handed over");
+}
+
+/// Waits until the receiver was told something.
+async fn heard_of(local: &Local, receiver: &MockServer) {
+    for _ in 0..200 {
+        if !receiver.received_requests().await.expect("recorded").is_empty() {
+            return;
+        }
+        local.system.sweep().await;
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("nothing was told");
+}
+
 /// The cookies of a browser as they are sent, under the names that the other tenant's have as well.
 fn renamed(pairs: &[(String, String)], from: &str, to: &str) -> Vec<(String, String)> {
     let other = pairs
@@ -137,6 +194,18 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
     let asked = stranger.ask("Where is my order 1002?").await;
     let waiting = stranger.until(&asked.task_id(), &["auth-required"]).await;
     let open = link(&waiting);
+
+    // A job that is open, with the token of its notifications; and a task that tells a receiver how it goes on.
+    let silent = silent_agent(&local).await;
+    let parrot = User::new(&first.base).ask("parrot this: 1").await.task_id();
+    let webhook = webhook_token(&silent, &parrot).await;
+    let receiver = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200))
+        .mount(&receiver)
+        .await;
+    first.report(&local, &receiver.uri()).await;
+    heard_of(&local, &receiver).await;
 
     let mut browser = oauth::apps_browser();
     let used = code(&first, &mut browser).await;
@@ -261,6 +330,33 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
     let mut starter = Browser::with_cookie(&stranger.cookie().expect("a session"), "/");
     let page = starter.open(&open).await;
     assert_eq!(page.status, StatusCode::NOT_FOUND, "{page:?}");
+
+    // The token of an open job, and the task that had something to tell.
+    let news = json!({ "taskId": "x", "status": "completed", "result": "stolen" });
+    for header in ["authorization", "x-a2a-notification-token"] {
+        let value = match header {
+            "authorization" => format!("Bearer {webhook}"),
+            _ => webhook.clone(),
+        };
+        let told = tests::user::http().post(format!("{}/api/webhook/tasks", second.base));
+        let answer = told
+            .header(header, value)
+            .json(&news)
+            .send()
+            .await
+            .expect("an answer");
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{header}");
+    }
+    receiver.reset().await;
+    for _ in 0..20 {
+        local.advance(Duration::from_secs(30)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let told = receiver.received_requests().await.expect("recorded");
+    assert!(
+        told.is_empty(),
+        "a tenant that is gone tells nobody anything: {told:?}"
+    );
 
     // What the second has is its own, and the first's is not in it.
     let user = User::new(&second.base);

@@ -20,6 +20,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use world::World;
+pub(crate) use world::silent_agent;
 
 /// What is wrong with a caller's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,6 +220,17 @@ async fn every_route_refuses_every_kind_of_bad_credentials() {
         .buffer_unordered(AT_ONCE)
         .concat()
         .await;
+    let in_browsers = |row: &&Row| {
+        row.function == "chat_api" && row.route.starts_with("/api/")
+            || (row.method, row.route) == ("POST", "/signout")
+    };
+    wrong.extend(
+        stream::iter(rows.iter().filter(in_browsers))
+            .map(|row| services::from_another_site(&world, row))
+            .buffer_unordered(AT_ONCE)
+            .concat()
+            .await,
+    );
     assert_eq!(
         world.victims().await,
         before,

@@ -208,3 +208,105 @@ async fn a_restart_between_question_and_consent_changes_nothing() {
     let done = user.until(&asked.task_id(), &["completed"]).await;
     assert!(done["artifacts"].to_string().contains("1003"), "{done:#}");
 }
+
+/// Consent phishing: a stranger starts a consent in a chat of their own, and sends its link to somebody who is signed in and has
+/// agreed to the very same before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_a_stranger_sent_never_grants_without_being_asked_who_started_it() {
+    let local = Local::start().await;
+    let base = local.endpoint("/tenants/acme/base").to_owned();
+    let login = &local.endpoints()["users"]["acme"][0];
+    let victim = local.user("acme");
+    let own = victim.ask("Where is my order 1001?").await;
+    let waiting = victim.until(&own.task_id(), &["auth-required"]).await;
+    let mut browser = profile(&victim, &base);
+    let shown = browser.open(&link(&waiting)).await;
+    let name = login["username"].as_str().expect("a name");
+    let password = login["password"].as_str().expect("a password");
+    let shown = browser
+        .submit(&shown, &[("username", name), ("password", password)])
+        .await;
+    for words in [
+        "<strong>Horizon</strong>",
+        "See your orders",
+        "Where is my order 1001?",
+        "less than a minute ago (2026-01-01",
+        "another program, 127.0.0.1",
+    ] {
+        assert!(shown.html.contains(words), "{words}: {shown:?}");
+    }
+    assert!(!shown.html.contains("not started in this browser"), "{shown:?}");
+    let page = browser.submit(&shown, &[]).await;
+    assert!(page.html.contains("You are connected"), "{page:?}");
+    assert!(
+        page.html.contains("See your orders"),
+        "in the same words: {page:?}"
+    );
+    victim.until(&own.task_id(), &["completed"]).await;
+
+    local.clock.advance(Duration::from_secs(7 * 60));
+    let stranger = local.user("acme");
+    let asked = stranger
+        .chat("trap", "m1", "Where is my order 1002? <b>Click \u{202e}fast</b>")
+        .await;
+    let waiting = stranger.until(&asked.task_id(), &["auth-required"]).await;
+    local.clock.advance(Duration::from_secs(5 * 60));
+    for visit in 0..2 {
+        let shown = browser.open(&link(&waiting)).await;
+        assert!(
+            shown.url.path().ends_with("/authorize") && shown.html.contains("value=\"allow\""),
+            "visit {visit}: somebody is asked: {shown:?}"
+        );
+        for words in [
+            "not started in this browser",
+            "Where is my order 1002? &lt;b&gt;Click fast&lt;/b&gt;",
+            "5 minutes ago (2026-01-01",
+            "another program, 127.0.0.1",
+            "Horizon",
+        ] {
+            assert!(shown.html.contains(words), "{words}: {shown:?}");
+        }
+        if visit == 0 {
+            assert_eq!(stranger.task(&asked.task_id()).await["status"], "auth-required");
+            continue;
+        }
+        // Whoever agrees all the same is told once more before the code is anybody's.
+        let page = browser.submit(&shown, &[]).await;
+        for words in ["One more step", "Where is my order 1002?", "Horizon"] {
+            assert!(page.html.contains(words), "{words}: {page:?}");
+        }
+        assert!(!page.html.contains("<b>"), "{page:?}");
+    }
+    assert_eq!(stranger.task(&asked.task_id()).await["status"], "auth-required");
+
+    // Nobody else writes what the page says: without the client's seal, or under another request's, it says nothing.
+    let sent = browser
+        .visited
+        .iter()
+        .rfind(|url| url.path().ends_with("/authorize"));
+    let sent = sent.expect("an authorization request").clone();
+    let with = |changed: &str, value: &str| {
+        let pairs: Vec<(String, String)> = sent.query_pairs().into_owned().collect();
+        let mut url = sent.clone();
+        url.query_pairs_mut()
+            .clear()
+            .extend_pairs(pairs.into_iter().map(|(name, was)| match name == changed {
+                true => (name, value.to_owned()),
+                false => (name, was),
+            }));
+        url
+    };
+    assert!(
+        !sent.as_str().contains("1002"),
+        "the words are in no address: {sent}"
+    );
+    for changed in [
+        with(auth::occasion::PARAMETER, "v1.client.rubbish"),
+        with("state", "another"),
+    ] {
+        let page = browser.open(changed.as_str()).await;
+        assert!(page.html.contains("value=\"allow\""), "{page:?}");
+        assert!(!page.html.contains("1002"), "{page:?}");
+    }
+    local.system.stop().await;
+}

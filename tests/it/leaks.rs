@@ -164,7 +164,7 @@ impl Run {
             .await;
         // What is kept only until they agree.
         self.passing
-            .extend(search::stored(self.local.endpoint("/dynamodb")).await);
+            .extend(search::stored(self.local.system.endpoints().database().as_str()).await);
         self.see(&browser, &page.html);
         let back = oauth::agree(&mut browser, page.url.as_str(), &login).await;
         self.see(&browser, &page.html);
@@ -449,7 +449,7 @@ async fn leaked(run: &Run, log: &Log, folder: &std::path::Path) -> Vec<String> {
     for answer in &run.answers {
         note("an answer", run.secrets.in_text(answer));
     }
-    for item in search::stored(run.local.endpoint("/dynamodb")).await {
+    for item in search::stored(run.local.system.endpoints().database().as_str()).await {
         let key = format!("the item {} {}", item["pk"]["S"], item["sk"]["S"]);
         note(&key, run.secrets.in_text(&item.to_string()));
     }

@@ -23,6 +23,8 @@ async fn state_and_urls_survive_a_restart_and_the_second_start_is_quick() {
     for pointer in [
         "/gateway",
         "/dynamodb",
+        "/dynamodb_key/access_key_id",
+        "/dynamodb_key/secret_access_key",
         "/registry",
         "/agents/weather",
         "/registry_token",

@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use auth::consent_code;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::{
-    ASKED_AGENT, AgentType, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId, TaskState,
-    UserContext,
+    ASKED_AGENT, ASKED_FROM, AgentType, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId,
+    TaskState, UserContext,
 };
+use edge::Source;
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, SET_COOKIE};
 use outbound::{CallError, SendResponse};
@@ -22,6 +24,7 @@ use store::{Added, Chat, Opened, StoredMessage};
 use crate::error::RouteError;
 use crate::frames::{Frames, ui_stream};
 use crate::guard::MayChange;
+use crate::place;
 use crate::relay::Relay;
 use crate::session::{Seen, Visitor, welcome_guest};
 use crate::state::AppState;
@@ -32,6 +35,7 @@ pub(crate) async fn chat(
     State(room): State<Arc<AppState>>,
     _: MayChange,
     seen: Seen,
+    source: Option<Extension<Source>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, RouteError> {
@@ -56,6 +60,7 @@ pub(crate) async fn chat(
             return Err(RouteError::conflict("agent_gone", reason));
         }
     }
+    let place = place::of(&headers, source.map(|Extension(Source(ip))| ip));
     let (owner, cookie) = match visitor {
         Some(owner) => (owner, None),
         None => {
@@ -64,7 +69,7 @@ pub(crate) async fn chat(
         }
     };
     // A guest gets the cookie also where the host is out of reach: the repeat must be the same guest's.
-    let mut response = match answer(&room, &owner, request).await {
+    let mut response = match answer(&room, &owner, request, place).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     };
@@ -74,7 +79,12 @@ pub(crate) async fn chat(
     Ok(response)
 }
 
-async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<Response, RouteError> {
+async fn answer(
+    room: &AppState,
+    owner: &Owner,
+    request: ChatRequest,
+    place: String,
+) -> Result<Response, RouteError> {
     let ChatRequest {
         chat,
         message,
@@ -104,6 +114,7 @@ async fn answer(room: &AppState, owner: &Owner, request: ChatRequest) -> Result<
             Meant {
                 task: named.as_ref(),
                 agent,
+                place,
             },
             message,
         )
@@ -182,6 +193,8 @@ struct Meant<'m> {
     task: Option<&'m Task>,
     /// The agent that it is for.
     agent: Option<AgentType>,
+    /// Where it came from.
+    place: String,
 }
 
 enum Sent {
@@ -193,7 +206,11 @@ async fn send(
     room: &AppState,
     (chat, tasks): (&Chat, &[Task]),
     turn: &Turn<'_>,
-    Meant { task: named, agent }: Meant<'_>,
+    Meant {
+        task: named,
+        agent,
+        place,
+    }: Meant<'_>,
     message: UserMessage,
 ) -> Result<Sent, RouteError> {
     let UserMessage {
@@ -205,6 +222,7 @@ async fn send(
     if let Some(agent) = agent {
         message.metadata.insert(ASKED_AGENT.to_owned(), json!(agent));
     }
+    message.metadata.insert(ASKED_FROM.to_owned(), json!(place));
     // Only a card that was replied to is named here: what else a message means is the host's to say.
     message.task_id = named
         .filter(|task| !task.status.state.is_terminal())

@@ -160,7 +160,7 @@ impl HostClient {
             subject: owner.as_str(),
             tenant: Some(&self.tenant),
             audience: self.endpoint.url.as_str().trim_end_matches('/'),
-            scopes: &["tasks"],
+            scopes: &["tasks", auth::scope::CHAT],
             lifetime: LIFETIME,
         };
         let token = self.key.sign(&grant, now, self.entropy.as_ref())?;

@@ -29,6 +29,7 @@ mod news;
 mod ops;
 mod owned;
 mod page;
+mod place;
 mod registry;
 mod relay;
 mod resume;

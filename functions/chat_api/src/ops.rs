@@ -9,6 +9,7 @@ use domain::{AgentId, Owner};
 use http::request::Parts;
 use serde_json::{Value, json};
 use store::ROLES;
+use store::audit::{self, Action, Actor, Audit};
 
 use crate::error::RouteError;
 use crate::guard::MayChange;
@@ -57,15 +58,14 @@ pub(crate) async fn act(
     let verb = Verb::parse(&verb).ok_or(RouteError::NotFound)?;
     let id = AgentId::parse(&id).map_err(|_| RouteError::NotFound)?;
     let agent = room.registry.act(&owner, id, verb).await?;
-    tracing::info!(
-        audit.action = "ops.agent",
-        audit.actor = owner.as_str(),
-        audit.object = %id,
-        audit.verb = verb.name(),
-        audit.result = "done",
-        tenant.id = room.tenant.name(),
-        "audit"
-    );
+    let event = Audit {
+        action: Action::OpsAgent,
+        tenant: Some(&room.tenant),
+        actor: Actor::Owner(&owner),
+        object: &format!("{id}/{}", verb.name()),
+        result: audit::DONE,
+    };
+    event.log();
     Ok(Json(shown(&agent)))
 }
 

@@ -12,6 +12,7 @@ use domain::ExposeSecret as _;
 use edge::Source;
 use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use store::audit::{self, Action, Actor, Audit};
 use store::{Code, StoreError};
 use url::Url;
 
@@ -149,7 +150,7 @@ impl<'a> Visit<'a> {
                     &self.here,
                     &asked,
                     &sent,
-                    &signed_in.login.username,
+                    (&signed_in.login.username, self.app.now()),
                 ))
             }
             Next::Answer(signed_in) => self.grant(&asked, &signed_in, StatusCode::FOUND).await,
@@ -211,6 +212,7 @@ impl<'a> Visit<'a> {
                     return Err(OUTDATED);
                 }
                 if step == Some("cancel") {
+                    self.told(&asked, Actor::Unknown, "denied");
                     return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)));
                 }
                 let (username, password) = (one("username"), one("password"));
@@ -235,6 +237,7 @@ impl<'a> Visit<'a> {
                         self.grant(&asked, &signed_in, StatusCode::SEE_OTHER).await
                     }
                     Some("deny") => {
+                        self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
                         Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)))
                     }
                     _ => {
@@ -288,7 +291,20 @@ impl<'a> Visit<'a> {
             .identity()
             .put_code(&self.here.tenant, &hash, &stored)
             .await?;
+        self.told(asked, Actor::Owner(&stored.subject), audit::DONE);
         Ok(self.back(&asked.reply, status, &ClientAnswer::Code(code.expose_secret())))
+    }
+
+    /// What the person decided about which application; also where they decided it before.
+    fn told(&self, asked: &Asked, actor: Actor<'_>, result: &str) {
+        let event = Audit {
+            action: Action::IdpAuthorize,
+            tenant: Some(&self.here.tenant),
+            actor,
+            object: &asked.reply.client.client_id,
+            result,
+        };
+        event.log();
     }
 
     fn login_page(&self, browser: Browser, asked: &Asked, again: Option<pages::Again>) -> Response {

@@ -54,6 +54,11 @@ impl TokenError {
         Self::InvalidRequest(what)
     }
 
+    /// The error code alone.
+    pub(crate) fn name(&self) -> &'static str {
+        self.code().1
+    }
+
     /// The error code and status.
     fn code(&self) -> (StatusCode, &'static str) {
         match self {

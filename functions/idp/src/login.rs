@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use domain::Timestamp;
 use http::HeaderValue;
+use store::audit::{self, Action, Actor, Audit};
 use store::{Brake, Login, StoreError, Throttle};
 
 use crate::browser::{self, Browser};
@@ -54,7 +55,7 @@ pub(crate) async fn attempt(
     for brake in &around {
         let throttle = identity.find_throttle(&here.tenant, brake, now).await?;
         if throttle.is_locked(now) {
-            failed(here, "locked", source);
+            failed(here, "locked");
             return Ok(later(throttle, now));
         }
     }
@@ -62,7 +63,7 @@ pub(crate) async fn attempt(
     // Counted before the password is looked at, so that no burst of guesses slips through.
     let throttle = identity.count_failure(&here.tenant, &own, now).await?;
     if !throttle.counted {
-        failed(here, "locked", source);
+        failed(here, "locked");
         return Ok(later(throttle, now));
     }
     let user = identity.find_user(&here.tenant, &name).await?;
@@ -72,19 +73,11 @@ pub(crate) async fn attempt(
         for brake in &around {
             identity.count_failure(&here.tenant, brake, now).await?;
         }
-        failed(here, "wrong", source);
+        failed(here, "wrong");
         return Ok(Attempt::Refused(Again::Wrong));
     };
     identity.clear_failures(&here.tenant, &own).await?;
-    tracing::info!(
-        audit.action = "login",
-        audit.actor = %user.subject,
-        audit.object = "session",
-        audit.source = source.map(tracing::field::display),
-        audit.result = "done",
-        tenant.id = here.tenant.name(),
-        "audit"
-    );
+    told(here, Actor::Owner(&user.subject), audit::DONE);
     let login = Login {
         subject: user.subject,
         username: user.username,
@@ -106,16 +99,19 @@ fn later(throttle: Throttle, now: Timestamp) -> Attempt {
 }
 
 /// The name is not told: people type their passwords into its field.
-fn failed(here: &Here, result: &'static str, source: Option<IpAddr>) {
-    tracing::info!(
-        audit.action = "login",
-        audit.actor = "unknown",
-        audit.object = "session",
-        audit.source = source.map(tracing::field::display),
-        audit.result = result,
-        tenant.id = here.tenant.name(),
-        "audit"
-    );
+fn failed(here: &Here, result: &'static str) {
+    told(here, Actor::Unknown, result);
+}
+
+fn told(here: &Here, actor: Actor<'_>, result: &str) {
+    let event = Audit {
+        action: Action::IdpSignIn,
+        tenant: Some(&here.tenant),
+        actor,
+        object: "session",
+        result,
+    };
+    event.log();
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ pub(crate) async fn show(here: Here, Held(app): Held<Arc<AppState>>) -> Response
         "id_token_signing_alg_values_supported": algorithms,
         "claims_supported": ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "name", "preferred_username", "tenant_id"],
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        auth::occasion::SUPPORTED: true,
         "claims_parameter_supported": false,
         "request_parameter_supported": false,
         "request_uri_parameter_supported": false,

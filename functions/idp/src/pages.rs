@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use domain::Timestamp;
 use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -89,7 +90,12 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, again: Option<A
 }
 
 /// The page to agree.
-pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &str) -> Response {
+pub(crate) fn consent(
+    here: &Here,
+    asked: &Asked,
+    sent: &Sent<'_>,
+    (username, now): (&str, Timestamp),
+) -> Response {
     let client = &asked.reply.client.name;
     let wanted = SCOPES.iter().filter(|scope| asked.scopes.contains(scope.name));
     let of_the_issuer = asked.resource == here.issuer;
@@ -98,8 +104,29 @@ pub(crate) fn consent(here: &Here, asked: &Asked, sent: &Sent<'_>, username: &st
     let body = html! {
         h1 { "Allow access?" }
         p.quiet { "You are signed in as " strong { (username) } "." }
-        p { strong { (client) } " asks to:" }
+        @match &asked.occasion {
+            Some(occasion) => p { strong { (client) } " asks for the agent " strong { (occasion.agent) } ", to:" },
+            None => p { strong { (client) } " asks to:" },
+        }
         ul { @for scope in wanted { li { (scope.words) } } }
+        @if let Some(occasion) = &asked.occasion {
+            dl {
+                dt { "Asked for" }
+                dd { "“" (occasion.words) "”" }
+                dt { "When" }
+                dd { (occasion.ago(now)) }
+                @if let Some(place) = &occasion.place {
+                    dt { "From" }
+                    dd { (place) }
+                }
+            }
+            @if !occasion.same_browser {
+                p.bad role="alert" {
+                    "This was not started in this browser. If it was not you who wrote that, choose “Do not allow”: "
+                    "somebody else may be after what is yours."
+                }
+            }
+        }
         @if !of_the_issuer { p.quiet { "At " code { (asked.resource) } } }
         form method="post" action={ "?" (sent.query) } {
             input type="hidden" name="form" value=(sent.token);

@@ -2,6 +2,7 @@
 //! such a change is worth nothing after it: codes, refresh tokens and sign-ins are older than the user's epoch.
 
 use domain::{Entropy, SecretString, Tenant, Timestamp};
+use store::audit::{self, Action, Actor, Audit};
 use store::{Store, User};
 
 use crate::password::hash;
@@ -27,7 +28,7 @@ pub async fn add_user(
     if !store.identity().add_user(tenant, &stored).await? {
         return Err(ProvisionError::Taken(stored.username));
     }
-    audit("user.add", tenant, &stored.username);
+    told(Action::UserAdd, tenant, &stored.username);
     Ok(())
 }
 
@@ -41,7 +42,7 @@ pub async fn remove_user(store: &Store, tenant: &Tenant, username: &str) -> Resu
         return Err(ProvisionError::Nobody(username.to_owned()));
     }
     identity.remove_user(tenant, username).await?;
-    audit("user.remove", tenant, username);
+    told(Action::UserRemove, tenant, username);
     Ok(())
 }
 
@@ -65,17 +66,17 @@ pub async fn reset_user(
     if changed.await?.is_none() {
         return Err(ProvisionError::Nobody(username.to_owned()));
     }
-    audit("user.reset", tenant, username);
+    told(Action::UserReset, tenant, username);
     Ok(())
 }
 
-fn audit(action: &'static str, tenant: &Tenant, username: &str) {
-    tracing::info!(
-        audit.action = action,
-        audit.actor = "operator",
-        audit.object = username,
-        audit.result = "done",
-        tenant.id = tenant.name(),
-        "audit"
-    );
+fn told(action: Action, tenant: &Tenant, username: &str) {
+    let event = Audit {
+        action,
+        tenant: Some(tenant),
+        actor: Actor::Operator,
+        object: username,
+        result: audit::DONE,
+    };
+    event.log();
 }

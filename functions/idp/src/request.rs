@@ -2,6 +2,7 @@
 //! whether the client and its redirect URI are to be trusted, then everything else. Only after the first may an error
 //! go back by redirect.
 
+use auth::occasion::{self, Occasion};
 use domain::Scopes;
 use store::{Client, StoreError};
 
@@ -35,6 +36,8 @@ pub(crate) struct Asked {
     /// Most seconds since the person signed in.
     pub(crate) max_age: Option<u64>,
     pub(crate) login_hint: Option<String>,
+    /// What the client says it was asked for; nothing where it does not say, or others have written it.
+    pub(crate) occasion: Option<Occasion>,
 }
 
 /// What the client wants the person to be asked.
@@ -183,6 +186,7 @@ fn rest(fields: &Fields, reply: Reply, issuer: &str) -> Result<Asked, Fault> {
         nonce: nonce.map(str::to_owned),
         prompt: prompt(one("prompt")).ok_or(fault(INVALID, "the prompt is unknown"))?,
         max_age,
+        occasion: occasion_of(&reply, one(occasion::PARAMETER)),
         login_hint: one("login_hint").map(|hint| hint.chars().take(64).collect()),
         reply,
     };
@@ -197,6 +201,19 @@ fn audience(fields: &Fields, client: &Client, scopes: &Scopes, issuer: &str) -> 
         return Some(issuer.to_owned());
     }
     resource::asked(fields.all("resource"), client).map(str::to_owned)
+}
+
+fn occasion_of(reply: &Reply, sealed: Option<&str>) -> Option<Occasion> {
+    let secret = reply.client.secret_hash.as_deref()?;
+    let opened = Occasion::open(sealed?, secret, reply.state.as_deref()?);
+    opened
+        .inspect_err(|_| {
+            tracing::warn!(
+                client_id = reply.client.client_id,
+                "what a consent is for does not open"
+            )
+        })
+        .ok()
 }
 
 fn prompt(text: Option<&str>) -> Option<Prompt> {

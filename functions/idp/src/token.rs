@@ -8,6 +8,7 @@ use axum::response::Response;
 use domain::{ExposeSecret as _, Owner, Scopes, SecretString, Timestamp};
 use http::HeaderMap;
 use serde_json::{Value, json};
+use store::audit::{self, Action, Actor, Audit};
 use store::{Client, Code, Family, Redeemed, Rotated};
 
 use crate::error::{TokenError, unstored};
@@ -46,12 +47,21 @@ pub(crate) async fn issue(
     if !client.grant_types.iter().any(|allowed| allowed == grant) {
         return Err(TokenError::UnauthorizedClient);
     }
-    let body = match grant {
-        "authorization_code" => request.code().await,
-        "refresh_token" => request.refresh().await,
-        _ => request.client_credentials(),
-    }?;
-    Ok(unstored(Json(body)))
+    let (action, body) = match grant {
+        "authorization_code" => (Action::TokenIssue, request.code().await),
+        "refresh_token" => (Action::TokenRefresh, request.refresh().await),
+        _ => (Action::TokenIssue, request.client_credentials()),
+    };
+    let result = body.as_ref().map_or_else(TokenError::name, |_| audit::DONE);
+    let event = Audit {
+        action,
+        tenant: Some(&here.tenant),
+        actor: Actor::Client(&client.client_id),
+        object: grant,
+        result,
+    };
+    event.log();
+    Ok(unstored(Json(body?)))
 }
 
 /// One request for tokens, of a client that is known.

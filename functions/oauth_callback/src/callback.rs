@@ -200,7 +200,10 @@ async fn hold(
     };
     let request = &consent.request;
     tracing::info!(tenant.id = app.tenant().name(), task.id = %request.task_id, provider = %request.provider, "consent given in another browser; its code is awaited");
-    Ok(ResultPage::Code { code })
+    // Whoever was sent the link sees here what it was for, wherever they have agreed.
+    let task = waiting::task(app, consent).await?;
+    let asked = task.map(|task| waiting::occasion(&task, consent, false));
+    Ok(ResultPage::Code { code, asked })
 }
 
 async fn deny(visit: &Visit, consent: &Consent) -> Result<ResultPage, ResultPage> {

@@ -6,6 +6,7 @@
 //! its way already, no other can take its place.
 
 use auth::ConsentSecrets;
+use auth::occasion::{self, Occasion};
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::extract::rejection::{BytesRejection, PathRejection};
@@ -106,9 +107,8 @@ async fn follow(visit: &Visit, id: &str, form: Option<&Bytes>) -> Result<Respons
     request::admitted(visit).await?;
     let consent = request::find(visit, id).await?.ok_or(ResultPage::Unknown)?;
     request::running(visit, &consent).await?;
-    if !waiting::still_waits(app, &consent).await? {
-        return Err(ResultPage::NotNeeded);
-    }
+    let task = waiting::task(app, &consent).await?;
+    let task = task.ok_or(ResultPage::NotNeeded)?;
     let (starters_browser, used) = is_starters(visit, &consent, form).await?;
     // Whoever else holds the link must not push its starter out of the flow.
     if !starters_browser && is_under_way_at_the_starter(app, &consent) {
@@ -149,7 +149,11 @@ async fn follow(visit: &Visit, id: &str, form: Option<&Bytes>) -> Result<Respons
     match app.consents.records().revise(consent, start).await {
         Ok(consent) => {
             let renewable = app.consents.renewable(&consent).await?.is_some();
-            let url = authorization_url(app, &consent, &metadata, &secrets, (provider, renewable));
+            let mut url = authorization_url(app, &consent, &metadata, &secrets, (provider, renewable));
+            if metadata.shows_occasion {
+                let occasion = waiting::occasion(&task, &consent, starters_browser);
+                tell(&mut url, app, &occasion, (provider, &secrets));
+            }
             let cookie = browser::binding_cookie(app, &consent, &tie);
             let sent = match form {
                 Some(_) => onward(app, url, cookie)?,
@@ -242,6 +246,18 @@ fn onward(app: &State, url: Url, cookie: Option<HeaderValue>) -> Result<Response
     response.headers_mut().insert(REFRESH, at_once);
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
+}
+
+/// Says at our own authorization server what the person is to agree to, so that its page can show it.
+fn tell(url: &mut Url, app: &State, occasion: &Occasion, (provider, secrets): (&Provider, &ConsentSecrets)) {
+    let secret = auth::token::hash(provider.client.secret.expose_secret());
+    let state = secrets.state.expose_secret();
+    match occasion.seal(&secret, state, app.entropy()) {
+        Ok(sealed) => {
+            url.query_pairs_mut().append_pair(occasion::PARAMETER, &sealed);
+        }
+        Err(error) => tracing::error!(%error, "the consent page cannot say what was asked for"),
+    }
 }
 
 fn redirect(url: &Url, cookie: Option<HeaderValue>) -> Result<Response, ResultPage> {

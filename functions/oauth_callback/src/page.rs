@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use auth::occasion::Occasion;
 use axum::response::{Html, IntoResponse, Response};
-use domain::{ExposeSecret, SecretString};
+use domain::{ExposeSecret, SecretString, Timestamp};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, REFRESH, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
@@ -30,7 +31,11 @@ pub(crate) enum ResultPage {
     /// Granted.
     Connected { scopes: Vec<String> },
     /// Granted in another browser than the starter's: this code is to be typed in the chat.
-    Code { code: SecretString },
+    Code {
+        code: SecretString,
+        /// What was asked for, where its task is still there.
+        asked: Option<Occasion>,
+    },
     /// The user left these boxes out, and they are needed.
     TooLittle {
         missing: Vec<String>,
@@ -255,8 +260,13 @@ impl ResultPage {
     pub(crate) fn respond(self, app: &State, headers: &HeaderMap) -> Response {
         let text = self.text();
         let mut more = String::new();
-        if let Self::Code { code } = &self {
-            more = format!("<p class=\"code\"><code>{}</code></p>", code.expose_secret());
+        if let Self::Code { code, asked } = &self {
+            let asked = asked.as_ref().map(|asked| told(asked, app.clock().now()));
+            more = format!(
+                "{}<p class=\"code\"><code>{}</code></p>",
+                asked.unwrap_or_default(),
+                code.expose_secret()
+            );
         }
         if let Self::Connected { scopes } = &self
             && !scopes.is_empty()
@@ -295,6 +305,21 @@ impl ResultPage {
         }
         .respond(app)
     }
+}
+
+/// What was asked for, when and from where.
+fn told(asked: &Occasion, now: Timestamp) -> String {
+    let lines = [
+        ("Agent", Some(escaped(&asked.agent))),
+        ("Asked for", Some(format!("“{}”", escaped(&asked.words)))),
+        ("When", Some(asked.ago(now))),
+        ("From", asked.place.as_deref().map(escaped)),
+    ];
+    let lines = lines.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let list: String = lines
+        .map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>"))
+        .collect();
+    format!("<dl>{list}</dl>")
 }
 
 /// A page as it is drawn, whatever it is about.

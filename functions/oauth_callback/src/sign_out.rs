@@ -2,20 +2,19 @@
 //!
 //! The page goes there itself, so the answer is JSON: a form's redirect to another site is what its policy forbids.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use domain::ExposeSecret;
-use edge::Source;
 use edge::origin::comes_from_here;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderName, StatusCode};
 use outbound::below;
 use serde_json::json;
+use store::audit::{self, Action, Actor, Audit};
 use store::{Session, StoreError};
 use url::Url;
 
@@ -47,13 +46,12 @@ impl FromRequestParts<Arc<State>> for FromThePage {
     }
 }
 
-pub(crate) async fn sign_out(visit: Visit, source: Option<Extension<Source>>, _: FromThePage) -> Response {
+pub(crate) async fn sign_out(visit: Visit, _: FromThePage) -> Response {
     let app = &visit.app;
     if app.sign_in.all().is_empty() {
         return edge::not_found();
     }
-    let source = source.map(|Extension(Source(ip))| ip);
-    let ended = match end(&visit, source).await {
+    let ended = match end(&visit).await {
         Ok(ended) => ended,
         Err(error) => {
             tracing::warn!(
@@ -78,7 +76,7 @@ pub(crate) async fn sign_out(visit: Visit, source: Option<Extension<Source>>, _:
 }
 
 /// Ends the session; what it was.
-async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<Option<Session>, StoreError> {
+async fn end(visit: &Visit) -> Result<Option<Session>, StoreError> {
     let app = &visit.app;
     let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
         return Ok(None);
@@ -90,15 +88,14 @@ async fn end(visit: &Visit, source: Option<IpAddr>) -> Result<Option<Session>, S
         .await?;
     sessions.end_session(app.tenant(), &hash).await?;
     if let Some(session) = &session {
-        tracing::info!(
-            audit.action = "chat.sign_out",
-            audit.actor = session.owner.as_str(),
-            audit.object = "session",
-            audit.source = source.map(tracing::field::display),
-            audit.result = "done",
-            tenant.id = app.tenant().name(),
-            "audit"
-        );
+        let event = Audit {
+            action: Action::ChatSignOut,
+            tenant: Some(app.tenant()),
+            actor: Actor::Owner(&session.owner),
+            object: "session",
+            result: audit::DONE,
+        };
+        event.log();
     }
     Ok(session)
 }

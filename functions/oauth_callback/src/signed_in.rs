@@ -3,16 +3,14 @@
 //! The session's token is new: what the browser had before, a planted one say, leads to nothing of the person. What a guest did in
 //! this browser before stays the guest's until the person says that it is theirs (`POST /api/session/guest`).
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use axum::Extension;
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Response};
 use domain::{ExposeSecret, Owner, SecretString};
-use edge::Source;
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use store::audit::{self, Action, Actor, Audit};
 use store::{GuestBefore, Session, StoreError};
 
 use crate::answer::{ProviderAnswer, Said};
@@ -34,11 +32,7 @@ const WOULD_ASK: [&str; 4] = [
     "account_selection_required",
 ];
 
-pub(crate) async fn signed_in(
-    visit: Visit,
-    source: Option<Extension<Source>>,
-    RawQuery(query): RawQuery,
-) -> Response {
+pub(crate) async fn signed_in(visit: Visit, RawQuery(query): RawQuery) -> Response {
     let app = &visit.app;
     let answer = ProviderAnswer::read(&query.unwrap_or_default());
     let attempt = answer.as_ref().ok_or(SignInPage::Rubbish).and_then(|answer| {
@@ -53,11 +47,10 @@ pub(crate) async fn signed_in(
         (Err(page), _) => Err(page),
         (_, None) => Err(SignInPage::Rubbish),
     };
-    let source = source.map(|Extension(Source(ip))| ip);
     match done {
         Ok(outcome) => {
             if let Outcome::Begun(begun) = &outcome {
-                told(app, begun.owner.as_str(), source, "done");
+                told(app, Actor::Owner(&begun.owner), audit::DONE);
             }
             outcome.respond(app, &back).unwrap_or_else(|| {
                 tracing::error!("the way back to the chat cannot be written");
@@ -65,7 +58,7 @@ pub(crate) async fn signed_in(
             })
         }
         Err(page) => {
-            told(app, "unknown", source, "refused");
+            told(app, Actor::Unknown, "refused");
             page.respond(app, &visit.headers, &back)
         }
     }
@@ -213,14 +206,13 @@ impl Outcome {
     }
 }
 
-fn told(app: &State, actor: &str, source: Option<IpAddr>, result: &'static str) {
-    tracing::info!(
-        audit.action = "chat.sign_in",
-        audit.actor = actor,
-        audit.object = "session",
-        audit.source = source.map(tracing::field::display),
-        audit.result = result,
-        tenant.id = app.tenant().name(),
-        "audit"
-    );
+fn told(app: &State, actor: Actor<'_>, result: &str) {
+    let event = Audit {
+        action: Action::ChatSignIn,
+        tenant: Some(app.tenant()),
+        actor,
+        object: "session",
+        result,
+    };
+    event.log();
 }

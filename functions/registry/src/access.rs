@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use auth::{Refusal, bearer};
 use axum::extract::FromRequestParts;
-use domain::{Scopes, Tenant};
+use domain::{Owner, Scopes, Tenant};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use store::audit::{self, Action, Actor, Audit};
 use store::{Standing, Visibility};
 
 use crate::State;
@@ -38,7 +39,7 @@ impl View {
 /// A verified token.
 enum Authority {
     Platform,
-    Tenant(Tenant, Scopes),
+    Tenant(Tenant, Scopes, Option<Owner>),
 }
 
 impl Authority {
@@ -48,7 +49,10 @@ impl Authority {
         let verified = state.verifier.checked(token, state.clock.now(), None).await?;
         match verified.tenant {
             Some(tenant) => match state.store.tenants().standing(&tenant, state.clock.now()).await {
-                Ok(Standing::Active) => Ok(Self::Tenant(tenant, verified.scopes)),
+                Ok(Standing::Active) => {
+                    let subject = Owner::parse(&verified.subject).ok();
+                    Ok(Self::Tenant(tenant, verified.scopes, subject))
+                }
                 Ok(Standing::Suspended) => Err(Refusal::Suspended),
                 Ok(Standing::Gone) => Err(Refusal::Malformed),
                 Err(error) => {
@@ -65,7 +69,7 @@ impl Authority {
     fn view(self, asked: Option<Tenant>, scopes: &[&str]) -> Result<View, RouteError> {
         match self {
             Self::Platform => Ok(View(asked)),
-            Self::Tenant(own, held) => {
+            Self::Tenant(own, held, _) => {
                 if !scopes.iter().any(|scope| held.contains(*scope)) {
                     return Err(small(scopes.first().copied().unwrap_or(ADMIN)).into());
                 }
@@ -117,11 +121,24 @@ impl Writer {
         matches!(self.authority, Authority::Platform)
     }
 
+    /// Whoever is told to have made the change: of a tenant, the subject of its token.
+    pub(crate) fn by(&self) -> By {
+        By(match &self.authority {
+            Authority::Platform => None,
+            Authority::Tenant(.., subject) => subject.clone(),
+        })
+    }
+
     /// What the caller sees, for a request that names an entry by its id.
     pub(crate) fn view(self) -> Result<Target, RouteError> {
         let changes_global = self.is_platform();
+        let by = self.by();
         let view = self.authority.view(self.asked, &[WRITE])?;
-        Ok(Target { view, changes_global })
+        Ok(Target {
+            view,
+            changes_global,
+            by,
+        })
     }
 
     /// The tenant that a new entry belongs to: the one named in the body for the platform, its own for a tenant.
@@ -136,7 +153,7 @@ impl FromRequestParts<Arc<State>> for Writer {
     async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, RouteError> {
         let authority = Authority::of(parts, state).await?;
         // The scope is checked before anything of the body is read.
-        if let Authority::Tenant(_, held) = &authority
+        if let Authority::Tenant(_, held, _) = &authority
             && !held.contains(WRITE)
         {
             return Err(small(WRITE).into());
@@ -150,6 +167,27 @@ impl FromRequestParts<Arc<State>> for Writer {
 pub(crate) struct Target {
     pub(crate) view: View,
     changes_global: bool,
+    pub(crate) by: By,
+}
+
+/// Who changes something: somebody of a tenant, or the platform's operator.
+pub(crate) struct By(Option<Owner>);
+
+impl By {
+    /// The platform's operator.
+    pub(crate) const OPERATOR: Self = Self(None);
+
+    /// Logs a change that was made.
+    pub(crate) fn told(&self, action: Action, tenant: Option<&Tenant>, object: &str) {
+        let event = Audit {
+            action,
+            tenant,
+            actor: self.0.as_ref().map_or(Actor::Operator, Actor::Owner),
+            object,
+            result: audit::DONE,
+        };
+        event.log();
+    }
 }
 
 impl Target {

@@ -10,10 +10,11 @@ use domain::{AgentType, TypeScope};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use store::audit::Action;
 use store::{Cards, Declared};
 
 use crate::State;
-use crate::access::Platform;
+use crate::access::{By, Platform};
 use crate::body::parse;
 use crate::error::RouteError;
 
@@ -45,6 +46,7 @@ pub(crate) async fn declare(
     if let Some(private) = private {
         cards.set_private(&name, private).await?;
     }
+    By::OPERATOR.told(Action::TypeDeclare, None, name.as_str());
     let mut told = Map::from_iter([
         ("type".to_owned(), json!(name)),
         ("scope".to_owned(), json!(scope)),

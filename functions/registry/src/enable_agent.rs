@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State as Held};
 use store::RegisteredAgent;
+use store::audit::Action;
 
 use crate::State;
 use crate::access::Writer;
@@ -44,5 +45,12 @@ async fn switch(
         ..agent.clone()
     };
     done(state.store.registry().replace(&agent, &switched).await?)?;
+    let action = match disabled {
+        true => Action::AgentDisable,
+        false => Action::AgentEnable,
+    };
+    target
+        .by
+        .told(action, agent.tenant.as_ref(), &agent.id.to_string());
     Ok(Json(switched.into()))
 }

@@ -13,6 +13,7 @@ use http::StatusCode;
 use outbound::CallError;
 use serde::Deserialize;
 use serde_json::Value;
+use store::audit::Action;
 use store::{Health, Put, RegisteredAgent, Visibility};
 use url::{Host, Url};
 
@@ -63,6 +64,7 @@ pub(crate) async fn register(
     if (registration.scope.is_some() || registration.private) && !writer.is_platform() {
         return Err(RouteError::Forbidden("types are the platform's to declare"));
     }
+    let by = writer.by();
     let tenant = writer.owner(registration.tenant.clone())?;
     let card_url = card_url(registration.card_url.clone())?;
     if registration.tags.len() > MAX_ADDED {
@@ -127,6 +129,11 @@ pub(crate) async fn register(
             .unwrap_or_default(),
     };
     done(cards.put(&agent).await?)?;
+    by.told(
+        Action::AgentRegister,
+        agent.tenant.as_ref(),
+        &agent.id.to_string(),
+    );
     Ok((status, Json(agent.into())))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State as Held};
 use http::StatusCode;
+use store::audit::Action;
 
 use crate::State;
 use crate::access::Writer;
@@ -24,6 +25,8 @@ pub(crate) async fn remove(
         .remove(agent.visibility(), &agent.id)
         .await?
     {
+        let told = (agent.tenant.as_ref(), agent.id.to_string());
+        target.by.told(Action::AgentRemove, told.0, &told.1);
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(RouteError::NotFound)

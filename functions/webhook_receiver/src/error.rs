@@ -25,6 +25,8 @@ pub(crate) enum RouteError {
     Contended,
     #[error("the task holds something that needs a newer release; send the notification again")]
     NeedsNewer,
+    #[error("the keys of this agent are not known yet; send the notification again")]
+    KeysOwed,
     #[error("the tenant is suspended; send the notification again later")]
     Suspended,
     #[error("the tables")]
@@ -47,7 +49,7 @@ impl IntoResponse for RouteError {
                 ([(RETRY_AFTER, seconds.to_string())], refused).into_response()
             }
             Self::Suspended => later("tenant_suspended", &message),
-            Self::Contended | Self::NeedsNewer => later("unavailable", &message),
+            Self::Contended | Self::NeedsNewer | Self::KeysOwed => later("unavailable", &message),
             Self::Store(StoreError::TooLarge { .. }) => refused(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",

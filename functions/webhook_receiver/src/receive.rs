@@ -172,6 +172,10 @@ fn signed(
     let Some(job) = job.filter(|job| !job.sender_keys.is_empty()) else {
         return Ok(());
     };
+    if job.keys_owed() {
+        // The agent repeats it, and its host asks for the keys meanwhile.
+        return Err(RouteError::KeysOwed);
+    }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let told = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER].map(text);
     webhook::verify(told, body, &job.sender_keys, now).map_err(|reason| {

@@ -642,6 +642,50 @@ async fn where_the_senders_key_is_known_the_token_alone_is_not_enough() {
 }
 
 #[tokio::test]
+async fn while_nobody_knows_whether_the_sender_signs_its_news_is_to_come_again() {
+    let world = World::new().await;
+    let task = world.task().await;
+    let mut job = task.jobs[0].clone();
+    job.sender_keys = vec![domain::KEYS_OWED.to_owned()];
+    let mut revision = Revision::of(task);
+    let changed = EventKind::Job { job: Box::new(job) };
+    revision.record(changed, Timestamp::from_millis(1)).unwrap();
+    let tasks = world.store.tasks();
+    tasks
+        .commit(&revision, Due::Never, LeaseAfter::Keep)
+        .await
+        .unwrap();
+    let before = world.task().await;
+    let bearer = format!("Bearer {}", world.token);
+    let body = whole("completed", "rain").to_string().into_bytes();
+    let own = sender(0);
+    let (now, seconds) = (world.clock.now(), world.clock.now().seconds().to_string());
+    let signed = own
+        .signature(&WebhookMessage {
+            id: "n-1",
+            at: now,
+            body: &body,
+        })
+        .unwrap();
+    let bare = [("authorization", bearer.as_str())];
+    let with = [
+        ("authorization", bearer.as_str()),
+        ("webhook-id", "n-1"),
+        ("webhook-timestamp", seconds.as_str()),
+        ("webhook-signature", signed.as_str()),
+    ];
+    for headers in [&bare[..], &with[..]] {
+        let (status, _) = world.send(headers, body.clone()).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    assert_eq!(world.task().await, before);
+    // Its agent publishes keys, or says that it has none: then it is as ever.
+    world.signs_with(&own).await;
+    assert_eq!(world.send(&bare, body.clone()).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(world.send(&with, body).await.0, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
 async fn a_source_that_guesses_is_sent_away_and_others_are_heard() {
     let world = World::new().await;
     let guessed = token::webhook(world.key.id, &SystemEntropy);

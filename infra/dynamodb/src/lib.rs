@@ -4,6 +4,7 @@
 //! keeps the real time whatever clock its users run on: it has no clock to hand over for a file, and nothing here depends
 //! on its time (expiry is checked in code).
 
+mod access;
 mod front;
 mod room;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use url::Url;
 
+pub use crate::access::AccessKey;
 use crate::front::Front;
 use crate::room::Room;
 

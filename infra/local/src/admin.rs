@@ -41,7 +41,7 @@ use http::request::Parts;
 use http::{StatusCode, header};
 use idp::ProvisionError;
 use routes::Routes;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
 use store::{ImportError, ImportedOrder, Standing, USAGE_DAYS_MAX};
 use url::Url;
@@ -164,9 +164,16 @@ async fn page(State(control): State<Arc<Control>>) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], html).into_response()
 }
 
+fn name_alone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tenant, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Tenant::parse(&text).map_err(de::Error::custom)
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewTenant {
+    /// A name alone: nobody chooses an incarnation.
+    #[serde(deserialize_with = "name_alone")]
     name: Tenant,
 }
 

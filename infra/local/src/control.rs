@@ -12,6 +12,7 @@ use edge::Ground;
 use edge::secrets::Held;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
+use store::audit::{self, Action, Actor, Audit};
 use store::{Purged, Store};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -57,6 +58,27 @@ impl Rotation {
             Self::Session(tenant) => stored.rotate_session(tenant, clock.now(), force),
         }
     }
+
+    fn told(&self) {
+        let (tenant, keys) = match self {
+            Self::Idp => (None, "idp"),
+            Self::Sealing => (None, "sealing"),
+            Self::Session(tenant) => (Some(tenant), "session"),
+        };
+        told(Action::KeysRotate, tenant, keys);
+    }
+}
+
+/// Logs what the operator did.
+fn told(action: Action, tenant: Option<&Tenant>, object: &str) {
+    let event = Audit {
+        action,
+        tenant,
+        actor: Actor::Operator,
+        object,
+        result: audit::DONE,
+    };
+    event.log();
 }
 
 /// What stays as it is for as long as the system runs.
@@ -169,11 +191,7 @@ impl Control {
         let registrar = registrar(&current.endpoints);
         register(&registrar, &current.endpoints, &tenant).await?;
         self.list(&current.endpoints)?;
-        tracing::info!(
-            tenant.id = tenant.name(),
-            tenant.prefix = tenant.prefix(),
-            "tenant added"
-        );
+        told(Action::TenantAdd, Some(&tenant), tenant.prefix());
         Ok((current, tenant))
     }
 
@@ -190,11 +208,7 @@ impl Control {
         let users = current.secrets.removed.get(&tenant).unwrap_or(&nobody);
         self.clear(&tenant, users, &registrar(&current.endpoints)).await?;
         self.list(&current.endpoints)?;
-        tracing::info!(
-            tenant.id = tenant.name(),
-            tenant.prefix = tenant.prefix(),
-            "tenant removed"
-        );
+        told(Action::TenantRemove, Some(&tenant), tenant.prefix());
         Ok(())
     }
 
@@ -211,12 +225,8 @@ impl Control {
         for tenant in gone {
             let purged = purge.run(&tenant, self.site.clock.now()).await;
             let purged = purged.map_err(StartError::part("purge"))?;
-            tracing::info!(
-                tenant.id = tenant.name(),
-                tenant.prefix = tenant.prefix(),
-                items = purged.removed.values().sum::<u64>(),
-                "what a removed tenant left was removed"
-            );
+            let items = purged.removed.values().sum::<u64>();
+            told(Action::TenantPurge, Some(&tenant), &format!("{items} items"));
             done.push(purged);
         }
         Ok(done)
@@ -370,11 +380,11 @@ impl Control {
         if !done.map_err(StartError::part("table of tenants"))? {
             return Err(self.unknown(name));
         }
-        tracing::info!(
-            tenant.id = tenant.name(),
-            suspended,
-            "tenant suspended or resumed"
-        );
+        let action = match suspended {
+            true => Action::TenantSuspend,
+            false => Action::TenantResume,
+        };
+        told(action, Some(&tenant), tenant.prefix());
         Ok(())
     }
 
@@ -382,6 +392,8 @@ impl Control {
     pub(crate) fn named(&self, name: &Tenant) -> Result<Tenant, ChangeError> {
         let current = self.now();
         let found = current.endpoints.named(name).map(|(tenant, _)| tenant.clone());
+        // Who says which incarnation is meant means no other.
+        let found = found.filter(|tenant| name.prefix() == name.name() || tenant == name);
         found.ok_or_else(|| self.unknown(name))
     }
 
@@ -396,9 +408,13 @@ impl Control {
     pub(crate) async fn set(&self, name: &Tenant, changes: &[SettingChange]) -> Result<(), ChangeError> {
         // A tenant that is being taken away is not set at the same time.
         let _nothing_else_changes = self.vault.lock().await;
-        let set = self.site.store.tenants().set(&self.named(name)?, changes).await;
+        let tenant = self.named(name)?;
+        let set = self.site.store.tenants().set(&tenant, changes).await;
         match set.map_err(StartError::part("table of tenants"))? {
-            true => Ok(()),
+            true => {
+                told(Action::TenantSet, Some(&tenant), "settings");
+                Ok(())
+            }
             false => Err(self.unknown(name)),
         }
     }
@@ -411,7 +427,7 @@ impl Control {
             rotation.apply(stored, force, (&**clock, &**entropy))
         })?;
         self.take_over(&mut vault, draft, None).await?;
-        tracing::info!(rotation = ?rotation, force, "keys rotated");
+        rotation.told();
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use dynamodb::{Error, Server};
+use domain::Entropy;
+use dynamodb::{AccessKey, Error, Server};
 use store::{Store, Tables};
 use url::Url;
 
@@ -16,6 +17,8 @@ pub(crate) const TABLE_PREFIX: &str = "switchyard-";
 /// A running database.
 pub(crate) struct Database {
     pub(crate) url: Url,
+    /// What it wants to see of whoever asks; of another process's database that may be in its address.
+    pub(crate) key: Option<AccessKey>,
     pub(crate) store: Store,
     /// None where the database belongs to another process.
     own: Option<Server>,
@@ -23,14 +26,19 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the file, or an empty database in memory, at this address and for these names, and makes the tables that are
-    /// missing.
+    /// Opens the file, or an empty database in memory, at this address, for these names and with an access key of its own,
+    /// and makes the tables that are missing.
+    ///
+    /// The key is a new one with each start, as the port is.
     pub(crate) async fn start(
         file: Option<&Path>,
         address: IpAddr,
         hosts: Hosts,
+        entropy: &dyn Entropy,
     ) -> Result<Self, StartError> {
-        let started = Server::start_at((file, address), |router| hosts.before(router));
+        let key = random_key(entropy);
+        let wanted = key.clone();
+        let started = Server::start_at((file, address), |router| hosts.before(wanted.before(router)));
         let server = started.map_err(|fault| match (file, fault) {
             (Some(file), Error::File(reason)) => damaged(file, reason),
             (Some(file), Error::Full) => StartError::Full(file.to_owned()),
@@ -38,12 +46,13 @@ impl Database {
         })?;
         let url = server.url().clone();
         let store = Store::new(
-            &edge::aws::sdk_config(Some(&url), None),
+            &edge::aws::sdk_config(Some(&key.within(&url)), None),
             Tables::prefixed(TABLE_PREFIX),
         );
         let created = store.create_tables().await;
         let database = Self {
             url,
+            key: Some(key),
             store,
             own: Some(server),
             file: file.map(Path::to_owned),
@@ -69,6 +78,7 @@ impl Database {
     pub(crate) fn of_another(url: Url, store: Store) -> Self {
         Self {
             url,
+            key: None,
             store,
             own: None,
             file: None,
@@ -95,6 +105,14 @@ impl Database {
         if let Some(server) = self.own {
             server.stop().await;
         }
+    }
+}
+
+fn random_key(entropy: &dyn Entropy) -> AccessKey {
+    let random = || entropy.uuid().simple().to_string();
+    AccessKey {
+        access_key_id: format!("LOCAL{}", random()),
+        secret_access_key: random(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use domain::{AgentName, Tenant};
+use dynamodb::AccessKey;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
@@ -20,6 +21,9 @@ pub struct Endpoints {
     pub gateway: Url,
     /// The embedded DynamoDB.
     pub dynamodb: Url,
+    /// The access key that it wants to see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dynamodb_key: Option<AccessKey>,
     /// The registry.
     pub registry: Url,
     /// The authorization server; each tenant's issuer lies below it, under the tenant's name.
@@ -98,6 +102,13 @@ impl Endpoints {
             Host::Domain(_) => return None,
         };
         (!ip.is_loopback()).then_some(ip)
+    }
+
+    /// The embedded DynamoDB's address with its access key in it, as the functions' settings have it.
+    #[must_use]
+    pub fn database(&self) -> Url {
+        let key = self.dynamodb_key.as_ref();
+        key.map_or_else(|| self.dynamodb.clone(), |key| key.within(&self.dynamodb))
     }
 
     pub(crate) fn write(&self, path: &Path) -> Result<(), StartError> {

@@ -52,6 +52,7 @@ mod survival;
 mod system;
 mod testing;
 
+pub use dynamodb::AccessKey;
 pub use endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
 pub use functions::{Spec, all as functions};

@@ -153,7 +153,7 @@ fn shared(
     let this_machine = endpoints.container_host();
     let this_machine = this_machine.map_or_else(|| true.to_string(), |ip| ip.to_string());
     let mut known = BTreeMap::from([
-        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.to_string()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.database().to_string()),
         (
             "AWS_ENDPOINT_URL_SECRETS_MANAGER",
             endpoints.secrets_manager.to_string(),

@@ -100,7 +100,10 @@ impl System {
             Vault::open(shared.or_else(|| file(secrets::FILE)), &wanted, &*options.entropy)?;
         let database = match &options.joined {
             Some(joined) => Database::of_another(joined.dynamodb.clone(), joined.store.clone()),
-            None => Database::start(file(DATABASE).as_deref(), options.address(), hosts.clone()).await?,
+            None => {
+                let at = (file(DATABASE), options.address());
+                Database::start(at.0.as_deref(), at.1, hosts.clone(), &*options.entropy).await?
+            }
         };
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
         let mcp = options.live.iter().find_map(|live| match live {
@@ -340,6 +343,7 @@ fn plan(
         users: BTreeMap::new(),
         idp: below(&gateway, "/idp"),
         dynamodb: database.url.clone(),
+        dynamodb_key: database.key.clone(),
         secrets_manager: aws("secretsmanager"),
         sqs: aws("sqs"),
         mqtt: options.mqtt.as_ref().map(|broker| MqttEndpoints {

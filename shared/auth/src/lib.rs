@@ -47,6 +47,7 @@ mod key;
 mod key_error;
 mod key_place;
 mod key_set;
+pub mod occasion;
 pub mod pkce;
 mod public_key;
 mod refusal;

@@ -25,6 +25,9 @@ pub const SCOPES: [Scope; 6] = [
     ),
 ];
 
+/// What the platform's own chat may do beside `tasks`: say where a message came from. No authorization server grants it.
+pub const CHAT: &str = "chat";
+
 /// Those of Google that our agents ask for, in the words of Google's own page.
 const GOOGLE: [Scope; 2] = [
     scope(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use a2a::Connection;
 use domain::{AgentName, Owner, Task, TaskState};
 use outbound::oauth::{OAuthError, TokenKind};
+use store::audit::{self, Action, Actor, Audit};
 use store::{StoreError, StoredGrant, TaskKey, TaskQuery};
 
 use crate::consents::Consents;
@@ -121,12 +122,18 @@ impl Consents {
                 revoked = false;
             }
         }
-        tracing::info!(
-            tenant.id = self.tenant.name(),
-            provider = provider.unwrap_or("every one"),
-            revoked,
-            "connection ended"
-        );
+        // Nothing ended, nothing to tell of.
+        if gone.is_empty() {
+            return Ok(Ended { revoked, tasks });
+        }
+        let event = Audit {
+            action: Action::GrantEnd,
+            tenant: Some(&self.tenant),
+            actor: Actor::Owner(owner),
+            object: provider.unwrap_or("every one"),
+            result: if revoked { audit::DONE } else { "not_revoked_there" },
+        };
+        event.log();
         Ok(Ended { revoked, tasks })
     }
 

@@ -10,6 +10,7 @@ use domain::{
 };
 use outbound::Outbound;
 use outbound::oauth::{Dialect, Provider, Providers};
+use store::audit::{self, Action, Actor, Audit};
 use store::{Grants, Store, StoreError};
 
 use crate::records::{Brought, ConsentStore, Unrevised};
@@ -105,7 +106,25 @@ impl Consents {
         let (id, now) = (self.entropy.uuid().to_string(), self.clock.now());
         let consent = Consent::new(id, request, now, now.after(LINK_LIFETIME));
         self.records().put(&consent).await?;
+        self.told(Action::ConsentAsk, &consent, audit::DONE);
         Ok(consent)
+    }
+
+    /// Logs what was done about a consent. Who did it is its owner, or a browser that nobody knows, which is shown a code.
+    fn told(&self, action: Action, consent: &Consent, result: &str) {
+        let owner = Actor::Owner(&consent.request.owner);
+        let event = Audit {
+            action,
+            tenant: Some(&self.tenant),
+            actor: if action == Action::ConsentHold {
+                Actor::Unknown
+            } else {
+                owner
+            },
+            object: &format!("{}/{}", consent.request.provider, consent.request.task_id),
+            result,
+        };
+        event.log();
     }
 
     /// The consent's start with these secrets, in the browser that got this cookie.
@@ -138,8 +157,15 @@ impl Consents {
         self.granted(consent, (&granted.scopes, &sealed)).await
     }
 
+    async fn granted(&self, consent: &Consent, granted: (&[String], &str)) -> Result<bool, StoreError> {
+        let given = self.write_grant(consent, granted).await?;
+        let result = if given { audit::DONE } else { "refused_before" };
+        self.told(Action::ConsentGive, consent, result);
+        Ok(given)
+    }
+
     /// What was granted, and the consent's end.
-    async fn granted(
+    async fn write_grant(
         &self,
         consent: &Consent,
         (scopes, sealed): (&[String], &str),
@@ -209,7 +235,10 @@ impl Consents {
         let until = self.clock.now().after(CODE_LIFETIME);
         let held = |consent: Consent| consent.hold(&started.state_hash, hash.clone(), sealed.clone(), until);
         match self.records().revise(consent.clone(), held).await {
-            Ok(_) => Ok(Some(code)),
+            Ok(_) => {
+                self.told(Action::ConsentHold, consent, audit::DONE);
+                Ok(Some(code))
+            }
             Err(Unrevised::Store(error)) => Err(error),
             Err(_) => Ok(None),
         }
@@ -220,7 +249,10 @@ impl Consents {
     /// # Errors
     /// What the database says.
     pub async fn deny(&self, consent: &Consent) -> Result<bool, StoreError> {
-        Ok(self.settle(consent, Consent::deny).await?.is_ok())
+        let denied = self.settle(consent, Consent::deny).await?.is_ok();
+        let result = if denied { audit::DONE } else { "given_before" };
+        self.told(Action::ConsentRefuse, consent, result);
+        Ok(denied)
     }
 
     /// Writes down that the consent's time is over. Where it is not, or something else ended it, that stays.
@@ -285,6 +317,7 @@ impl Consents {
             Ok(counted) => {
                 let (wrong, void) = (counted.wrong_codes(), matches!(counted.stage, Stage::Ended));
                 tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, wrong, void, "wrong consent code typed back");
+                self.told(Action::ConsentCode, consent, if void { "void" } else { "wrong" });
                 Ok(if void { Redeemed::Void } else { Redeemed::No })
             }
             Err(Unrevised::Store(error)) => Err(error),

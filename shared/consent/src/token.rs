@@ -10,6 +10,7 @@ use auth::GrantSecrets;
 use domain::{GrantKey, Owner, SecretString};
 use outbound::CallError;
 use outbound::oauth::{OAuthError, Provider, Refresh, Tokens};
+use store::audit::{self, Action, Actor, Audit};
 use store::{Claim, StoreError, StoredGrant};
 
 use crate::consents::Consents;
@@ -156,7 +157,20 @@ impl Consents {
             token: refresh_token,
             resource: need.resource,
         };
-        let renewed = match self.refresh(provider, refresh).await {
+        let refreshed = self.refresh(provider, refresh).await;
+        let event = Audit {
+            action: Action::GrantRenew,
+            tenant: Some(&self.tenant),
+            actor: Actor::Owner(need.owner),
+            object: need.provider,
+            result: match &refreshed {
+                Ok(_) => audit::DONE,
+                Err(error) if error.is_invalid_grant() => "refused",
+                Err(_) => "failed",
+            },
+        };
+        event.log();
+        let renewed = match refreshed {
             Ok(tokens) => tokens.refreshed(&secrets, self.clock.now()),
             Err(error) if error.is_invalid_grant() => {
                 tracing::info!(provider = need.provider, error = %error, "the provider renews the grant no more");

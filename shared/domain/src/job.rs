@@ -96,6 +96,9 @@ pub struct NewJob {
     pub step: u32,
 }
 
+/// Stands for the keys of an agent that has not said yet which it signs notifications with, or whether it has any.
+pub const KEYS_OWED: &str = "?";
+
 /// One delegation to another agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -131,7 +134,8 @@ pub struct Job {
     /// The consent its calls need, where its agent takes no token of ours alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
-    /// The keys that its agent signs notifications with, where the agent publishes any: Ed25519, base64url.
+    /// The keys that its agent signs notifications with, where the agent publishes any: Ed25519, base64url. [`KEYS_OWED`] alone
+    /// where it has not said yet which; no signature is good for that one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sender_keys: Vec<String>,
     /// The hosts that a link of its agent may be shown as a way to sign in for: those that were named when it was registered.
@@ -429,6 +433,12 @@ pub enum Noted {
 }
 
 impl Job {
+    /// True where nobody knows yet whether its agent signs notifications.
+    #[must_use]
+    pub fn keys_owed(&self) -> bool {
+        self.sender_keys.iter().any(|key| key == KEYS_OWED)
+    }
+
     /// A new job, stored before its message leaves.
     #[must_use]
     pub fn prepare(new: NewJob, now: Timestamp) -> Self {

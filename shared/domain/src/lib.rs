@@ -62,11 +62,11 @@ pub use ids::{
     RemoteTaskId, TaskId,
 };
 pub use job::{
-    Answered, AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, NewJob, Noted, Notification,
-    Protection, RemoteUpdate, SealedToken, Transport,
+    Answered, AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, KEYS_OWED, NewJob, Noted,
+    Notification, Protection, RemoteUpdate, SealedToken, Transport,
 };
 pub use job_log::JobLog;
-pub use message::{ASKED_AGENT, Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use message::{ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, Role, Terms};
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
     UserWord,

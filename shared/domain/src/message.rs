@@ -10,6 +10,9 @@ pub type Metadata = serde_json::Map<String, Value>;
 
 /// The key in a message's metadata under which a user has named the agent that it is for, by its type.
 pub const ASKED_AGENT: &str = "switchyard/agent";
+/// The key in a message's metadata under which the platform's chat says where it came from. An agent of ours keeps that beside
+/// the message, as [`Terms::place`].
+pub const ASKED_FROM: &str = "switchyard/from";
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +64,9 @@ pub struct Terms {
     /// Media types that the sender can read; empty means any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output_modes: Vec<String>,
+    /// Where the message came from, in words; known of the platform's own chat alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 impl Terms {

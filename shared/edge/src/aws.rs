@@ -12,24 +12,35 @@ const SOMEWHERE: &str = "eu-north-1";
 /// They are looked for nowhere else: the SDK's own search reads profiles and asks services that no function has, and is a
 /// megabyte of each program.
 ///
-/// An endpoint over plain `http` is an emulator (AWS has none), so it gets fixed credentials that mean nothing: nobody
-/// needs an account, and real credentials never travel unencrypted.
+/// An endpoint over plain `http` is an emulator (AWS has none), so it gets the credentials that its address holds (`http://ID:SECRET@…`),
+/// or fixed ones that mean nothing: nobody needs an account, and real credentials never travel unencrypted.
 #[must_use]
 pub fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConfig {
     let emulated = endpoint.is_some_and(|url| url.scheme() == "http");
     let region = region.or(emulated.then_some(SOMEWHERE));
     let mut config = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
     config.set_region(region.map(|region| Region::new(region.to_owned())));
-    config.set_endpoint_url(endpoint.map(Url::to_string));
+    config.set_endpoint_url(endpoint.map(without_credentials));
     let credentials = if emulated {
         // The usual client loads the system's certificates first, which a plain endpoint has no use for.
         config.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
-        Some(Credentials::new("local", "local", None, None, "emulator"))
+        let within = endpoint.filter(|url| !url.username().is_empty());
+        let (id, key) = within.map_or(("local", "local"), |url| {
+            (url.username(), url.password().unwrap_or_default())
+        });
+        Some(Credentials::new(id, key, None, None, "emulator"))
     } else {
         of_lambda()
     };
     config.set_credentials_provider(credentials.map(SharedCredentialsProvider::new));
     config.build()
+}
+
+/// The endpoint alone, as clients call it.
+fn without_credentials(endpoint: &Url) -> String {
+    let mut url = endpoint.clone();
+    let _none_left = (url.set_username(""), url.set_password(None));
+    url.into()
 }
 
 /// The credentials of the function's role.
@@ -102,6 +113,24 @@ mod tests {
             None,
             "AWS's own is never guessed"
         );
+    }
+
+    #[tokio::test]
+    async fn an_emulator_gets_the_credentials_of_its_address() {
+        use aws_sdk_sqs::config::ProvideCredentials as _;
+
+        let given = |text: &str| sdk_config(Some(&Url::parse(text).unwrap()), None);
+        let config = given("http://LOCALabc:secret@127.0.0.1:8000/");
+        assert_eq!(config.endpoint_url(), Some("http://127.0.0.1:8000/"));
+        let provider = config.credentials_provider().unwrap();
+        let found = provider.provide_credentials().await.unwrap();
+        assert_eq!(
+            (found.access_key_id(), found.secret_access_key()),
+            ("LOCALabc", "secret")
+        );
+        let provider = given("http://127.0.0.1:8000/").credentials_provider().unwrap();
+        let found = provider.provide_credentials().await.unwrap();
+        assert_eq!(found.access_key_id(), "local");
     }
 
     #[tokio::test]

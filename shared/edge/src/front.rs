@@ -16,7 +16,7 @@ use domain::{Clock, Entropy, Tenant, TraceParent};
 use futures_util::FutureExt as _;
 use http::{HeaderValue, StatusCode};
 use routes::Routes;
-use store::{Store, counted};
+use store::{Store, audit, counted};
 use tracing::Instrument as _;
 
 mod body;
@@ -98,6 +98,7 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
     let request_id = given.map_or_else(|| front.entropy.uuid().to_string(), |id| id.0);
     let id_header = HeaderValue::from_str(&request_id).unwrap_or(HeaderValue::from_static("-"));
     let https = headers::is_https(request.headers());
+    let source = request.extensions().get::<Source>().map(|Source(ip)| *ip);
     let trace = request
         .headers()
         .get("traceparent")
@@ -120,7 +121,11 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
             trace_id,
         );
         async {
-            let (mut response, calls) = counted(answer(&front, request, next, &request_id)).await;
+            let (mut response, calls) = counted(audit::from(
+                source,
+                Box::pin(answer(&front, request, next, &request_id)),
+            ))
+            .await;
             headers::complete(response.headers_mut(), https);
             response.headers_mut().insert(REQUEST_ID, id_header);
             tracing::info!(

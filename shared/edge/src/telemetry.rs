@@ -5,8 +5,9 @@ use std::panic::PanicHookInfo;
 use std::str::FromStr;
 
 use agent::measure::METRICS;
+use store::audit;
 pub use tracing_subscriber::filter::ParseError;
-use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
+use tracing_subscriber::filter::{FilterExt as _, FilterFn, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -38,7 +39,10 @@ impl FromStr for LogFilter {
 /// and collecting spans where they have a collector. A second call changes nothing.
 pub fn init(filter: &LogFilter, namespace: &str, collector: Option<&Collector>) {
     let terminal = std::io::stdout().is_terminal();
-    let logged = filter.0.clone().and(filter_fn(is_for_the_log));
+    // Audit events are no matter of a level.
+    let audited =
+        FilterFn::new(|about| about.target() == audit::TARGET).with_max_level_hint(tracing::Level::INFO);
+    let logged = filter.0.clone().and(filter_fn(is_for_the_log)).or(audited);
     let lines = tracing_subscriber::fmt::layer();
     let started = if terminal {
         tracing_subscriber::registry()

@@ -56,22 +56,22 @@ impl PushKeys {
     }
 
     /// The Ed25519 keys in `{agent}/.well-known/jwks.json`, in the form of [`auth::webhook::published_keys`]. Most agents
-    /// of the world have no such document, and none at all is the answer. An agent that did not answer is asked again
-    /// next time.
-    pub async fn of(&self, agent: &Url, now: Timestamp) -> Vec<String> {
+    /// of the world have no such document, and an empty list is the answer. `None` where the agent did not answer: nobody knows
+    /// then whether it has any, and it is asked again next time.
+    pub async fn of(&self, agent: &Url, now: Timestamp) -> Option<Vec<String>> {
         if let Some(known) = self.remembered(agent, now) {
-            return known;
+            return Some(known);
         }
         let mut url = agent.clone();
         url.set_query(None);
         let Ok(()) = url.path_segments_mut().map(|mut segments| {
             segments.pop_if_empty().extend([".well-known", "jwks.json"]);
         }) else {
-            return Vec::new();
+            return Some(Vec::new());
         };
         let keys = match self.outbound.get_json::<Value>(&url, None).await {
             Ok(document) => auth::webhook::published_keys(&document),
-            Err(CallError::Timeout | CallError::Unreachable { .. }) => return Vec::new(),
+            Err(CallError::Timeout | CallError::Unreachable { .. }) => return None,
             Err(_) => Vec::new(),
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +79,7 @@ impl PushKeys {
             known.clear();
         }
         known.insert(agent.clone(), (now, keys.clone()));
-        keys
+        Some(keys)
     }
 
     fn remembered(&self, agent: &Url, now: Timestamp) -> Option<Vec<String>> {

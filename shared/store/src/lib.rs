@@ -22,6 +22,7 @@
 //! }
 //! ```
 
+pub mod audit;
 mod cards;
 mod change;
 mod codec;

@@ -105,7 +105,8 @@ impl Listing<'_> {
     pub(crate) fn cursor(&self, last: &Item) -> Option<String> {
         let [pk, sk, at] = ["pk", "sk", self.index.sort].map(|name| text_of(last, name));
         let (pk, sk, at) = (pk?, sk?, at?);
-        let cursor = serde_json::to_vec(&[self.check(pk, sk, at).as_str(), pk, sk, at]).ok()?;
+        let mut cursor = serde_json::to_vec(&[self.check(pk, sk, at).as_str(), pk, sk, at]).ok()?;
+        self.mask(&mut cursor);
         Some(URL_SAFE_NO_PAD.encode(cursor))
     }
 
@@ -115,7 +116,11 @@ impl Listing<'_> {
         if cursor.len() > 8192 {
             return Err(bad());
         }
-        let cursor = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| bad())?;
+        let mut cursor = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| bad())?;
+        // Those of releases before are not masked.
+        if !cursor.starts_with(b"[") {
+            self.mask(&mut cursor);
+        }
         let [check, pk, sk, at]: [String; 4] = serde_json::from_slice(&cursor).map_err(|_| bad())?;
         if check != self.check(&pk, &sk, &at) {
             return Err(bad());
@@ -129,6 +134,22 @@ impl Listing<'_> {
         Ok(start)
     }
 
+    /// Masks a cursor, or unmasks it, so that nobody reads from it how things are kept and builds on that. It hides nothing
+    /// from who knows the partition's key: there is nothing in it that its reader may not know.
+    fn mask(&self, cursor: &mut [u8]) {
+        for (number, block) in cursor.chunks_mut(32).enumerate() {
+            let mut stream = Sha256::new();
+            for part in [self.table, self.index.name, self.partition] {
+                stream.update(part.len().to_be_bytes());
+                stream.update(part);
+            }
+            stream.update(number.to_be_bytes());
+            for (byte, mask) in block.iter_mut().zip(stream.finalize()) {
+                *byte ^= mask;
+            }
+        }
+    }
+
     /// Ties a cursor to its listing. No secret is needed: whoever forges a cursor only moves within the partition that
     /// the query names anyway.
     fn check(&self, pk: &str, sk: &str, at: &str) -> String {
@@ -139,5 +160,48 @@ impl Listing<'_> {
         }
         let hash = hash.finalize();
         URL_SAFE_NO_PAD.encode(hash.get(..12).unwrap_or(&hash))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::BY_OWNER;
+
+    fn listing(partition: &str) -> Listing<'_> {
+        Listing {
+            table: "switchyard-sessions",
+            index: BY_OWNER,
+            partition,
+        }
+    }
+
+    #[test]
+    fn a_cursor_shows_no_key_and_leads_back_to_its_own_listing_alone() {
+        let mut last = keyed(&("acme#chat#trip".to_owned(), "CHAT".to_owned()));
+        let at = "2026-11-24T14:05:00.000Z#trip";
+        last.insert(BY_OWNER.sort.to_owned(), text(at));
+        let own = listing("acme#owner#guest-1");
+        let cursor = own.cursor(&last).unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(&cursor).unwrap();
+        let shown = String::from_utf8_lossy(&bytes);
+        for key in ["acme", "chat", "CHAT", "trip", "2026"] {
+            assert!(!shown.contains(key), "{shown}");
+        }
+        let start = own.start(&cursor).unwrap();
+        assert_eq!(text_of(&start, "pk"), Some("acme#chat#trip"));
+        assert!(listing("acme#owner#guest-2").start(&cursor).is_err());
+        let changed = format!("{}A", &cursor[..cursor.len() - 1]);
+        assert!(own.start(&changed).is_err());
+        // What a release before has given out.
+        let before = [
+            own.check("acme#chat#trip", "CHAT", at).as_str(),
+            "acme#chat#trip",
+            "CHAT",
+            at,
+        ]
+        .map(str::to_owned);
+        let before = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&before).unwrap());
+        assert!(own.start(&before).is_ok());
     }
 }

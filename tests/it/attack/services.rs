@@ -221,6 +221,52 @@ fn chat() -> impl Iterator<Item = Row> {
     .into_iter()
 }
 
+/// What another site's page gets by the victim's own cookie, where the browser sends it: a request that changes something is
+/// refused, and nothing that is answered may be read there.
+pub(super) async fn from_another_site(world: &World, row: &Row) -> Vec<String> {
+    let base = world.at("/tenants/acme/base");
+    let cookie = match row.route.starts_with("/api/ops/") {
+        true => session_of(&world.local, "olga").await,
+        false => world.user.cookie().expect("a session"),
+    };
+    let path = row
+        .route
+        .replace("{id}", &world.chat_task)
+        .replace("{action}", "cancel");
+    let path = path
+        .replace("{task}", &world.chat_task)
+        .replace("{verb}", "disable");
+    let mut wrong = Vec::new();
+    for (name, value) in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ] {
+        let mut request = world.request(row.method, &format!("{base}{path}"));
+        request = request.header("cookie", &cookie).header(name, value);
+        if row.method != "GET" {
+            request = request.header("content-type", "application/json").body("{}");
+        }
+        let answer = request.send().await.expect("an answer");
+        let (status, headers) = (answer.status().as_u16(), answer.headers());
+        let is_told = headers
+            .keys()
+            .any(|key| key.as_str().starts_with("access-control-allow"));
+        let is_kept = headers
+            .get("cross-origin-resource-policy")
+            .is_some_and(|policy| policy == "same-origin");
+        let is_refused = row.method == "GET" || status == 403;
+        if is_told || !is_kept || !is_refused {
+            wrong.push(format!(
+                "{} {} with {name}: {value}: {status} {headers:?}",
+                row.method, row.route
+            ));
+        }
+    }
+    wrong
+}
+
 async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     let base = world.at("/tenants/acme/base");
     let is_operators = row.route.starts_with("/api/ops/");
@@ -241,7 +287,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         ]
         .map(|text| Some(text.to_owned()))
         .to_vec(),
-        Some(Attack::Expired) => vec![Some(world.ended_cookie.clone())],
+        Some(Attack::Expired) => world.ended_cookies.iter().cloned().map(Some).collect(),
         Some(Attack::WrongTenant) => {
             vec![
                 Some(foreign.clone()),

@@ -197,7 +197,10 @@ async fn sign_out(world: &World, url: &str, attack: Option<Attack>) -> Vec<Told>
         Some(Attack::Rubbish) => ["switchyard_acme=rubbish", "switchyard_acme=sws_AAAA"]
             .map(|cookie| json(send(Some(cookie))))
             .into(),
-        Some(Attack::Expired) => vec![json(send(Some(&world.ended_cookie)))],
+        Some(Attack::Expired) => {
+            let ended = world.ended_cookies.iter();
+            ended.map(|cookie| json(send(Some(cookie)))).collect()
+        }
         Some(Attack::WrongIssuer) => [
             ("sec-fetch-site", "cross-site"),
             ("origin", "https://evil.example"),

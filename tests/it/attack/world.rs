@@ -46,8 +46,8 @@ pub(super) struct World {
     pub(super) chat_task: String,
     /// Another task of theirs, whose plan waits, and the plan's hash.
     pub(super) chat_plan: (String, String),
-    /// A cookie whose session has ended.
-    pub(super) ended_cookie: String,
+    /// Cookies whose sessions have ended: by time, by signing out, with their user, with their user's password.
+    pub(super) ended_cookies: Vec<String>,
     /// Keys of nobody whom the system trusts.
     pub(super) rogue: SigningKey,
     /// A specialist that never answers, and so keeps jobs open.
@@ -90,7 +90,7 @@ impl World {
         foreigner
             .chat("foreigners-chat", "foreigners-message", "Hello")
             .await;
-        let ended_cookie = ended_session(&local).await;
+        let ended_cookies = ended_sessions(&local, &user).await;
         let elsewhere = Elsewhere::start(&local).await;
         let mut world = Self {
             http: tests::user::http(),
@@ -103,7 +103,7 @@ impl World {
             chat,
             chat_task,
             chat_plan,
-            ended_cookie,
+            ended_cookies,
             rogue: SigningKey::generate().expect("a key").0,
             silent,
             elsewhere,
@@ -386,9 +386,29 @@ pub(super) fn form(fields: &[(&str, &str)]) -> String {
         .finish()
 }
 
+/// What every answer says to a browser, whoever asked for what.
+const ALWAYS: [&str; 5] = [
+    "cache-control",
+    "x-content-type-options",
+    "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
+    "permissions-policy",
+];
+
 pub(super) async fn told(request: RequestBuilder) -> Told {
     let mut answer = request.send().await.expect("an answer");
     let status = answer.status();
+    for name in ALWAYS {
+        let said = answer.headers().contains_key(name);
+        // The gateway's own are of nobody, and are not deployed.
+        let path = answer.url().path();
+        let of_nobody = ["/healthz", "/openapi.json"].contains(&path) || path.starts_with("/local/");
+        assert!(
+            said || of_nobody,
+            "{name} is missing in {status} of {}",
+            answer.url().path()
+        );
+    }
     let place = answer
         .headers()
         .get("location")
@@ -431,6 +451,52 @@ async fn waiting_plan(user: &User) -> (String, String) {
     (asked.task_id(), hash)
 }
 
+/// The victim's own sessions, as the victim had them as somebody who had signed in: each leads to the victim's things, but for
+/// what ended it.
+async fn ended_sessions(local: &Local, victim: &User) -> Vec<String> {
+    let acme = Tenant::parse("acme").expect("a tenant");
+    let (store, cookie) = (local.system.store(), victim.cookie().expect("a session"));
+    let sessions = store.sessions();
+    let token = cookie.split_once('=').expect("a cookie").1;
+    let found = sessions
+        .find_session(&acme, &auth::token::hash(token), local.clock.now())
+        .await;
+    let owner = found.expect("sessions").expect("the victim's").owner;
+    let names = ["gone", "changed", "left"];
+    let users = names.map(|name| idp::NewUser {
+        username: name.to_owned(),
+        display_name: name.to_owned(),
+        password: "a-password-of-the-tests".into(),
+        roles: vec!["operator".to_owned()],
+    });
+    oauth::register(store, "acme", &[], &users).await;
+    let mut cookies = vec![ended_session(local).await];
+    for name in names {
+        let cookie = session_for(local, name, owner.clone()).await;
+        let user = User::new(local.endpoint("/tenants/acme/base"));
+        user.resume(&cookie);
+        let own = user.get("/api/chats/victims-chat/messages").await;
+        assert_eq!(own.status, 200, "{name} is there before: {own:?}");
+        local.clock.advance(Duration::from_secs(1));
+        match name {
+            "gone" => idp::remove_user(store, &acme, name).await.expect("removed"),
+            "changed" => {
+                let at = (local.clock.now(), &SystemEntropy as &dyn domain::Entropy);
+                let password = "another-password-of-the-tests".into();
+                idp::reset_user(store, &acme, name, &password, at)
+                    .await
+                    .expect("changed");
+            }
+            _ => {
+                let out = user.call(Method::POST, "/signout", Some(json!({}))).await;
+                assert_eq!(out.status, 200, "{out:?}");
+            }
+        }
+        cookies.push(cookie);
+    }
+    cookies
+}
+
 /// A session that ended a second ago, as its cookie.
 async fn ended_session(local: &Local) -> String {
     let (tenant, owner) = (
@@ -454,6 +520,16 @@ async fn ended_session(local: &Local) -> String {
 
 /// The cookie of one of the demo's people who has signed in just now.
 pub(super) async fn session_of(local: &Local, name: &str) -> String {
+    session_for(
+        local,
+        name,
+        Owner::parse(&format!("person-{name}")).expect("an owner"),
+    )
+    .await
+}
+
+/// A session of somebody who has signed in just now, in which these things are theirs.
+async fn session_for(local: &Local, name: &str, owner: Owner) -> String {
     let tenant = Tenant::parse("acme").expect("a tenant");
     let store = local.system.store();
     let found = store.identity().find_user(&tenant, name).await.expect("users");
@@ -461,7 +537,7 @@ pub(super) async fn session_of(local: &Local, name: &str) -> String {
     let token = auth::token::random("sws", &SystemEntropy);
     let now = local.clock.now();
     let session = Session {
-        owner: Owner::parse(&format!("person-{name}")).expect("an owner"),
+        owner,
         created_at: now,
         expires_at: now.after(Duration::from_secs(12 * 3600)),
         person: Some(Person {
@@ -528,7 +604,7 @@ pub(super) async fn session_after_guest(world: &World) -> String {
 }
 
 /// A registered specialist that acknowledges and says no more.
-async fn silent_agent(local: &Local) -> MockServer {
+pub(crate) async fn silent_agent(local: &Local) -> MockServer {
     let server = MockServer::start().await;
     let card = json!({
         "name": "Parrot", "description": "Repeats a word like a parrot", "version": "1",

@@ -73,7 +73,7 @@ fn kinds(item: &Value) -> impl Iterator<Item = String> {
 }
 
 async fn is_kept_under_the_prefix(run: &Run) {
-    let mut items = search::stored(run.local.endpoint("/dynamodb")).await;
+    let mut items = search::stored(run.local.system.endpoints().database().as_str()).await;
     items.extend_from_slice(&run.passing);
     // The table of tenants is asked by the names that people say.
     for item in items.iter().filter(|item| item["sk"]["S"] != "TENANT") {

@@ -6,9 +6,9 @@ use domain::{Job, JobState, TaskState};
 use futures_util::future::join_all;
 use outbound::CallError;
 
-use crate::delegation::calls;
 use crate::delegation::done::Done;
 use crate::delegation::send::failure;
+use crate::delegation::{calls, webhook_token};
 use crate::deps::OnTask;
 use crate::rules::wording;
 
@@ -23,6 +23,7 @@ async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
     let mut answers = true;
     match calls::remote_task(on, &job).await {
         Ok(remote) => {
+            webhook_token::keys_again(on.deps, &mut job).await;
             job.note(remote.into_notification(), on.now);
         }
         Err(Obstacle::Call(CallError::Refused(A2aError::TaskNotFound))) => {
@@ -125,7 +126,10 @@ pub(crate) async fn look_at_all(on: OnTask<'_>) -> Looks {
     let unheard = unheard.map(|(done, _)| done.job.number).collect();
     let differs = |job: &Job| {
         on.task.jobs.iter().any(|known| {
-            known.number == job.number && (known.state != job.state || known.artifacts != job.artifacts)
+            known.number == job.number
+                && (known.state != job.state
+                    || known.artifacts != job.artifacts
+                    || known.sender_keys != job.sender_keys)
         })
     };
     let changed = looks.into_iter().map(|(done, _)| done.job).filter(differs);

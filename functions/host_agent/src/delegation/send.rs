@@ -42,6 +42,7 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
         Ok(Delivered { answer, words_alone }) => {
             job.attempts = 0;
             job.words_alone = words_alone;
+            webhook_token::keys_again(on.deps, &mut job).await;
             let news = answer.into_notification();
             job.note(news.clone(), on.now);
             tracing::info!(

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use domain::{ExposeSecret, Job, SealedToken, SecretString, Task};
+use domain::{ExposeSecret, Job, KEYS_OWED, SealedToken, SecretString, Task};
 use url::Url;
 
 use crate::deps::{Deps, OnTask};
@@ -33,11 +33,19 @@ pub(crate) fn open(on: OnTask<'_>, job: &Job) -> Option<SecretString> {
     String::from_utf8(plain).ok().map(SecretString::from)
 }
 
-/// The keys that an agent signs its notifications with. An agent that does not say in time has none for this job: its
-/// token alone must do, and no user waits for the document.
+/// The keys that an agent signs its notifications with. No user waits for an agent that does not say in time: it is asked again
+/// once it has answered anything ([`keys_again`]), and until then none of its notifications counts.
 pub(crate) async fn sender_keys(deps: &Deps, agent: &Url) -> Vec<String> {
     let asking = deps.push_keys.of(agent, deps.clock.now());
-    tokio::time::timeout(KEYS_LIMIT, asking).await.unwrap_or_default()
+    let said = tokio::time::timeout(KEYS_LIMIT, asking).await;
+    said.ok().flatten().unwrap_or_else(|| vec![KEYS_OWED.to_owned()])
+}
+
+/// Asks an agent once more for its keys, where it has not said them yet.
+pub(crate) async fn keys_again(deps: &Deps, job: &mut Job) {
+    if job.keys_owed() {
+        job.sender_keys = sender_keys(deps, &job.endpoint.url).await;
+    }
 }
 
 /// What a token is sealed for: moved to another job, it does not open.

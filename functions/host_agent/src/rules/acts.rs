@@ -13,7 +13,7 @@ pub(crate) enum Act {
     /// Send its message, which may have left before: its agent is asked for it first, where it can be.
     Resend,
     /// Hand the user's answer on to the agent that asked.
-    Forward(Message),
+    Forward(Box<Message>),
     /// Ask its agent how it is doing.
     Look,
     /// Get the result of a job that ended without bringing one.
@@ -44,7 +44,7 @@ impl Plan {
             let act = match &job.state {
                 JobState::Linked { remote, .. } if remote.state.is_interrupted() && said.is_some() => {
                     // Taken: one answer must not go to two agents.
-                    said.take().map(Act::Forward)
+                    said.take().map(|said| Act::Forward(Box::new(said)))
                 }
                 _ if task.holds(job) => None,
                 _ => act(patience, job, asked_again, now),
@@ -233,7 +233,7 @@ mod tests {
         let [(job, Act::Forward(said))] = &plan.acts[..] else {
             panic!("one call: {:?}", plan.acts)
         };
-        assert_eq!((job.number, said), (0, &answer));
+        assert_eq!((job.number, said.as_ref()), (0, &answer));
         assert!(plan.answered && plan.forwarded);
     }
 }

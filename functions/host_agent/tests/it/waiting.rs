@@ -372,3 +372,31 @@ async fn an_answer_that_could_not_be_handed_on_is_tried_again() {
         .collect();
     assert_eq!(sent[1], sent[2]);
 }
+
+/// An agent whose key document takes its time: no user waits for it, and nothing of it is taken unsigned meanwhile.
+#[tokio::test]
+async fn keys_that_do_not_come_in_time_are_asked_for_again() {
+    let (world, weather) = world().await;
+    let sealer = auth::Sealer::new(vec![(
+        "k".into(),
+        auth::Sealer::generate_key(&domain::SystemEntropy),
+    )])
+    .unwrap();
+    let keys = auth::webhook::SenderKeys::of(&sealer, "a").unwrap();
+    let document = json!({ "keys": keys.public_jwks() });
+    let published = wiremock::Mock::given(wiremock::matchers::path("/weather/.well-known/jwks.json"));
+    let late = wiremock::ResponseTemplate::new(200)
+        .set_body_json(&document)
+        .set_delay(Duration::from_secs(30));
+    let late = published.respond_with(late).mount_as_scoped(&world.server).await;
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    assert_eq!(weather.calls("SendMessage").len(), 1, "it is asked all the same");
+    assert!(task.jobs[0].keys_owed(), "{:?}", task.jobs[0].sender_keys);
+    drop(late);
+    let published = wiremock::Mock::given(wiremock::matchers::path("/weather/.well-known/jwks.json"));
+    let in_time = wiremock::ResponseTemplate::new(200).set_body_json(&document);
+    published.respond_with(in_time).mount(&world.server).await;
+    world.clock.advance(Duration::from_secs(20));
+    let task = world.wake(task.id).await;
+    assert_eq!(task.jobs[0].sender_keys, auth::webhook::published_keys(&document));
+}

@@ -288,3 +288,42 @@ async fn one_source_that_tries_many_names_is_stopped() {
     let elsewhere = try_from(&idp, &Browser::default(), "2001:db8:1:3::1", ("ada", PASSWORD)).await;
     assert_eq!(elsewhere, StatusCode::SEE_OTHER);
 }
+
+#[tokio::test]
+async fn two_processes_count_the_same_failures() {
+    let idp = Idp::start().await;
+    let processes = [idp.router.clone(), idp.beside()];
+    let mut idp = idp;
+    // A name, from ever other sources: five tries are free, whoever looks at them.
+    for number in 0..store::MOST_FAILURES {
+        idp.router = processes[usize::try_from(number).unwrap() % 2].clone();
+        let source = format!("192.0.2.{number}");
+        let status = try_from(&idp, &Browser::default(), &source, ("ada", "wrong")).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+    }
+    for process in &processes {
+        idp.router = process.clone();
+        let status = try_from(&idp, &Browser::default(), "192.0.2.99", ("ada", PASSWORD)).await;
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    }
+    // A source, with ever other names.
+    let mut refused = 0;
+    for number in 0..36 {
+        idp.router = processes[number % 2].clone();
+        let name = format!("user{number}");
+        let status = try_from(&idp, &Browser::default(), "198.51.100.7", (&name, "Winter2026")).await;
+        refused += usize::from(status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert_eq!(refused, 6, "thirty are free, at both together");
+    // The lock of the name is over after a minute, and twice as long after another failure.
+    for (seconds, password, wanted) in [
+        (61, "wrong", StatusCode::FORBIDDEN),
+        (61, PASSWORD, StatusCode::TOO_MANY_REQUESTS),
+        (61, PASSWORD, StatusCode::SEE_OTHER),
+    ] {
+        idp.advance(seconds);
+        idp.router = processes[0].clone();
+        let status = try_from(&idp, &Browser::default(), "203.0.113.1", ("ada", password)).await;
+        assert_eq!(status, wanted);
+    }
+}

@@ -37,7 +37,9 @@ async fn answers(system: &System, name: &str) -> Vec<(StatusCode, String)> {
             "parts": [{"type": "text", "text": "What needs consent?"}],
         },
     });
+    let key = &endpoints.dynamodb_key.as_ref().unwrap().access_key_id;
     let tables = from_a_page(name, Method::POST, &endpoints.dynamodb)
+        .header("authorization", signed(key))
         .header("x-amz-target", "DynamoDB_20120810.ListTables")
         .body("{}");
     let asked = [
@@ -75,6 +77,65 @@ async fn a_page_of_a_foreign_name_gets_nothing_from_any_listener() {
             assert_eq!(status, StatusCode::OK, "{name}: {body}");
         }
     }
+    system.stop().await;
+}
+
+/// What of a signature names the access key.
+fn signed(key: &str) -> String {
+    format!(
+        "AWS4-HMAC-SHA256 Credential={key}/20260101/eu-north-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_reads_or_changes_the_tables_without_their_access_key() {
+    let system = System::start(Options::default()).await.unwrap();
+    let endpoints = system.endpoints();
+    let call = async |key: Option<&str>, operation: &str, body: Value| {
+        let mut request = request(Method::POST, &endpoints.dynamodb)
+            .header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
+        if let Some(key) = key {
+            request = request.header("authorization", signed(key));
+        }
+        let answer = request.body(body.to_string()).send().await.unwrap();
+        let status = answer.status();
+        (status, answer.json::<Value>().await.unwrap())
+    };
+    let scan = json!({ "TableName": "switchyard-identity" });
+    let user = json!({ "TableName": "switchyard-identity",
+        "Key": { "pk": { "S": "acme#user#ada" }, "sk": { "S": "USER" } } });
+    let asked = [
+        ("ListTables", json!({})),
+        ("Scan", scan.clone()),
+        ("DeleteItem", user.clone()),
+    ];
+    for key in [None, Some("local"), Some("test"), Some("")] {
+        for (operation, body) in &asked {
+            let (status, told) = call(key, operation, body.clone()).await;
+            assert_eq!(
+                status,
+                StatusCode::BAD_REQUEST,
+                "{operation} with {key:?}: {told}"
+            );
+            let kind = told["__type"].as_str().unwrap();
+            assert!(
+                [
+                    "UnrecognizedClientException",
+                    "MissingAuthenticationTokenException"
+                ]
+                .iter()
+                .any(|known| kind.ends_with(known)),
+                "{told}"
+            );
+        }
+    }
+    let key = endpoints.dynamodb_key.as_ref().unwrap();
+    let (status, found) = call(Some(&key.access_key_id), "GetItem", user).await;
+    assert_eq!(status, StatusCode::OK, "{found}");
+    assert!(found["Item"].is_object(), "nobody deleted it: {found}");
+    let another = System::start(Options::default()).await.unwrap();
+    assert_ne!(another.endpoints().dynamodb_key, endpoints.dynamodb_key);
+    another.stop().await;
     system.stop().await;
 }
 

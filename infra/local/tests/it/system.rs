@@ -175,11 +175,15 @@ async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
             .unwrap()
             .starts_with("http://127.0.0.1:")
     );
+    let key = list["dynamodb_key"].take();
+    let key = ["access_key_id", "secret_access_key"].map(|part| key[part].as_str().unwrap().len());
+    assert_eq!(key, [37, 32]);
     assert_eq!(
         list,
         json!({
             "gateway": gateway,
             "dynamodb": null,
+            "dynamodb_key": null,
             "registry": format!("{gateway}registry"),
             "idp": format!("{gateway}idp"),
             "agents": {"airbnb": null, "calendar": null, "report": null, "weather": null},

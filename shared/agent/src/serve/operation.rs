@@ -79,7 +79,8 @@ impl Ask {
     /// A message that can be taken, with what its sender said of the answer.
     fn taken(&self, mut call: SendCall) -> Result<SendCall, A2aError> {
         terms::media_types(&self.agent.card, &call)?;
-        call.message.terms = terms::terms(&self.extensions, &call);
+        let place = terms::place(&self.called.caller, &mut call);
+        call.message.terms = terms::terms(&self.extensions, &call, place);
         Ok(call)
     }
 }

@@ -4,10 +4,12 @@
 use a2a::card::Card;
 use a2a::{A2aError, Call, SendCall, media};
 use axum::http::HeaderMap;
-use domain::Terms;
+use domain::{ASKED_FROM, Caller, Terms};
 
 /// Most media types that are kept of those a client says it can read.
 const MAX_MODES: usize = 32;
+/// Longest words for a message's place, in bytes.
+const MAX_PLACE: usize = 200;
 /// Longest of them, in bytes.
 const MAX_MODE: usize = 128;
 
@@ -77,8 +79,19 @@ fn all<'c>(
     of_card.iter().chain(of_skills).map(String::as_str).collect()
 }
 
+/// Takes out of a message where it came from. That is believed of the platform's chat alone, as users go by it when they are asked
+/// for a consent.
+pub(crate) fn place(caller: &Caller, call: &mut SendCall) -> Option<String> {
+    let told = call.message.metadata.remove(ASKED_FROM)?;
+    let place = told.as_str().filter(|place| place.len() <= MAX_PLACE)?;
+    caller
+        .scopes
+        .contains(auth::scope::CHAT)
+        .then(|| place.to_owned())
+}
+
 /// What an executor is told of it.
-pub(crate) fn terms(extensions: &[String], call: &SendCall) -> Terms {
+pub(crate) fn terms(extensions: &[String], call: &SendCall, place: Option<String>) -> Terms {
     let modes = call.accepted_output_modes.iter();
     Terms {
         extensions: extensions.to_vec(),
@@ -87,5 +100,6 @@ pub(crate) fn terms(extensions: &[String], call: &SendCall) -> Terms {
             .take(MAX_MODES)
             .cloned()
             .collect(),
+        place,
     }
 }

@@ -41,6 +41,9 @@ pub struct ServerMetadata {
     /// It names itself in its answer to the browser (RFC 9207).
     #[serde(default, rename = "authorization_response_iss_parameter_supported")]
     pub iss_in_answer: bool,
+    /// It shows its users what they are asked for ([`auth::occasion`]).
+    #[serde(default, rename = "switchyard_occasion_parameter_supported")]
+    pub shows_occasion: bool,
     /// The scopes it knows, where it says so.
     #[serde(default)]
     pub scopes_supported: Vec<String>,

@@ -1,0 +1,188 @@
+//! Audit events: who did what, to what, from where, with which result. One line of the log each, under the target
+//! [`TARGET`], whatever level the rest is logged at.
+//!
+//! An event holds no secret and nothing that people wrote: actors are ids, objects are ids and names of things. It is
+//! logged after the write that it tells of, by the function that made it, once.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use domain::{Owner, Tenant};
+
+/// What the lines are logged under.
+pub const TARGET: &str = "audit";
+
+tokio::task_local! {
+    static SOURCE: Option<IpAddr>;
+}
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What was done.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Action {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Action {
+            /// Every action.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// As it stands in the log.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    /// Somebody signed in to a chat, or did not succeed.
+    ChatSignIn = "chat.sign_in",
+    /// Somebody signed out of a chat.
+    ChatSignOut = "chat.sign_out",
+    /// Somebody signed in at the authorization server, or did not succeed.
+    IdpSignIn = "idp.sign_in",
+    /// Somebody signed out at the authorization server.
+    IdpSignOut = "idp.sign_out",
+    /// A user allowed an application access, or did not.
+    IdpAuthorize = "idp.authorize",
+    /// A code was exchanged for tokens, or refused.
+    TokenIssue = "token.issue",
+    /// A refresh token was used, or refused.
+    TokenRefresh = "token.refresh",
+    /// A refresh token was revoked.
+    TokenRevoke = "token.revoke",
+    /// A user is asked for a consent.
+    ConsentAsk = "consent.ask",
+    /// A user consented: there is a grant now.
+    ConsentGive = "consent.give",
+    /// A user consented in another browser than the starter's: a code was shown.
+    ConsentHold = "consent.hold",
+    /// A wrong consent code was typed.
+    ConsentCode = "consent.code",
+    /// A user did not consent.
+    ConsentRefuse = "consent.refuse",
+    /// A grant was renewed at its provider, or refused there.
+    GrantRenew = "grant.renew",
+    /// A user ended a connection.
+    GrantEnd = "grant.end",
+    /// Keys were rotated.
+    KeysRotate = "keys.rotate",
+    /// An agent was registered, or registered again.
+    AgentRegister = "registry.register",
+    /// An agent was removed.
+    AgentRemove = "registry.remove",
+    /// An agent was switched on.
+    AgentEnable = "registry.enable",
+    /// An agent was switched off.
+    AgentDisable = "registry.disable",
+    /// The scope of a type of agents was declared.
+    TypeDeclare = "registry.type",
+    /// An operator changed an agent from the page.
+    OpsAgent = "ops.agent",
+    /// A tenant was added.
+    TenantAdd = "tenant.add",
+    /// A tenant was removed.
+    TenantRemove = "tenant.remove",
+    /// A tenant was suspended.
+    TenantSuspend = "tenant.suspend",
+    /// A tenant was resumed.
+    TenantResume = "tenant.resume",
+    /// A tenant's settings were changed.
+    TenantSet = "tenant.set",
+    /// What a removed tenant left was deleted.
+    TenantPurge = "tenant.purge",
+    /// A user was added.
+    UserAdd = "user.add",
+    /// A user was removed.
+    UserRemove = "user.remove",
+    /// A user's password was replaced.
+    UserReset = "user.reset",
+}
+
+/// Who did it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Actor<'a> {
+    /// A person or guest, by the id that owns their things.
+    Owner(&'a Owner),
+    /// An application, by its client id.
+    Client(&'a str),
+    /// Whoever runs the platform.
+    Operator,
+    /// Nobody who is known.
+    Unknown,
+}
+
+impl fmt::Display for Actor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Owner(owner) => f.write_str(owner.as_str()),
+            Self::Client(id) => write!(f, "client:{id}"),
+            Self::Operator => f.write_str("operator"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+/// One event. Its source is that of the request that is being answered ([`from`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Audit<'a> {
+    /// What was done.
+    pub action: Action,
+    /// Whose things it was done with; none for the platform's own.
+    pub tenant: Option<&'a Tenant>,
+    /// Who did it.
+    pub actor: Actor<'a>,
+    /// What it was done to.
+    pub object: &'a str,
+    /// `done`, or why it was not.
+    pub result: &'a str,
+}
+
+/// The result of what succeeded.
+pub const DONE: &str = "done";
+
+impl Audit<'_> {
+    /// Writes the event to the log.
+    pub fn log(&self) {
+        let source = SOURCE.try_with(|source| *source).ok().flatten();
+        tracing::event!(
+            target: TARGET,
+            tracing::Level::INFO,
+            audit.action = self.action.name(),
+            audit.actor = %self.actor,
+            audit.object = self.object,
+            audit.source = source.map(tracing::field::display),
+            audit.result = self.result,
+            tenant.id = self.tenant.map(Tenant::name),
+            tenant.prefix = self.tenant.map(Tenant::prefix),
+            "audit"
+        );
+    }
+}
+
+/// Does the work of a request that came from this address, as the gateway saw it.
+pub async fn from<F: Future>(source: Option<IpAddr>, work: F) -> F::Output {
+    SOURCE.scope(source, work).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_action_has_a_name_of_its_own() {
+        let names: BTreeSet<&str> = Action::ALL.iter().map(|action| action.name()).collect();
+        assert_eq!(names.len(), Action::ALL.len());
+        for name in names {
+            let fits = |c: char| c.is_ascii_lowercase() || c == '.' || c == '_';
+            assert!(name.contains('.') && name.chars().all(fits), "{name}");
+        }
+    }
+}

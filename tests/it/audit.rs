@@ -1,0 +1,468 @@
+//! Audit events: each thing that somebody does about sign-ins, consents, grants, keys, agents, users and tenants is logged
+//! exactly once, with who did it, to what, from where, and with which result; and nothing that people wrote is in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use local::Options;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use store::audit::{Action, TARGET};
+use tests::browser::{Browser, Page};
+use tests::{Local, User, oauth};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+
+use crate::consent::{code_on, link, profile};
+use crate::tenants::admin;
+
+type Fields = BTreeMap<String, String>;
+
+/// Keeps every audit event.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<Fields>>>);
+
+impl<S: Subscriber> Layer<S> for Kept {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() != TARGET {
+            return;
+        }
+        let mut fields = Read(Fields::new());
+        event.record(&mut fields);
+        self.0.lock().expect("no panic under the lock").push(fields.0);
+    }
+}
+
+struct Read(Fields);
+
+impl Visit for Read {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.to_owned());
+    }
+}
+
+/// What one event must say: its action, its actor, its object (or a part of it) and its result.
+type Wanted<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// From where, for what is done in a request of somebody; the host works without one.
+const HERE: &str = "127.0.0.1";
+
+struct Heard {
+    kept: Kept,
+    seen: BTreeSet<String>,
+    /// What no event may hold.
+    secrets: Vec<String>,
+}
+
+impl Heard {
+    /// Since the step before, each of these was logged exactly once, as it says here.
+    async fn step(&mut self, step: &str, wanted: &[Wanted<'_>]) {
+        // A worker may be at it still.
+        for _ in 0..200 {
+            let is_there = |action: &str| {
+                let kept = self.kept.0.lock().expect("no panic under the lock");
+                kept.iter().any(|event| event["audit.action"] == action)
+            };
+            if wanted.iter().all(|(action, ..)| is_there(action)) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        let events = std::mem::take(&mut *self.kept.0.lock().expect("no panic under the lock"));
+        for (action, actor, object, result) in wanted {
+            let of: Vec<&Fields> = events
+                .iter()
+                .filter(|event| event["audit.action"] == *action)
+                .collect();
+            let [event] = of[..] else {
+                panic!("{step}: {} times {action}: {events:#?}", of.len());
+            };
+            let told = |name: &str| event.get(name).map_or("", String::as_str);
+            assert!(told("audit.actor").starts_with(actor), "{step}: {event:#?}");
+            assert!(told("audit.object").contains(object), "{step}: {event:#?}");
+            assert_eq!(told("audit.result"), *result, "{step}: {event:#?}");
+            if ["idp.", "chat.", "ops."].iter().any(|of| action.starts_with(of)) {
+                assert_eq!(told("audit.source"), HERE, "{step}: {event:#?}");
+            }
+        }
+        for event in &events {
+            let text = format!("{event:?}");
+            for secret in &self.secrets {
+                assert!(!text.contains(secret.as_str()), "{step}: {text}");
+            }
+            self.seen.insert(event["audit.action"].clone());
+        }
+    }
+}
+
+fn base(local: &Local) -> String {
+    let base = local.endpoint("/tenants/acme/base");
+    base.trim_end_matches('/').to_owned()
+}
+
+fn demo<'l>(local: &'l Local, name: &str) -> &'l Value {
+    let users = local.endpoints()["users"]["acme"].as_array().expect("users");
+    let found = users.iter().find(|user| user["username"] == name);
+    found.unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// Signs in to the chat; the user with that browser's session.
+async fn sign_in(local: &Local, browser: &mut Browser, name: &str) -> User {
+    let start = format!("{}/signin", base(local));
+    oauth::agree(browser, &start, demo(local, name)).await;
+    let user = User::new(&base(local));
+    let own = browser.cookies().find(|(name, _)| *name == "switchyard_acme");
+    let (name, value) = own.expect("a session");
+    user.resume(&format!("{name}={value}"));
+    user
+}
+
+/// Presses a button of a page.
+async fn press(browser: &mut Browser, page: &Page, step: &str) -> Page {
+    browser.submit(page, &[("step", step)]).await
+}
+
+async fn registry(local: &Local, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+    let url = format!("{}{path}", local.endpoint("/registry").trim_end_matches('/'));
+    let mut request = tests::user::http()
+        .request(method, url)
+        .bearer_auth(local.endpoint("/registry_token"));
+    if let Some(body) = body {
+        request = request.json(&body);
+    }
+    let answer = request.send().await.expect("an answer");
+    (answer.status(), answer.json().await.unwrap_or_default())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_action_is_logged_once_with_who_did_what_from_where() {
+    let kept = Kept::default();
+    let subscriber = tracing_subscriber::registry().with(kept.clone());
+    tracing::subscriber::set_global_default(subscriber).expect("the only one of this process");
+    let local = Local::start_as(Options::default()).await;
+    let secrets = ["ada", "olga"].map(|name| demo(&local, name)["password"].as_str().unwrap().to_owned());
+    let mut heard = Heard {
+        kept,
+        seen: BTreeSet::new(),
+        secrets: secrets.into_iter().chain(["my order".to_owned()]).collect(),
+    };
+    heard.step("the start", &[]).await;
+    people(&local, &mut heard).await;
+    consents(&local, &mut heard).await;
+    operators(&local, &mut heard).await;
+    let known: BTreeSet<String> = Action::ALL
+        .iter()
+        .map(|action| action.name().to_owned())
+        .collect();
+    let never: Vec<_> = known.difference(&heard.seen).collect();
+    assert!(never.is_empty(), "no step of this test does {never:?}");
+    let table = std::fs::read_to_string(tests::folder().join("../docs/audit.md")).expect("the table");
+    let listed: BTreeSet<String> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| {
+            !["audit.", "tenant.id", "trace_id"]
+                .iter()
+                .any(|field| name.starts_with(field))
+        })
+        .collect();
+    assert_eq!(listed, known, "docs/audit.md lists the actions");
+    local.system.stop().await;
+}
+
+/// Who signs in, and out.
+async fn people(local: &Local, heard: &mut Heard) {
+    let mut browser = Browser::default();
+    let page = browser.open(&format!("{}/signin", base(local))).await;
+    let wrong = [("username", "ada"), ("password", "not this one")];
+    browser.submit(&page, &wrong).await;
+    heard
+        .step(
+            "a wrong password",
+            &[("idp.sign_in", "unknown", "session", "wrong")],
+        )
+        .await;
+    let olga = sign_in(local, &mut browser, "olga").await;
+    heard
+        .step(
+            "a sign-in",
+            &[
+                ("idp.sign_in", "user-olga", "session", "done"),
+                ("idp.authorize", "user-olga", "host", "done"),
+                ("token.issue", "client:host", "authorization_code", "done"),
+                ("chat.sign_in", "person-", "session", "done"),
+            ],
+        )
+        .await;
+    let rubbish = format!("{}/signin/callback?code=x&state=y", base(local));
+    Browser::default().open(&rubbish).await;
+    heard
+        .step(
+            "a made-up answer",
+            &[("chat.sign_in", "unknown", "session", "refused")],
+        )
+        .await;
+    let agents = olga.get("/api/ops/agents").await.json();
+    let mut listed = agents["agents"].as_array().expect("agents").iter();
+    let own = listed
+        .find(|agent| agent["isOwn"] == true)
+        .expect("one of the tenant's own");
+    let id = own["id"].as_str().expect("an agent").to_owned();
+    let verb = format!("/api/ops/agents/{id}/check");
+    let done = olga.call(Method::POST, &verb, Some(json!({}))).await;
+    assert_eq!(done.status, 200, "{done:?}");
+    heard
+        .step(
+            "an operator's look",
+            &[("ops.agent", "person-", &format!("{id}/check"), "done")],
+        )
+        .await;
+    let out = olga.call(Method::POST, "/signout", Some(json!({}))).await.json();
+    heard
+        .step(
+            "out of the chat",
+            &[("chat.sign_out", "person-", "session", "done")],
+        )
+        .await;
+    let page = browser.open(out["next"].as_str().expect("an address")).await;
+    press(&mut browser, &page, "logout").await;
+    heard
+        .step("out over there", &[("idp.sign_out", "user-olga", "here", "done")])
+        .await;
+}
+
+/// Consents and grants.
+async fn consents(local: &Local, heard: &mut Heard) {
+    let user = local.user("acme");
+    let asked = user.ask("Where is my order 1001?").await;
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    heard
+        .step(
+            "a question",
+            &[(
+                "consent.ask",
+                "guest-",
+                &format!("idp/{}", asked.task_id()),
+                "done",
+            )],
+        )
+        .await;
+    let mut browser = profile(&user, &base(local));
+    oauth::agree(&mut browser, &link(&waiting), demo(local, "ada")).await;
+    user.until(&asked.task_id(), &["completed"]).await;
+    heard
+        .step(
+            "a consent",
+            &[
+                ("idp.sign_in", "user-ada", "session", "done"),
+                ("idp.authorize", "user-ada", "host", "done"),
+                ("token.issue", "client:host", "authorization_code", "done"),
+                ("consent.give", "guest-", &asked.task_id(), "done"),
+            ],
+        )
+        .await;
+    local.clock.advance(Duration::from_secs(11 * 60));
+    let again = user.ask("Where is my order 1001?").await;
+    user.until(&again.task_id(), &["completed"]).await;
+    heard
+        .step(
+            "a renewal",
+            &[
+                ("token.refresh", "client:host", "refresh_token", "done"),
+                ("grant.renew", "guest-", "idp", "done"),
+            ],
+        )
+        .await;
+    let ended = user
+        .call(Method::DELETE, "/api/connections/idp", Some(json!({})))
+        .await;
+    assert_eq!(ended.status, 200, "{ended:?}");
+    heard
+        .step(
+            "a connection's end",
+            &[
+                ("token.revoke", "client:host", "", "done"),
+                ("grant.end", "guest-", "idp", "done"),
+            ],
+        )
+        .await;
+
+    let second = local.user("acme");
+    let asked = second.ask("Where is my order 1002?").await;
+    let waiting = second.until(&asked.task_id(), &["auth-required"]).await;
+    let mut browser = profile(&second, &base(local));
+    let page = browser.open(&link(&waiting)).await;
+    let login = demo(local, "alan");
+    let fields = ["username", "password"].map(|name| (name, login[name].as_str().expect("text")));
+    let page = browser.submit(&page, &fields).await;
+    press(&mut browser, &page, "deny").await;
+    second.until(&asked.task_id(), &["rejected"]).await;
+    heard
+        .step(
+            "a refusal",
+            &[
+                ("consent.ask", "guest-", "idp/", "done"),
+                ("idp.authorize", "user-alan", "host", "denied"),
+                ("consent.refuse", "guest-", &asked.task_id(), "done"),
+            ],
+        )
+        .await;
+
+    let third = local.user("acme");
+    let asked = third.chat("orders", "m1", "Where is my order 1003?").await;
+    let waiting = third.until(&asked.task_id(), &["auth-required"]).await;
+    let page = oauth::agree(&mut Browser::default(), &link(&waiting), demo(local, "ada")).await;
+    heard
+        .step(
+            "in another browser",
+            &[("consent.hold", "unknown", &asked.task_id(), "done")],
+        )
+        .await;
+    third.chat("orders", "m2", "AAAA-AAAA").await;
+    heard
+        .step(
+            "a wrong code",
+            &[("consent.code", "guest-", &asked.task_id(), "wrong")],
+        )
+        .await;
+    third.chat("orders", "m3", &code_on(&page)).await;
+    third.until(&asked.task_id(), &["completed"]).await;
+    heard
+        .step(
+            "the right one",
+            &[("consent.give", "guest-", &asked.task_id(), "done")],
+        )
+        .await;
+}
+
+/// What operators do.
+async fn operators(local: &Local, heard: &mut Heard) {
+    let (status, _) = registry(
+        local,
+        Method::PUT,
+        "/types/weather",
+        Some(json!({ "scope": "global" })),
+    )
+    .await;
+    assert!(status.is_success(), "{status}");
+    heard
+        .step("a type", &[("registry.type", "operator", "weather", "done")])
+        .await;
+    let card = format!(
+        "{}/.well-known/agent-card.json",
+        local.endpoint("/agents/weather").trim_end_matches('/')
+    );
+    let (status, agent) = registry(local, Method::POST, "/agents", Some(json!({ "cardUrl": card }))).await;
+    assert!(status.is_success(), "{agent}");
+    let id = agent["id"].as_str().expect("an id").to_owned();
+    heard
+        .step(
+            "a registration",
+            &[("registry.register", "operator", &id, "done")],
+        )
+        .await;
+    for verb in ["disable", "enable"] {
+        let (status, _) = registry(local, Method::POST, &format!("/agents/{id}/{verb}"), None).await;
+        assert_eq!(status, StatusCode::OK);
+        heard
+            .step(verb, &[(&format!("registry.{verb}"), "operator", &id, "done")])
+            .await;
+    }
+    let (status, _) = registry(local, Method::DELETE, &format!("/agents/{id}"), None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    heard
+        .step("a removal", &[("registry.remove", "operator", &id, "done")])
+        .await;
+
+    let mut prefix = String::new();
+    let steps: [(Method, &str, Value, Wanted<'_>); 11] = [
+        (
+            Method::POST,
+            "/tenants",
+            json!({ "name": "initech" }),
+            ("tenant.add", "operator", "initech.", "done"),
+        ),
+        (
+            Method::PUT,
+            "/tenants/initech/status",
+            json!({ "suspended": true }),
+            ("tenant.suspend", "operator", "initech.", "done"),
+        ),
+        (
+            Method::PUT,
+            "/tenants/initech/status",
+            json!({ "suspended": false }),
+            ("tenant.resume", "operator", "initech.", "done"),
+        ),
+        (
+            Method::PATCH,
+            "/tenants/initech/settings",
+            json!({ "locale": "nb" }),
+            ("tenant.set", "operator", "settings", "done"),
+        ),
+        (
+            Method::POST,
+            "/tenants/initech/users",
+            json!({ "username": "milton" }),
+            ("user.add", "operator", "milton", "done"),
+        ),
+        (
+            Method::POST,
+            "/tenants/initech/users/milton/reset",
+            Value::Null,
+            ("user.reset", "operator", "milton", "done"),
+        ),
+        (
+            Method::DELETE,
+            "/tenants/initech/users/milton",
+            Value::Null,
+            ("user.remove", "operator", "milton", "done"),
+        ),
+        (
+            Method::POST,
+            "/keys/rotate",
+            json!({ "keys": "sealing" }),
+            ("keys.rotate", "operator", "sealing", "done"),
+        ),
+        (
+            Method::POST,
+            "/keys/rotate",
+            json!({ "keys": "idp", "force": true }),
+            ("keys.rotate", "operator", "idp", "done"),
+        ),
+        (
+            Method::POST,
+            "/keys/rotate",
+            json!({ "keys": { "session": "acme" }, "force": true }),
+            ("keys.rotate", "operator", "session", "done"),
+        ),
+        (
+            Method::DELETE,
+            "/tenants/initech",
+            Value::Null,
+            ("tenant.remove", "operator", "initech.", "done"),
+        ),
+    ];
+    for (method, path, body, wanted) in steps {
+        let body = Some(body).filter(|body| !body.is_null());
+        let (status, told) = admin(local, method, path, body).await;
+        assert!(status.is_success(), "{path}: {status} {told}");
+        if let Some(made) = told["prefix"].as_str() {
+            prefix = made.to_owned();
+        }
+        heard.step(path, &[wanted]).await;
+    }
+    assert!(prefix.starts_with("initech."));
+    let (status, told) = admin(local, Method::POST, "/tenants/initech/purge", None).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    heard
+        .step("a purge", &[("tenant.purge", "operator", "items", "done")])
+        .await;
+}

@@ -3,9 +3,11 @@
 
 mod cards;
 mod foreign;
+mod hosts;
 mod identities;
 mod pools;
 mod requester;
+mod responder;
 mod rubbish;
 mod world;
 

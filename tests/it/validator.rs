@@ -115,6 +115,7 @@ impl World {
 
     fn parts(&self) -> AgentParts {
         AgentParts {
+            mqtt: None,
             url: URL.parse().unwrap(),
             store: self.store.clone(),
             wake: self.door.clone(),
@@ -136,7 +137,9 @@ impl World {
             key: Arc::new(SigningKey::generate().unwrap().0),
             validator: Arc::new(Substitute),
             sign_in: None,
-            directory: Directory::registry(self.outbound(), registry),
+            mqtt: None,
+            bridge: None,
+            directory: Directory::registry(self.outbound(), registry, None),
             webhook: "http://127.0.0.1:9/t/acme/api/webhook/tasks".parse().unwrap(),
             sealer: Self::sealer(),
             store: self.store.clone(),

@@ -11,6 +11,7 @@ pub(crate) fn card(url: Url) -> Card {
             .into(),
         version: env!("CARGO_PKG_VERSION").into(),
         url,
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: vec![skill()],

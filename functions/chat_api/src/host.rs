@@ -63,6 +63,7 @@ impl HostClient {
             generation: Generation::V1_0,
             transport: Transport::JsonRpc,
             tenant: None,
+            resource: None,
         };
         Self {
             endpoint,

@@ -44,6 +44,7 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
                 .into(),
         version: env!("CARGO_PKG_VERSION").into(),
         url,
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: vec![Skill {

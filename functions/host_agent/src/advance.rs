@@ -50,15 +50,17 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
     // All at once: the slowest agent must not hold up the others.
     let done = join_all(acts.into_iter().map(|(job, act)| Box::pin(perform(on, job, act)))).await;
     let mut task = before.clone();
-    let mut heard = Vec::new();
+    let (mut heard, mut troubles) = (Vec::new(), Vec::new());
     let again = done.iter().find_map(|done| done.again.clone());
     for Done {
         mut job,
         heard: news,
         needs,
+        trouble,
         ..
     } in done
     {
+        troubles.extend(trouble.map(|trouble| (job.number, trouble)));
         if let Some(scopes) = needs {
             request_consent(on, &mut job, scopes, &task.jobs).await?;
         }
@@ -74,7 +76,7 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         .cloned()
         .collect();
     let entropy = deps.entropy.as_ref();
-    let mut kinds = wording::news(deps, &before, &changed);
+    let mut kinds = wording::news(deps, &before, &changed, &troubles);
     let tells = |kind: &EventKind| matches!(kind, EventKind::Status { .. });
     if again.is_some() {
         // A new status would hide that the user's answer is still to be handed on.

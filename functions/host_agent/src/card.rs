@@ -18,6 +18,7 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
                 .to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         url: url.clone(),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: vec![Skill {

@@ -14,6 +14,7 @@ use edge::{Error, Function, Ground};
 use llm::ModelList;
 use url::Url;
 
+use crate::broker::MqttBridge;
 use crate::model::{self, BedrockPlace};
 use crate::{Directory, NAME, Parts, Patience, PlanApproval, host};
 
@@ -65,6 +66,11 @@ pub struct Config {
     pub models: Option<(ModelList, u64)>,
     /// Where those of Bedrock are.
     pub bedrock: BedrockPlace,
+    /// `AGENT_MQTT_URL`: its own interface on an MQTT broker, where it is on one; its card names it.
+    pub mqtt: Option<Url>,
+    /// `MQTT_BRIDGE_URL` and `MQTT_BROKER`: the bridge to a broker, and that broker; agents whose cards name it are called
+    /// there, where they have no interface over HTTP. Without them none is.
+    pub bridge: Option<MqttBridge>,
     /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
     pub push_schedule: Option<PushSchedule>,
     /// `A2A_RETRY_SCHEDULE`: when a send or an execution that failed is tried again; likewise.
@@ -132,6 +138,7 @@ impl Config {
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let models = models(env);
         let bedrock = BedrockPlace::read(env);
+        let (mqtt, bridge) = (env.optional("AGENT_MQTT_URL"), bridge(env));
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let retry_schedule: Result<Option<RetrySchedule>, ConfigError> = env.optional("A2A_RETRY_SCHEDULE");
         Ok(Self {
@@ -154,9 +161,24 @@ impl Config {
             providers: providers?,
             models: models?,
             bedrock: bedrock?,
+            mqtt: mqtt?,
+            bridge: bridge?,
             push_schedule: push_schedule?,
             retry_schedule: retry_schedule?,
         })
+    }
+}
+
+/// Both settings of a broker, or neither.
+fn bridge(env: &mut Env) -> Result<Option<MqttBridge>, ConfigError> {
+    let (url, broker) = (
+        env.optional::<Url>("MQTT_BRIDGE_URL"),
+        env.optional::<Url>("MQTT_BROKER"),
+    );
+    match (url?, broker?) {
+        (Some(url), Some(broker)) => Ok(Some(MqttBridge { url, broker })),
+        (Some(_), None) => Err(env.problem("MQTT_BROKER", "a bridge wants its broker".to_owned())),
+        (None, _) => Ok(None),
     }
 }
 
@@ -200,7 +222,9 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         None => None,
     };
     let directory = match config.directory {
-        DirectorySource::Registry(url) => Directory::registry(ground.outbound.clone(), url),
+        DirectorySource::Registry(url) => {
+            Directory::registry(ground.outbound.clone(), url, config.bridge.clone())
+        }
         DirectorySource::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
     };
     // Side by side: whoever waits for the first answer waits for the slowest of them, not for their sum.
@@ -234,6 +258,8 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         sign_in,
         directory,
         webhook: config.webhook,
+        mqtt: config.mqtt,
+        bridge: config.bridge,
         store: ground.store,
         wake: ground.wake,
         outbound: ground.outbound,

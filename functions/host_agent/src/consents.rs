@@ -209,7 +209,8 @@ pub(crate) async fn request_consent(
     let shared = others.iter().find_map(|other| {
         let theirs = other.protection.as_ref()?;
         let awaited = other.awaited_consent()?;
-        let same = theirs.provider == protection.provider && other.endpoint.url == job.endpoint.url;
+        let same =
+            theirs.provider == protection.provider && other.endpoint.audience() == job.endpoint.audience();
         let good = awaited.expires_at > now && Some(&awaited.id) != old.as_ref();
         (same && good && covers(&theirs.scopes, &protection.scopes)).then(|| awaited.clone())
     });
@@ -230,7 +231,7 @@ pub(crate) async fn request_consent(
         job: job.number,
         provider: protection.provider.clone(),
         issuer: provider.issuer.clone(),
-        resource: job.endpoint.url.to_string(),
+        resource: job.endpoint.audience().to_string(),
         scopes: protection.scopes.clone(),
     };
     let consent = deps.consents.request(request).await?;

@@ -13,6 +13,7 @@ use store::Store;
 use url::Url;
 
 use crate::approval::PlanApproval;
+use crate::broker::MqttBridge;
 use crate::rules::patience::Patience;
 use crate::session_tokens::SessionTokens;
 
@@ -25,6 +26,8 @@ pub(crate) struct Deps {
     pub(crate) url: Url,
     /// Where agents send their notifications.
     pub(crate) webhook: Url,
+    /// The way to agents on a broker, where there is one.
+    pub(crate) bridge: Option<MqttBridge>,
     pub(crate) tokens: SessionTokens,
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) store: Store,

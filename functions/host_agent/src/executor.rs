@@ -126,7 +126,7 @@ impl Executor for HostExecutor {
         let deps = self.0.deps();
         let jobs = look_at_all(self.on(run)).await.changed;
         if !jobs.is_empty() {
-            let kinds = wording::news(deps, run.task(), &jobs);
+            let kinds = wording::news(deps, run.task(), &jobs, &[]);
             run.record(kinds).await?;
         }
         if transcript::wants_a_look(run.task()) {

@@ -13,6 +13,7 @@
 
 mod advance;
 mod approval;
+mod broker;
 mod budget;
 mod card;
 mod config;
@@ -48,6 +49,7 @@ use session_tokens::SessionTokens;
 use thinking::thinker::Thinker;
 
 pub use approval::{InvalidPlanApproval, PlanApproval};
+pub use broker::MqttBridge;
 pub use config::{Args, Config, HostConfigError, build};
 pub use rules::patience::Patience;
 pub use thinking::directory::Directory;
@@ -75,6 +77,10 @@ pub struct Parts {
     pub directory: Directory,
     /// Where agents are to send their notifications.
     pub webhook: Url,
+    /// Its own interface on an MQTT broker, where it is on one.
+    pub mqtt: Option<Url>,
+    /// The way to agents on an MQTT broker, where there is one.
+    pub bridge: Option<MqttBridge>,
     /// Seals webhook tokens, and what clients entrust to it.
     pub sealer: Arc<Sealer>,
     /// The tables.
@@ -117,6 +123,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         tenant: parts.tenant.clone(),
         url: parts.url.clone(),
         webhook: parts.webhook,
+        bridge: parts.bridge,
         tokens: SessionTokens {
             issuer: parts.issuer,
             tenant: parts.tenant.clone(),
@@ -145,6 +152,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         noted: Mutex::default(),
     });
     let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());
+    card.mqtt = parts.mqtt;
     card.extensions.extend(a2a::carrier_extensions());
     card.extensions.push(a2a::connections_extension());
     if parts.model.is_hosted() {

@@ -7,5 +7,6 @@ use host_agent::{Args, Config, build};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
     let env = Env::process().overridden("TENANT_ID", Args::parse().tenant_id);
-    lambda::run(env, Config::read, build).await
+    // In a box: its future is a large one.
+    Box::pin(lambda::run(env, Config::read, build)).await
 }

@@ -33,6 +33,11 @@ impl SessionTokens {
         self.sign("host", audience, "registry:read", now)
     }
 
+    /// A token for the bridge to a broker, in the host's own name.
+    pub(crate) fn bridge(&self, audience: &str, now: Timestamp) -> Result<SecretString, KeyError> {
+        self.sign("host", audience, "mqtt:call", now)
+    }
+
     fn sign(
         &self,
         subject: &str,

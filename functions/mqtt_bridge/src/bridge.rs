@@ -5,17 +5,29 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, TopicPrefix};
-use auth::Sealer;
-use domain::{Clock, Entropy};
-use mqtt::Publisher;
+use auth::webhook::SenderKeys;
+use auth::{KeyError, Sealer, Verifier};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::{Clock, Entropy, Tenant};
+use mqtt::{BrokerUrl, Publisher};
 use outbound::Outbound;
 use url::Url;
 
 use crate::config::AgentPlace;
+use crate::discovered::Discovered;
+use crate::lines::Lines;
 use crate::under_way::UnderWay;
+use crate::waiting::Waiting;
 
 /// The bridge: it remembers nothing of a request that would be missed.
 pub struct Bridge {
+    /// Its own URL.
+    url: Url,
+    /// The broker.
+    pub(crate) broker: BrokerUrl,
+    /// The agents that were found on it.
+    pub(crate) discovered: Discovered,
     /// Where agents send their news of requests.
     pub(crate) reply_url: Url,
     /// What topics on the broker begin with.
@@ -30,6 +42,16 @@ pub struct Bridge {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Duration,
     pub(crate) under_way: UnderWay,
+    /// Whose tokens are good for calls.
+    pub(crate) verifier: Verifier,
+    /// For how long replies to a call are taken.
+    pub(crate) replies_for: Duration,
+    /// The calls that wait for their first reply here.
+    pub(crate) waiting: Waiting,
+    /// Replies on their way to webhooks.
+    pub(crate) lines: Lines,
+    /// Signs what goes to webhooks.
+    pub(crate) sender: SenderKeys,
     /// Who publishes for each agent, where that is this process.
     publishers: RwLock<HashMap<AgentAddress, Arc<dyn Publisher>>>,
 }
@@ -38,14 +60,20 @@ pub struct Bridge {
 pub struct BridgeParts {
     /// Its own URL.
     pub url: Url,
+    /// The broker.
+    pub broker: BrokerUrl,
     /// What topics on the broker begin with.
     pub prefix: TopicPrefix,
     /// Organisations that replies go to.
     pub orgs: BTreeSet<String>,
     /// The agents that it answers for.
     pub agents: Vec<AgentPlace>,
-    /// Seals what agents keep for it.
+    /// Seals what agents keep for it, and what replies are known by.
     pub sealer: Arc<Sealer>,
+    /// Whose tokens are good for calls; its audience is the bridge's own URL.
+    pub verifier: Verifier,
+    /// For how long replies to a call are taken.
+    pub replies_for: Duration,
     /// The way to the agents.
     pub outbound: Outbound,
     /// The clock.
@@ -61,10 +89,20 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Bridge {
     /// A bridge without any connection yet.
-    #[must_use]
-    pub fn new(parts: BridgeParts) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`KeyError`], which no sealing key gives.
+    pub fn new(parts: BridgeParts) -> Result<Self, KeyError> {
+        Ok(Self {
+            sender: SenderKeys::of(&parts.sealer, parts.url.as_str())?,
+            verifier: parts.verifier,
+            replies_for: parts.replies_for,
+            waiting: Waiting::default(),
+            lines: Lines::default(),
             reply_url: outbound::below(&parts.url, "reply"),
+            url: parts.url,
+            broker: parts.broker,
+            discovered: Discovered::default(),
             prefix: parts.prefix,
             orgs: parts.orgs,
             agents: parts.agents,
@@ -75,7 +113,38 @@ impl Bridge {
             patience: parts.patience,
             under_way: UnderWay::default(),
             publishers: RwLock::default(),
-        }
+        })
+    }
+
+    /// Where the registry gets the card of an agent on the broker.
+    pub(crate) fn card_url(&self, agent: &AgentAddress) -> Url {
+        outbound::below(&self.url, &format!("cards/{agent}"))
+    }
+
+    /// The host of this tenant, where it is on the broker.
+    pub(crate) fn host_of(&self, tenant: &Tenant) -> Option<&AgentPlace> {
+        let is_its = |place: &&AgentPlace| place.webhook.is_some() && place.address.unit() == tenant.prefix();
+        self.agents.iter().find(is_its)
+    }
+
+    /// Where a requester takes its replies: one topic for each sealing key, the one in use first. It follows from the key, so
+    /// that it is the same after a restart, and nobody else can know it.
+    pub(crate) fn reply_topics(&self, requester: &AgentAddress) -> Vec<String> {
+        let suffixes = self.sealer.derived(&format!("mqtt/reply/{requester}"));
+        let topic = |key: &[u8; 32]| {
+            let suffix = URL_SAFE_NO_PAD.encode(key.first_chunk::<16>()?);
+            self.prefix.reply(requester, &suffix).ok()
+        };
+        suffixes.iter().filter_map(topic).collect()
+    }
+
+    /// The topic that it uses now.
+    pub(crate) fn reply_topic(&self, requester: &AgentAddress) -> String {
+        // There is a sealing key, and base64url can stand in a topic.
+        self.reply_topics(requester)
+            .into_iter()
+            .next()
+            .unwrap_or_default()
     }
 
     /// Who publishes for this agent from now on.

@@ -4,20 +4,36 @@
 //! A request that comes in becomes a call of the agent over HTTP; it is acknowledged to the broker when the agent has stored or
 //! refused it. The agent's notifications come to `POST /reply`, are published, and are answered 2xx once the broker has
 //! acknowledged them. Whatever dies half-way is repeated by the broker or by the agent.
+//!
+//! A host's call of an agent on the broker comes to `POST /call`, is published, and is answered with the first reply. What comes
+//! later goes to the webhook that the host has named, which lies sealed in the request's correlation.
 
 mod asking;
 mod bridge;
+mod call;
+mod caller;
+mod cards;
 mod config;
+mod correlation;
+mod discovered;
+mod discovery;
+mod drops;
 mod handle;
+mod import_rule;
+mod lines;
+mod operator;
 mod presence;
+mod replies;
 mod reply;
 mod settled;
 mod ticket;
 mod under_way;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use a2a::mqtt::AgentAddress;
 use axum::Router;
 use domain::{Clock, Entropy, ExposeSecret as _, SecretString};
 use edge::{Background, BuildError, Error, Front, Function, Ground};
@@ -25,9 +41,14 @@ use routes::{Route, Routes};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use discovery::Discovery;
+use operator::Operator;
+
 pub use bridge::{Bridge, BridgeParts, PATIENCE};
 pub use config::{AgentPlace, Config};
+pub use discovered::{Discovered, Found, FoundCard, normalised};
 pub use handle::{Handled, handle};
+pub use import_rule::{ImportRule, InvalidRule};
 pub use presence::{Connection, keep};
 
 /// The function's name.
@@ -45,21 +66,37 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         Some(secret) => passwords(secret, &ground.secrets.value(secret).await?)?,
         None => BTreeMap::new(),
     };
+    let operator = match &config.imports {
+        Some(imports) => Some(Operator {
+            registry: imports.registry.clone(),
+            issuer: config.platform_issuer()?,
+            key: ground.signing_key(&imports.platform_key).await?,
+            outbound: ground.outbound.clone(),
+            clock: Arc::clone(&ground.clock),
+            entropy: Arc::clone(&ground.entropy),
+        }),
+        None => None,
+    };
+    let verifier = ground.verifier(&config.url, config.issuers)?;
     let bridge = Arc::new(Bridge::new(BridgeParts {
         url: config.url,
+        broker: config.broker.clone(),
         prefix: config.prefix,
         orgs: config.orgs,
         agents: config.agents,
         sealer: ground.sealer(&config.sealing_keys).await?,
+        verifier,
+        replies_for: config.replies_for,
         outbound: ground.outbound,
         clock: ground.clock,
         entropy: ground.entropy,
         patience: PATIENCE,
-    }));
+    })?);
     let connections = Connections {
         bridge: Arc::clone(&bridge),
         broker: config.broker,
         passwords,
+        imports: operator.zip(config.imports.map(|imports| imports.rules)),
     };
     Ok(Function::new(router(bridge)).with_background(connections))
 }
@@ -81,6 +118,8 @@ struct Connections {
     bridge: Arc<Bridge>,
     broker: mqtt::BrokerUrl,
     passwords: BTreeMap<String, SecretString>,
+    /// Which agents of the broker are registered, and how.
+    imports: Option<(Operator, Vec<ImportRule>)>,
 }
 
 #[async_trait::async_trait]
@@ -96,6 +135,21 @@ impl Background for Connections {
             let bridge = Arc::clone(&self.bridge);
             kept.spawn(keep(bridge, place.clone(), connection, stop.clone()));
         }
+        if let Some((operator, rules)) = &self.imports
+            && let Some(identity) = self.discoverer()
+        {
+            let connection = Connection {
+                broker: self.broker.clone(),
+                password: self.passwords.get(&identity.to_string()).cloned(),
+            };
+            let discovery = Discovery {
+                bridge: Arc::clone(&self.bridge),
+                rules: rules.clone(),
+                operator: operator.clone(),
+                identity,
+            };
+            kept.spawn(discovery.run(connection, stop.clone()));
+        }
         while let Some(agent) = kept.join_next().await {
             if let Err(error) = agent {
                 tracing::error!(
@@ -104,6 +158,14 @@ impl Background for Connections {
                 );
             }
         }
+    }
+}
+
+impl Connections {
+    /// What looks for agents connects as a client of its own, of the organisation that the bridge's agents are of.
+    fn discoverer(&self) -> Option<AgentAddress> {
+        let org = self.bridge.agents.first()?.address.org();
+        AgentAddress::new(org, "platform", "discovery").ok()
     }
 }
 
@@ -120,11 +182,22 @@ pub fn routes() -> Vec<Route> {
 }
 
 fn served() -> Routes<Arc<Bridge>> {
-    Routes::new().post(
-        "/reply",
-        "takes an agent's news of a request, and publishes its reply",
-        reply::reply,
-    )
+    Routes::new()
+        .post(
+            "/reply",
+            "takes an agent's news of a request, and publishes its reply",
+            reply::reply,
+        )
+        .post(
+            "/call",
+            "calls an agent on the broker for a tenant's host, and answers with its first reply",
+            call::call,
+        )
+        .get(
+            "/cards/{org}/{unit}/{agent}",
+            "shows the registry the card of an agent on the broker",
+            cards::card,
+        )
 }
 
 #[cfg(test)]

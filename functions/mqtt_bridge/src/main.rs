@@ -4,5 +4,11 @@ use edge::config::Env;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
-    lambda::run_anywhere(Env::process(), mqtt_bridge::Config::read, mqtt_bridge::build).await
+    // In a box: its future is a large one.
+    Box::pin(lambda::run_anywhere(
+        Env::process(),
+        mqtt_bridge::Config::read,
+        mqtt_bridge::build,
+    ))
+    .await
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, CARD_MAX, Properties, Publication, Recipient, property};
-use agent::measure::METRICS;
+use a2a::mqtt::{AgentAddress, CARD_MAX, Properties, Publication, Recipient, Topic, property};
 use bytes::Bytes;
 use domain::SecretString;
 use mqtt::{
@@ -16,7 +15,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::bridge::Bridge;
 use crate::config::AgentPlace;
+use crate::drops::dropped;
 use crate::handle::{Handled, handle};
+use crate::replies;
 
 /// For how long the broker keeps requests for an agent that is not connected.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -51,20 +52,16 @@ pub async fn keep(
     };
     let topic = bridge.prefix.discovery(&place.address);
     let address = place.address.to_string();
-    let own = Recipient::Agent(place.address.clone());
-    let pools = place.pools.iter().map(|pool| bridge.prefix.shared(pool));
-    let filters = std::iter::once(bridge.prefix.request(&own))
-        .chain(pools)
-        .collect();
     let options = Options {
         broker: connection.broker,
         client_id: address.clone(),
         credentials: connection.password.map(|password| (address, password)),
         will: Some(told(&topic, &card, "offline", "lwt")),
-        filters,
+        filters: filters(&bridge, &place),
         kept_for: Some(KEPT),
         receive_maximum: AT_ONCE,
         max_packet: PACKET,
+        settle: None,
     };
     let inbox = Arc::new(Requests {
         bridge: Arc::clone(&bridge),
@@ -88,6 +85,17 @@ pub async fn keep(
         wait: AGAIN,
     };
     presence.keep(&mut stop).await;
+}
+
+/// Requests for the agent and for its pools, and for a host the replies to its own calls.
+fn filters(bridge: &Bridge, place: &AgentPlace) -> Vec<String> {
+    let own = bridge.prefix.request(&Recipient::Agent(place.address.clone()));
+    let pools = place.pools.iter().map(|pool| bridge.prefix.shared(pool));
+    let topics = place.webhook.iter().map(|_| bridge.reply_topics(&place.address));
+    std::iter::once(own)
+        .chain(pools)
+        .chain(topics.flatten())
+        .collect()
 }
 
 /// The agent's card; asked for until it comes, or nobody wants it any more.
@@ -294,14 +302,14 @@ struct Requests {
 impl Inbox for Requests {
     fn take(&self, received: Received) -> Taking {
         let (bridge, agent) = (Arc::clone(&self.bridge), self.agent.clone());
+        let topic = bridge.prefix.read(&received.publication.topic);
+        if matches!(topic, Some(Topic::Reply(..))) {
+            return replies::take(&bridge, &agent, &received);
+        }
         Box::pin(async move {
             // It lay nowhere in between: what is not worked on yet is still the broker's.
             match handle(&bridge, &agent, &received.publication, Duration::ZERO).await {
-                Handled::Dropped(reason) => {
-                    // No agent of the platform's measures it: the name is the bridge's own.
-                    tracing::info!(target: METRICS, metric = "MqttDropped", value = 1, unit = "Count", agent = %agent);
-                    tracing::info!(mqtt.agent = %agent, reason, "publication dropped");
-                }
+                Handled::Dropped(reason) => dropped(&agent, reason),
                 Handled::Unanswered => tracing::warn!(mqtt.agent = %agent, "a request has no answer"),
                 Handled::Answered | Handled::Refused => {}
             }

@@ -1,5 +1,6 @@
 //! The bridge without a broker: requests in, replies out, an agent that answers as it is told.
 
+mod calls;
 mod presence;
 
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, Properties, Publication, TopicPrefix};
 use async_trait::async_trait;
-use auth::Sealer;
+use auth::{Sealer, Verifier};
 use axum::body::Body;
 use domain::{SystemClock, SystemEntropy};
 use http::{Request, StatusCode};
@@ -28,6 +29,15 @@ const REPLY: &str = "$a2a/v1/reply/acme/lab/asker/s1";
 struct Desk {
     published: Mutex<Vec<Publication>>,
     answer: Mutex<Result<Published, PublishError>>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self {
+            published: Mutex::default(),
+            answer: Mutex::new(Ok(Published::Taken)),
+        }
+    }
 }
 
 #[async_trait]
@@ -62,25 +72,29 @@ async fn world(status: u16, answer: Value) -> World {
         allow_loopback: true,
         ..Policy::default()
     };
-    let bridge = Arc::new(Bridge::new(BridgeParts {
-        url: "https://gateway.example/mqtt".parse().unwrap(),
-        prefix: TopicPrefix::standard(),
-        orgs: ["acme".to_owned()].into(),
-        agents: vec![AgentPlace {
-            address: address.clone(),
-            url: agent.uri().parse().unwrap(),
-            pools: Vec::new(),
-        }],
-        sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(policy, entropy.clone()),
-        clock: Arc::new(SystemClock),
-        entropy,
-        patience: Duration::from_millis(500),
-    }));
-    let desk = Arc::new(Desk {
-        published: Mutex::default(),
-        answer: Mutex::new(Ok(Published::Taken)),
-    });
+    let bridge = Arc::new(
+        Bridge::new(BridgeParts {
+            url: "https://gateway.example/mqtt".parse().unwrap(),
+            broker: "mqtts://broker.example".parse().unwrap(),
+            prefix: TopicPrefix::standard(),
+            orgs: ["acme".to_owned()].into(),
+            agents: vec![AgentPlace {
+                address: address.clone(),
+                url: agent.uri().parse().unwrap(),
+                pools: Vec::new(),
+                webhook: None,
+            }],
+            verifier: Verifier::new("https://gateway.example/mqtt".to_owned(), Vec::new()).unwrap(),
+            replies_for: Duration::from_secs(3_600),
+            sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
+            outbound: Outbound::new(policy, entropy.clone()),
+            clock: Arc::new(SystemClock),
+            entropy,
+            patience: Duration::from_millis(500),
+        })
+        .unwrap(),
+    );
+    let desk = Arc::new(Desk::default());
     bridge.publishes(&address, desk.clone());
     World {
         bridge,

@@ -9,6 +9,7 @@ use store::{Health, RegisteredAgent};
 
 use crate::State;
 use crate::access::Writer;
+use crate::broker_cards;
 use crate::error::RouteError;
 use crate::find_agent::visible;
 use crate::register_agent::{declared, done, fetch_reason, healthy};
@@ -41,7 +42,7 @@ pub(crate) async fn check(
 
 /// The agent as its card says now.
 pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredAgent, RouteError> {
-    let fetched = state.outbound.card(&agent.card_url).await;
+    let fetched = broker_cards::fetch(state, &agent.card_url).await;
     let now = state.clock.now();
     let unwell = |reason: String| Health {
         ok: false,
@@ -52,7 +53,7 @@ pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<
         Ok(card) => card,
         Err(fault) => {
             return Ok(RegisteredAgent {
-                health: unwell(fetch_reason(&fault)),
+                health: unwell(fetch_reason(state, (&agent.card_url, &fault))),
                 ..agent
             });
         }

@@ -11,6 +11,18 @@ pub struct Config {
     /// `TRUSTED_ISSUERS`: JSON list of `{issuer, tenant, keys}` and what else an [`Issuer`] may say; `tenant: null` is the
     /// platform's own issuer.
     pub issuers: Vec<Issuer>,
+    /// `MQTT_BRIDGE_URL` and `PLATFORM_KEY_SECRET`: the bridge that has the cards of agents on an MQTT broker, and the name or ARN of
+    /// the secret with the platform's signing key (PKCS#8 PEM), by which it knows the registry.
+    pub broker: Option<Broker>,
+}
+
+/// A broker's bridge.
+#[derive(Debug, Clone)]
+pub struct Broker {
+    /// Its URL.
+    pub bridge: Url,
+    /// The secret with the platform's signing key.
+    pub platform_key: String,
 }
 
 impl Config {
@@ -21,9 +33,20 @@ impl Config {
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let url = env.required("REGISTRY_URL");
         let issuers = env.required_json("TRUSTED_ISSUERS");
+        let bridge: Result<Option<Url>, ConfigError> = env.optional("MQTT_BRIDGE_URL");
+        let platform_key: Result<Option<String>, ConfigError> = env.optional("PLATFORM_KEY_SECRET");
+        let broker = match (bridge?, platform_key?) {
+            (Some(bridge), Some(platform_key)) => Some(Broker { bridge, platform_key }),
+            (Some(_), None) => {
+                let reason = "a bridge wants the platform's key".to_owned();
+                return Err(env.problem("PLATFORM_KEY_SECRET", reason));
+            }
+            (None, _) => None,
+        };
         Ok(Self {
             url: url?,
             issuers: issuers?,
+            broker,
         })
     }
 }

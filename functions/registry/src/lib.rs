@@ -20,6 +20,7 @@
 
 mod access;
 mod body;
+mod broker_cards;
 mod check_agent;
 mod checks;
 mod config;
@@ -37,7 +38,7 @@ mod view;
 
 use std::sync::Arc;
 
-use auth::Verifier;
+use auth::{TenantRule, Verifier};
 use axum::Router;
 use domain::{Clock, Entropy};
 use edge::{Error, Front, Function, Ground};
@@ -45,6 +46,7 @@ use outbound::Outbound;
 use routes::{Route, Routes};
 use store::Store;
 
+pub use broker_cards::BrokerCards;
 pub use checks::{CHECK_EVERY, Checks};
 pub use config::Config;
 
@@ -56,11 +58,25 @@ pub const NAME: &str = "registry";
 /// # Errors
 /// Where the key of an issuer is none.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let broker_cards = match config.broker {
+        Some(broker) => Some(BrokerCards {
+            bridge: broker.bridge,
+            issuer: config
+                .issuers
+                .iter()
+                .find(|issuer| issuer.tenants == TenantRule::Platform)
+                .map(|issuer| issuer.issuer.clone())
+                .unwrap_or_default(),
+            key: ground.signing_key(&broker.platform_key).await?,
+        }),
+        None => None,
+    };
     let verifier = ground.verifier(&config.url, config.issuers)?;
     let state = Arc::new(State {
         verifier,
         store: ground.store,
         outbound: ground.outbound,
+        broker_cards,
         clock: ground.clock,
         entropy: ground.entropy,
     });
@@ -73,6 +89,8 @@ pub struct State {
     pub store: Store,
     /// How cards are fetched.
     pub outbound: Outbound,
+    /// Where cards of agents on an MQTT broker are, where there is one.
+    pub broker_cards: Option<BrokerCards>,
     /// Whose tokens are good here; its audience is the registry's own URL.
     pub verifier: Verifier,
     /// The clock.

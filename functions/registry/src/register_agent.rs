@@ -20,6 +20,7 @@ use url::{Host, Url};
 use crate::State;
 use crate::access::Writer;
 use crate::body::parse;
+use crate::broker_cards;
 use crate::declare_type;
 use crate::error::RouteError;
 use crate::rules::{Terms, admit, type_names};
@@ -73,19 +74,14 @@ pub(crate) async fn register(
     let named_hosts = registration.link_hosts.as_deref().map(link_hosts).transpose()?;
     let home = tenant.as_ref().map_or(Visibility::Global, Visibility::Tenant);
     let cards = state.store.registry();
-    let id = AgentId::derived(&format!(
-        "{}#{card_url}",
-        tenant.as_ref().map_or("global", Tenant::prefix)
-    ));
+    let id = AgentId::of_card(tenant.as_ref().map(Tenant::prefix), card_url.as_str());
     let known = cards.find(home, &id).await?;
     if known.is_none() && cards.all(home).await?.len() >= MAX_AGENTS {
         return Err(RouteError::Full(MAX_AGENTS));
     }
-    let card = state
-        .outbound
-        .card(&card_url)
+    let card = broker_cards::fetch(&state, &card_url)
         .await
-        .map_err(|fault| RouteError::Card(vec![fetch_reason(&fault)]))?;
+        .map_err(|fault| RouteError::Card(vec![fetch_reason(&state, (&card_url, &fault))]))?;
     let (card, signature) = crate::signature::check(&state, &card_url, card)
         .await
         .map_err(|reason| RouteError::Card(vec![reason]))?;
@@ -193,7 +189,10 @@ pub(crate) fn healthy(now: Timestamp) -> Health {
 }
 
 /// Why a card could not be fetched: enough to mend it, nothing that would map somebody's network.
-pub(crate) fn fetch_reason(fault: &CallError) -> String {
+pub(crate) fn fetch_reason(state: &State, (card_url, fault): (&Url, &CallError)) -> String {
+    if let Some(reason) = broker_cards::reason(state, card_url, fault) {
+        return reason.to_owned();
+    }
     let why = match fault {
         CallError::NotAllowed(_) => "its address is not one that may be called",
         CallError::Timeout => "nobody answered in time",

@@ -17,6 +17,7 @@ pub(crate) fn card(url: Url) -> Card {
             .into(),
         version: env!("CARGO_PKG_VERSION").into(),
         url,
+        mqtt: None,
         documentation_url: Url::parse("https://open-meteo.com/en/docs").ok(),
         provider: None,
         skills: vec![forecast(), sun(), limits()],

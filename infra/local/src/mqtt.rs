@@ -6,7 +6,7 @@ mod door;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, InvalidAddress};
+use a2a::mqtt::{AgentAddress, InvalidAddress, Recipient};
 use edge::Background;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -14,6 +14,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 
 use crate::Endpoints;
+use crate::client::below;
 
 pub(crate) use access::ORG;
 use access::PLATFORM;
@@ -21,6 +22,8 @@ pub use door::{BrokerAccess, MqttBroker, OwnBroker};
 
 /// The bridge's path below the gateway.
 pub(crate) const BRIDGE: &str = "/mqtt";
+/// The webhook receiver's path below a tenant's base.
+pub(crate) const WEBHOOK: &str = "/api/webhook/tasks";
 /// How long connections may take to end in order: longer than each of them gives itself.
 const LEAVE: Duration = Duration::from_secs(6);
 
@@ -29,19 +32,30 @@ pub(crate) fn agents(endpoints: &Endpoints) -> Result<Vec<Value>, InvalidAddress
     let platform = endpoints
         .agents
         .iter()
-        .map(|(name, url)| (PLATFORM, name.as_str(), url));
+        .map(|(name, url)| (PLATFORM, name.as_str(), url, None));
     let tenants = endpoints.tenants.iter().flat_map(|(tenant, own)| {
-        let agents = own.agents.iter().map(|(name, url)| (name.as_str(), url));
-        let host = (host_agent::AGENT, &own.host_agent);
+        let agents = own.agents.iter().map(|(name, url)| (name.as_str(), url, None));
+        let webhook = below(&own.base, WEBHOOK);
+        let host = (host_agent::AGENT, &own.host_agent, Some(webhook));
         agents
             .chain([host])
-            .map(|(name, url)| (tenant.prefix(), name, url))
+            .map(|(name, url, webhook)| (tenant.prefix(), name, url, webhook))
     });
-    let place = |(unit, name, url): (&str, &str, &Url)| {
+    let place = |(unit, name, url, webhook): (&str, &str, &Url, Option<Url>)| {
         let address = AgentAddress::new(ORG, unit, name)?;
-        Ok(json!({ "address": address.to_string(), "url": url.as_str() }))
+        Ok(json!({ "address": address.to_string(), "url": url.as_str(), "webhook": webhook }))
     };
     platform.chain(tenants).map(place).collect()
+}
+
+/// The interface of an agent of this system on the broker; the unit is its tenant's prefix, where it is a tenant's.
+pub(crate) fn interface(broker: &MqttBroker, unit: Option<&str>, name: &str) -> Option<Url> {
+    let agent = AgentAddress::new(ORG, unit.unwrap_or(PLATFORM), name).ok()?;
+    Some(
+        broker
+            .prefix
+            .interface(broker.url.url(), &Recipient::Agent(agent)),
+    )
 }
 
 /// What runs beside the functions; one set after the other, as two connections of one client would end each other.

@@ -16,6 +16,9 @@ pub(crate) const SEALING_KEYS: &str = "switchyard/sealing-keys";
 
 /// The secret with the agents' passwords at the MQTT broker.
 pub(crate) const MQTT_PASSWORDS: &str = "switchyard/mqtt-passwords";
+/// The secret of the platform's signing key.
+pub(crate) const PLATFORM_KEY: &str = "switchyard/platform-key";
+
 /// The secret with what makes the calendar agent known at Google.
 pub(crate) const CALENDAR_PROVIDERS: &str = "switchyard/calendar-providers";
 
@@ -39,6 +42,7 @@ pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, 
         .collect();
     let mut known = BTreeMap::from([
         (IDP_KEYS.to_owned(), secrets.idp_text.clone()),
+        (PLATFORM_KEY.to_owned(), secrets.platform_pem.clone()),
         (SEALING_KEYS.to_owned(), json!(sealing).to_string().into()),
         (
             CALENDAR_PROVIDERS.to_owned(),

@@ -105,6 +105,11 @@ impl<'a> Environment<'a> {
         known.insert("TRUSTED_ISSUERS", self.trusted(current)?);
         known.extend(self.agent_url(current).map(|url| ("AGENT_URL", url.to_string())));
         known.extend(self.tenant.iter().flat_map(of_tenant));
+        if let (Some(broker), Some(Ok(name))) = (&outside.mqtt, self.spec.agent()) {
+            let unit = self.tenant.map(|own| own.name.prefix());
+            let url = mqtt::interface(broker, unit, name.as_str());
+            known.extend(url.map(|url| ("AGENT_MQTT_URL", url.to_string())));
+        }
         if self.spec.name == CALENDAR_CALLBACK {
             known.insert("CONSENT_AGENT", calendar_agent::AGENT.to_owned());
             known.insert("TENANT_BASE_URL", consent_base(current));
@@ -200,10 +205,19 @@ fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<Vec<(&'static
     let passwords = passwords.map(|secret| ("MQTT_PASSWORDS_SECRET", secret));
     let settings = [
         ("BRIDGE_URL", below(&endpoints.gateway, mqtt::BRIDGE).to_string()),
+        (
+            "MQTT_BRIDGE_URL",
+            below(&endpoints.gateway, mqtt::BRIDGE).to_string(),
+        ),
         ("MQTT_BROKER", broker.url.url().to_string()),
         ("MQTT_PREFIX", broker.prefix.to_string()),
         ("MQTT_ORGS", text(&orgs.collect::<Vec<_>>())?),
         ("MQTT_AGENTS", text(&agents)?),
+        (
+            "MQTT_IMPORTS",
+            text(&broker.imports.iter().map(ToString::to_string).collect::<Vec<_>>())?,
+        ),
+        ("PLATFORM_KEY_SECRET", named::PLATFORM_KEY.to_owned()),
     ];
     Ok(settings.into_iter().chain(passwords).collect())
 }
@@ -215,7 +229,7 @@ fn consent_base(current: &Current) -> String {
 
 /// What a tenant's functions may be told besides.
 fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 9] {
-    let webhook = below(&own.endpoints.base, "/api/webhook/tasks");
+    let webhook = below(&own.endpoints.base, mqtt::WEBHOOK);
     [
         ("TENANT_ID", own.name.name().to_owned()),
         ("TENANT_PREFIX", own.name.prefix().to_owned()),

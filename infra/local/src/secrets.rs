@@ -26,6 +26,8 @@ pub(crate) const FILE: &str = "secrets.json";
 pub(crate) struct Secrets {
     /// Signs what the platform itself may do.
     pub(crate) platform: Arc<SigningKey>,
+    /// The same as PKCS#8 PEM.
+    pub(crate) platform_pem: SecretString,
     /// Sign what the authorization server says, whichever tenant it is for.
     pub(crate) idp: Arc<KeySet>,
     /// The same as the text that is kept of them.
@@ -149,11 +151,12 @@ impl Secrets {
                 },
             ))
         });
-        let idp_text = stored.idp_keys.into();
+        let (idp_text, platform_pem) = (stored.idp_keys.into(), stored.platform_key.into());
         Ok(Self {
             tenants: tenants.collect::<Result<_, StartError>>()?,
             removed: stored.removed,
-            platform: key(&stored.platform_key.into())?,
+            platform: key(&platform_pem)?,
+            platform_pem,
             idp: Arc::new(KeySet::from_secret(&idp_text).map_err(damaged)?),
             idp_text,
             sealing: stored

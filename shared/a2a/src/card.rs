@@ -26,6 +26,8 @@ pub struct Card {
     pub version: String,
     /// Where it is called, JSON-RPC and REST alike.
     pub url: Url,
+    /// Its interface over MQTT, where it is on a broker as well.
+    pub mqtt: Option<Url>,
     /// Where it is documented.
     pub documentation_url: Option<Url>,
     /// Who runs it.

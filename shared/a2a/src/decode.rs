@@ -84,7 +84,7 @@ pub fn stream_item(
     let broken = |reason: &str| A2aError::InvalidAgentResponse(reason.to_owned());
     let told: Value = serde_json::from_str(data).map_err(|_| broken("an event of the stream is not JSON"))?;
     let told = match transport {
-        Transport::JsonRpc => jsonrpc::answer(told)?,
+        Transport::JsonRpc | Transport::Mqtt => jsonrpc::answer(told)?,
         Transport::Rest => match told.get("error").and_then(|_| rest::read_failure(&told)) {
             Some(error) => return Err(error),
             None => told,

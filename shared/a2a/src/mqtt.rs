@@ -1,5 +1,5 @@
 //! A2A over MQTT 5, as the profile `a2a-over-mqtt` 0.1 has it: addresses and topics, the properties that travel beside a
-//! payload, requests as a responder reads them, replies as it writes them, and how what is large is cut into pieces.
+//! payload, requests as a responder reads them, replies as it writes them, calls as a requester makes them, and how what is large is cut into pieces.
 //!
 //! No IO: what is read or written here is a [`Publication`]; sessions with a broker are the room `mqtt`.
 //!
@@ -14,6 +14,7 @@
 
 mod address;
 mod binary;
+mod call;
 mod error;
 mod fit;
 mod prefix;
@@ -23,10 +24,14 @@ mod request;
 
 pub use address::{AgentAddress, InvalidAddress, PoolAddress, Recipient};
 pub use binary::{ArtifactMode, binary_pieces};
+pub use call::{
+    AnswerKind, CallWebhook, OutgoingCall, ReplyItem, first_answer, is_result_alone, read_reply,
+    refuses_streams,
+};
 pub use error::{BindingError, TokenChallenge, is_stream_end};
 pub use fit::fit;
 pub use prefix::{Topic, TopicPrefix};
-pub use publication::{BadProperty, Properties, Publication, property};
+pub use publication::{BadProperty, Presence, Properties, Publication, presence, property};
 pub use reply::{ReplyPath, ReplyWriter};
 pub use request::{Asked, Drop, Refused, Request, RequestRules, read_request};
 

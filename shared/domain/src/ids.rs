@@ -232,6 +232,15 @@ uuid_id! {
     AgentId, "agent id"
 }
 
+impl AgentId {
+    /// The id of the agent whose card lies at this URL, registered for the tenant of this prefix, or for everybody: registering it
+    /// again is registering the same agent.
+    #[must_use]
+    pub fn of_card(prefix: Option<&str>, card_url: &str) -> Self {
+        Self::derived(&format!("{}#{card_url}", prefix.unwrap_or("global")))
+    }
+}
+
 impl MessageId {
     /// A new random id.
     #[must_use]

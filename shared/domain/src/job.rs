@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::unkept::{self, Unkept};
-use crate::{AgentId, AgentType, Artifact, Heard, MessageId, RemoteTaskId, TaskState, Timestamp};
+use crate::{AgentId, AgentType, Artifact, Heard, MessageId, RemoteTaskId, TaskId, TaskState, Timestamp};
 
 /// The protocol generation an agent speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub enum Transport {
     /// The REST binding.
     #[serde(rename = "HTTP+JSON")]
     Rest,
+    /// JSON-RPC 2.0 over MQTT 5; the URL is the agent's request topic below its broker.
+    #[serde(rename = "MQTTv5+JSONRPCv2")]
+    Mqtt,
 }
 
 /// Where and how an agent is called: one interface of its card.
@@ -44,6 +47,18 @@ pub struct Endpoint {
     /// The interface's opaque `tenant`, echoed with every call (A2A 1.0).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// The audience of tokens for the agent, where that is another URL: the interface over HTTP of an agent that is called by
+    /// another binding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Url>,
+}
+
+impl Endpoint {
+    /// The audience of tokens for the agent (RFC 8707).
+    #[must_use]
+    pub fn audience(&self) -> &Url {
+        self.resource.as_ref().unwrap_or(&self.url)
+    }
 }
 
 /// A secret token at rest: its hash to check against, and sealed so that a resend is byte-identical.
@@ -162,6 +177,9 @@ pub struct Job {
     /// What it is asked to do, as data: an object by the schema that its agent publishes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// The id that its agent's task gets, where the caller chooses that: over MQTT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_task_id: Option<TaskId>,
     /// True once its agent has asked for a sign-in of its user's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wants_sign_in: bool,
@@ -470,6 +488,7 @@ impl Job {
             words_alone: false,
             takes_data: false,
             data: None,
+            chosen_task_id: None,
             wants_sign_in: false,
             protection: None,
             sender_keys: Vec::new(),

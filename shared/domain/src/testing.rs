@@ -21,6 +21,7 @@ pub fn new_job() -> NewJob {
             generation: Generation::V1_0,
             transport: Transport::JsonRpc,
             tenant: None,
+            resource: None,
         },
         instruction: "Oslo".into(),
         message_id: MessageId::derived("1"),

@@ -22,6 +22,8 @@ pub struct AgentConfig {
     pub issuers: Vec<Issuer>,
     /// `SEALING_KEYS_SECRET`: the name or ARN of the secret of [`Ground::sealer`].
     pub sealing_keys: String,
+    /// `AGENT_MQTT_URL`: its interface on an MQTT broker, where it is on one; its card names it behind those over HTTP.
+    pub mqtt: Option<Url>,
     /// `A2A_PUSH_SCHEDULE`: when a delivery that failed is tried again; the ground's settings say it where this does not.
     pub push_schedule: Option<PushSchedule>,
     /// `A2A_RETRY_SCHEDULE`: when an execution that failed is tried again, likewise.
@@ -37,12 +39,14 @@ impl AgentConfig {
         let url = env.required("AGENT_URL");
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
+        let mqtt = env.optional("AGENT_MQTT_URL");
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let retry_schedule = env.optional("A2A_RETRY_SCHEDULE");
         Ok(Self {
             url: url?,
             issuers: issuers?,
             sealing_keys: sealing_keys?,
+            mqtt: mqtt?,
             push_schedule: push_schedule?,
             retry_schedule: retry_schedule?,
         })
@@ -58,6 +62,7 @@ impl AgentConfig {
             sealer: ground.sealer(&self.sealing_keys).await?,
             settings: ground.settings.with(self.push_schedule, self.retry_schedule),
             url: self.url,
+            mqtt: self.mqtt,
             store: ground.store,
             wake: ground.wake,
             outbound: ground.outbound,
@@ -71,6 +76,8 @@ impl AgentConfig {
 pub struct AgentParts {
     /// The agent's own URL, where its card says it is called.
     pub url: Url,
+    /// Its interface on an MQTT broker.
+    pub mqtt: Option<Url>,
     /// The database, through the one room that names it.
     pub store: Store,
     /// The queues.
@@ -99,6 +106,7 @@ impl AgentParts {
         executor: Arc<dyn Executor>,
     ) -> Arc<Agent> {
         card.extensions.extend(a2a::carrier_extensions());
+        card.mqtt = self.mqtt;
         Arc::new(Agent {
             name,
             card,

@@ -12,18 +12,18 @@
 //! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
-//! | `REGISTRY_URL` | registry, host_agent, chat_api | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set |
+//! | `REGISTRY_URL` | registry, host_agent, chat_api, mqtt_bridge | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set, at mqtt_bridge with `MQTT_IMPORTS` |
 //! | `IDP_URL` | host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
 //! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent, oauth_callback | the agent's public URL, audience of tokens for it; at oauth_callback that of `CONSENT_AGENT` | required; oauth_callback: every user types a code |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
-//! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver | seconds after which an agent's news of a task is refused | 604800, a week |
+//! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver, mqtt_bridge | seconds after which an agent's news of a task is refused | 604800, a week |
 //! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
 //! | `A2A_PUSH_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | waits before a failed push notification is tried again, each up to a fifth shorter; after the last it is parked. Whole seconds with commas between them: at most 20, each from 1 to 86400, a week together | `5,300,1800,7200,18000,36000,36000` |
 //! | `A2A_RETRY_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | waits before an execution that failed is tried again, and at host_agent a send that an agent did not answer; after the last the task is `unknown` at host_agent, and failed elsewhere. Written as `A2A_PUSH_SCHEDULE` is | `1,5,30,120,300,600,744`, half an hour |
 //! | `A2A_ENABLED` | host_agent | `false` keeps the host from delegating anything new | `true` |
-//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, weather_agent, report_agent, airbnb_agent, calendar_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
+//! | `TRUSTED_ISSUERS` | horizon_agent, host_agent, registry, mqtt_bridge, weather_agent, report_agent, airbnb_agent, calendar_agent | whose tokens are good: JSON `[{"issuer", "tenant", "keys": [JWK]}]`; horizon_agent and host_agent take every form of `auth::Issuer` | required |
 //! | `SESSION_KEY_SECRET` | host_agent, chat_api | name of the secret with the tenant's signing key (PKCS#8 PEM) | required |
 //! | `SEALING_KEYS_SECRET` | horizon_agent, host_agent, mqtt_bridge, weather_agent, oauth_callback, report_agent, airbnb_agent, calendar_agent | name of the secret with the sealing keys: JSON `[["id", "key"]]`, newest first | required |
 //! | `CONSENT_AGENT` | oauth_callback | the agent of the platform whose consents it takes, in every tenant; it has no `TENANT_ID` then | those of the tenant's host |
@@ -36,10 +36,14 @@
 //! | `REQUIRE_SIGN_IN` | chat_api | `true`: nobody is let in who has not signed in at the tenant's authorization server; `false`: there are guests too | `true` |
 //! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
 //! | `BRIDGE_URL` | mqtt_bridge | its own URL, below which agents reach it | required |
-//! | `MQTT_BROKER` | mqtt_bridge | the broker: `mqtts://HOST[:PORT]`, or `mqtt://` on this machine | required |
+//! | `MQTT_BROKER` | mqtt_bridge, host_agent | the broker: `mqtts://HOST[:PORT]`, or `mqtt://` on this machine | required at mqtt_bridge, and at host_agent with `MQTT_BRIDGE_URL` |
+//! | `MQTT_BRIDGE_URL` | host_agent, registry | the bridge to the broker: hosts call agents there through it, the registry gets their cards from it | no agents on a broker |
+//! | `AGENT_MQTT_URL` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | its own interface on a broker, which its card then names behind those over HTTP | none |
+//! | `MQTT_IMPORTS` | mqtt_bridge | the agents of the broker that the registry is to know: JSON `["ORG/UNIT[/AGENT]:TYPE[@TENANT]"]` | none |
+//! | `PLATFORM_KEY_SECRET` | mqtt_bridge, registry | name of the secret with the platform's signing key (PKCS#8 PEM): the bridge registers agents by it, and the registry shows it to the bridge | required with `MQTT_IMPORTS`, and at the registry with `MQTT_BRIDGE_URL` |
 //! | `MQTT_PREFIX` | mqtt_bridge | what topics on it begin with | `$a2a/v1` |
 //! | `MQTT_ORGS` | mqtt_bridge | organisations that replies go to: JSON `["acme"]` | required |
-//! | `MQTT_AGENTS` | mqtt_bridge | the agents that it answers for: JSON `[{"address": "ORG/UNIT/AGENT", "url"}]` | required |
+//! | `MQTT_AGENTS` | mqtt_bridge | the agents that it answers for: JSON `[{"address": "ORG/UNIT/AGENT", "url", "webhook"}]`; those with a webhook are hosts, which may call agents on the broker | required |
 //! | `MQTT_PASSWORDS_SECRET` | mqtt_bridge | name of the secret with their passwords at the broker: JSON `{"ORG/UNIT/AGENT": "…"}` | no passwords |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |

@@ -27,6 +27,9 @@ pub struct Options {
     pub receive_maximum: u16,
     /// Most bytes of a packet that is taken.
     pub max_packet: u32,
+    /// The next filter is subscribed once nothing has come in for so long: a broker may drop retained publications where many
+    /// filters have theirs at once. `None` does not wait.
+    pub settle: Option<Duration>,
 }
 
 impl fmt::Debug for Options {

@@ -112,10 +112,11 @@ impl Runner {
             Ordering::Relaxed,
         );
         let (shared, filters) = (Arc::clone(&self.shared), self.options.filters.clone());
+        let settle = self.options.settle;
         let connection = shared.connection();
         // The answer comes through the loop that this is called from.
         tokio::spawn(async move {
-            let refused = subscribe(&shared, &filters).await;
+            let refused = subscribe(&shared, &filters, settle).await;
             let client = shared.client_id.as_str();
             if !shared.ready(connection, refused.clone()) {
                 return;
@@ -141,6 +142,7 @@ impl Runner {
             is_repeat: packet.dup,
             packet_id: packet.pkid,
         };
+        self.shared.received.fetch_add(1, Ordering::Relaxed);
         let acknowledgement = self.shared.client().prepare_ack(packet);
         let place = acknowledgement.map(|acknowledgement| self.shared.window().received(acknowledgement));
         // Here, and not in the task below: tasks begin in any order.
@@ -244,8 +246,22 @@ fn refusal(error: &ConnectionError) -> Option<ConnectReturnCode> {
     }
 }
 
+/// Waits until nothing has come in for so long.
+async fn settled(shared: &Shared, quiet: Duration) {
+    let count = || shared.received.load(Ordering::Relaxed);
+    let mut before = count();
+    loop {
+        tokio::time::sleep(quiet).await;
+        let now = count();
+        if now == before || !matches!(*shared.state.borrow(), SessionState::Connecting) {
+            return;
+        }
+        before = now;
+    }
+}
+
 /// Subscribes to the filters; those that were refused.
-async fn subscribe(shared: &Shared, filters: &[String]) -> Vec<String> {
+async fn subscribe(shared: &Shared, filters: &[String], settle: Option<Duration>) -> Vec<String> {
     let mut refused = Vec::new();
     // One by one: a broker may hold the retained publications of all against one limit.
     for filter in filters {
@@ -260,6 +276,9 @@ async fn subscribe(shared: &Shared, filters: &[String]) -> Vec<String> {
         };
         if !is_granted {
             refused.push(filter.clone());
+        }
+        if let Some(quiet) = settle {
+            settled(shared, quiet).await;
         }
     }
     refused

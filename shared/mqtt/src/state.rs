@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) ends: watch::Sender<Option<Instant>>,
     pub(crate) in_flight: Semaphore,
     pub(crate) max_packet: AtomicUsize,
+    /// How many publications came in.
+    pub(crate) received: AtomicU64,
     client: Mutex<AsyncClient>,
     window: Mutex<Window<ManualAck>>,
     /// Which connection this is, by number; changed together with the state alone.
@@ -51,6 +53,7 @@ impl Shared {
             ends: watch::Sender::new(None),
             in_flight: Semaphore::new(IN_FLIGHT),
             max_packet: AtomicUsize::new(MAX_PACKET),
+            received: AtomicU64::default(),
             client: Mutex::new(client),
             window: Mutex::default(),
             connection: AtomicU64::default(),

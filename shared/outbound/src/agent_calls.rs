@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::client::{Answered, Ask};
-use crate::{CallError, Outbound};
+use crate::{CallError, Outbound, bridge};
 
 /// Most messages of each task's history that are looked through for one of ours.
 const HISTORY: u32 = 50;
@@ -140,12 +140,22 @@ impl Outbound {
         operation: Operation,
         token: Option<&SecretString>,
     ) -> Result<Value, CallError> {
+        if to.transport == Transport::Mqtt {
+            let body = self.jsonrpc_request(to, operation);
+            let answered = self.call_over_mqtt(to, &body, token).await?;
+            return match bridge::fault(&answered) {
+                Some(fault) => Err(fault.into()),
+                None => jsonrpc_answer(answered),
+            };
+        }
         let extension = match &operation {
             Operation::Send(_, extension) => *extension,
             _ => None,
         };
         let (url, body) = match to.transport {
-            Transport::JsonRpc => (to.url.clone(), Some(self.jsonrpc_request(to, operation))),
+            Transport::JsonRpc | Transport::Mqtt => {
+                (to.url.clone(), Some(self.jsonrpc_request(to, operation)))
+            }
             Transport::Rest => rest_request(to, operation)?,
         };
         let media_type = match (to.transport, to.generation) {
@@ -170,7 +180,7 @@ impl Outbound {
         };
         let answered = self.exchange(ask).await?;
         match to.transport {
-            Transport::JsonRpc => jsonrpc_answer(answered),
+            Transport::JsonRpc | Transport::Mqtt => jsonrpc_answer(answered),
             Transport::Rest => rest_answer(answered),
         }
     }
@@ -319,6 +329,7 @@ mod tests {
             generation: Generation::V1_0,
             transport: Transport::Rest,
             tenant: None,
+            resource: None,
         };
         let path = |to: &Endpoint, path: &[&str]| below(to, path).map(String::from).ok();
         let expect = |text: &str| Some(text.to_owned());

@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::address::Blocked;
 use crate::breaker::Breaker;
+use crate::broker::Bridge;
 use crate::guard::{self, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
 use crate::{CallError, Policy, TrustedOrigin};
@@ -31,6 +32,8 @@ pub struct Outbound {
     pub(crate) breaker: Arc<Breaker>,
     dns: Arc<dyn Lookup>,
     entropy: Arc<dyn Entropy>,
+    /// How agents are called that are on a broker.
+    pub(crate) bridge: Option<Arc<Bridge>>,
 }
 
 impl std::fmt::Debug for Outbound {
@@ -126,6 +129,16 @@ impl Outbound {
             policy,
             dns,
             entropy,
+            bridge: None,
+        }
+    }
+
+    /// The same way out, where agents on a broker are called through this bridge.
+    #[must_use]
+    pub fn through(&self, bridge: Bridge) -> Self {
+        Self {
+            bridge: Some(Arc::new(bridge)),
+            ..self.clone()
         }
     }
 

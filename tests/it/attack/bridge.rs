@@ -1,12 +1,14 @@
-//! The row of the bridge to MQTT brokers: what it takes from agents, by tickets that it sealed itself.
+//! The rows of the bridge to MQTT brokers: what it takes from agents, by tickets that it sealed itself, from hosts and from the
+//! registry.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, Properties, Publication, TopicPrefix};
 use async_trait::async_trait;
-use auth::Sealer;
+use auth::{Sealer, Verifier};
 use domain::{SystemClock, SystemEntropy};
+use local::Signer;
 use mqtt::{PublishError, Published, Publisher};
 use mqtt_bridge::{AgentPlace, Bridge, BridgeParts, Handled, PATIENCE, handle, router};
 use outbound::{Outbound, Policy};
@@ -26,8 +28,40 @@ const ONE_REQUEST: &str =
 const NO_SCOPE: &str = "a ticket has no scopes";
 const TASK: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
-pub(super) fn rows() -> [Row; 1] {
-    [Row {
+const HOSTS: &str = "a host calls in its own name, whoever it calls for";
+const PLATFORMS: &str = "the registry's own, which has no users";
+
+pub(super) fn rows() -> [Row; 3] {
+    let row = |method, route, cells, good| Row {
+        function: "mqtt_bridge",
+        at: "mqtt_bridge",
+        method,
+        route,
+        operation: "",
+        cells,
+        good: Is(good),
+    };
+    let (no, not_for) = (Is(401), Is(403));
+    [
+        // The other tenant's host may call, and not with a webhook that is not its own.
+        row(
+            "POST",
+            "/call",
+            [no, no, no, no, no, not_for, Na(HOSTS), not_for],
+            200,
+        ),
+        row(
+            "GET",
+            "/cards/{org}/{unit}/{agent}",
+            [no, no, no, no, no, not_for, Na(PLATFORMS), not_for],
+            404,
+        ),
+        replies(),
+    ]
+}
+
+fn replies() -> Row {
+    Row {
         function: "mqtt_bridge",
         at: "mqtt_bridge",
         method: "POST",
@@ -44,7 +78,41 @@ pub(super) fn rows() -> [Row; 1] {
             Na(NO_SCOPE),
         ],
         good: Is(204),
-    }]
+    }
+}
+
+/// Calls of the system's own bridge, whose broker is away: good credentials get as far as that.
+async fn ask_system(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    let bridge = world.at("/mqtt/bridge");
+    let is_call = row.route == "/call";
+    let (signers, asked) = match is_call {
+        true => (
+            (Signer::Session("acme"), Signer::Session("globex")),
+            ("host", "mqtt:call"),
+        ),
+        false => (
+            (Signer::Platform, Signer::Session("globex")),
+            ("registry", "mqtt:cards"),
+        ),
+    };
+    let hook = format!("{}/api/webhook/tasks", world.at("/tenants/acme/base"));
+    let send = json!({ "jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": {
+        "message": { "messageId": "m", "taskId": TASK, "role": "ROLE_USER", "parts": [{ "text": "x" }] },
+        "configuration": { "taskPushNotificationConfig": { "url": hook, "token": "t" } } } });
+    let mut answers = Vec::new();
+    for token in world.tokens(signers, (asked.0, &bridge, asked.1), attack) {
+        let mut request = match is_call {
+            true => world
+                .request("POST", &format!("{bridge}/call?to=acme/lab/echo"))
+                .json(&send),
+            false => world.request("GET", &format!("{bridge}/cards/acme/lab/echo")),
+        };
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        answers.push(told(request).await);
+    }
+    answers
 }
 
 struct Broker;
@@ -82,21 +150,29 @@ async fn asked() -> Asked {
         allow_loopback: true,
         ..Policy::default()
     };
-    let bridge = Arc::new(Bridge::new(BridgeParts {
-        url: "https://gateway.example/mqtt".parse().expect("an address"),
-        prefix: TopicPrefix::standard(),
-        orgs: ["acme".to_owned()].into(),
-        agents: vec![AgentPlace {
-            address: address.clone(),
-            url: agent.uri().parse().expect("an address"),
-            pools: Vec::new(),
-        }],
-        sealer: Arc::clone(&sealer),
-        outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
-        clock: Arc::new(SystemClock),
-        entropy: Arc::new(SystemEntropy),
-        patience: PATIENCE,
-    }));
+    let bridge = Arc::new(
+        Bridge::new(BridgeParts {
+            url: "https://gateway.example/mqtt".parse().expect("an address"),
+            broker: "mqtts://broker.example".parse().expect("a broker"),
+            prefix: TopicPrefix::standard(),
+            orgs: ["acme".to_owned()].into(),
+            agents: vec![AgentPlace {
+                address: address.clone(),
+                url: agent.uri().parse().expect("an address"),
+                pools: Vec::new(),
+                webhook: None,
+            }],
+            verifier: Verifier::new("https://gateway.example/mqtt".to_owned(), Vec::new())
+                .expect("a verifier"),
+            replies_for: Duration::from_secs(3_600),
+            sealer: Arc::clone(&sealer),
+            outbound: Outbound::new(policy, Arc::new(SystemEntropy)),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            patience: PATIENCE,
+        })
+        .expect("keys"),
+    );
     bridge.publishes(&address, Arc::new(Broker));
     let payload = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage",
         "params": { "message": { "messageId": "m", "taskId": TASK, "role": "ROLE_USER", "parts": [{ "text": "x" }] } } });
@@ -124,7 +200,10 @@ async fn asked() -> Asked {
     }
 }
 
-pub(super) async fn ask(world: &World, attack: Option<Attack>) -> Vec<Told> {
+pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    if row.route != "/reply" {
+        return ask_system(world, row, attack).await;
+    }
     let own = asked().await;
     let tickets = match attack {
         None => vec![Some(own.ticket)],

@@ -7,7 +7,7 @@ use std::time::Duration;
 use auth::{Grant, SigningKey};
 use domain::{Clock, ExposeSecret, Owner, SystemEntropy, Tenant};
 use host_agent::PlanApproval;
-use local::{Options, Signer};
+use local::{MqttBroker, Options, Signer};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use store::{GuestBefore, Person, Session};
@@ -65,6 +65,8 @@ impl World {
     pub(super) async fn start() -> Self {
         let local = Local::start_as(Options {
             plan_approval: PlanApproval::Always,
+            // Nobody is there.
+            mqtt: Some(MqttBroker::open("mqtt://127.0.0.1:9".parse().expect("a broker"))),
             ..Options::default()
         })
         .await;
@@ -139,7 +141,7 @@ impl World {
     async fn ask(&self, row: &Row, attack: Option<Attack>) -> Vec<Told> {
         match row.function {
             "agent" => agents::ask(self, row, attack).await,
-            "mqtt_bridge" => bridge::ask(self, attack).await,
+            "mqtt_bridge" => bridge::ask(self, row, attack).await,
             "registry" | "chat_api" | "webhook_receiver" | "gateway" => {
                 services::ask(self, row, attack).await
             }

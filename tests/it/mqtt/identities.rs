@@ -81,6 +81,7 @@ async fn open(
         kept_for: None,
         receive_maximum: 64,
         max_packet: 1024 * 1024,
+        settle: None,
     };
     let session = Session::open(options, Arc::new(Heard(heard))).expect("a session");
     let ready = tokio::time::timeout(Duration::from_secs(2), session.ready()).await;

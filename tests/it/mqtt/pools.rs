@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, PoolAddress, Properties, Publication, Recipient, TopicPrefix};
-use auth::Sealer;
+use auth::{Sealer, Verifier};
 use domain::{SystemClock, SystemEntropy};
 use mqtt::{Published, Publisher as _};
 use mqtt_bridge::{AgentPlace, Bridge, BridgeParts, Connection, PATIENCE};
@@ -41,14 +41,18 @@ async fn three_members_of_a_pool_answer_everything_and_none_is_idle() {
         address: address.clone(),
         url: weather.clone(),
         pools: vec![pool.clone()],
+        webhook: None,
     });
     let policy = Policy {
         allow_loopback: true,
         ..Policy::default()
     };
     let key = Sealer::generate_key(&SystemEntropy);
-    let bridge = Arc::new(Bridge::new(BridgeParts {
+    let bridge = Bridge::new(BridgeParts {
         url: url.parse().expect("a URL"),
+        broker: broker.running.url().parse().expect("an address"),
+        verifier: Verifier::new(url.clone(), Vec::new()).expect("a verifier"),
+        replies_for: Duration::from_secs(3_600),
         prefix: prefix.clone(),
         orgs: BTreeSet::from(["acme".to_owned()]),
         agents: agents.collect(),
@@ -57,7 +61,8 @@ async fn three_members_of_a_pool_answer_everything_and_none_is_idle() {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         patience: PATIENCE,
-    }));
+    });
+    let bridge = Arc::new(bridge.expect("keys"));
     let router = mqtt_bridge::router(Arc::clone(&bridge));
     tokio::spawn(async move { axum::serve(listener, router).await });
     let (_stop, stopped) = watch::channel(false);
@@ -66,6 +71,7 @@ async fn three_members_of_a_pool_answer_everything_and_none_is_idle() {
             address: address.clone(),
             url: weather.clone(),
             pools: vec![pool.clone()],
+            webhook: None,
         };
         let connection = Connection {
             broker: broker.running.url().parse().expect("an address"),

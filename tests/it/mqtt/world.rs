@@ -81,6 +81,7 @@ impl Broker {
             kept_for: None,
             receive_maximum: 64,
             max_packet: 1024 * 1024,
+            settle: None,
         };
         let session = Session::open(options, Arc::new(Heard(heard))).expect("a session");
         assert!(matches!(session.ready().await, SessionState::Ready { refused } if refused.is_empty()));
@@ -132,10 +133,17 @@ impl Broker {
 impl World {
     /// Starts; the weather agent is on the broker by then.
     pub(super) async fn start() -> Self {
+        Self::importing(&[]).await
+    }
+
+    /// The same with agents on the broker that the registry is to know, by these rules.
+    pub(super) async fn importing(rules: &[&str]) -> Self {
+        let imports = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
         let broker = Broker::start();
         let options = Options {
             mqtt: Some(MqttBroker {
                 orgs: vec!["acme".to_owned()],
+                imports,
                 ..MqttBroker::open(broker.running.url().parse().expect("an address"))
             }),
             ..Options::default()

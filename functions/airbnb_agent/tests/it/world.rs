@@ -71,6 +71,7 @@ pub(crate) async fn world_with(verifier: Verifier, instead: Instead) -> World {
     };
     let entropy = Arc::new(SystemEntropy);
     let parts = AgentParts {
+        mqtt: None,
         url: URL.parse().unwrap(),
         store,
         wake: door.clone(),

@@ -88,6 +88,7 @@ pub(crate) async fn world() -> World {
     };
     let providers = outbound::oauth::Providers::from([(calendar_agent::PROVIDER.to_owned(), provider)]);
     let parts = AgentParts {
+        mqtt: None,
         url: URL.parse().unwrap(),
         store: store.clone(),
         wake: door.clone(),

@@ -345,6 +345,7 @@ fn card(url: &Url) -> Card {
         description: "Does what it is told".into(),
         version: "1".into(),
         url: url.clone(),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: Vec::new(),

@@ -109,6 +109,7 @@ pub(crate) async fn world() -> World {
         ..Policy::default()
     };
     let parts = AgentParts {
+        mqtt: None,
         url: URL.parse().unwrap(),
         store,
         wake: door.clone(),

@@ -5,14 +5,14 @@ use std::future::Future;
 
 use a2a::{A2aError, SendCall};
 use consent::{GrantNeed, Obstacle};
-use domain::{Generation, Job, Protection, RemoteTaskId, SecretString, Task, Timestamp};
-use outbound::{CallError, RemoteTask, SendResponse};
+use domain::{Generation, Job, Protection, RemoteTaskId, SecretString, Task, TaskId, Timestamp, Transport};
+use outbound::{Bridge, CallError, MqttFault, Outbound, RemoteTask, SendResponse};
 
 use crate::deps::OnTask;
 
 /// Sends a message to the job's agent.
 pub(crate) async fn send(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<SendResponse, Obstacle> {
-    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    let (outbound, to) = (&way(on, job)?, &job.endpoint);
     let send = |token| async move { outbound.send(to, call, Some(&token)).await };
     with_token(on, job, send).await
 }
@@ -22,7 +22,11 @@ pub(crate) async fn remote_task(on: OnTask<'_>, job: &Job) -> Result<RemoteTask,
     let id = job
         .remote_task_id()
         .ok_or(CallError::Refused(A2aError::TaskNotFound))?;
-    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    task_of(on, job, id).await
+}
+
+async fn task_of(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<RemoteTask, Obstacle> {
+    let (outbound, to) = (&way(on, job)?, &job.endpoint);
     let look = |token| async move { outbound.task(to, id, Some(&token)).await };
     with_token(on, job, look).await
 }
@@ -34,7 +38,10 @@ pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<
     if job.endpoint.generation != Generation::V1_0 {
         return Ok(None);
     }
-    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    if let Some(chosen) = &job.chosen_task_id {
+        return chosen_task(on, job, chosen).await;
+    }
+    let (outbound, to) = (&way(on, job)?, &job.endpoint);
     let sent = (&on.task.context_id, &job.message_id);
     let find = |token| async move { outbound.task_of_message(to, sent, Some(&token)).await };
     match with_token(on, job, find).await {
@@ -46,11 +53,37 @@ pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<
     }
 }
 
+/// The agent's task of the id that was chosen for it. Who never heard of it, or tells nobody about tasks, gets the message.
+async fn chosen_task(on: OnTask<'_>, job: &Job, chosen: &TaskId) -> Result<Option<RemoteTask>, Obstacle> {
+    let Ok(id) = RemoteTaskId::parse(&chosen.to_string()) else {
+        return Ok(None);
+    };
+    match task_of(on, job, &id).await {
+        Ok(task) => Ok(Some(task)),
+        Err(Obstacle::Call(CallError::Refused(_) | CallError::Mqtt(MqttFault::NotTaken))) => Ok(None),
+        Err(obstacle) => Err(obstacle),
+    }
+}
+
 /// Cancels the agent's task.
 pub(crate) async fn cancel(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<(), Obstacle> {
-    let (outbound, to) = (&on.deps.outbound, &job.endpoint);
+    let (outbound, to) = (&way(on, job)?, &job.endpoint);
     let cancel = |token| async move { outbound.cancel(to, id, Some(&token)).await };
     with_token(on, job, cancel).await.map(|_| ())
+}
+
+/// The way to the job's agent: over HTTP, or through the bridge to its broker.
+fn way(on: OnTask<'_>, job: &Job) -> Result<Outbound, CallError> {
+    let deps = on.deps;
+    match (job.endpoint.transport, &deps.bridge) {
+        (Transport::Mqtt, Some(bridge)) => {
+            let token = deps.tokens.bridge(bridge.url.as_str(), deps.clock.now());
+            let token = token.map_err(|error| CallError::NotAllowed(error.to_string()))?;
+            let url = bridge.url.clone();
+            Ok(deps.outbound.through(Bridge { url, token }))
+        }
+        _ => Ok(deps.outbound.clone()),
+    }
 }
 
 /// Makes a call with the token that the job's agent takes; once more where that token has expired.
@@ -72,7 +105,7 @@ where
 }
 
 fn own_token(on: OnTask<'_>, job: &Job, now: Timestamp) -> Result<SecretString, CallError> {
-    let audience = job.endpoint.url.as_str();
+    let audience = job.endpoint.audience().as_str();
     let signed = on.deps.tokens.agent(&on.task.owner, audience, now);
     signed.map_err(|error| CallError::NotAllowed(error.to_string()))
 }
@@ -82,7 +115,7 @@ pub(crate) fn need<'a>(task: &'a Task, job: &'a Job, protection: &'a Protection)
     GrantNeed {
         owner: &task.owner,
         provider: &protection.provider,
-        resource: job.endpoint.url.as_str(),
+        resource: job.endpoint.audience().as_str(),
         scopes: &protection.scopes,
     }
 }

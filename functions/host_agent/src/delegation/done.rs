@@ -14,6 +14,8 @@ pub(crate) struct Done {
     pub(crate) again: Option<String>,
     /// The user must consent to these scopes before the agent can be called.
     pub(crate) needs: Option<Vec<String>>,
+    /// What is known of a send that failed.
+    pub(crate) trouble: Option<&'static str>,
 }
 
 impl Done {
@@ -23,6 +25,7 @@ impl Done {
             heard: None,
             again: None,
             needs: None,
+            trouble: None,
         }
     }
 

@@ -4,11 +4,11 @@ use a2a::A2aError;
 use consent::Obstacle;
 use domain::{Job, JobState, TaskState};
 use futures_util::future::join_all;
-use outbound::CallError;
+use outbound::{CallError, MqttFault};
 
 use crate::delegation::done::Done;
-use crate::delegation::send::failure;
-use crate::delegation::{calls, webhook_token};
+use crate::delegation::send::{failure, first_call};
+use crate::delegation::webhook_token;
 use crate::deps::OnTask;
 use crate::rules::wording;
 
@@ -30,6 +30,12 @@ async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
             let reason = "it has lost the task. Say “try again” to have it done once more.";
             job.give_up(TaskState::Failed, reason, on.now);
         }
+        // It tells nobody about tasks, and knows its own again by the id that was chosen for it.
+        Err(Obstacle::Call(
+            CallError::Mqtt(MqttFault::NotTaken) | CallError::Refused(A2aError::MethodNotFound(_)),
+        )) if job.chosen_task_id.is_some() => {
+            answers = ask_the_same(on, &mut job).await;
+        }
         // It will not get smaller, and it is all that the agent has to say.
         Err(Obstacle::Call(CallError::TooLarge(most))) => {
             job.give_up(TaskState::Failed, wording::too_large(most), on.now);
@@ -41,6 +47,23 @@ async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
         }
     }
     (Done::of(job), answers)
+}
+
+/// Sends the job's message once more; whether its agent gave an answer.
+async fn ask_the_same(on: OnTask<'_>, job: &mut Job) -> bool {
+    let Some(call) = first_call(on, job) else {
+        return false;
+    };
+    match calls::send(on, job, &call).await {
+        Ok(answer) => {
+            job.note(answer.into_notification(), on.now);
+            true
+        }
+        Err(error) => {
+            tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "an agent's task was not asked for again");
+            false
+        }
+    }
 }
 
 /// Gets the results of a job that ended without bringing any.

@@ -55,6 +55,12 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
     }
 }
 
+/// The call that a job begins with; `None` where the key of its token is gone.
+pub(crate) fn first_call(on: OnTask<'_>, job: &Job) -> Option<SendCall> {
+    let token = webhook_token::open(on, job)?;
+    Some(call_of(on, job, Some(token)))
+}
+
 /// The job after a failed attempt.
 pub(crate) fn undelivered(on: OnTask<'_>, mut job: Job, error: &CallError) -> Done {
     job.attempts = job.attempts.saturating_add(1);
@@ -71,7 +77,14 @@ pub(crate) fn undelivered(on: OnTask<'_>, mut job: Job, error: &CallError) -> Do
         let (state, reason) = failure(error);
         job.give_up(state, reason, on.now);
     }
-    Done::of(job)
+    let trouble = match error {
+        CallError::Mqtt(fault) => wording::trouble(*fault),
+        _ => None,
+    };
+    Done {
+        trouble,
+        ..Done::of(job)
+    }
 }
 
 /// Hands the user's answer on to the agent that asked.
@@ -84,6 +97,7 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
     let mut call = call_of(on, &job, token);
     call.message = Message {
         metadata: said.metadata.clone(),
+        context_id: job.chosen_task_id.and(call.message.context_id),
         ..Message::user(id, said.parts.clone())
     };
     call.task_id = Some(remote_task_id.as_str().to_owned());
@@ -183,6 +197,8 @@ fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {
     call.return_immediately = true;
     call.accepted_output_modes = OUTPUT_MODES.map(str::to_owned).to_vec();
     call.tenant.clone_from(&job.endpoint.tenant);
+    // Over MQTT whoever asks chooses the task's id, so that its agent knows a repeat again.
+    call.task_id = job.chosen_task_id.map(|id| id.to_string());
     call.push = token.map(|token| PushTarget {
         id: None,
         url: on.deps.webhook.clone(),
@@ -231,6 +247,7 @@ pub(super) fn failure(error: &CallError) -> (TaskState, String) {
         }
         CallError::NotAllowed(_) => "its address may not be called.".to_owned(),
         CallError::TooLarge(most) => wording::too_large(*most),
+        CallError::Mqtt(fault) => wording::over_mqtt(*fault).to_owned(),
         CallError::BadAnswer(_) | CallError::Status(_) => "it gave an answer that cannot be used.".to_owned(),
     };
     (TaskState::Failed, reason)

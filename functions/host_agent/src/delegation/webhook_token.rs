@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use domain::{ExposeSecret, Job, KEYS_OWED, SealedToken, SecretString, Task};
-use url::Url;
+use domain::{Endpoint, ExposeSecret, Job, KEYS_OWED, SealedToken, SecretString, Task, TaskId, Transport};
 
 use crate::deps::{Deps, OnTask};
 
@@ -35,8 +34,12 @@ pub(crate) fn open(on: OnTask<'_>, job: &Job) -> Option<SecretString> {
 
 /// The keys that an agent signs its notifications with. No user waits for an agent that does not say in time: it is asked again
 /// once it has answered anything ([`keys_again`]), and until then none of its notifications counts.
-pub(crate) async fn sender_keys(deps: &Deps, agent: &Url) -> Vec<String> {
-    let asking = deps.push_keys.of(agent, deps.clock.now());
+pub(crate) async fn sender_keys(deps: &Deps, agent: &Endpoint) -> Vec<String> {
+    // What comes over a broker is posted by the bridge, which has no keys of the agent's.
+    if agent.transport == Transport::Mqtt {
+        return Vec::new();
+    }
+    let asking = deps.push_keys.of(&agent.url, deps.clock.now());
     let said = tokio::time::timeout(KEYS_LIMIT, asking).await;
     said.ok().flatten().unwrap_or_else(|| vec![KEYS_OWED.to_owned()])
 }
@@ -44,8 +47,24 @@ pub(crate) async fn sender_keys(deps: &Deps, agent: &Url) -> Vec<String> {
 /// Asks an agent once more for its keys, where it has not said them yet.
 pub(crate) async fn keys_again(deps: &Deps, job: &mut Job) {
     if job.keys_owed() {
-        job.sender_keys = sender_keys(deps, &job.endpoint.url).await;
+        job.sender_keys = sender_keys(deps, &job.endpoint).await;
     }
+}
+
+/// The id of the task that an agent makes of a job, where the caller chooses it: a UUID of version 4 that follows from the
+/// host's keys and the job.
+pub(crate) fn chosen_task_id(deps: &Deps, task: &Task, (number, to): (u32, &Endpoint)) -> Option<TaskId> {
+    if to.transport != Transport::Mqtt {
+        return None;
+    }
+    let derived = deps
+        .sealer
+        .derived(&format!("mqtt-task/{}", binding(task, number)));
+    let mut bytes: [u8; 16] = derived.first()?.first_chunk().copied()?;
+    // Version and variant (RFC 9562 §5.4).
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Some(TaskId::from_bytes(bytes))
 }
 
 /// What a token is sealed for: moved to another job, it does not open.

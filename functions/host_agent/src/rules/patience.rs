@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agent::RetrySchedule;
-use domain::{Job, JobState, Task, TaskState, Timestamp};
+use domain::{Job, JobState, Task, TaskState, Timestamp, Transport};
 
 /// How long the host waits for agents, and how often it asks.
 #[derive(Debug, Clone)]
@@ -55,9 +55,20 @@ impl Patience {
             JobState::Settled { .. } | JobState::Unknown => None,
             // Only the user can move it; a look would find the same question.
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
-            JobState::Linked { .. } => Some(job.updated_at.after(growing(self.first_look, job.attempts))),
+            JobState::Linked { .. } => {
+                let first = self.first_look(job);
+                Some(job.updated_at.after(growing(first, job.attempts)))
+            }
             // A task is never completed without a result that its agent has.
             JobState::Fetching { .. } => Some(Self::next_fetch(job)),
+        }
+    }
+
+    /// After this long without news the agent is asked: later over MQTT, where a stream may be silent for 30 seconds.
+    fn first_look(&self, job: &Job) -> Duration {
+        match job.endpoint.transport {
+            Transport::Mqtt => self.first_look.saturating_mul(2),
+            Transport::JsonRpc | Transport::Rest => self.first_look,
         }
     }
 

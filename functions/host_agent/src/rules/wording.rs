@@ -1,6 +1,7 @@
 //! What users read while their task is under way.
 
 use domain::{Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
+use outbound::MqttFault;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -62,8 +63,14 @@ pub(crate) fn asks_for(task: &Task, link: &str) -> bool {
     task.status.state == TaskState::AuthRequired && shown.and_then(Value::as_str) == Some(link)
 }
 
-/// The events that tell of these jobs: their records, and the newest word of those that go on.
-pub(crate) fn news(deps: &Deps, task: &Task, changed: &[Job]) -> Vec<EventKind> {
+/// The events that tell of these jobs: their records, and the newest word of those that go on. `troubles` are what is known of
+/// sends that failed, by the numbers of their jobs.
+pub(crate) fn news(
+    deps: &Deps,
+    task: &Task,
+    changed: &[Job],
+    troubles: &[(u32, &'static str)],
+) -> Vec<EventKind> {
     let mut kinds: Vec<EventKind> = changed
         .iter()
         .map(|job| EventKind::Job {
@@ -74,8 +81,10 @@ pub(crate) fn news(deps: &Deps, task: &Task, changed: &[Job]) -> Vec<EventKind> 
     let word = changed.iter().rev().find_map(|job| {
         let remote = match &job.state {
             JobState::Linked { remote, .. } => remote,
-            JobState::Prepared if job.attempts > 0 && !deps.patience.is_used_up(job) => {
-                return Some(no_answer_yet(&deps.patience, job));
+            JobState::Prepared if job.attempts > 0 => {
+                let trouble = troubles.iter().find(|(number, _)| *number == job.number);
+                let trouble = trouble.map(|(_, trouble)| *trouble);
+                return no_answer_yet(&deps.patience, job, trouble);
             }
             _ => return None,
         };
@@ -111,14 +120,52 @@ pub(crate) fn too_large(most: usize) -> String {
     format!("Its result is too large: I take up to {} MB.", most / 1_000_000)
 }
 
+/// What is said of a call that did not reach its agent over a broker; "it" is the agent, which is named beside it.
+pub(crate) fn over_mqtt(fault: MqttFault) -> &'static str {
+    match fault {
+        MqttFault::NoMatchingSubscribers => {
+            "it is not on its broker at the moment (MQTT 0x10, no matching subscribers). Say “try again” to have it tried once more."
+        }
+        MqttFault::NoReply => {
+            "its broker has the message, and it does not reply. Say “try again” to have it tried once more."
+        }
+        MqttFault::AgentUnavailable => {
+            "it has too much to do at the moment. Say “try again” to have it tried once more."
+        }
+        MqttFault::NotTaken => "it does not take such messages over MQTT.",
+        MqttFault::NotAuthorized => "its broker does not allow messages to it (MQTT 0x87, not authorized).",
+        MqttFault::TooLarge => "your message is too large for its broker.",
+        MqttFault::Unreachable => {
+            "its broker cannot be reached at the moment. Say “try again” to have it tried once more."
+        }
+    }
+}
+
 /// What is said of an agent that could not be asked so far.
-fn no_answer_yet(patience: &Patience, job: &Job) -> String {
+fn no_answer_yet(patience: &Patience, job: &Job, trouble: Option<&str>) -> Option<String> {
     let (name, next, all) = (
         &job.agent_name,
         job.attempts.saturating_add(1),
         patience.retries.len() + 1,
     );
-    format!("No answer from {name} yet, trying again ({next} of {all}).")
+    match (patience.is_used_up(job), trouble) {
+        (true, None) => None,
+        (true, Some(trouble)) => Some(format!("{name} {trouble}.")),
+        (false, None) => Some(format!(
+            "No answer from {name} yet, trying again ({next} of {all})."
+        )),
+        (false, Some(trouble)) => Some(format!("{name} {trouble}. Trying again ({next} of {all}).")),
+    }
+}
+
+/// What is known of a send over a broker that failed, in words that go on from the agent's name.
+pub(crate) fn trouble(fault: MqttFault) -> Option<&'static str> {
+    match fault {
+        MqttFault::NoMatchingSubscribers => {
+            Some("is not on its broker (MQTT reason code 0x10, no matching subscribers)")
+        }
+        _ => None,
+    }
 }
 
 /// What is said of the user's answer, where nothing else is.

@@ -11,11 +11,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
-use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, TypeScope};
+use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, Transport, TypeScope};
 use llm::{AgentBrief, Agents, CardText, SkillText};
 use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
 use url::Url;
+
+use crate::broker::MqttBridge;
 
 /// Most agents that are asked where a user is connected.
 const CONNECTING_MAX: usize = 20;
@@ -28,6 +30,8 @@ pub enum Directory {
         client: Registry,
         /// Its URL, the audience of tokens for it.
         url: Url,
+        /// The broker that agents are called on, where there is one.
+        bridge: Option<Box<MqttBridge>>,
         /// What it said last, which is asked for again only where it has changed.
         last: Box<LastAnswer>,
     },
@@ -143,12 +147,13 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Directory {
-    /// Agents from the registry at this URL.
+    /// Agents from the registry at this URL; those on a broker only where that is the one of `bridge`.
     #[must_use]
-    pub fn registry(outbound: Outbound, url: Url) -> Self {
+    pub fn registry(outbound: Outbound, url: Url, bridge: Option<MqttBridge>) -> Self {
         Self::Registry {
             client: Registry::new(outbound, url.clone()),
             url,
+            bridge: bridge.map(Box::new),
             last: Box::default(),
         }
     }
@@ -165,9 +170,15 @@ impl Directory {
         token: impl FnOnce(&Url) -> Result<SecretString, E>,
     ) -> Result<Result<Arc<KnownAgents>, Arc<CallError>>, E> {
         Ok(match self {
-            Self::Registry { client, url, last } => {
+            Self::Registry {
+                client,
+                url,
+                bridge,
+                last,
+            } => {
                 let token = token(url)?;
-                last.shared(|| ask(client, last, token)).await
+                last.shared(|| ask(client, (last, bridge.as_deref()), token))
+                    .await
             }
             Self::Fixed { outbound, card } => outbound
                 .card(card)
@@ -181,7 +192,7 @@ impl Directory {
 /// Asks a registry for all agents, or whether they are still those of its last answer.
 async fn ask(
     client: &Registry,
-    last: &LastAnswer,
+    (last, bridge): (&LastAnswer, Option<&MqttBridge>),
     token: SecretString,
 ) -> Result<Arc<KnownAgents>, CallError> {
     let known = last.known();
@@ -189,7 +200,7 @@ async fn ask(
     match client.agents(&[], etag, &token).await? {
         Some(mut found) => {
             let etag = found.etag.take();
-            let found = Arc::new(KnownAgents::of(found));
+            let found = Arc::new(KnownAgents::of(found, bridge));
             if let Some(etag) = etag {
                 last.keep(etag, &found);
             }
@@ -200,7 +211,7 @@ async fn ask(
 }
 
 impl KnownAgents {
-    fn of(found: Found) -> Self {
+    fn of(found: Found, bridge: Option<&MqttBridge>) -> Self {
         let Found {
             agents,
             types,
@@ -208,7 +219,10 @@ impl KnownAgents {
             ..
         } = found;
         Self {
-            agents: agents.into_iter().filter_map(candidate).collect(),
+            agents: agents
+                .into_iter()
+                .filter_map(|agent| candidate(agent, bridge))
+                .collect(),
             types,
             private_types,
             briefs: OnceLock::new(),
@@ -309,6 +323,10 @@ impl KnownAgents {
         };
         let connecting = |agent: &Candidate| {
             let endpoint = agent.card.endpoints.first().filter(|to| to.url != *host)?;
+            // The connections of an agent's users are asked for over HTTP alone.
+            if endpoint.transport == Transport::Mqtt {
+                return None;
+            }
             Some(Connecting {
                 id: agent.id,
                 name: llm::clean(&agent.card.name, 80),
@@ -388,7 +406,7 @@ fn brief(agent_type: &AgentType, card: &ForeignCard, skills: &[&ForeignSkill]) -
     AgentBrief::new(agent_type.clone(), card, texts)
 }
 
-fn candidate(found: FoundAgent) -> Option<Candidate> {
+fn candidate(found: FoundAgent, bridge: Option<&MqttBridge>) -> Option<Candidate> {
     let FoundAgent {
         id,
         tenant,
@@ -399,13 +417,19 @@ fn candidate(found: FoundAgent) -> Option<Candidate> {
     } = found;
     let own = card_url.as_ref().and_then(Url::host_str).map(str::to_owned);
     match a2a::card::parse(&card) {
-        Ok(card) => Some(Candidate {
-            id,
-            tenant,
-            healthy: health.is_none_or(|health| health.ok),
-            card,
-            link_hosts: own.into_iter().chain(link_hosts).collect(),
-        }),
+        Ok(mut card) => {
+            // Which brokers there are, the configuration says and never a card.
+            let reaches = |url: &Url| bridge.is_some_and(|bridge| bridge.reaches(url));
+            card.endpoints
+                .retain(|to| to.transport != Transport::Mqtt || reaches(&to.url));
+            Some(Candidate {
+                id,
+                tenant,
+                healthy: health.is_none_or(|health| health.ok),
+                card,
+                link_hosts: own.into_iter().chain(link_hosts).collect(),
+            })
+        }
         Err(fault) => {
             tracing::warn!(agent.id = %id, reason = %fault, "a registered card cannot be used");
             None

@@ -167,7 +167,7 @@ async fn refreshed(deps: &Deps, task: Task, now: Timestamp) -> Result<(Task, Vec
         now,
     })
     .await;
-    let kinds = wording::news(deps, &task, &changed);
+    let kinds = wording::news(deps, &task, &changed, &[]);
     if kinds.is_empty() {
         if transcript::unconsented(&task).is_some() {
             deps.nudge(&task, Duration::ZERO).await;

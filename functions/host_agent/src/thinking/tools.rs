@@ -356,11 +356,12 @@ impl Tools<'_> {
             job.protection.clone_from(&send.protection);
             job.takes_data = send.uses && send.to.takes_data;
             job.data.clone_from(&send.data);
+            job.chosen_task_id = webhook_token::chosen_task_id(deps, task, (number, &send.to.endpoint));
             job.link_hosts.clone_from(&send.to.link_hosts);
             job.takes_proof = send.to.takes_proof;
             require_consent(on, &mut job, &jobs).await?;
             if job.awaited_consent().is_some() || !early.contains(&number) {
-                job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint.url).await;
+                job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint).await;
                 jobs.push(job);
             }
         }

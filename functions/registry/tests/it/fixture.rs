@@ -60,6 +60,7 @@ impl Registry {
             ..Policy::default()
         };
         let state = Arc::new(State {
+            broker_cards: None,
             store,
             outbound: Outbound::new(policy, entropy.clone()),
             verifier: Verifier::new(URL.to_owned(), issuers.collect()).unwrap(),

@@ -79,6 +79,7 @@ impl World {
             keys: vec![self.key.public_jwk()],
         };
         let parts = AgentParts {
+            mqtt: None,
             url: URL.parse().unwrap(),
             store: self.store.clone(),
             wake: self.door.clone(),

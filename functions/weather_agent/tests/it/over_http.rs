@@ -47,6 +47,7 @@ pub(crate) async fn world_with(verifier: Verifier) -> World {
     let door = Arc::new(Door::default());
     let entropy = Arc::new(SystemEntropy);
     let parts = AgentParts {
+        mqtt: None,
         url: URL.parse().unwrap(),
         store,
         wake: door.clone(),

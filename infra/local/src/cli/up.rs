@@ -14,6 +14,7 @@ use domain::SecretString;
 use edge::config::Env;
 use edge::telemetry::{Collector, Headers, Lines, LogFilter, ParseError, init_local};
 use host_agent::PlanApproval;
+use mqtt_bridge::ImportRule;
 use sandbox::mosquitto::{self, Mosquitto, Wanted};
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
@@ -102,6 +103,9 @@ pub(super) struct Up {
     /// shows
     #[arg(long, requires = "mqtt")]
     mqtt_sign_in: bool,
+    /// Agents on it that the registry is to know: those of a unit, or one; for everybody, or for one tenant
+    #[arg(long, value_name = "ORG/UNIT[/AGENT]:TYPE[@TENANT]", requires = "mqtt")]
+    mqtt_import: Vec<ImportRule>,
     /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
     /// `json`: log lines for programs, and no others
     #[arg(
@@ -292,6 +296,7 @@ impl Up {
             orgs,
             guests: self.mqtt_user,
             access,
+            imports: self.mqtt_import,
         });
         let options = Options {
             port: self.port,

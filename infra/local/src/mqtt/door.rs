@@ -7,6 +7,7 @@ use std::time::Duration;
 use a2a::mqtt::{AgentAddress, Publication, TopicPrefix};
 use domain::{ExposeSecret as _, SecretString};
 use mqtt::{BrokerUrl, Inbox, Publisher as _, Received, Session, SessionState, Taking};
+use mqtt_bridge::ImportRule;
 use sandbox::mosquitto::Mosquitto;
 
 use super::access::{self, ORG, PLATFORM, Rules};
@@ -65,6 +66,8 @@ pub struct MqttBroker {
     pub guests: Vec<AgentAddress>,
     /// How clients sign in.
     pub access: BrokerAccess,
+    /// Which agents of the broker the registry is to know.
+    pub imports: Vec<ImportRule>,
 }
 
 impl MqttBroker {
@@ -77,6 +80,7 @@ impl MqttBroker {
             orgs: Vec::new(),
             guests: Vec::new(),
             access: BrokerAccess::Open,
+            imports: Vec::new(),
         }
     }
 
@@ -153,6 +157,7 @@ impl MqttBroker {
             kept_for: None,
             receive_maximum: 1,
             max_packet: 1024 * 1024,
+            settle: None,
         };
         let cleared = async {
             let session = Session::open(options, Arc::new(Nothing)).ok()?;

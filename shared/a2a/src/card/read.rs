@@ -7,6 +7,7 @@ use url::Url;
 use super::inputs::Inputs;
 use super::{CardFault, ForeignCard, ForeignSkill};
 use crate::lenient::{Fault, tidy};
+use crate::mqtt::TopicPrefix;
 
 /// Most skills of a card, and most tags or examples of a skill.
 const MAX_ITEMS: usize = 200;
@@ -42,7 +43,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
     };
     let endpoints = endpoints(&card, reasons);
     if endpoints.is_empty() && reasons.is_empty() {
-        reasons.push("the card has no JSONRPC or HTTP+JSON interface of A2A 1.0 or 0.3".to_owned());
+        reasons.push("the card has no JSONRPC, HTTP+JSON or MQTT interface of A2A 1.0 or 0.3".to_owned());
     }
     let can = |capability: &str| {
         card.pointer(&format!("/capabilities/{capability}"))
@@ -227,6 +228,8 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
         );
     }
 
+    let http = |told: &Told| told.url.clone().filter(|url| url.starts_with("http"));
+    let resource = told.iter().find_map(http).and_then(|url| Url::parse(&url).ok());
     let mut endpoints: Vec<Endpoint> = Vec::new();
     for Told {
         url,
@@ -243,16 +246,24 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
             reasons.push("the card: an interface's url is no URL".to_owned());
             continue;
         };
+        // A broker alone is no agent's address: which agent of it is meant, the card's topic says.
+        let is_mqtt = transport == Transport::Mqtt;
+        if is_mqtt && (generation != Generation::V1_0 || TopicPrefix::read_interface(&url).is_err()) {
+            continue;
+        }
         let endpoint = Endpoint {
             url,
             generation,
             transport,
             tenant,
+            resource: resource.clone().filter(|_| is_mqtt),
         };
         if !endpoints.contains(&endpoint) {
             endpoints.push(endpoint);
         }
     }
+    // Over HTTP an agent is called directly.
+    endpoints.sort_by_key(|endpoint| endpoint.transport == Transport::Mqtt);
     endpoints
 }
 
@@ -260,6 +271,8 @@ fn transport(binding: &str) -> Option<Transport> {
     match binding.to_ascii_uppercase().as_str() {
         "JSONRPC" => Some(Transport::JsonRpc),
         "HTTP+JSON" => Some(Transport::Rest),
+        // The profile names none: these are what cards have.
+        "MQTTV5+JSONRPCV2" | "MQTT5+JSONRPC" | "MQTT5" | "MQTT" => Some(Transport::Mqtt),
         _ => None,
     }
 }

@@ -53,7 +53,11 @@ fn official(card: &Card) -> wire::AgentCard {
         name: card.name.clone(),
         description: card.description.clone(),
         version: card.version.clone(),
-        supported_interfaces: interface("1.0").into_iter().chain(interface("0.3")).collect(),
+        supported_interfaces: interface("1.0")
+            .into_iter()
+            .chain(interface("0.3"))
+            .chain(card.mqtt.iter().map(over_mqtt))
+            .collect(),
         capabilities: wire::AgentCapabilities {
             streaming: Some(card.streaming),
             push_notifications: Some(card.push_notifications),
@@ -78,6 +82,13 @@ fn official(card: &Card) -> wire::AgentCard {
             .as_ref()
             .map(|bearer| vec![HashMap::from([(scheme_name(bearer), bearer.scopes.clone())])]),
         signatures: None,
+    }
+}
+
+fn over_mqtt(url: &url::Url) -> wire::AgentInterface {
+    wire::AgentInterface {
+        protocol_version: "1.0".to_owned(),
+        ..wire::AgentInterface::new(url.as_str(), crate::mqtt::BINDING)
     }
 }
 

@@ -96,6 +96,30 @@ impl Properties {
     }
 }
 
+/// Whether an agent is there, as its card's publication says. It is a hint: an agent that is not there is found out by asking it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is, or nothing is said.
+    Online,
+    /// It is not.
+    Offline,
+}
+
+/// What the properties of a card's publication say. The broker's own word goes before anybody else's, and otherwise the first: a
+/// broker that adds its word puts it in front.
+#[must_use]
+pub fn presence(properties: &Properties) -> Presence {
+    let all = |wanted: &'static str| {
+        let named = properties.user.iter().filter(move |(name, _)| name == wanted);
+        named.map(|(_, value)| value.as_str())
+    };
+    let by_broker = all(property::STATUS_SOURCE).position(|source| source == "broker");
+    match all(property::STATUS).nth(by_broker.unwrap_or_default()) {
+        Some("offline") => Presence::Offline,
+        _ => Presence::Online,
+    }
+}
+
 /// Values may be tokens, correlations what a reply is known by: neither is shown.
 impl fmt::Debug for Properties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,6 +160,24 @@ mod tests {
             correlation: Some(Bytes::from_static(b"hunter2")),
             ..Properties::default()
         }
+    }
+
+    #[test]
+    fn the_brokers_word_of_a_presence_goes_before_the_agents() {
+        let of = |user: &[(&str, &str)]| presence(&properties(user));
+        assert_eq!(of(&[]), Presence::Online);
+        assert_eq!(
+            of(&[("a2a-status", "offline"), ("a2a-status-source", "lwt")]),
+            Presence::Offline
+        );
+        let both = [
+            ("a2a-status", "online"),
+            ("a2a-status-source", "agent"),
+            ("a2a-status", "offline"),
+            ("a2a-status-source", "broker"),
+        ];
+        assert_eq!(of(&both), Presence::Offline);
+        assert_eq!(of(&[("a2a-status", "on holiday")]), Presence::Online);
     }
 
     #[test]

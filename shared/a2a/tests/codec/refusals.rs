@@ -274,15 +274,15 @@ fn cards_that_cannot_be_used_say_why() {
         (json!(null), "the card is not a JSON object"),
         (
             json!({"name": "A"}),
-            "the card has no JSONRPC or HTTP+JSON interface of A2A 1.0 or 0.3",
+            "the card has no JSONRPC, HTTP+JSON or MQTT interface of A2A 1.0 or 0.3",
         ),
         (
             json!({"name": "A", "supportedInterfaces": [{"url": "https://a.example", "protocolBinding": "GRPC"}]}),
-            "the card has no JSONRPC or HTTP+JSON interface of A2A 1.0 or 0.3",
+            "the card has no JSONRPC, HTTP+JSON or MQTT interface of A2A 1.0 or 0.3",
         ),
         (
             json!({"name": "A", "supportedInterfaces": [{"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "7.0"}]}),
-            "the card has no JSONRPC or HTTP+JSON interface of A2A 1.0 or 0.3",
+            "the card has no JSONRPC, HTTP+JSON or MQTT interface of A2A 1.0 or 0.3",
         ),
         (
             json!({"name": "A", "url": "nowhere"}),

@@ -202,6 +202,7 @@ pub(crate) fn open_card() -> Card {
         description: "Forecasts for any place".into(),
         version: "1.2.0".into(),
         url: Url::parse("https://agents.example/a/weather").unwrap(),
+        mqtt: None,
         documentation_url: Some(Url::parse("https://docs.example/weather").unwrap()),
         provider: Some(Provider {
             organization: "Switchyard".into(),
@@ -247,6 +248,7 @@ pub(crate) fn secured_card() -> Card {
         description: "Orders".into(),
         version: "1.0.0".into(),
         url: Url::parse("https://agents.example/a/horizon").unwrap(),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: Vec::new(),

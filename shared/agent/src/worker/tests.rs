@@ -49,6 +49,7 @@ async fn bench(executor: impl Executor + 'static) -> Bench {
         description: "A test".into(),
         version: "1".into(),
         url: url.clone(),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: Vec::new(),

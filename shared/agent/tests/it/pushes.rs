@@ -91,6 +91,7 @@ async fn world(push_timeout: Duration) -> World {
             description: "A test".into(),
             version: "1".into(),
             url: URL.parse().unwrap(),
+            mqtt: None,
             documentation_url: None,
             provider: None,
             skills: Vec::new(),

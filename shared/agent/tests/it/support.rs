@@ -106,6 +106,7 @@ pub(crate) async fn bench(access: Access, script: Script) -> Bench {
         description: "A test".into(),
         version: "1".into(),
         url: URL.parse().unwrap(),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: Vec::new(),

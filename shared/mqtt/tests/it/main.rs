@@ -61,6 +61,7 @@ impl Broker {
             kept_for: Some(Duration::from_secs(60)),
             receive_maximum: 8,
             max_packet: 1024 * 1024,
+            settle: None,
         }
     }
 
@@ -270,6 +271,7 @@ async fn a_session_that_another_has_taken_over_ends_for_good() {
         kept_for: None,
         receive_maximum: 8,
         max_packet: 1024,
+        settle: None,
     };
     let session = Session::open(options, Arc::new(Heard(nobody))).unwrap();
     let mut state = session.watch();

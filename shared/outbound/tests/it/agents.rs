@@ -33,7 +33,7 @@ async fn answering_with(template: ResponseTemplate) -> MockServer {
 
 fn jsonrpc_result(transport: Transport, result: Value) -> Value {
     match transport {
-        Transport::JsonRpc => json!({"jsonrpc": "2.0", "id": "1", "result": result}),
+        Transport::JsonRpc | Transport::Mqtt => json!({"jsonrpc": "2.0", "id": "1", "result": result}),
         Transport::Rest => result,
     }
 }
@@ -61,6 +61,7 @@ async fn a_send_carries_token_version_and_trace_and_brings_the_task() {
             (Generation::V1_0, Transport::Rest) => ("/agent/message:send", None),
             (Generation::V0_3, Transport::JsonRpc) => ("/agent", Some("message/send")),
             (Generation::V0_3, Transport::Rest) => ("/agent/v1/message:send", None),
+            (_, Transport::Mqtt) => unreachable!("it has tests of its own"),
         };
         let body: Value = request.body_json().unwrap();
         assert_eq!(request.url.path(), expected_path);
@@ -106,7 +107,7 @@ async fn a_look_and_a_cancel_bring_the_task() {
             .map(|request| request.url.path().to_owned())
             .collect();
         let expected = match (generation, transport) {
-            (_, Transport::JsonRpc) => ["/agent", "/agent"],
+            (_, Transport::JsonRpc | Transport::Mqtt) => ["/agent", "/agent"],
             (Generation::V1_0, Transport::Rest) => ["/agent/tasks/t-1", "/agent/tasks/t-1:cancel"],
             (Generation::V0_3, Transport::Rest) => ["/agent/v1/tasks/t-1", "/agent/v1/tasks/t-1:cancel"],
         };
@@ -127,7 +128,7 @@ async fn the_interfaces_tenant_is_echoed() {
         let request = only_request(&server).await;
         let body: Value = request.body_json().unwrap();
         match transport {
-            Transport::JsonRpc => assert_eq!(body["params"]["tenant"], "north"),
+            Transport::JsonRpc | Transport::Mqtt => assert_eq!(body["params"]["tenant"], "north"),
             Transport::Rest => assert_eq!(request.url.path(), "/agent/north/message:send"),
         }
     }

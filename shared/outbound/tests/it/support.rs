@@ -30,6 +30,7 @@ pub(crate) fn endpoint(server: &MockServer, generation: Generation, transport: T
         generation,
         transport,
         tenant: None,
+        resource: None,
     }
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn task(generation: Generation, transport: Transport) -> Value {
         (Generation::V1_0, _) => {
             json!({"id": "t-1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}})
         }
-        (Generation::V0_3, Transport::JsonRpc) => {
+        (Generation::V0_3, Transport::JsonRpc | Transport::Mqtt) => {
             json!({"kind": "task", "id": "t-1", "contextId": "c", "status": {"state": "working"}})
         }
         (Generation::V0_3, Transport::Rest) => {

@@ -66,6 +66,7 @@ fn new_job(number: u32) -> NewJob {
             generation: Generation::V1_0,
             transport: Transport::JsonRpc,
             tenant: None,
+            resource: None,
         },
         instruction: "Oslo".to_owned(),
         message_id: message_id(&format!("send-{number}")),

@@ -194,6 +194,7 @@ fn card(url: &str, arguments: &Arguments) -> Card {
         description: "Acts as the scenarios of the A2A conformance kits want".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         url: url.parse().expect("a URL"),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: vec![skill("scenarios", "Scenarios")],

@@ -142,6 +142,7 @@ impl Way {
             kept_for: None,
             receive_maximum: u16::MAX,
             max_packet: PACKET,
+            settle: None,
         };
         let session = Session::open(options, Arc::new(Heard(sender))).map_err(Failure::other)?;
         match tokio::time::timeout(CONNECT, session.ready()).await {

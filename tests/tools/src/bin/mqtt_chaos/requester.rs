@@ -102,6 +102,7 @@ impl Requester {
             kept_for: Some(Duration::from_secs(3600)),
             receive_maximum: if manner == Manner::Slow { 1 } else { 64 },
             max_packet: 1024 * 1024,
+            settle: None,
         };
         let replies = Replies {
             waiting: waiting.clone(),

@@ -1,0 +1,433 @@
+//! Calls of hosts: what goes out, what comes back, and which replies are none of ours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use a2a::mqtt::{AgentAddress, Properties, Publication, TopicPrefix};
+use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
+use axum::body::Body;
+use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use mqtt::{PublishError, Published, Received};
+use outbound::{Outbound, Policy};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::{Desk, TASK};
+use crate::{AgentPlace, Bridge, BridgeParts, replies, router};
+
+const URL: &str = "https://gateway.example/mqtt";
+const ISSUER: &str = "https://gateway.example/t/";
+
+struct World {
+    bridge: Arc<Bridge>,
+    desk: Arc<Desk>,
+    webhook: MockServer,
+    key: SigningKey,
+    sealer: Arc<Sealer>,
+}
+
+fn host(tenant: &str) -> AgentAddress {
+    format!("switchyard/{tenant}/host").parse().unwrap()
+}
+
+async fn world() -> World {
+    let webhook = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(204))
+        .mount(&webhook)
+        .await;
+    let key = SigningKey::generate().unwrap().0;
+    let issuer = |tenant: &str| TrustedIssuer {
+        issuer: format!("{ISSUER}{tenant}"),
+        tenant: Some(Tenant::parse(tenant).unwrap()),
+        keys: vec![key.public_jwk()],
+    };
+    let place = |tenant: &str| AgentPlace {
+        address: host(tenant),
+        url: "https://gateway.example/a/host".parse().unwrap(),
+        pools: Vec::new(),
+        webhook: Some(format!("{}/t/{tenant}/hook", webhook.uri()).parse().unwrap()),
+    };
+    let entropy = Arc::new(SystemEntropy);
+    let policy = Policy {
+        allow_loopback: true,
+        ..Policy::default()
+    };
+    let sealer = Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap());
+    let bridge = Bridge::new(BridgeParts {
+        url: URL.parse().unwrap(),
+        broker: "mqtts://broker.example".parse().unwrap(),
+        prefix: TopicPrefix::standard(),
+        orgs: ["acme".to_owned()].into(),
+        agents: vec![place("acme"), place("globex")],
+        sealer: sealer.clone(),
+        verifier: Verifier::new(URL.to_owned(), vec![issuer("acme"), issuer("globex")]).unwrap(),
+        replies_for: Duration::from_secs(3_600),
+        outbound: Outbound::new(policy, entropy.clone()),
+        clock: Arc::new(SystemClock),
+        entropy,
+        patience: Duration::from_millis(500),
+    });
+    let bridge = Arc::new(bridge.unwrap());
+    let desk = Arc::new(Desk::default());
+    for tenant in ["acme", "globex"] {
+        bridge.publishes(&host(tenant), desk.clone());
+    }
+    World {
+        bridge,
+        desk,
+        webhook,
+        key,
+        sealer,
+    }
+}
+
+impl World {
+    fn token(&self, tenant: &str, scope: &str) -> String {
+        let own = Tenant::parse(tenant).unwrap();
+        let grant = Grant {
+            issuer: &format!("{ISSUER}{tenant}"),
+            subject: "host",
+            tenant: Some(&own),
+            audience: URL,
+            scopes: &[scope],
+            lifetime: Duration::from_secs(300),
+        };
+        let token = self.key.sign(&grant, SystemClock.now(), &SystemEntropy).unwrap();
+        token.expose_secret().to_owned()
+    }
+
+    fn send(&self, tenant: &str) -> Value {
+        let hook = format!("{}/t/{tenant}/hook", self.webhook.uri());
+        json!({ "jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": {
+            "message": { "messageId": "m", "taskId": TASK, "role": "ROLE_USER", "parts": [{ "text": "Oslo?" }] },
+            "configuration": { "returnImmediately": true,
+                "taskPushNotificationConfig": { "url": hook, "token": "the-webhook's-token" } } } })
+    }
+
+    async fn call(&self, to: &str, body: &Value) -> (StatusCode, http::HeaderMap, Value) {
+        let request = Request::post(format!("/call?to={to}"))
+            .header(
+                "authorization",
+                format!("Bearer {}", self.token("acme", "mqtt:call")),
+            )
+            .header("a2a-authorization", "Bearer hunter2")
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        let response = router(Arc::clone(&self.bridge)).oneshot(request).await.unwrap();
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, headers, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// The request that was published; waits for it.
+    async fn published(&self, number: usize) -> Publication {
+        for _ in 0..500 {
+            if let Some(publication) = self.desk.published.lock().unwrap().get(number) {
+                return publication.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("nothing was published");
+    }
+
+    /// Replies to a request.
+    async fn reply(&self, to: &Publication, item: Value) {
+        self.came(&reply_to(to, item)).await;
+    }
+
+    async fn came(&self, publication: &Publication) {
+        let received = Received {
+            publication: publication.clone(),
+            is_repeat: false,
+            packet_id: 7,
+        };
+        replies::take(&self.bridge, &host("acme"), &received).await;
+    }
+
+    /// What came to the webhook.
+    async fn told(&self) -> Vec<Value> {
+        let requests = self.webhook.received_requests().await.unwrap();
+        requests
+            .iter()
+            .map(|request| request.body_json().unwrap())
+            .collect()
+    }
+
+    /// Calls, and replies with this.
+    async fn answered(&self, body: &Value, item: Value) -> (StatusCode, http::HeaderMap, Value) {
+        let (answer, ()) = tokio::join!(self.call("acme/lab/echo", body), async {
+            let request = self.published(0).await;
+            self.came(&reply_to(&request, item)).await;
+        });
+        answer
+    }
+}
+
+fn reply_to(request: &Publication, item: Value) -> Publication {
+    let mut payload = json!({ "jsonrpc": "2.0", "id": "1" });
+    payload
+        .as_object_mut()
+        .unwrap()
+        .extend(item.as_object().unwrap().clone());
+    Publication {
+        topic: request.properties.response_topic.clone().unwrap(),
+        payload: payload.to_string().into(),
+        retain: false,
+        properties: Properties {
+            correlation: request.properties.correlation.clone(),
+            ..Properties::default()
+        },
+    }
+}
+
+fn status(state: &str) -> Value {
+    json!({ "statusUpdate": { "taskId": TASK, "contextId": "c", "status": { "state": state } } })
+}
+
+#[tokio::test]
+async fn a_call_is_published_and_its_first_reply_is_the_answer_and_every_other_goes_to_the_webhook() {
+    let world = world().await;
+    let (code, _, answer) = world
+        .answered(
+            &world.send("acme"),
+            json!({ "result": status("TASK_STATE_SUBMITTED") }),
+        )
+        .await;
+    assert_eq!(
+        (code, &answer["result"]["task"]["id"]),
+        (StatusCode::OK, &json!(TASK))
+    );
+    let request = world.published(0).await;
+    assert_eq!(request.topic, "$a2a/v1/request/acme/lab/echo");
+    assert_eq!(
+        request.properties.bearer().unwrap().unwrap().expose_secret(),
+        "hunter2"
+    );
+    assert_eq!(request.properties.expiry, Some(60));
+    let payload: Value = serde_json::from_slice(&request.payload).unwrap();
+    assert_eq!(payload["method"], "SendStreamingMessage");
+    assert!(
+        !payload.to_string().contains("hook"),
+        "the webhook stays here: {payload}"
+    );
+    assert!(
+        world.told().await.is_empty(),
+        "whoever called has the first reply"
+    );
+    let result = json!({ "artifactUpdate": { "taskId": TASK, "contextId": "c",
+        "artifact": { "artifactId": "a", "parts": [{ "text": "Rain." }] }, "lastChunk": true } });
+    world.reply(&request, json!({ "result": result })).await;
+    world
+        .reply(&request, json!({ "result": status("TASK_STATE_COMPLETED") }))
+        .await;
+    assert_eq!(world.told().await, [result, status("TASK_STATE_COMPLETED")]);
+    let posted = &world.webhook.received_requests().await.unwrap()[0];
+    assert_eq!(posted.url.path(), "/t/acme/hook");
+    assert_eq!(posted.headers["authorization"], "Bearer the-webhook's-token");
+}
+
+#[tokio::test]
+async fn a_reply_that_comes_first_and_tells_of_a_result_reaches_both() {
+    let world = world().await;
+    let result = json!({ "artifactUpdate": { "taskId": TASK, "contextId": "c", "artifact": { "artifactId": "a", "parts": [] } } });
+    let (_, _, answer) = world
+        .answered(&world.send("acme"), json!({ "result": result }))
+        .await;
+    assert_eq!(answer["result"]["task"]["status"]["state"], "TASK_STATE_WORKING");
+    assert_eq!(world.told().await, [result]);
+}
+
+#[tokio::test]
+async fn replies_that_are_none_of_ours_change_nothing() {
+    let world = world().await;
+    let look = json!({ "jsonrpc": "2.0", "id": "1", "method": "GetTask", "params": { "id": TASK } });
+    world
+        .answered(
+            &world.send("acme"),
+            json!({ "result": status("TASK_STATE_SUBMITTED") }),
+        )
+        .await;
+    let request = world.published(0).await;
+    let good = reply_to(&request, json!({ "result": status("TASK_STATE_COMPLETED") }));
+    let changed = |change: &dyn Fn(&mut Publication)| {
+        let mut changed = good.clone();
+        change(&mut changed);
+        changed
+    };
+    let foreign = Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
+    for bad in [
+        changed(&|it| it.properties.correlation = None),
+        changed(&|it| it.properties.correlation = Some("c".into())),
+        changed(&|it| it.properties.correlation = Some(vec![0xff; 64 * 1024].into())),
+        changed(&|it| it.properties.correlation = Some(foreign.seal(b"{}", "x", &SystemEntropy).into())),
+        changed(&|it| {
+            it.properties.correlation = Some(world.sealer.seal(b"{}", "mqtt/reply", &SystemEntropy).into())
+        }),
+        changed(&|it| it.topic = "$a2a/v1/reply/switchyard/acme/host/other".to_owned()),
+        changed(&|it| it.topic = it.topic.replace("/acme/", "/globex/")),
+        changed(&|it| it.topic = "$a2a/v1/request/switchyard/acme/host".to_owned()),
+        changed(&|it| it.properties.user = vec![("a2a-responder-agent-id".into(), "acme/lab/other".into())]),
+        changed(&|it| it.payload = "[]".into()),
+        changed(&|it| it.payload = "{".into()),
+        changed(&|it| it.payload = json!({ "result": 1 }).to_string().into()),
+        changed(&|it| it.payload = vec![b'x'; 2 * 1024 * 1024].into()),
+        reply_to(
+            &request,
+            json!({ "error": { "code": -32001, "message": "Task not found" } }),
+        ),
+    ] {
+        world.came(&bad).await;
+        assert!(world.told().await.is_empty(), "{bad:?}");
+    }
+    // A correlation of acme's is worth nothing to globex.
+    let received = Received {
+        publication: good.clone(),
+        is_repeat: false,
+        packet_id: 1,
+    };
+    replies::take(&world.bridge, &host("globex"), &received).await;
+    assert!(world.told().await.is_empty());
+    world.came(&good).await;
+    assert_eq!(world.told().await.len(), 1);
+    // What was asked without a webhook has nowhere to go once it is late.
+    let (answer, ()) = tokio::join!(world.call("acme/lab/echo", &look), async {
+        let look = world.published(1).await;
+        world
+            .reply(
+                &look,
+                json!({ "result": { "id": TASK, "status": { "state": "TASK_STATE_WORKING" } } }),
+            )
+            .await;
+        world
+            .reply(&look, json!({ "result": status("TASK_STATE_WORKING") }))
+            .await;
+    });
+    assert_eq!(answer.2["result"]["id"], TASK);
+    assert_eq!(world.told().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_reply_is_repeated_until_its_webhook_has_it_and_is_the_same_to_it() {
+    let world = world().await;
+    world
+        .answered(
+            &world.send("acme"),
+            json!({ "result": status("TASK_STATE_SUBMITTED") }),
+        )
+        .await;
+    let request = world.published(0).await;
+    world.webhook.reset().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(503))
+        .up_to_n_times(1)
+        .mount(&world.webhook)
+        .await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(204))
+        .mount(&world.webhook)
+        .await;
+    let last = json!({ "result": status("TASK_STATE_COMPLETED") });
+    world.reply(&request, last.clone()).await;
+    // The broker tells it again, as the acknowledgement was lost.
+    world.reply(&request, last).await;
+    let told = world.webhook.received_requests().await.unwrap();
+    let ids: Vec<_> = told
+        .iter()
+        .map(|told| told.headers["webhook-id"].clone())
+        .collect();
+    assert_eq!(ids.len(), 3);
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+}
+
+#[tokio::test]
+async fn what_an_agent_says_of_a_token_is_told_as_over_http() {
+    for (code, name, wanted) in [
+        (401, "unauthenticated", StatusCode::UNAUTHORIZED),
+        (403, "insufficient_scope", StatusCode::FORBIDDEN),
+        (-32004, "responder_unavailable", StatusCode::OK),
+    ] {
+        let world = world().await;
+        let error = json!({ "code": code, "message": "no",
+            "data": { "a2a_error": name, "www_authenticate": "Bearer error=\"invalid_token\"" } });
+        let (status, headers, answer) = world
+            .answered(&world.send("acme"), json!({ "error": error }))
+            .await;
+        assert_eq!((status, &answer["error"]), (wanted, &error));
+        let challenge = headers
+            .get("www-authenticate")
+            .map(|value| value.to_str().unwrap());
+        let told = (wanted != StatusCode::OK).then_some("Bearer error=\"invalid_token\"");
+        assert_eq!(challenge, told);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_stream_is_asked_without() {
+    let world = world().await;
+    let body = world.send("acme");
+    let (answer, ()) = tokio::join!(world.call("acme/lab/echo", &body), async {
+        let first = world.published(0).await;
+        world
+            .reply(
+                &first,
+                json!({ "error": { "code": -32601, "message": "no streams" } }),
+            )
+            .await;
+        let second = world.published(1).await;
+        assert_ne!(first.properties.correlation, second.properties.correlation);
+        let task = json!({ "id": TASK, "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED" } });
+        world.reply(&second, json!({ "result": { "task": task } })).await;
+        let payload: Value = serde_json::from_slice(&second.payload).unwrap();
+        assert_eq!(payload["method"], "SendMessage");
+    });
+    assert_eq!(
+        answer.2["result"]["task"]["status"]["state"],
+        "TASK_STATE_COMPLETED"
+    );
+}
+
+#[tokio::test]
+async fn what_the_broker_says_is_told_by_its_name() {
+    for (answer, name) in [
+        (Ok(Published::NoMatchingSubscribers), "no_matching_subscribers"),
+        (Err(PublishError::NotAuthorized), "not_authorized"),
+        (Err(PublishError::TooLarge), "packet_too_large"),
+        (Err(PublishError::Disconnected), "broker_unavailable"),
+    ] {
+        let world = world().await;
+        *world.desk.answer.lock().unwrap() = answer;
+        let (status, _, told) = world.call("acme/lab/echo", &world.send("acme")).await;
+        assert_eq!(
+            (status, &told["error"]["data"]["a2a_error"]),
+            (StatusCode::OK, &json!(name))
+        );
+    }
+}
+
+#[tokio::test]
+async fn nobody_calls_with_another_tenants_webhook_or_without_a_hosts_token() {
+    let world = world().await;
+    let (status, _, _) = world.call("acme/lab/echo", &world.send("globex")).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    for to in ["", "acme/lab", "acme/lab/+", "acme/lab/echo/x"] {
+        let (status, _, _) = world.call(to, &world.send("acme")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{to}");
+    }
+    for (token, wanted) in [
+        (world.token("acme", "tasks"), StatusCode::FORBIDDEN),
+        ("rubbish".to_owned(), StatusCode::UNAUTHORIZED),
+    ] {
+        let request = Request::post("/call?to=acme/lab/echo")
+            .header("authorization", format!("Bearer {token}"))
+            .body(Body::from(world.send("acme").to_string()))
+            .unwrap();
+        let response = router(Arc::clone(&world.bridge)).oneshot(request).await.unwrap();
+        assert_eq!(response.status(), wanted);
+    }
+    assert!(world.desk.published.lock().unwrap().is_empty());
+}

@@ -1,0 +1,246 @@
+//! Our hosts as requesters: agents that are on a broker alone, ours and others'.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::Local;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::responder::Echo;
+use super::world::World;
+use crate::consent::{agree, link, profile};
+
+/// What a card calls an interface that is there for its URL alone: the audience of tokens.
+const AUDIENCE: &str = "urn:switchyard:a2a:audience:v1";
+
+/// The registry, as its operator calls it.
+pub(super) async fn registry(local: &Local, method: &str, path: &str, body: Option<Value>) -> Value {
+    let url = format!("{}{path}", local.endpoint("/registry").trim_end_matches('/'));
+    let method = method.parse().expect("a method");
+    let mut request = tests::user::http()
+        .request(method, url)
+        .bearer_auth(local.endpoint("/registry_token"));
+    if let Some(body) = body {
+        request = request.json(&body);
+    }
+    let answer = request.send().await.expect("an answer");
+    let status = answer.status();
+    let told = answer.text().await.expect("a body");
+    assert!(status.is_success(), "{path}: {status} {told}");
+    serde_json::from_str(&told).unwrap_or_default()
+}
+
+/// Has an agent of the system called over the broker alone: the card that the registry knows names no other interface to call.
+/// `at` is its address and where it is over HTTP.
+async fn only_over_mqtt(world: &World, (address, url): (&str, &str), tenant: Option<&str>) -> MockServer {
+    let local = &world.local;
+    let place = format!("{}/.well-known/agent-card.json", url.trim_end_matches('/'));
+    let asked = tests::user::http().get(place).header("a2a-version", "1.0");
+    let mut card: Value = asked.send().await.expect("a card").json().await.expect("JSON");
+    let broker = world.broker.running.url();
+    card["supportedInterfaces"] = json!([
+        { "url": format!("{broker}/$a2a/v1/request/{address}"), "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" },
+        { "url": url, "protocolBinding": AUDIENCE, "protocolVersion": "1.0" },
+    ]);
+    card.as_object_mut().expect("an object").remove("signatures");
+    let name = card["name"].clone();
+    let own = tenant
+        .map(|tenant| format!("&tenant={tenant}"))
+        .unwrap_or_default();
+    let known = registry(local, "GET", &format!("/agents?disabled=true{own}"), None).await;
+    for agent in known["agents"].as_array().expect("a list") {
+        if agent["card"]["name"] == name {
+            let path = format!("/agents/{}/disable?{own}", agent["id"].as_str().expect("an id"));
+            registry(local, "POST", &path, None).await;
+        }
+    }
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200).set_body_json(card))
+        .mount(&server)
+        .await;
+    let body = json!({ "cardUrl": format!("{}/card.json", server.uri()), "tenant": tenant });
+    registry(local, "POST", "/agents", Some(body)).await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_asks_an_agent_that_is_on_the_broker_alone() {
+    let world = World::start().await;
+    let url = world.local.endpoint("/agents/weather").to_owned();
+    let _card = only_over_mqtt(&world, ("switchyard/platform/weather", &url), None).await;
+    let user = world.local.user("acme");
+    let answer = user.ask("Will it rain in Oslo tomorrow?").await;
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert!(task["artifacts"].to_string().contains("Oslo"), "{task:#}");
+    // A question of the agent's, and the user's answer to it: the same task, under another correlation.
+    let asked = user
+        .chat("where", "m1", "What will the weather be tomorrow?")
+        .await;
+    user.until(&asked.task_id(), &["input-required"]).await;
+    user.chat("where", "m2", "Bergen").await;
+    let task = user.until(&asked.task_id(), &["completed"]).await;
+    assert!(task["artifacts"].to_string().contains("Bergen"), "{task:#}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn horizon_asks_for_consent_over_mqtt_and_an_expired_token_is_renewed_unseen() {
+    let world = World::start().await;
+    let url = world.local.endpoint("/tenants/acme/agents/horizon").to_owned();
+    let _card = only_over_mqtt(&world, ("switchyard/acme/horizon", &url), Some("acme")).await;
+    let user = world.local.user("acme");
+    let asked = user.ask("Where is my order 1003?").await;
+    let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+    let mut browser = profile(&user, world.local.endpoint("/tenants/acme/base"));
+    let login = &world.local.endpoints()["users"]["acme"][0];
+    let page = agree(&mut browser, &link(&waiting), login).await;
+    assert_eq!(page.status, 200, "{page:?}");
+    let done = user.until(&asked.task_id(), &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("1003"), "{done:#}");
+    // The access token has run out meanwhile.
+    world.local.clock.advance(Duration::from_secs(11 * 60));
+    let later = user.ask("Where is my order 1003?").await;
+    let task = user
+        .until(&later.task_id(), &["completed", "auth-required", "failed"])
+        .await;
+    assert_eq!(task["status"], "completed", "{task:#}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn emqxs_responder_answers_a_chat() {
+    let world = World::start().await;
+    let echo = Echo::start(&world.broker, "acme/lab/echo", 0.0).await;
+    let server = MockServer::start().await;
+    let mut card = echo.card.clone();
+    let broker = world.broker.running.url();
+    card["supportedInterfaces"][0]["url"] = json!(format!("{broker}/$a2a/v1/request/acme/lab/echo"));
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200).set_body_json(card))
+        .mount(&server)
+        .await;
+    let body =
+        json!({ "cardUrl": format!("{}/card.json", server.uri()), "tags": ["type:echo"], "scope": "global" });
+    registry(&world.local, "POST", "/agents", Some(body)).await;
+    let user = world.local.user("acme");
+    let answer = user
+        .ask("Shout hello into the mountains, what is the echo?")
+        .await;
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert_eq!(task["agentType"], "echo", "{task:#}");
+    assert!(
+        task["artifacts"].to_string().contains("The mountain answers"),
+        "{task:#}"
+    );
+    assert_eq!(echo.runs(), 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_not_there_is_named_with_the_brokers_code_and_asked_once_it_is() {
+    let world = World::start().await;
+    let server = MockServer::start().await;
+    let broker = world.broker.running.url();
+    let card = json!({
+        "name": "Echo", "description": "Shouts a text into the mountains and says what echo comes back.", "version": "1",
+        "supportedInterfaces": [{ "url": format!("{broker}/$a2a/v1/request/acme/lab/echo"),
+            "protocolBinding": "MQTT5+JSONRPC", "protocolVersion": "1.0" }],
+        "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{ "id": "echo", "name": "Echo", "description": "Shouts into the mountains: what is the echo?", "tags": ["type:echo"],
+            "examples": ["Shout hello into the mountains, what is the echo?"] }],
+    });
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200).set_body_json(card))
+        .mount(&server)
+        .await;
+    let body = json!({ "cardUrl": format!("{}/card.json", server.uri()), "scope": "global" });
+    registry(&world.local, "POST", "/agents", Some(body)).await;
+    let user = world.local.user("acme");
+    let task = user
+        .begin("Shout hello into the mountains, what is the echo?")
+        .await;
+    let code = "0x10";
+    let mut shown = Value::Null;
+    for _ in 0..200 {
+        shown = user.task(&task).await;
+        if shown.to_string().contains(code) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(shown.to_string().contains(code), "{shown:#}");
+    let echo = Echo::start(&world.broker, "acme/lab/echo", 0.0).await;
+    for _ in 0..40 {
+        world.local.advance(Duration::from_secs(5)).await;
+        if user.task(&task).await["status"] == "completed" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let done = user.until(&task, &["completed"]).await;
+    assert!(
+        done["artifacts"].to_string().contains("The mountain answers"),
+        "{done:#}"
+    );
+    assert_eq!(echo.runs(), 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_on_the_broker_is_registered_by_its_rule_and_unhealthy_once_it_is_killed() {
+    let world = World::importing(&["acme/lab:echo"]).await;
+    let mut echo = Echo::start(&world.broker, "acme/lab/echo", 0.0).await;
+    let healthy = async |wanted: bool| {
+        let begun = Instant::now();
+        loop {
+            let found = registry(&world.local, "GET", "/agents?tag=type:echo", None).await;
+            let agent = found["agents"]
+                .as_array()
+                .and_then(|agents| agents.first())
+                .cloned();
+            if agent
+                .as_ref()
+                .is_some_and(|agent| agent["health"]["ok"] == wanted)
+            {
+                return (agent.expect("an agent"), begun.elapsed());
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "never {wanted}: {found:#}"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let (agent, _) = healthy(true).await;
+    let card_url = agent["cardUrl"].as_str().expect("a card's URL").to_owned();
+    assert!(card_url.ends_with("/mqtt/cards/acme/lab/echo"), "{agent:#}");
+    // The card is for the registry alone.
+    let refused = tests::user::http()
+        .get(&card_url)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(refused.status(), 401);
+    let user = world.local.user("acme");
+    let answer = user
+        .ask("Shout hello into the mountains, what is the echo?")
+        .await;
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert!(
+        task["artifacts"].to_string().contains("The mountain answers"),
+        "{task:#}"
+    );
+    assert_eq!(echo.runs(), 1);
+    echo.kill();
+    let (agent, took) = healthy(false).await;
+    assert_eq!(
+        agent["health"]["reason"],
+        "the agent is not on its broker at present"
+    );
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let _echo = Echo::start(&world.broker, "acme/lab/echo", 0.0).await;
+    healthy(true).await;
+    world.stop().await;
+}

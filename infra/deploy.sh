@@ -1,32 +1,37 @@
 #!/usr/bin/env bash
-# Puts the platform or a tenant on AWS, upgrades both, and takes them off it. Each may be run again after it broke off.
+# Deploys the platform and tenants to AWS, upgrades them, and removes them. After a failure, run the same command again: it
+# continues.
 #
 #   infra/deploy.sh platform FOLDER
 #   infra/deploy.sh tenant FOLDER
 #       FOLDER is what `switchyard platform add --aws` or `switchyard tenant add NAME --aws` wrote: the stack's parameters,
 #       the values of its secrets, a tenant's items of the authorization server. It holds keys.
 #   infra/deploy.sh upgrade FOLDER [--plan]
-#       Builds this release once and deploys it: the platform of FOLDER, then every tenant's stack over it. All parameters
-#       stay. With --plan it says what would change, and changes nothing.
+#       Builds this release once and deploys it: the platform of FOLDER, then the stack of every tenant on it. All
+#       parameters keep their values. With --plan it shows what would change, and changes nothing.
+#   infra/deploy.sh rotate-keys FOLDER
+#       After `switchyard keys rotate --aws`: brings the new keys of FOLDER, a platform's or a tenant's, to its functions.
+#   infra/deploy.sh move-agent FOLDER
+#       After `switchyard agent move AGENT --aws`: brings the agent's new path to its stack and to the registry.
 #   infra/deploy.sh settings TENANT STAGE [KEY=VALUE]...
-#       What `switchyard tenant set|unset --aws` prints; without a value a setting is taken away. Without any it makes a
-#       tenant known that an older release made.
+#       What `switchyard tenant set|unset --aws` prints; a setting without a value is removed. Without any setting it
+#       registers a tenant that an older release deployed.
 #   infra/deploy.sh suspend|resume TENANT STAGE
-#       What `switchyard tenant suspend|resume --aws` prints: nobody is let in any more, or everybody again.
+#       What `switchyard tenant suspend|resume --aws` prints: nobody is let in, or everybody again.
 #   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
-#       What the tenant sealed can never be opened again; its tasks and chats stay in the tables, out of everybody's reach, until they
-#       expire, or `switchyard tenant purge TENANT --aws` removes them.
+#       What the tenant sealed can never be opened again. Its tasks and chats stay in the tables, where nobody can reach them,
+#       until they expire or `switchyard tenant purge TENANT --aws` deletes them.
 #   infra/deploy.sh remove-platform [--stage STAGE] [--platform-stack STACK] [--with-data]
-#       Takes the platform's stack away, once no tenant is over it. Its tables and secrets stay, unless their data is to go too.
-#   infra/deploy.sh steps platform|tenant|upgrade|remove|remove-platform
-#       Says what each of these does, step by step.
+#       Deletes the platform's stack, once no tenant uses it. Its tables and secrets stay, unless --with-data deletes them.
+#   infra/deploy.sh steps platform|tenant|upgrade|rotate-keys|move-agent|remove|remove-platform
+#       Lists the steps of a command.
 #
-# It wants credentials and a region of the account in the environment, and aws, sam, curl and jq. SWITCHYARD is the
-# command `switchyard`, unless that is to be run by cargo.
+# It needs AWS credentials and a region in the environment, and the programs aws, sam, curl and jq. SWITCHYARD names the
+# command `switchyard`; without it, cargo runs it.
 set -euo pipefail
 
 usage() {
-  sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,30s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -35,14 +40,14 @@ fail() {
   exit 1
 }
 
-# What each command does, in this order: a function of this script, what it does, and what helps where it fails.
+# The steps of each command, in order: a function of this script, what it does, and what helps if it fails.
 steps_of() { # command
   case $1 in
     platform)
       cat <<'STEPS'
 ready_platform|Look at the tools, the account, its region and the stack|
-build_platform|Build the platform's functions, which takes half an hour the first time|`cargo lambda --version` must answer; docs/deploy.md says how it is installed
-create_platform|Create the stack, whose tables a failure takes back|`aws cloudformation describe-stack-events` of the stack says what AWS refused
+build_platform|Build the platform's functions (half an hour the first time)|`cargo lambda --version` must answer; docs/deploy.md says how it is installed
+create_platform|Create the stack; a failure takes its tables back|`aws cloudformation describe-stack-events` of the stack says what AWS refused
 protect_platform|Protect the tables against deletion|`aws cloudformation describe-stack-events` of the stack says what AWS refused
 fill_platform|Put the keys into the platform's secrets|the credentials need secretsmanager:PutSecretValue
 declare_types|Declare the types of agents in the registry|a domain answers only once its DNS name points at the stack's output DomainTarget; `aws logs tail` of the registry says more
@@ -69,6 +74,24 @@ fill_new|Put keys into secrets that are new|the credentials need secretsmanager:
 declare_types|Declare the types of agents in the registry|`aws logs tail` of the registry says more
 register_platform|Register the platform's agents|the agent's card must be readable at its address; `aws logs tail` of the registry says more
 upgrade_tenants|Deploy each tenant's stack, and look whether its host answers|`aws cloudformation describe-stack-events` of the stack says what AWS refused; it has taken the change back, and tenants that come after it are as they were
+STEPS
+      ;;
+    rotate-keys)
+      cat <<'STEPS'
+ready_rotation|Look at the tools, the account, its region and the stack|
+know_keys|Store the new keys behind those in use, so that functions know them|the credentials need secretsmanager:PutSecretValue and dynamodb:PutItem
+restart_knowing|Start every function anew, which reads them|`aws cloudformation describe-stack-events` of the stack says what AWS refused
+use_keys|Store the new keys in front, so that they are used|the credentials need secretsmanager:PutSecretValue
+restart_using|Start every function anew, which uses them|`aws cloudformation describe-stack-events` of the stack says what AWS refused
+end_rotation|Note in the folder that it is done|
+STEPS
+      ;;
+    move-agent)
+      cat <<'STEPS'
+ready_move|Look at the tools, the account, its region and the stack|
+move_path|Give the agent its new path|`aws cloudformation describe-stack-events` of the stack says what AWS refused
+register_moved|Register it at its new address, and remove the old one from the registry|`aws logs tail` of the registry says more
+end_move|Note in the folder that it is done|
 STEPS
       ;;
     remove)
@@ -98,7 +121,7 @@ steps() { # command
   done < <(steps_of "$1")
 }
 
-# What is being done, and what helps where it fails.
+# The step that runs now, and what helps if it fails.
 now='' advice=''
 run_steps() { # command
   local all number=0 text function
@@ -117,7 +140,7 @@ ended() {
   if [ "$code" != 0 ] && [ -n "$now" ]; then
     echo "deploy.sh: it stopped at: $now" >&2
     [ -z "$advice" ] || echo "deploy.sh: what may help: $advice" >&2
-    echo "deploy.sh: the same command again goes on; what is done stays done" >&2
+    echo "deploy.sh: run the same command again to continue; the steps before stay done" >&2
   fi
 }
 
@@ -151,14 +174,13 @@ switchyard() {
   command "${command[@]}" "$@"
 }
 
-# What is missing here is said before anything is touched: a tool, credentials, a region, or that both are others' than those
-# of the folder.
+# Checked before anything is touched: tools, credentials, the region, and that account and region are those of the folder.
 ready() { # tool...
   local tool missing='' said=$scratch/said
   for tool in "$@"; do
     command -v "$tool" >/dev/null || missing+=" $tool"
   done
-  [ -z "$missing" ] || fail "not found here:$missing; docs/deploy.md says how to install what it wants"
+  [ -z "$missing" ] || fail "not found here:$missing; docs/deploy.md says how to install them"
   # sam reads one of the two, aws the other.
   region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region || true)}}
   [ -n "$region" ] || fail 'no region is set: export AWS_REGION, such as eu-north-1'
@@ -166,7 +188,7 @@ ready() { # tool...
     fail "AWS_REGION is $region and AWS_DEFAULT_REGION $AWS_DEFAULT_REGION: which is it?"
   export AWS_REGION=$region AWS_DEFAULT_REGION=$region
   account=$(aws sts get-caller-identity --query Account --output text 2>"$said") ||
-    fail "AWS does not know who asks: $(cat "$said"); sign in, or name a profile in AWS_PROFILE"
+    fail "AWS does not accept these credentials: $(cat "$said"); sign in, or name a profile in AWS_PROFILE"
   echo "account $account, region $region" >&2
   if [ -n "$files" ] && [ -f "$files/place" ]; then
     [ "$(cat "$files/place")" = "$account $region" ] ||
@@ -174,10 +196,10 @@ ready() { # tool...
   fi
 }
 
-# From here on the folder belongs to this account and region.
+# From now on the folder belongs to this account and region.
 settle() { [ -f "$files/place" ] || echo "$account $region" >"$files/place"; }
 
-# What AWS says of a stack; nothing where there is no such stack.
+# What AWS says about a stack; nothing if there is no such stack.
 asked_of() { # stack query
   local said=$scratch/said
   if ! aws cloudformation describe-stacks --stack-name "$1" --output text --query "$2" 2>"$said"; then
@@ -185,27 +207,32 @@ asked_of() { # stack query
   fi
 }
 
-# An output of a stack; nothing where there is no such stack, or none that came into being.
+# An output of a stack; nothing if there is no such stack, or its creation failed.
 output() { # stack name
   local found
-  # Where this is substituted, bash goes on after what fails, unless it is told.
+  # Inside $(…) bash would continue after a failure.
   found=$(asked_of "$1" "Stacks[0].Outputs[?OutputKey=='$2'].OutputValue") || return
   [ "$found" = None ] || echo "$found"
 }
-# The same, where nothing goes on without it.
+# The same, if nothing can be done without it.
 needed() { # stack name
   local found
   found=$(output "$1" "$2") || return
-  [ -n "$found" ] || fail "the stack $1 says no $2; is it there, in $region, and of this release?"
+  [ -n "$found" ] || fail "the stack $1 has no output $2: is it deployed, in $region, from this release?"
   echo "$found"
 }
 
 parameter() { jq --raw-output --arg name "$1" '.[$name]' "$files/parameters.yaml"; }
 
-# Whether something can be done with a stack now.
-stands_well() { # stack
-  local status
+# Whether a stack can be changed now, and is what it should be: a platform whose name looks like that of a tenant's stack must
+# not be taken for one, nor the other way round.
+stands_well() { # stack [tenant]
+  local status owner
   status=$(asked_of "$1" 'Stacks[0].StackStatus')
+  [ -n "$status" ] && [ "$status" != ROLLBACK_COMPLETE ] || return 0
+  owner=$(has "$1" Tenant)
+  [ "$owner" = "${2-}" ] ||
+    fail "there is a stack $1 already, of ${owner:+the tenant }${owner:-a platform}: choose another name for the platform's stack (--platform-stack)"
   case $status in
     ROLLBACK_FAILED | CREATE_FAILED | DELETE_FAILED)
       fail "the stack $1 is in $status: \`aws cloudformation describe-stack-events --stack-name $1\` says why; \`aws cloudformation delete-stack --stack-name $1\` takes it away" ;;
@@ -216,7 +243,7 @@ stands_well() { # stack
   esac
 }
 
-# A stack whose creation failed has been taken back, and stands in the way of the next one.
+# A stack whose creation failed is empty, and must be deleted before it can be created again.
 clear_failed() { # stack
   local status
   status=$(asked_of "$1" 'Stacks[0].StackStatus')
@@ -226,7 +253,7 @@ clear_failed() { # stack
   fi
 }
 
-# Deploys a stack that is built; the same again changes nothing. What it makes is tagged, so that a bill can be read by tag.
+# Deploys a stack that is built. Running it again changes nothing. CloudFormation gives the tags to everything in the stack.
 deploy() { # template stack argument...
   local template=$1 stack=$2
   shift 2
@@ -234,11 +261,11 @@ deploy() { # template stack argument...
     --no-confirm-changeset --no-fail-on-empty-changeset "$@"
 }
 
-# The value of a secret, by the standard input: arguments can be read by others.
+# Sets the value of a secret from the standard input: other users of this machine can read arguments.
 put_secret() { # id
   aws secretsmanager put-secret-value --secret-id "$1" --secret-string file:///dev/stdin >/dev/null
 }
-# Whether a secret that is there holds something.
+# Whether a secret has a value.
 is_filled() { # id
   local said=$scratch/said
   aws secretsmanager get-secret-value --secret-id "$1" --query VersionId --output text >/dev/null 2>"$said" && return
@@ -253,6 +280,12 @@ register() { # address of the agent
 }
 
 # The platform.
+
+# What was begun with a folder must end first: its files are already as they are after the last step.
+nothing_begun() {
+  [ ! -f "$files/rotation" ] || fail "a rotation of keys is under way: run \`infra/deploy.sh rotate-keys $files\` to its end first"
+  [ ! -f "$files/move" ] || fail "an agent is being moved: run \`infra/deploy.sh move-agent $files\` to its end first"
+}
 
 platform_folder() {
   [ -f "$files/parameters.yaml" ] && [ -f "$files/stack" ] && [ -f "$files/operator-key" ] ||
@@ -270,7 +303,10 @@ ready_platform() {
   ready aws sam curl jq cargo-lambda
   stands_well "$platform"
   most=$(aws lambda get-account-settings --query AccountLimit.ConcurrentExecutions --output text)
-  ((most >= 100)) || echo "note: this account runs $most functions at once; ask for more (Service Quotas, Lambda, \"Concurrent executions\")" >&2
+  if ((most < 100)); then
+    echo "note: this account runs $most functions at once. Ask for more (Service Quotas, Lambda, \"Concurrent executions\")." >&2
+    echo "note: until then set QueueConcurrency to 2 in $files/parameters.yaml, so that queues leave room for people." >&2
+  fi
   settle
 }
 
@@ -336,6 +372,7 @@ register_platform() {
 platform() {
   files=$1
   platform_folder
+  nothing_begun
   run_steps platform
   echo "The registry is at $registry"
   echo "Keep $files somewhere safe: with operator-key the registry is administered, and a later deployment wants all of it."
@@ -377,7 +414,7 @@ ready_tenant() {
   present
   [ "$status" = removed ] || [ "${present:-$prefix}" = "$prefix" ] ||
     fail "there is a tenant $tenant already, which these keys are not of"
-  stands_well "$stack"
+  stands_well "$stack" "$tenant"
   settle
 }
 
@@ -417,6 +454,7 @@ register_tenant() {
 tenant() {
   files=$1
   tenant_folder
+  nothing_begun
   run_steps tenant
   echo "$tenant is at $base"
   echo "Keep $files somewhere safe: a later deployment wants all of it."
@@ -501,7 +539,8 @@ ready_upgrade() {
   [ -n "$registry" ] || fail "there is no platform $platform here; is $region its region?"
   who_is_over
   echo "${#over[@]} tenants: ${over[*]-}" >&2
-  for each in "$platform" ${over[@]+"${over[@]}"}; do stands_well "$each"; done
+  stands_well "$platform"
+  for each in ${over[@]+"${over[@]}"}; do stands_well "$each" "${each#"$platform"-}"; done
   settle
 }
 
@@ -583,6 +622,7 @@ upgrade() {
     *) usage ;;
   esac
   platform_folder
+  nothing_begun
   run_steps upgrade
   if [ -n "$unexecuted" ]; then
     echo 'Nothing is changed; the change sets above say what would be.'
@@ -591,14 +631,155 @@ upgrade() {
   fi
 }
 
-# Away with it.
+# Rotations.
 
-# The agents of the tenant, page by page.
-own_agents() {
+# Which folder it is: a platform's or a tenant's. Sets the stack that is changed.
+some_folder() {
+  if [ -f "$files/stack" ]; then
+    platform_folder
+    tenant='' changed=$platform
+  else
+    tenant_folder
+    changed=$stack
+  fi
+}
+
+# A step's file of the folder, which `switchyard` wrote.
+noted() { # file key
+  jq --raw-output --arg key "$2" '.[$key]' "$files/$1"
+}
+
+# Sets parameters of a stack to those of $scratch/changed.json. Its template and its other parameters stay as they are.
+reparameter() { # stack
+  local said=$scratch/said lacking
+  asked_of "$1" 'Stacks[0].Parameters[].ParameterKey' | tr '\t' '\n' >"$scratch/names"
+  lacking=$(jq --raw-output --rawfile names "$scratch/names" 'keys - ($names | split("\n")) | join(", ")' "$scratch/changed.json")
+  [ -z "$lacking" ] || fail "the stack $1 has no parameter $lacking: upgrade it to this release first"
+  jq --rawfile names "$scratch/names" '. as $new | $names | split("\n") | map(select(. != "")) | map(
+    {ParameterKey: .} + (if $new[.] then {ParameterValue: $new[.]} else {UsePreviousValue: true} end))' \
+    "$scratch/changed.json" >"$scratch/given.json"
+  if aws cloudformation update-stack --stack-name "$1" --use-previous-template --parameters "file://$scratch/given.json" \
+    --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND >/dev/null 2>"$said"; then
+    aws cloudformation wait stack-update-complete --stack-name "$1"
+  else
+    grep -q 'No updates are to be performed' "$said" || fail "$(cat "$said")"
+  fi
+}
+
+ready_rotation() {
+  ready aws curl jq
+  [ -f "$files/rotation" ] || fail "no rotation is prepared in $files: run \`switchyard keys rotate --aws --folder $files\`"
+  edition=$(noted rotation edition)
+  check 'an edition of keys' "$edition" '[0-9a-f]{1,31}'
+  [ -n "$(output "$changed" ApiHost)" ] ||
+    fail "there is no stack $changed of this release here; is $region its region?"
+  stands_well "$changed" "$tenant"
+  if [ -n "$tenant" ]; then
+    base=$(needed "$changed" BaseUrl)
+    idp=$(needed "$platform" IdpUrl)
+  fi
+}
+
+# Where the secrets of this folder are, and their files.
+each_secret() { # function
+  local name place=switchyard/$stage/${tenant:+$tenant/}
+  local names=("${platform_secrets[@]}")
+  [ -z "$tenant" ] || names=("${tenant_secrets[@]}")
+  for name in "${names[@]}"; do "$1" "$name" "$place$name"; done
+}
+
+# The new sealing key goes behind the others: functions that know it open what is sealed with it, and go on sealing with the one
+# before. A new signing key needs no such step: its public half is published before it signs.
+known_only() { # name id
+  case $1 in
+    *sealing-keys) jq --compact-output '.[1:] + .[:1]' "$files/$1" | put_secret "$2" ;;
+  esac
+}
+know_keys() {
+  local item
+  each_secret known_only
+  [ -n "$tenant" ] || return 0
+  for item in "$files"/identity-*.json; do
+    # The tenant's issuer, which now vouches for both keys.
+    [ "$(jq --raw-output .sk.S "$item")" != SESSIONS ] ||
+      filled "$item" | aws dynamodb put-item --table-name "$table" --item file:///dev/stdin
+  done
+}
+
+used_now() { # name id
+  case $1 in
+    *sealing-keys | idp-keys | session-key) put_secret "$2" <"$files/$1" ;;
+  esac
+}
+use_keys() { each_secret used_now; }
+
+# A changed environment ends warm functions: what is asked next starts new ones.
+restart() { # number of the step
+  jq --arg edition "$edition$1" '{KeysEdition: $edition} + (if .SessionPublicKey then {SessionPublicKey} else {} end)' \
+    "$files/parameters.yaml" >"$scratch/changed.json"
+  reparameter "$changed"
+}
+restart_knowing() { restart 1; }
+restart_using() { restart 2; }
+
+end_rotation() {
+  date +%s >"$files/rotated-at"
+  rm "$files/rotation"
+}
+
+rotate-keys() {
+  files=$1
+  some_folder
+  run_steps rotate-keys
+  echo "The keys of ${tenant:-the platform $platform} are new; those before still open what they sealed."
+}
+
+ready_move() {
+  ready aws curl jq
+  [ -f "$files/move" ] || fail "no move is prepared in $files: run \`switchyard agent move AGENT --aws --folder $files\`"
+  agent=$(noted move agent)
+  check 'an agent' "$agent" '[A-Z][a-z]+'
+  [ -z "$tenant" ] || base=$(needed "$changed" BaseUrl)
+  registry=$(output "$platform" RegistryUrl)
+  [ -n "$registry" ] || fail "there is no platform $platform here; is $region its region?"
+  stands_well "$changed" "$tenant"
+}
+
+move_path() {
+  jq --null-input --arg name "${agent}Path" --arg path "$(noted move after)" '{($name): $path}' >"$scratch/changed.json"
+  reparameter "$changed"
+}
+
+# An agent that is not in the registry at its old address does not come into it.
+register_moved() {
+  local old id
+  address=$(needed "$changed" "${agent}AgentUrl")
+  old=${address%/*}/$(noted move before)
+  if [ -n "$tenant" ]; then token=$(tenant_token "$files/session-key"); else administer; fi
+  agents_where cardUrl "$old/.well-known/agent-card.json" >"$scratch/moved"
+  while read -r id; do
+    register "$address"
+    call -X DELETE "$registry/agents/$id"
+  done <"$scratch/moved"
+}
+
+end_move() { rm "$files/move"; }
+
+move-agent() {
+  files=$1
+  some_folder
+  run_steps move-agent
+  echo "The agent ${agent,,} is at $address and nowhere else."
+}
+
+# Removal.
+
+# The ids of the agents in the registry that have this value in this field, page by page.
+agents_where() { # field value
   local cursor='' page
   while true; do
     page=$(call "$registry/agents?limit=100&disabled=true${cursor:+&cursor=$cursor}")
-    jq --raw-output --arg tenant "$prefix" '.agents[] | select(.tenant == $tenant) | .id' <<<"$page"
+    jq --raw-output --arg field "$1" --arg wanted "$2" '.agents[] | select(.[$field] == $wanted) | .id' <<<"$page"
     cursor=$(jq --raw-output '.nextCursor // empty' <<<"$page")
     [ -n "$cursor" ] || return 0
   done
@@ -621,7 +802,7 @@ leave_registry() {
   if aws secretsmanager get-secret-value --secret-id "switchyard/$stage/$tenant/session-key" \
     --query SecretString --output text >"$key" 2>"$said"; then
     token=$(tenant_token "$key")
-    own_agents >"$scratch/agents"
+    agents_where tenant "$prefix" >"$scratch/agents"
     while read -r id; do
       call -X DELETE "$registry/agents/$id"
     done <"$scratch/agents"
@@ -750,7 +931,7 @@ what=$1
 shift
 files='' unexecuted='' with_data=''
 case $what in
-  platform | tenant | upgrade)
+  platform | tenant | upgrade | rotate-keys | move-agent)
     (($# == 1)) || { [ "$what" = upgrade ] && (($# == 2)); } || usage
     # Before the folder changes, as the path may be relative to it.
     folder=$(cd "$1" && pwd) || fail "there is no folder $1"

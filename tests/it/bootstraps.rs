@@ -6,4 +6,5 @@ mod deploy_page;
 mod deployed;
 mod events;
 mod lambda;
+mod lifetime;
 mod streams;

@@ -55,4 +55,5 @@ mod unheard;
 mod validator;
 mod verify;
 mod walk;
+mod watched;
 mod webhook_signature;

@@ -25,6 +25,9 @@ if "describe-stacks" in args:
         sys.exit("An error occurred (ValidationError): Stack with id platform-initech does not exist")
     stack, query = args[args.index("--stack-name") + 1], args[args.index("--query") + 1]
     status = "StackStatus" in query
+    if "ParameterKey=='Tenant'" in query:
+        print(stack.split("-", 1)[1] if "-" in stack else "None")
+        sys.exit(0)
     print("UPDATE_COMPLETE" if status else f"https://{stack}.example/{query.split(chr(39))[1]}")
 if "get-caller-identity" in args:
     print("123456789012")

@@ -677,6 +677,17 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             let answers = if route.streams { "streaming" } else { "buffered" };
             assert_eq!(environment["ANSWERS"], answers, "{}", route.function);
             let path = format!("/{}", route.segments.join("/"));
+            // Documents before the path, which the function sees below it.
+            if let Some(document) = path.strip_prefix("/.well-known/") {
+                let agent = document.strip_prefix("oauth-protected-resource");
+                let base = &environment["BASE_PATH"];
+                let fits = match agent.and_then(|path| path.strip_suffix("/{proxy+}")) {
+                    Some(agent) => base.starts_with(&format!("{agent}/")),
+                    None => document == "{proxy+}" && base == "/idp",
+                };
+                assert!(fits, "{path} and {base}");
+                continue;
+            }
             if let Some(base) = environment.get("BASE_PATH") {
                 // The unguessable part of an agent's address is below its route.
                 let below = path.strip_suffix("/{proxy+}");
@@ -801,4 +812,74 @@ fn secrets_and_logs_are_each_functions_own() {
             .collect();
         assert_eq!(unread, [], "{id} may read a secret that it is not told of");
     }
+}
+
+/// CloudFront's function, run by the machine's own Node.
+#[test]
+fn what_stands_in_front_gives_the_challenge_its_name_back() {
+    let front = Template::read("infra/front.yaml");
+    let functions = front.of_type("AWS::Lambda::Function");
+    let code = functions["HeaderFunction"]["Code"]["ZipFile"].as_str().unwrap();
+    let run = |headers: Value| -> Value {
+        let event =
+            json!({"Records": [{"cf": {"response": {"status": "401", "headers": headers, "body": "x"}}}]});
+        let script = format!(
+            "{code}\nexports.handler({event}).then((answer) => console.log(JSON.stringify(answer)));"
+        );
+        let output = std::process::Command::new("node")
+            .args(["--input-type=commonjs", "-e", &script])
+            .output()
+            .expect("node runs");
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let challenge = r#"Bearer realm="x", resource_metadata="https://h/y""#;
+    let other = json!([{"key": "Content-Type", "value": "application/json"}]);
+    let renamed = json!([{"key": "x-amzn-Remapped-WWW-Authenticate", "value": challenge}]);
+    let answer = run(json!({"content-type": other, "x-amzn-remapped-www-authenticate": renamed}));
+    assert_eq!(
+        answer["headers"],
+        json!({"content-type": other, "www-authenticate": [{"key": "WWW-Authenticate", "value": challenge}]})
+    );
+    assert_eq!((&answer["status"], &answer["body"]), (&json!("401"), &json!("x")));
+    assert_eq!(
+        run(json!({"content-type": other}))["headers"],
+        json!({"content-type": other})
+    );
+    // It is called for answers of 400 and above too, by a version, and answers are nobody's to keep.
+    let distribution = &front.of_type("AWS::CloudFront::Distribution")["Distribution"]["DistributionConfig"];
+    let behavior = &distribution["DefaultCacheBehavior"];
+    let called = &behavior["LambdaFunctionAssociations"][0];
+    assert_eq!(
+        (&called["EventType"], &called["LambdaFunctionARN"]),
+        (&json!("origin-response"), &json!({"Ref": "HeaderVersion1"}))
+    );
+    // CachingDisabled.
+    assert_eq!(behavior["CachePolicyId"], "4135ea2d-6df8-44a3-9df3-4b5a84be39ad");
+    let hosts = front.document["Parameters"]["ApiHost"]["AllowedPattern"]
+        .as_str()
+        .unwrap();
+    let hosts = regex_lite::Regex::new(&format!("^{hosts}$")).unwrap();
+    for stack in [platform(), tenant("acme")] {
+        let host = stack.output("ApiHost");
+        assert!(hosts.is_match(&host), "{host}");
+    }
+    assert!(!hosts.is_match("evil.example"));
+}
+
+#[test]
+fn nothing_is_reserved_for_the_sweeper_unless_somebody_says_so() {
+    let stack = platform();
+    let reserved = &stack.template.functions()["TaskSweeperFunction"]["ReservedConcurrentExecutions"];
+    assert_eq!(
+        reserved["Fn::If"][2],
+        json!({"Ref": "AWS::NoValue"}),
+        "{reserved}"
+    );
+    assert_eq!(
+        stack.template.document["Parameters"]["SweeperConcurrency"]["Default"],
+        ""
+    );
+    let given = stack.with(&[("SweeperConcurrency", "2")]);
+    assert_eq!(given.text(reserved), "2");
 }

@@ -56,6 +56,7 @@ async fn everything_is_as_it_should_be_here() {
         "the host agent refuses who brings no token",
         "where the host agent says to get one",
         "the registry refuses who brings no token",
+        "an address where nothing is",
         "the page and its headers",
         "who is there: nobody",
         "an answer in the chat: the task is completed",
@@ -88,6 +89,7 @@ async fn what_is_not_as_it_should_be_is_named() {
         ("the card of the weather agent", "nobody answers"),
         ("the authorization server's document", "its issuer is None"),
         ("the registry refuses who brings no token", "200"),
+        ("an address where nothing is", "200"),
         ("the page and its headers", "content-security-policy"),
         ("an answer in the chat", "no task was shown"),
     ] {

@@ -318,7 +318,22 @@ def main(platform_folder, *tenant_folders):
         assert stack.environments()[function]["BASE_PATH"].endswith(f"/{new}")
         check_moved(stack, old, new)
         assert stack.api() == served and not any(old in path or new in path for path in served[1])
-    step("paths of agents are changed")
+    # A rotation of keys starts every function anew, and changes nothing else.
+    for stack in (platform, acme):
+        served = stack.api()
+        stack.deploy("UPDATE_COMPLETE", KeysEdition="0123456789abcdef2")
+        editions = {own["KEYS_EDITION"] for own in stack.environments().values()}
+        assert editions == {"0123456789abcdef2"}, editions
+        assert stack.api() == served
+        assert stack.output("ApiHost").startswith(f"{served[0]}.execute-api.")
+    # Documents before the path are each the function's that has them.
+    for stack, document in [
+        (platform, "/.well-known/{proxy+}"),
+        (acme, "/.well-known/oauth-protected-resource/a/host/{proxy+}"),
+        (acme, "/.well-known/oauth-protected-resource/a/horizon/{proxy+}"),
+    ]:
+        assert "ANY" in stack.api()[1][document]["resourceMethods"], document
+    step("paths of agents and keys are changed")
 
     # The platform moves: its exports stay, tenants that are deployed again follow.
     first = platform.output("RegistryUrl").removesuffix("/registry")

@@ -71,6 +71,21 @@ pub struct Cloud {
 }
 
 impl Cloud {
+    /// The stacks of a platform and of a tenant with the parameters of their plans, deployed nowhere.
+    #[must_use]
+    pub fn stacks_of(tenant: &str) -> [Stack; 2] {
+        let planned = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
+        let given: Vec<(&str, &str)> = planned
+            .parameters
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let platform = Stack::new(Template::platform(), "switchyard", &given);
+        let tenant = Tenant::from_prefix(tenant).expect("a tenant");
+        let own = stack_of(&plan(&tenant, "https://acme.example")).over(&platform);
+        [platform, own]
+    }
+
     /// Deploys the platform and the tenants of these prefixes, and onboards them: identities, orders, registered agents. They
     /// are asked for by their names.
     pub async fn start(tenants: &[&str]) -> Self {
@@ -227,6 +242,9 @@ impl Cloud {
                 .insert(caller.clone(), policy.clone());
             self.policies.insert(full.clone(), policy);
             let mut environment = stack.environment(id);
+            for (variable, value) in self.wanted_besides(&stack, id) {
+                environment.entry(variable).or_insert(value);
+            }
             // What must differ where there is no AWS and no TLS; a test compares names and values of all the rest.
             for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS"] {
                 if let Some(place) = environment.get_mut(&format!("AWS_ENDPOINT_URL_{service}")) {
@@ -261,7 +279,11 @@ impl Cloud {
                 timeout: Duration::from_secs(properties["Timeout"].as_u64().expect("a time limit")),
                 memory: properties["MemorySize"].as_u64().expect("memory"),
             };
-            let function = Function::new(spec, self.logs.path());
+            // What has not changed stays warm, with the keys that it has read.
+            let function = match self.functions.get(&full).filter(|known| known.is_of(&spec)) {
+                Some(known) => known.clone(),
+                None => Function::new(spec, self.logs.path()),
+            };
             for event in properties["Events"].as_object().into_iter().flatten() {
                 let (_, event) = event;
                 if event["Type"] == "SQS" {

@@ -75,7 +75,7 @@ impl Streamed {
 }
 
 /// What sandboxes of a function are started with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The function's name.
     pub name: String,
@@ -167,22 +167,27 @@ impl Sandbox {
     }
 
     /// Waits until it asks for its first event; how long that took.
+    ///
+    /// # Panics
+    /// Where it ends instead.
     pub async fn ready(&self) -> Duration {
-        self.asks(1).await;
+        assert!(self.comes_up().await, "the sandbox ended:\n{}", self.log());
         self.started.elapsed()
     }
 
-    /// Waits until it has asked for its `n`th event: until then it works on the one before.
-    async fn asks(&self, n: u64) {
+    /// Waits until it asks for its first event; false where it ends instead.
+    pub async fn comes_up(&self) -> bool {
         let mut asked = self.asked.clone();
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let seen =
-                tokio::time::timeout(Duration::from_millis(50), asked.wait_for(|seen| *seen >= n)).await;
+                tokio::time::timeout(Duration::from_millis(50), asked.wait_for(|seen| *seen >= 1)).await;
             if seen.is_ok() {
-                return;
+                return true;
             }
-            assert!(self.lives(), "the sandbox ended:\n{}", self.log());
+            if !self.lives() {
+                return false;
+            }
             assert!(
                 Instant::now() < deadline,
                 "no request for an event:\n{}",
@@ -443,7 +448,10 @@ impl Function {
             Some(sandbox) => sandbox,
             None => {
                 let sandbox = Sandbox::start(&self.spec, &self.logs).await;
-                sandbox.ready().await;
+                // One that cannot be built; the next event starts another.
+                if !sandbox.comes_up().await {
+                    return Reply::Ended;
+                }
                 sandbox
             }
         };
@@ -467,6 +475,12 @@ impl Function {
             drop(permit);
         });
         reply
+    }
+
+    /// Whether it was made from this.
+    #[must_use]
+    pub fn is_of(&self, spec: &Spec) -> bool {
+        self.spec == *spec
     }
 
     /// What it has cost so far.

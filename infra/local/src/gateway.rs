@@ -84,21 +84,6 @@ fn served() -> Routes<Served> {
         })
 }
 
-/// Documents whose place may be at the root too, with the path of what they speak of behind their name: RFC 8414 §3.1
-/// and §5, RFC 9728 §3.1.
-const AT_THE_ROOT: [&str; 3] = [
-    "oauth-authorization-server",
-    "openid-configuration",
-    "oauth-protected-resource",
-];
-
-/// The path of such a document below what it speaks of.
-fn below_its_subject(path: &str) -> Option<String> {
-    let (name, subject) = path.strip_prefix("/.well-known/")?.split_once('/')?;
-    let known = AT_THE_ROOT.contains(&name) && !subject.is_empty();
-    known.then(|| format!("/{}/.well-known/{name}", subject.trim_end_matches('/')))
-}
-
 async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> Response {
     // Who is connected, not what a header says: clients write those.
     let peer = request.extensions_mut().remove::<ConnectInfo<SocketAddr>>();
@@ -106,7 +91,7 @@ async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> R
         request.extensions_mut().insert(Source(peer.ip()));
     }
     let mounts = served.now();
-    let inserted = below_its_subject(request.uri().path());
+    let inserted = edge::below_its_subject(request.uri().path());
     let path = inserted.as_deref().unwrap_or_else(|| request.uri().path());
     let found = mounts.iter().find_map(|mount| {
         let rest = mount.base.strip(path)?;

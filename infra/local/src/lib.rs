@@ -46,6 +46,7 @@ mod options;
 mod orders;
 mod queue;
 mod registration;
+mod rotation;
 mod sam_env;
 mod secrets;
 mod survival;

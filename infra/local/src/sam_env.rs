@@ -165,6 +165,7 @@ fn shared(
         ),
         ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.to_string()),
         ("TABLE_PREFIX", crate::database::TABLE_PREFIX.to_owned()),
+        ("KEYS_EDITION", "1".to_owned()),
         ("WAKE_QUEUES", queues.to_owned()),
         ("ANSWERS", "buffered".to_owned()),
         // Everything here is at addresses of this machine; deployed functions never call one.

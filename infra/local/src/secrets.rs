@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::StartError;
 pub(crate) use sign_in::{NamedIssuer, SignIn};
 use stored::StoredPassword;
-pub(crate) use stored::{Stored, password, slug};
+pub(crate) use stored::{OVERLAP, Stored, password, slug};
 pub(crate) use vault::{Draft, Vault};
 
 /// The name of the file in a data folder.

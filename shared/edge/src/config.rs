@@ -61,6 +61,7 @@
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
 //! | `LOG_FILTER` | all | which log lines are written, such as `info,store=debug` | `info` |
+//! | `KEYS_EDITION` | all | changed by a rotation of keys; nothing depends on its value, but a new one makes Lambda start each function anew, which then reads its keys | none |
 //! | `METRICS_NAMESPACE` | all | the namespace of its metrics in CloudWatch | `Switchyard` |
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | all | where spans go: a collector that takes OTLP/JSON below `/v1/traces`, over https or at a loopback address; an invocation waits 2 s for it at most, and for one that did not answer not again for 30 s | no spans |
 //! | `OTEL_EXPORTER_OTLP_HEADERS` | all | headers of each request to it: `name=value,name=value`, values percent-encoded | none |
@@ -71,7 +72,7 @@
 //! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |
 //!
 //! No settings, but Lambda's own words, are the credentials (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-//! `AWS_SESSION_TOKEN`: [`crate::aws`]) and the kind of start (`AWS_LAMBDA_INITIALIZATION_TYPE`: the room `lambda`).
+//! `AWS_SESSION_TOKEN`: [`crate::aws`]).
 //!
 //! # Example
 //! ```

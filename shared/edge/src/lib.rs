@@ -21,10 +21,12 @@ pub mod secrets;
 pub mod session;
 mod spans;
 pub mod telemetry;
+mod well_known;
 
 pub use front::{BODY_LIMIT, Front, RequestId, Source, front, later, not_found, refused};
 pub use function::{Background, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
 pub use ground::{BuildError, Ground, broken};
+pub use well_known::below_its_subject;
 
 /// What a function's `main` may fail with: anything that can say what went wrong.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -120,10 +120,10 @@ fn request(
     body: Body,
     base: &BasePath,
 ) -> Result<Read, EventError> {
-    let Some(path) = base.strip(if path.is_empty() { "/" } else { path }) else {
+    let Some(path) = base.seen(if path.is_empty() { "/" } else { path }) else {
         return Ok((form, None));
     };
-    let mut target = encoded(path);
+    let mut target = encoded(&path);
     if !query.is_empty() {
         target.push('?');
         target.push_str(&encoded(query));

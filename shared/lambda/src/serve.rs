@@ -10,7 +10,6 @@ use edge::config::{Answers, Http};
 use edge::{Error, Function, RequestId};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
-use tokio::sync::watch;
 use tower::ServiceExt as _;
 
 use crate::answer::{self, LambdaResponse};
@@ -18,15 +17,12 @@ use crate::batch;
 use crate::event::{self, Event, EventError};
 use crate::request;
 
-/// Turns of the runtime that the build leaves to the Lambda runtime's client before it begins: to connect, to agree and to
-/// send the request takes four.
-const TURNS: u8 = 8;
-
 /// Serves the function's events until the Lambda runtime ends the process. `build` makes the function; `http` says how its
 /// HTTP events are read and answered.
 ///
-/// A sandbox that starts on demand has an event waiting: it is asked for first, and comes while the function is built. One
-/// that is kept ready (provisioned concurrency) may be frozen from the moment it asks, and is built before.
+/// The function is built before the first event is asked for, however the sandbox starts. Until then Lambda gives the process
+/// a whole processor; and from then on it may freeze the process, which must not happen between a request to Secrets Manager
+/// and its answer.
 ///
 /// Meant for a runtime of one thread: a sandbox has one event at a time, and seldom more than one processor to itself, so
 /// that a second thread only costs its start.
@@ -35,53 +31,14 @@ const TURNS: u8 = 8;
 /// What `build` says, or when the runtime API cannot be reached. The process should end then: Lambda starts another.
 pub async fn serve(
     http: Http,
-    build: impl Future<Output = Result<Function, Error>> + Send + 'static,
+    build: impl Future<Output = Result<Function, Error>> + Send,
 ) -> Result<(), Error> {
-    let kept_ready = is_kept_ready();
-    let (done, function) = watch::channel(None);
-    let building = tokio::spawn(async move {
-        if !kept_ready {
-            for _ in 0..TURNS {
-                tokio::task::yield_now().await;
-            }
-        }
-        done.send_replace(Some(Arc::new(build.await?)));
-        Ok::<(), Error>(())
-    });
-    let serving = lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
-        let (mut function, http) = (function.clone(), http.clone());
-        async move {
-            let function = match function.wait_for(Option::is_some).await {
-                Ok(built) => built.clone(),
-                Err(_ended) => None,
-            };
-            match function {
-                Some(function) => answer(&function, &http, event).await,
-                // It could not be built, and the process ends.
-                None => std::future::pending().await,
-            }
-        }
-    }));
-    if kept_ready {
-        building.await??;
-        return serving.await;
-    }
-    tokio::pin!(serving);
-    tokio::select! {
-        biased;
-        ended = &mut serving => return ended,
-        built = building => built??,
-    }
-    serving.await
-}
-
-/// True where Lambda makes the sandbox before there is an event for it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "no setting: how Lambda says what kind of start this is"
-)]
-fn is_kept_ready() -> bool {
-    std::env::var("AWS_LAMBDA_INITIALIZATION_TYPE").is_ok_and(|kind| kind != "on-demand")
+    let function = Arc::new(build.await?);
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
+        let (function, http) = (Arc::clone(&function), http.clone());
+        async move { answer(&function, &http, event).await }
+    }))
+    .await
 }
 
 /// Answers one event. [`serve`] calls it for each; tests call it with `events/<function>/*.json`.

@@ -16,13 +16,14 @@ fn commands(document: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-struct Operator {
-    cloud: Cloud,
-    folder: tempfile::TempDir,
+/// Somebody with an empty account and a clone of the repository.
+pub(super) struct Operator {
+    pub(super) cloud: Cloud,
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl Operator {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The folders with keys are made where the commands run.
         for link in ["infra", "template.yaml"] {
@@ -35,13 +36,23 @@ impl Operator {
         }
     }
 
-    async fn try_to(&mut self, lines: &[String]) -> (Output, Vec<Asked>) {
+    pub(super) async fn try_to(&mut self, lines: &[String]) -> (Output, Vec<Asked>) {
         let script = format!("set -eu\n{}", lines.join("\n"));
         self.cloud.shell(self.folder.path(), &script).await
     }
 
     /// What the page then says to do in a browser: ada signs in with her password, and asks.
     async fn asks_as_ada(&self, sign_in: &str) {
+        let ada = self.signs_in(sign_in).await;
+        let asked = ada.ask("Will it rain in Oslo tomorrow?").await;
+        let told = ada.until(&asked.task_id(), &["completed"]).await;
+        assert!(told.to_string().contains("Oslo"), "{told}");
+        let cookie = ada.cookie().expect("a session");
+        std::fs::write(self.folder.path().join("cookie"), format!("{cookie}\n")).unwrap();
+    }
+
+    /// Ada, after she has signed in in a browser.
+    pub(super) async fn signs_in(&self, sign_in: &str) -> User {
         let password = std::fs::read_to_string(self.folder.path().join("acme-aws/password-ada")).unwrap();
         let login = json!({"username": "ada", "password": password.trim()});
         let mut browser = Browser::default();
@@ -54,14 +65,11 @@ impl Operator {
         let (name, value) = own.expect("a session");
         let ada = User::new(base);
         ada.resume(&format!("{name}={value}"));
-        let asked = ada.ask("Will it rain in Oslo tomorrow?").await;
-        let told = ada.until(&asked.task_id(), &["completed"]).await;
-        assert!(told.to_string().contains("Oslo"), "{told}");
-        std::fs::write(self.folder.path().join("cookie"), format!("{name}={value}\n")).unwrap();
+        ada
     }
 
     /// What the commands print.
-    async fn run(&mut self, lines: &[String]) -> String {
+    pub(super) async fn run(&mut self, lines: &[String]) -> String {
         let (output, asked) = self.try_to(lines).await;
         assert!(
             output.status.success(),

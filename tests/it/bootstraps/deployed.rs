@@ -12,7 +12,7 @@ use tests::browser::Browser;
 use tests::cloud::{Cloud, PASSWORD};
 use url::Url;
 
-fn link(task: &Value) -> String {
+pub(super) fn link(task: &Value) -> String {
     let text = task.to_string();
     let start = text
         .find("/connect/")
@@ -270,6 +270,49 @@ async fn what_the_gateway_says_itself_has_the_form_of_our_errors() {
         assert_eq!(told["error"], error, "{url}: {told}");
         assert!(told["message"].is_string(), "{url}: {told}");
     }
+}
+
+/// What a domain of its own, or CloudFront, hands to an API: the path as it is, without the stage.
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_before_the_path_are_those_below_it() {
+    let cloud = Cloud::start(&["acme"]).await;
+    let http = tests::user::http();
+    for (base, path, document) in [
+        ("platform", "/idp/acme".to_owned(), "oauth-authorization-server"),
+        ("platform", "/idp/acme".to_owned(), "openid-configuration"),
+        (
+            "acme",
+            path_of(&cloud, "HostAgentUrl"),
+            "oauth-protected-resource",
+        ),
+        (
+            "acme",
+            path_of(&cloud, "HorizonAgentUrl"),
+            "oauth-protected-resource",
+        ),
+    ] {
+        let root = match base {
+            "platform" => cloud.stacks[base].output("IdpUrl").replace("/idp", ""),
+            tenant => cloud.stacks[tenant].output("BaseUrl"),
+        };
+        let get = async |url: String| {
+            let answer = http.get(&url).send().await.unwrap();
+            let (status, told) = (answer.status().as_u16(), answer.text().await.unwrap());
+            (status, told)
+        };
+        let below = get(format!("{root}{path}/.well-known/{document}")).await;
+        assert_eq!(below.0, 200, "{document} of {path}: {below:?}\n{}", cloud.logs());
+        let before = get(format!("{root}/.well-known/{document}{path}")).await;
+        assert_eq!(before, below, "{document} before {path}");
+        let nobodys = get(format!("{root}/.well-known/{document}/nobody")).await;
+        assert_eq!(nobodys.0, 404, "{document}: {nobodys:?}");
+    }
+}
+
+/// The path of an agent below its tenant's base.
+fn path_of(cloud: &Cloud, output: &str) -> String {
+    let stack = &cloud.stacks["acme"];
+    stack.output(output).replace(&stack.output("BaseUrl"), "")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
@@ -19,21 +19,34 @@ use crate::runtime_api::program;
 use crate::template::{Stack, Template};
 
 /// Hands its name, its arguments and what it is fed to the cloud, and does what that says.
-const STAND_IN: &str = r#"#!/usr/bin/env python3
-import json, os, sys, urllib.request
-name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
-if name == "pip":
-    sys.exit(0)
-if name == "cargo":
-    os.execv(os.environ["SWITCHYARD"], ["switchyard", *args[args.index("--") + 1:]])
-fed = sys.stdin.read() if "file:///dev/stdin" in args else None
-files = {arg: open(arg.removeprefix("file://")).read() for arg in args if arg.startswith("file:///") and "/dev/" not in arg}
-asked = json.dumps({"name": name, "args": args, "fed": fed, "files": files}).encode()
-request = urllib.request.Request(os.environ["CLOUD"], asked, {"content-type": "application/json"})
-told = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
-sys.stdout.write(told["out"])
-sys.stderr.write(told["error"])
-sys.exit(1 if told["error"] else 0)
+const STAND_IN: &str = r#"#!/bin/sh
+set -eu
+name=${0##*/}
+case $name in
+  pip) exit 0 ;;
+  cargo)
+    while [ "$1" != -- ]; do shift; done
+    shift
+    exec "$SWITCHYARD" "$@"
+    ;;
+esac
+place=$(mktemp -d)
+trap 'rm -r "$place"' EXIT
+printf '%s\n' "$@" >"$place/args"
+files='{}' fed=null
+: >"$place/fed"
+for arg; do
+  case $arg in
+    file:///dev/stdin) cat >"$place/fed" && fed='$text' ;;
+    file:///*) files=$(jq -n --argjson files "$files" --arg name "$arg" --rawfile text "${arg#file://}" '$files + {($name): $text}') ;;
+  esac
+done
+jq -Rn --arg name "$name" --argjson files "$files" --rawfile text "$place/fed" \
+  "{\$name, args: [inputs], fed: $fed, \$files}" "$place/args" |
+  curl --silent --show-error --fail --noproxy '*' -H 'content-type: application/json' --data-binary @- "$CLOUD" >"$place/told"
+jq -j .out "$place/told"
+jq -j .error "$place/told" >&2
+jq -e '.error == ""' "$place/told" >/dev/null
 "#;
 
 /// One command of a shell.
@@ -75,6 +88,8 @@ pub struct Account {
     rolled_back: BTreeSet<String>,
     /// Whether the next creation of a stack fails half-way.
     creation_fails: bool,
+    /// Where the templates are that are built, if not in the repository.
+    release: Option<PathBuf>,
     /// The parameters that stacks were last given; what is not said anew stays.
     given: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -152,6 +167,27 @@ impl Cloud {
         self.stacks.is_empty() && self.account.secrets.is_empty() && self.account.tables.is_empty()
     }
 
+    /// From now on `sam build` builds the templates in this folder; with `None` those of the repository again.
+    pub fn release(&mut self, folder: Option<&Path>) {
+        self.account.release = folder.map(Path::to_owned);
+    }
+
+    /// What the programs of this release want of their environment, where a template of an older one is deployed: its own
+    /// programs are not here.
+    pub(super) fn wanted_besides(&self, stack: &Stack, function: &str) -> BTreeMap<String, String> {
+        if self.account.release.is_none() {
+            return BTreeMap::new();
+        }
+        let now = match stack.template.document["Parameters"].get("Tenant") {
+            Some(_) => Template::tenant(),
+            None => Template::platform(),
+        };
+        if !now.functions().contains_key(function) {
+            return BTreeMap::new();
+        }
+        stack.now_by(now).environment(function)
+    }
+
     /// The next creation of a stack fails when its tables and secrets are there, and AWS takes it back.
     pub fn fail_next_creation(&mut self) {
         self.account.creation_fails = true;
@@ -169,14 +205,26 @@ impl Cloud {
                 self.account.rolled_back.remove(short(stack));
                 self.delete_stack(stack)
             }
-            ("aws", ["cloudformation", "wait", "stack-delete-complete", ..]) => Ok(String::new()),
+            (
+                "aws",
+                [
+                    "cloudformation",
+                    "wait",
+                    "stack-delete-complete" | "stack-update-complete",
+                    ..,
+                ],
+            ) => Ok(String::new()),
+            ("aws", ["cloudformation", "update-stack", ..]) => self.update_stack(asked),
             ("aws", ["secretsmanager", action, ..]) => self.secret(action, asked),
             ("aws", ["dynamodb", action, ..]) => self.table(action, asked).await,
             ("sam", ["build", ..]) => {
                 let built = format!("{}/template.yaml", asked.after("--build-dir"));
-                self.account
-                    .built
-                    .insert(built, asked.after("--template").to_owned());
+                let template = asked.after("--template");
+                let template = match &self.account.release {
+                    Some(folder) => folder.join(template).to_string_lossy().into_owned(),
+                    None => template.to_owned(),
+                };
+                self.account.built.insert(built, template);
                 Ok(String::new())
             }
             ("sam", ["package", ..]) => {
@@ -224,6 +272,11 @@ impl Cloud {
                 "{}\n",
                 given.get(&parameter).map_or("None", String::as_str)
             ));
+        }
+        if query == "Stacks[0].Parameters[].ParameterKey" {
+            let declared = found.template.document["Parameters"].as_object();
+            let names: Vec<&str> = declared.expect("parameters").keys().map(String::as_str).collect();
+            return Ok(format!("{}\n", names.join("\t")));
         }
         assert_eq!(query, "Stacks[0]", "what would AWS say? {asked:?}");
         let outputs = found.template.document["Outputs"].as_object().expect("outputs");
@@ -368,6 +421,13 @@ impl Cloud {
     async fn deploy_stack(&mut self, asked: &Asked) -> Said {
         let stack = asked.after("--stack-name");
         let name = short(stack);
+        // Whose bill it is: CloudFormation gives these tags to all that a stack makes.
+        let tagged = |tag: &str| asked.args.iter().any(|arg| arg.starts_with(tag));
+        assert!(
+            asked.args.iter().any(|arg| arg == "--tags") && tagged("stage="),
+            "{asked:?}"
+        );
+        assert!(name == "platform" || tagged("tenant="), "{asked:?}");
         let built = self.account.built.get(asked.after("--template"));
         let template = Template::read(built.expect("it was built"));
         // "UsePreviousValue" for what is not said, and known to the new template too.
@@ -436,6 +496,7 @@ impl Cloud {
                 self.store.create_tables().await.expect("tables");
             }
         }
+        self.imported(name, Some(&new))?;
         for (called, id) in named(&new, SECRET, "Name") {
             self.account
                 .secrets
@@ -447,8 +508,67 @@ impl Cloud {
         Ok(String::new())
     }
 
+    /// The template that is there, with other values of some parameters.
+    fn update_stack(&mut self, asked: &Asked) -> Said {
+        let stack = asked.after("--stack-name");
+        let name = short(stack);
+        assert!(asked.args.iter().any(|arg| arg == "--use-previous-template"));
+        let told = &asked.files[asked.after("--parameters")];
+        let told: Vec<BTreeMap<String, Value>> = serde_json::from_str(told).expect("parameters");
+        let mut given = self.account.given[name].clone();
+        let mut named = BTreeSet::new();
+        for parameter in told {
+            let key = parameter["ParameterKey"].as_str().expect("a name").to_owned();
+            if let Some(value) = parameter.get("ParameterValue") {
+                given.insert(key.clone(), value.as_str().expect("text").to_owned());
+            }
+            named.insert(key);
+        }
+        let declared = self.stacks[name].template.document["Parameters"].as_object();
+        let declared: BTreeSet<String> = declared.expect("parameters").keys().cloned().collect();
+        assert_eq!(named, declared, "what is not named goes back to its default");
+        if given == self.account.given[name] {
+            return Err("An error occurred (ValidationError): No updates are to be performed.\n".to_owned());
+        }
+        let pairs: Vec<(&str, &str)> = given
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let mut new = Stack::new(self.stacks[name].template.clone(), stack, &pairs);
+        if name != "platform" {
+            new = new.over(&self.stacks["platform"]);
+        }
+        self.imported(name, Some(&new))?;
+        self.account.given.insert(name.to_owned(), given);
+        self.deploy(name, new, &program);
+        Ok("{}\n".to_owned())
+    }
+
+    /// Refuses to take away or to change what another stack imports.
+    ///
+    /// "After another stack imports an output value, you can't delete the stack that is exporting the output value or modify
+    /// the exported output value." (Fn::ImportValue)
+    fn imported(&self, name: &str, new: Option<&Stack>) -> Result<(), String> {
+        let (Some(before), true) = (self.stacks.get(name), self.stacks.len() > 1) else {
+            return Ok(());
+        };
+        let after = new.map(Stack::exports).unwrap_or_default();
+        // A tenant's stack exports nothing, and imports all that the platform's does.
+        let changed = before
+            .exports()
+            .into_iter()
+            .find(|(export, value)| after.get(export) != Some(value));
+        match changed {
+            None => Ok(()),
+            Some((export, _)) => Err(format!(
+                "Export {export} cannot be updated or deleted as it is in use by another stack\n"
+            )),
+        }
+    }
+
     fn delete_stack(&mut self, stack: &str) -> Said {
         let name = short(stack);
+        self.imported(name, None)?;
         let Some(gone) = self.stacks.remove(name) else {
             return Ok(String::new());
         };

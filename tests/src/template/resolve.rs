@@ -80,6 +80,22 @@ impl Stack {
         changed
     }
 
+    /// The same by a newer template: parameters that it has besides have their defaults, or something of their form.
+    #[must_use]
+    pub fn now_by(&self, template: Template) -> Self {
+        let declared = template.document["Parameters"].as_object().expect("parameters");
+        let parameters = declared.iter().map(|(name, told)| {
+            let known = self.parameters.get(name).or_else(|| told.get("Default"));
+            let value = known.cloned().unwrap_or_else(|| Value::from("0".repeat(32)));
+            (name.clone(), value)
+        });
+        Self {
+            parameters: parameters.collect(),
+            template: template.clone(),
+            ..self.clone()
+        }
+    }
+
     /// What it exports, by the names of the exports.
     #[must_use]
     pub fn exports(&self) -> BTreeMap<String, String> {
@@ -103,10 +119,12 @@ impl Stack {
     #[must_use]
     pub fn environment(&self, function: &str) -> BTreeMap<String, String> {
         let variables = &self.template.functions()[function]["Environment"]["Variables"];
+        let shared = &self.template.document["Globals"]["Function"]["Environment"]["Variables"];
         variables
             .as_object()
             .unwrap_or_else(|| panic!("{function} has no variables"))
             .iter()
+            .chain(shared.as_object().into_iter().flatten())
             .map(|(name, value)| (name.clone(), self.text(value)))
             .collect()
     }

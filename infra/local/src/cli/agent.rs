@@ -10,6 +10,7 @@ use super::Failure;
 use super::agents::{Agents, printable, text};
 use super::place::{self, RunningSystem};
 use super::registered::Registered;
+use super::rotating::Move;
 use crate::client::{Call, Client, ClientError, below};
 
 /// Changes to the registry
@@ -27,6 +28,7 @@ pub(super) enum Agent {
     Enable(Registered),
     /// Look at an agent's card again, and say how it is
     Check(Registered),
+    Move(Move),
 }
 
 /// Whom the agents of a type serve.
@@ -70,6 +72,7 @@ impl Agent {
             Self::Disable(registered) => registered.disable().await,
             Self::Enable(registered) => registered.enable().await,
             Self::Check(registered) => registered.check().await,
+            Self::Move(moved) => moved.run(),
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::Failure;
 use super::place::{RunningSystem, admin};
+use super::rotating::OnAws;
 use crate::client::Call;
 use crate::control::Rotation;
 
@@ -31,6 +32,8 @@ pub(super) struct Rotate {
     /// Rotate although tokens of the key before the last still live, which ends them: for a key that leaked
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    on_aws: OnAws,
 }
 
 impl Keys {
@@ -43,6 +46,9 @@ impl Keys {
 impl Rotate {
     async fn run(self) -> Result<(), Failure> {
         let force = self.force;
+        if self.on_aws.aws {
+            return self.on_aws.rotate(force);
+        }
         let (rotation, what) = match (self.tenant, self.sealing) {
             (Some(tenant), _) => {
                 let what = format!("the session key of {}", tenant.name());

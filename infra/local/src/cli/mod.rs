@@ -23,6 +23,7 @@ mod openapi;
 mod orders;
 mod place;
 mod registered;
+mod rotating;
 mod sam_env;
 mod tenant;
 mod tenant_aws;

@@ -109,7 +109,7 @@ impl Aws {
     }
 }
 
-fn described(fault: impl std::error::Error) -> Failure {
+pub(super) fn described(fault: impl std::error::Error) -> Failure {
     let mut text = fault.to_string();
     let mut source = fault.source();
     while let Some(deeper) = source {
@@ -149,7 +149,7 @@ fn goes_on(folder: &Path, run: bool, wanted: &[(&str, String)]) -> Result<bool, 
 }
 
 /// The parameters in a folder of an earlier run.
-fn parameters(folder: &Path) -> Result<Map<String, Value>, Failure> {
+pub(super) fn parameters(folder: &Path) -> Result<Map<String, Value>, Failure> {
     let file = folder.join(PARAMETERS);
     let Some(text) = folder::read(&file)? else {
         return Err(Failure::other(format!(
@@ -167,7 +167,7 @@ fn parameters(folder: &Path) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-fn absolute(folder: &Path) -> Result<String, Failure> {
+pub(super) fn absolute(folder: &Path) -> Result<String, Failure> {
     let folder = std::path::absolute(folder).map_err(Failure::other)?;
     match folder.to_str() {
         Some(folder) => Ok(folder.to_owned()),

@@ -119,6 +119,7 @@ impl Verify {
         cards(&look, &places, &mut report).await;
         discovery(&look, &places, &mut report).await;
         challenges(&look, &places, &mut report).await;
+        nothing(&look, &places, &mut report).await;
         page(&look, &places, &mut report).await;
         chat(&look, &places, (cookie, &self.prompt), &mut report).await;
         match report.wrong {
@@ -259,7 +260,8 @@ async fn discovery(look: &Look, places: &Places, report: &mut Report) {
     let what = "the authorization server's document before the path";
     match look.at(Call::get(before)).await {
         Ok(looked) if looked.status == StatusCode::OK => report.row(&Verdict::Good, what, ""),
-        Ok(looked) if places.on_aws => report.row(
+        // A domain of the stack's own serves it; AWS's address has the stage in front.
+        Ok(looked) if places.on_aws && has_a_stage(issuer) => report.row(
             &Verdict::Known,
             what,
             format!("{}; an API answers below its stage", looked.status.as_u16()),
@@ -267,6 +269,28 @@ async fn discovery(look: &Look, places: &Places, report: &mut Report) {
         Ok(looked) => report.row(&Verdict::Wrong, what, looked.status),
         Err(fault) => report.row(&Verdict::Wrong, what, fault),
     }
+}
+
+/// Whether an issuer's address has more before `/idp/TENANT`.
+fn has_a_stage(issuer: &Url) -> bool {
+    issuer.path_segments().is_some_and(|parts| parts.count() > 2)
+}
+
+/// An error of the gateway itself has the form of every other error.
+async fn nothing(look: &Look, places: &Places, report: &mut Report) {
+    let judged = look
+        .at(Call::get(below(&places.base, "/a")))
+        .await
+        .and_then(|looked| {
+            let told = looked.as_json();
+            let text = |name: &str| told.get(name).and_then(Value::as_str).is_some();
+            match (looked.status, text("error") && text("message")) {
+                (StatusCode::NOT_FOUND, true) => Ok(String::new()),
+                (StatusCode::NOT_FOUND, false) => Err("without `error` and `message`".to_owned()),
+                (status, _) => Err(status.to_string()),
+            }
+        });
+    report.judged("an address where nothing is", judged);
 }
 
 /// Who brings no token is told where to get one.
@@ -461,6 +485,15 @@ mod tests {
         assert_eq!(told, Ok("first 1800 ms, then 30 ms".to_owned()));
         assert!(told_of(ms(29_500), vec![ms(20)]).is_err());
         assert_eq!(told_of(ms(5), Vec::new()), Ok("first 5 ms, then 5 ms".to_owned()));
+    }
+
+    #[test]
+    fn an_address_of_awss_own_has_a_stage() {
+        let has = |text: &str| has_a_stage(&text.parse().unwrap());
+        assert!(has(
+            "https://a1.execute-api.eu-north-1.amazonaws.com/prod/idp/acme"
+        ));
+        assert!(!has("https://agents.example.com/idp/acme"));
     }
 
     #[test]

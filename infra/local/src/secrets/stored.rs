@@ -16,7 +16,7 @@ use crate::{ChangeError, StartError, folder};
 const VERSION: u32 = 1;
 /// How long after a rotation of signing keys the tokens before it may still live: their ten minutes, and as long as
 /// everybody who keeps keys takes to see the new ones.
-const OVERLAP: Duration = Duration::from_secs(15 * 60);
+pub(crate) const OVERLAP: Duration = Duration::from_secs(15 * 60);
 
 // What came later than the first form of the file has a default: it is made where it is missing.
 #[derive(Clone, Default, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! The settings that every function has.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -11,6 +12,7 @@ use super::{ConfigError, Env};
 use crate::queue::Queues;
 use crate::secrets::SecretsPlace;
 use crate::telemetry::{Collector, Headers, LogFilter};
+use crate::well_known::below_its_subject;
 
 /// The settings that every function has.
 #[derive(Debug, Clone, Default)]
@@ -109,6 +111,17 @@ impl BasePath {
             _ => None,
         }
     }
+
+    /// The path that the router sees: [`BasePath::strip`], also of a document that is asked for before the base path
+    /// ([`below_its_subject`]). `None` when it lies elsewhere.
+    #[must_use]
+    pub fn seen<'a>(&self, path: &'a str) -> Option<Cow<'a, str>> {
+        if let Some(rest) = self.strip(path) {
+            return Some(Cow::Borrowed(rest));
+        }
+        let moved = below_its_subject(path)?;
+        self.strip(&moved).map(|rest| Cow::Owned(rest.to_owned()))
+    }
 }
 
 impl FromStr for BasePath {
@@ -140,6 +153,8 @@ impl Platform {
     /// The first that is wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let log_filter = env.or("LOG_FILTER", LogFilter::default());
+        // Its value says nothing: that it changes makes Lambda start the function anew.
+        let _edition = env.optional::<String>("KEYS_EDITION");
         let metrics_namespace = env.or("METRICS_NAMESPACE", "Switchyard".to_owned());
         let collector = env.optional("OTEL_EXPORTER_OTLP_ENDPOINT");
         let collector_headers = env.or("OTEL_EXPORTER_OTLP_HEADERS", Headers::default());
@@ -268,5 +283,30 @@ mod tests {
             assert_eq!(base.strip(path), expect, "{path}");
         }
         assert_eq!(BasePath::default().strip("/tasks"), Some("/tasks"));
+    }
+
+    #[test]
+    fn a_document_before_the_base_path_is_seen_below_it() {
+        let base: BasePath = "/idp".parse().unwrap();
+        for (path, expect) in [
+            ("/idp/acme/token", Some("/acme/token")),
+            (
+                "/.well-known/oauth-authorization-server/idp/acme",
+                Some("/acme/.well-known/oauth-authorization-server"),
+            ),
+            (
+                "/.well-known/openid-configuration/idp/acme/",
+                Some("/acme/.well-known/openid-configuration"),
+            ),
+            ("/.well-known/openid-configuration/idps/acme", None),
+            ("/.well-known/openid-configuration", None),
+            ("/.well-known/security.txt/idp/acme", None),
+            ("/.well-known//idp/acme", None),
+        ] {
+            assert_eq!(base.seen(path).as_deref(), expect, "{path}");
+        }
+        // At the root every path is the function's own.
+        let own = "/.well-known/oauth-protected-resource/x";
+        assert_eq!(BasePath::default().seen(own).as_deref(), Some(own));
     }
 }

@@ -390,6 +390,7 @@ fn idle(metrics: usize) {
             0.0,
             price::DASHBOARD_MONTH + price::CUSTOM_METRIC_MONTH,
         ),
+        ("KMS", 0.0, 0.0),
     ];
     for (name, of_tenant, of_platform) in rows {
         println!("| {name} | {of_tenant:.2} | {of_platform:.2} |");
@@ -412,6 +413,13 @@ fn idle(metrics: usize) {
     println!(
         "traffic in every hour. They are told apart by agent, not by tenant, so that a tenant adds none."
     );
+    println!(
+        "\nKMS charges nothing: tables are encrypted under DynamoDB's own key, queues under SQS's, logs under CloudWatch's, and"
+    );
+    println!(
+        "secrets under the account's key `aws/secretsmanager`, whose use by Secrets Manager has no price. A key of your own would cost"
+    );
+    println!("1 dollar a month, and 0.03 for 10,000 uses.");
 }
 
 /// What of the platform's idle month is one agent's: secrets, its queue, and the metrics that alarms look at for it.

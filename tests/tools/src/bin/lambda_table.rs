@@ -22,10 +22,6 @@ const WARM: usize = 200;
 const ZIP: (u64, u64) = (5_000_000, 8_000_000);
 /// What a start may cost on top of the warm answer to the same event, and the host's.
 const OVERHEAD: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(6));
-/// How many times as long as an empty function ours may take until they ask for their first event: what is done before that
-/// would be missing in the first answer.
-const INIT: f64 = 1.5;
-
 /// What each function is asked: something that reaches its tables, where that needs no token.
 const ASKED: [(&str, &str); 12] = [
     ("registry", "agents_by_tags"),
@@ -57,14 +53,19 @@ struct Row {
 }
 
 impl Row {
-    /// What a start costs: how much later than a warm one the first answer comes.
-    fn overhead(&self) -> Duration {
+    /// What building it costs, before it asks for its first event: Lambda gives it a whole processor for that.
+    fn building(&self) -> Duration {
+        self.init.saturating_sub(self.empty)
+    }
+
+    /// What is left for the first answer, in which it has the processor that its memory buys.
+    fn answering(&self) -> Duration {
         self.first.saturating_sub(self.p50)
     }
 
-    /// How many times as long as the empty function it takes to ask for its first event.
-    fn times(&self) -> f64 {
-        self.init.as_secs_f64() / self.empty.as_secs_f64()
+    /// What a start costs.
+    fn overhead(&self) -> Duration {
+        self.building() + self.answering()
     }
 }
 
@@ -203,17 +204,18 @@ fn zipped(binary: &Path, place: &Path) -> u64 {
 
 fn print(rows: &[Row]) {
     println!(
-        "| function | binary (MB) | zip (MB) | cold overhead (ms) | first answer (ms) | warm p50 (ms) | warm p99 (ms) | memory (MB) |"
+        "| function | binary (MB) | zip (MB) | cold overhead (ms) | of it built (ms) | first answer (ms) | warm p50 (ms) | warm p99 (ms) | memory (MB) |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     let ms = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
     for row in rows {
         println!(
-            "| {} | {:.1} | {:.1} | {} | {} | {} | {} | {:.0} |",
+            "| {} | {:.1} | {:.1} | {} | {} | {} | {} | {} | {:.0} |",
             row.name,
             row.binary as f64 / 1e6,
             row.zip as f64 / 1e6,
             ms(row.overhead()),
+            ms(row.building()),
             ms(row.first),
             ms(row.p50),
             ms(row.p99),
@@ -239,12 +241,6 @@ fn faults(rows: &[Row]) -> Vec<String> {
             faults.push(format!(
                 "{}: a zip file of {} bytes, of {most}",
                 row.name, row.zip
-            ));
-        }
-        if row.times() > INIT {
-            faults.push(format!(
-                "{}: {:?} to its first request for an event, an empty function {:?}; {INIT} times that is the most",
-                row.name, row.init, row.empty
             ));
         }
     }

@@ -24,6 +24,11 @@ impl Looked {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    /// Its JSON; null where it is none.
+    pub(super) fn as_json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
 }
 
 impl Look {

@@ -8,7 +8,7 @@ use outbound::{CallError, MqttFault};
 
 use crate::delegation::done::Done;
 use crate::delegation::send::{failure, first_call};
-use crate::delegation::webhook_token;
+use crate::delegation::{calls, webhook_token};
 use crate::deps::OnTask;
 use crate::rules::wording;
 

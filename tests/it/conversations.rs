@@ -34,7 +34,8 @@ const KNOWN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Plays all of them; some by `CONVERSATION=part-of-a-name`, those that have judged by `TABLES=fourth,fifth`.
+/// Plays all of them; some by `CONVERSATION=part-of-a-name`, those that have judged by `TABLES=fourth,fifth`. `TRANSCRIPT=1`
+/// prints what was said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_newcomers_typed_and_what_people_say_every_day() {
     #[expect(clippy::disallowed_methods, reason = "whoever works at a table names it")]
@@ -71,6 +72,15 @@ async fn judged(files: &[&str], known: &[(&str, &str)]) {
         let again = Stage::play(stage, 1).await;
         println!("AGAIN {} {:?}", one.conversation.name, one.faults);
         one.faults = again.into_iter().flat_map(|again| again.faults).collect();
+    }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "who works at a table reads what was said"
+    )]
+    if std::env::var("TRANSCRIPT").is_ok() {
+        for one in &played {
+            println!("== {}\n{}", one.conversation.name, one.transcript.join("\n"));
+        }
     }
     let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut surprises = Vec::new();

@@ -15,12 +15,14 @@ pub(crate) const SCOPES: [(&str, &str); 2] = [
 pub(crate) const CANNOT: [&str; 5] = ["cancel", "refund", "return", "change", "buy"];
 
 /// The same, and how customers ask for it in other languages.
-const DENIED: [&str; 7] = [
+const DENIED: [&str; 9] = [
     "cancel,storniere,stornieren,annule,annuler,avbestille",
+    "cancel,avbestill,avbeställ,annulla,cancelar,キャンセル",
     "refund,erstattung,reembolso,remboursement,rembourser,refusjon",
     "refund,rimborso,terugbetaling,återbetalning,zwrot,返金",
     "return,zurückgeben,devolver,retourner,返品,reso,oddać",
-    "change",
+    "change,ändern,cambiar,modifier,endre,ändra,wijzigen",
+    "change,adresse,dirección,indirizzo,adres,住所,変更",
     "buy,kaufen,kaufe,comprar,acheter,achète",
     "buy,kjøpe,kopen,comprare,köpa,kupić,買",
 ];

@@ -78,6 +78,28 @@ impl Conversation {
         self.question.places.is_empty()
     }
 
+    /// Whether it says no more than a place: "and in Bergen?"
+    pub(crate) fn is_place_alone(&self) -> bool {
+        let said = &self.question;
+        let says_when = !said.days.is_empty() || said.limits.time.is_some();
+        !said.places.is_empty() && !says_when && said.wants.is_empty() && !said.general && !said.outlook
+    }
+
+    /// The same question as before about other places; places that had days of their own have left those behind.
+    pub(crate) fn instead_of(self, earlier: Self) -> Self {
+        let said = self.question;
+        Self {
+            question: Question {
+                places: said.places,
+                more_places: said.more_places,
+                own_days: Vec::new(),
+                compare: None,
+                ..earlier.question
+            },
+            ..self
+        }
+    }
+
     /// The same as a follow-up: of what an earlier question of the same context said, what this one leaves out is meant still.
     pub(crate) fn after(self, earlier: Self) -> Self {
         let (said, mut question) = (self.question, earlier.question);

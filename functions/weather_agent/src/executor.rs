@@ -29,7 +29,7 @@ impl Executor for WeatherExecutor {
         let said: Vec<Said> = said(&run.task().history);
         let user = UserContext::newest(run.task().history.iter());
         let now = run.now();
-        let before = match Forecaster::lacks_place(&said) {
+        let before = match Forecaster::goes_on(&said) {
             true => asked_before(run).await?,
             false => Vec::new(),
         };
@@ -56,17 +56,29 @@ impl Progress for Run {
     }
 }
 
-/// What was said of the newest question of the same context that named a place and was answered: "and is it windy there?"
-async fn asked_before(run: &Run) -> Result<Vec<Said>, ExecuteError> {
+/// What was said of the newest question of the same context that named a place and was answered, and of those after it that
+/// went on from it: "and is it windy there?"
+async fn asked_before(run: &Run) -> Result<Vec<Vec<Said>>, ExecuteError> {
     let earlier = run.earlier(EARLIER_MAX).await?;
     let answered = earlier
         .iter()
         .rev()
         .filter(|task| task.status.state == TaskState::Completed);
-    Ok(answered
-        .map(|task| said(&task.history))
-        .find(|said| !Forecaster::lacks_place(said))
-        .unwrap_or_default())
+    let mut before: Vec<Vec<Said>> = Vec::new();
+    for said in answered.map(|task| said(&task.history)) {
+        let goes_on = Forecaster::goes_on(&said);
+        before.push(said);
+        if !goes_on {
+            before.reverse();
+            return Ok(before);
+        }
+    }
+    // What goes on from nothing that is known begins with the oldest that names a place.
+    while before.last().is_some_and(|said| Forecaster::lacks_place(said)) {
+        before.pop();
+    }
+    before.reverse();
+    Ok(before)
 }
 
 /// What the user said, oldest first.

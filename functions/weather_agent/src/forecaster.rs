@@ -92,30 +92,42 @@ impl Forecaster {
         Self { open_meteo }
     }
 
-    /// Whether what was said names no place, so that what was asked before in the same context is of interest.
+    /// Whether what was said leaves out its place, or all but its place, so that what was asked before in the same context is
+    /// of interest.
+    #[must_use]
+    pub fn goes_on(said: &[Said]) -> bool {
+        let said = Conversation::read(said, None);
+        said.lacks_place() || said.is_place_alone()
+    }
+
+    /// Whether what was said names no place.
     #[must_use]
     pub fn lacks_place(said: &[Said]) -> bool {
         Conversation::read(said, None).lacks_place()
     }
 
-    /// Replies to what a user said, oldest message first; `before` is what was said of an earlier question that this one may
-    /// go on from.
+    /// Replies to what a user said, oldest message first; `before` is what was said of earlier questions that this one may
+    /// go on from, oldest first.
     ///
     /// # Errors
     /// [`Trouble`] says whether trying again helps.
     pub async fn reply(
         &self,
-        (said, before): (&[Said], &[Said]),
+        (said, before): (&[Said], &[Vec<Said>]),
         user: &UserContext,
         now: Timestamp,
         progress: &mut dyn Progress,
     ) -> Result<Reply, Trouble> {
         let order = user.locale.as_deref().and_then(DateOrder::of);
         let read = |said: &[Said]| Conversation::read(said, order);
-        let conversation = match read(said) {
-            said if said.lacks_place() && !before.is_empty() => said.after(read(before)),
-            said => said,
+        let on_from = |earlier: Option<Conversation>, said: Conversation| match earlier {
+            Some(earlier) if said.lacks_place() => said.after(earlier),
+            Some(earlier) if said.is_place_alone() => said.instead_of(earlier),
+            _ => said,
         };
+        let before = before.iter().map(|said| read(said));
+        let before = before.fold(None, |earlier, said| Some(on_from(earlier, said)));
+        let conversation = on_from(before, read(said));
         if let Some(ask) = &conversation.wrong {
             return Ok(Reply::Ask(ask.clone()));
         }

@@ -20,17 +20,29 @@ pub enum Language {
     French,
     /// Norwegian.
     Norwegian,
+    /// Swedish.
+    Swedish,
+    /// Dutch.
+    Dutch,
+    /// Italian.
+    Italian,
+    /// Portuguese.
+    Portuguese,
     /// Japanese.
     Japanese,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::German,
         Self::Spanish,
         Self::French,
         Self::Norwegian,
+        Self::Swedish,
+        Self::Dutch,
+        Self::Italian,
+        Self::Portuguese,
         Self::Japanese,
     ];
 
@@ -41,6 +53,10 @@ impl Language {
             Self::Spanish => SPANISH,
             Self::French => FRENCH,
             Self::Norwegian => NORWEGIAN,
+            Self::Swedish => SWEDISH,
+            Self::Dutch => DUTCH,
+            Self::Italian => ITALIAN,
+            Self::Portuguese => PORTUGUESE,
             Self::Japanese => JAPANESE,
         }
     }
@@ -51,6 +67,10 @@ impl Language {
             Self::Spanish => Locale::es_ES,
             Self::French => Locale::fr_FR,
             Self::Norwegian => Locale::nb_NO,
+            Self::Swedish => Locale::sv_SE,
+            Self::Dutch => Locale::nl_NL,
+            Self::Italian => Locale::it_IT,
+            Self::Portuguese => Locale::pt_PT,
             Self::Japanese => Locale::ja_JP,
         }
     }
@@ -69,7 +89,7 @@ impl Language {
         let mut known: Vec<(Vec<String>, &'static str)> =
             all.map(|(theirs, english)| (split(theirs), english)).collect();
         // "13 de julio"
-        if self == Self::Spanish {
+        if matches!(self, Self::Spanish | Self::Portuguese) {
             known.extend(
                 months
                     .iter()
@@ -158,18 +178,17 @@ pub fn in_english(
         ));
     }
     let words = pieces(text);
-    let english = words.iter().filter(|word| is_english(&word.lower)).count();
+    // In a language without words for the topic nothing would be understood but when and where.
     let spoken = Language::ALL
         .into_iter()
-        .filter(|language| *language != Language::Japanese);
+        .filter(|language| *language != Language::Japanese && !topic(*language).is_empty());
     let read = spoken.map(|language| {
         let known = language.known(topic(language));
-        let (count, english) = glossed(text, &words, &known, language == Language::German);
-        (count, english)
+        glossed(text, &words, (&known, &is_english), language == Language::German)
     });
-    let best = read.max_by_key(|(count, _)| *count);
-    best.filter(|(count, _)| *count >= LEAST && *count > english)
-        .map(|(_, read)| read)
+    let best = read.max_by_key(|read| (read.own, read.count));
+    best.filter(|read| read.count >= LEAST && read.own > read.english)
+        .map(|read| read.text)
 }
 
 /// A word of a text, with where it stands.
@@ -201,14 +220,26 @@ fn pieces(text: &str) -> Vec<Piece> {
     out
 }
 
-/// The text with what is known of it in English, and how many of its words that are.
+/// A text as one language reads it.
+struct Glossed {
+    /// With what is known of it in English.
+    text: String,
+    /// How many of its words are known.
+    count: usize,
+    /// How many of them are not the same in English.
+    own: usize,
+    /// How many of its words are not known and English.
+    english: usize,
+}
+
 fn glossed(
     text: &str,
     words: &[Piece],
-    known: &[(Vec<String>, &'static str)],
+    (known, is_english): (&[(Vec<String>, &'static str)], &impl Fn(&str) -> bool),
     nouns_have_capitals: bool,
-) -> (usize, String) {
-    let (mut out, mut end, mut count, mut at) = (String::new(), 0, 0, 0);
+) -> Glossed {
+    let (mut out, mut end, mut at) = (String::new(), 0, 0);
+    let (mut count, mut own, mut others) = (0, 0, 0);
     // A noun is a place behind a word such as "in", or behind what the question is about.
     let mut leads = true;
     while let Some(word) = words.get(at) {
@@ -225,6 +256,11 @@ fn glossed(
             Some((theirs, english)) => {
                 out.push_str(english);
                 count += theirs.len();
+                own += if theirs.join(" ") == english.to_lowercase() {
+                    0
+                } else {
+                    theirs.len()
+                };
                 leads = LEADING.contains(english);
             }
             None if nouns_have_capitals && !leads => out.push_str(&said.to_lowercase()),
@@ -234,10 +270,16 @@ fn glossed(
                 leads = true;
             }
         }
+        others += usize::from(longest.is_none() && is_english(&word.lower));
         (end, at) = (stop, last + 1);
     }
     out.push_str(text.get(end..).unwrap_or_default());
-    (count, out)
+    Glossed {
+        text: out,
+        count,
+        own,
+        english: others,
+    }
 }
 
 /// English words behind which a noun may name a place.
@@ -296,7 +338,7 @@ const GERMAN: Glossary = &[
     ("gestern", "yesterday"), ("wochenende", "weekend"), ("woche", "week"), ("nächste", "next"), ("nächsten", "next"),
     ("nächstes", "next"), ("diese", "this"), ("dieses", "this"), ("kommende", "next"), ("tage", "days"), ("jetzt", "now"),
     ("wie", "how"), ("was", "what"), ("wann", "when"), ("ob", "whether"), ("wird", "will"), ("werden", "be"), ("es", "it"),
-    ("ist", "is"), ("das", "the"), ("der", "the"), ("die", "the"), ("dem", "the"), ("den", "the"), ("in", "in"), ("im", "in"),
+    ("als", "than"), ("ist", "is"), ("das", "the"), ("der", "the"), ("die", "the"), ("dem", "the"), ("den", "the"), ("in", "in"), ("im", "in"),
     ("bei", "near"), ("nach", "to"), ("bis", "to"), ("von", "from"), ("für", "for"), ("am", "on"), ("an", "on"),
     ("und", "and"), ("oder", "or"), ("ich", "i"), ("brauche", "need"), ("brauch", "need"), ("ein", "a"), ("eine", "a"), ("einen", "a"),
     ("viel", "much"), ("bitte", "please"), ("mir", "me"), ("sag", "tell"), ("zeig", "show"), ("gibt", "is"), ("kommt", "is"),
@@ -341,6 +383,46 @@ const NORWEGIAN: Glossary = &[
 ];
 
 #[rustfmt::skip]
+const SWEDISH: Glossary = &[
+    ("idag", "today"), ("i dag", "today"), ("ikväll", "tonight"), ("i kväll", "tonight"), ("i natt", "tonight"), ("imorgon", "tomorrow"), ("i morgon", "tomorrow"),
+    ("övermorgon", "day after tomorrow"), ("i övermorgon", "day after tomorrow"), ("igår", "yesterday"), ("helgen", "weekend"), ("i helgen", "weekend"),
+    ("vecka", "week"), ("nästa", "next"), ("dagar", "days"), ("nu", "now"), ("hur", "how"), ("vad", "what"), ("när", "when"), ("blir", "will be"), ("det", "it"),
+    ("är", "is"), ("ska", "will"), ("kommer", "will"), ("att", ""), ("i", "in"), ("på", "on"), ("för", "for"), ("till", "to"), ("från", "from"), ("och", "and"), ("eller", "or"),
+    ("än", "than"), ("jag", "i"), ("behöver", "need"), ("behöver jag", "do i need"), ("en", "a"), ("ett", "a"), ("tack", "thanks"), ("hej", "hello"), ("klockan", "at"),
+];
+
+#[rustfmt::skip]
+const DUTCH: Glossary = &[
+    ("vandaag", "today"), ("vanavond", "tonight"), ("vannacht", "tonight"), ("morgen", "tomorrow"), ("morgenochtend", "tomorrow morning"), ("morgenavond", "tomorrow evening"),
+    ("overmorgen", "day after tomorrow"), ("gisteren", "yesterday"), ("weekend", "weekend"), ("week", "week"), ("volgende", "next"), ("komende", "next"), ("deze", "this"),
+    ("dit", "this"), ("dagen", "days"), ("nu", "now"), ("hoe", "how"), ("wat", "what"), ("wanneer", "when"), ("wordt", "will"), ("worden", "be"), ("gaat", "will"), ("is", "is"),
+    ("het", "it"), ("de", "the"), ("in", "in"), ("voor", "for"), ("bij", "near"), ("naar", "to"), ("tot", "to"), ("van", "from"), ("op", "on"), ("en", "and"),
+    ("dan", "than"), ("ik", "i"), ("heb ik", "do i"), ("nodig", "need"), ("een", "a"), ("graag", "please"), ("alsjeblieft", "please"), ("hallo", "hello"), ("hoi", "hello"),
+    ("hoeveel", "how many"), ("om", "at"), ("uur", "o'clock"),
+];
+
+#[rustfmt::skip]
+const ITALIAN: Glossary = &[
+    ("oggi", "today"), ("stasera", "tonight"), ("stanotte", "tonight"), ("domani", "tomorrow"), ("domani mattina", "tomorrow morning"), ("domani sera", "tomorrow evening"),
+    ("dopodomani", "day after tomorrow"), ("ieri", "yesterday"), ("fine settimana", "weekend"), ("weekend", "weekend"), ("settimana", "week"), ("prossima", "next"),
+    ("prossimo", "next"), ("questa", "this"), ("questo", "this"), ("giorni", "days"), ("ora", "now"), ("adesso", "now"), ("che", "what"), ("come", "how"), ("quando", "when"),
+    ("quanti", "how many"), ("fa", "is"), ("farà", "will be"), ("sarà", "will be"), ("ci sarà", "will there be"), ("c è", "is there"), ("è", "is"), ("a", "in"), ("ad", "in"),
+    ("in", "in"), ("per", "for"), ("fino", "to"), ("da", "from"), ("dal", "from"), ("al", "to"), ("di", "than"), ("e", "and"), ("o", "or"), ("ho bisogno", "do i need"),
+    ("mi serve", "do i need"), ("un", "a"), ("una", "a"), ("il", "the"), ("la", "the"), ("del", "of"), ("per favore", "please"), ("ciao", "hello"), ("alle", "at"),
+];
+
+#[rustfmt::skip]
+const PORTUGUESE: Glossary = &[
+    ("hoje", "today"), ("esta noite", "tonight"), ("hoje à noite", "tonight"), ("amanhã", "tomorrow"), ("amanhã de manhã", "tomorrow morning"), ("depois de amanhã", "day after tomorrow"),
+    ("ontem", "yesterday"), ("fim de semana", "weekend"), ("semana", "week"), ("próxima", "next"), ("próximo", "next"), ("esta", "this"), ("este", "this"), ("neste", "this"),
+    ("dias", "days"), ("agora", "now"), ("que", "what"), ("qual", "what"), ("como", "how"), ("quando", "when"), ("quantos", "how many"), ("vai", "will it"), ("fazer", "be"),
+    ("estar", "be"), ("fará", "will be"), ("faz", "is"), ("está", "is"), ("é", "is"), ("haverá", "will there be"), ("há", "is there"), ("em", "in"), ("no", "in"), ("na", "in"),
+    ("para", "for"), ("até", "to"), ("desde", "from"), ("do", "from"), ("e", "and"), ("ou", "or"), ("do que", "than"), ("preciso de", "do i need"), ("um", "a"), ("uma", "a"),
+    ("o", "the"), ("a", "the"), ("por favor", "please"), ("olá", "hello"), ("às", "at"), ("sábado", "Saturday"), ("segunda", "Monday"), ("terça", "Tuesday"), ("quarta", "Wednesday"),
+    ("quinta", "Thursday"), ("sexta", "Friday"), ("rio de janeiro", "Rio de Janeiro"),
+];
+
+#[rustfmt::skip]
 const JAPANESE: Glossary = &[
     ("今日", "today"), ("きょう", "today"), ("今夜", "tonight"), ("今晩", "tonight"), ("明日", "tomorrow"), ("あした", "tomorrow"), ("あす", "tomorrow"),
     ("明後日", "day after tomorrow"), ("あさって", "day after tomorrow"), ("昨日", "yesterday"), ("週末", "weekend"), ("今週", "this week"),
@@ -358,7 +440,11 @@ mod tests {
             Language::German => &[("wetter", "weather"), ("regen", "rain")],
             Language::French => &[("pleuvoir", "rain")],
             Language::Japanese => &[("天気", "weather")],
-            Language::Spanish | Language::Norwegian => &[],
+            Language::Dutch => &[("regenen", "rain")],
+            Language::Italian => &[("tempo", "weather"), ("piove", "rain")],
+            Language::Portuguese => &[("chover", "rain")],
+            Language::Swedish => &[("regn", "rain")],
+            Language::Spanish | Language::Norwegian => &[("sol", "sun")],
         }
     }
 
@@ -401,6 +487,19 @@ mod tests {
             (
                 "Was wird morgen um 17 Uhr in Ulm?",
                 "what will tomorrow at 17 o'clock in Ulm?",
+            ),
+            (
+                "Gaat het morgen regenen in Utrecht?",
+                "will it tomorrow rain in Utrecht?",
+            ),
+            (
+                "Che tempo fa domani a Napoli?",
+                "what weather is tomorrow in Napoli?",
+            ),
+            ("Vai chover amanhã no Porto?", "will it rain tomorrow in Porto?"),
+            (
+                "blir det regn i Malmö imorgon?",
+                "will be it rain in Malmö tomorrow?",
             ),
             ("明日の東京の天気は？", "tomorrow in 東京 weather ?"),
         ] {

@@ -22,6 +22,8 @@ impl Word<'_> {
             && chars.next().is_some_and(char::is_uppercase)
             && chars.next().is_some_and(char::is_lowercase)
             && !is_time(&self.text.to_lowercase())
+            // The month, which is no time in small letters.
+            && self.text != "May"
     }
 
     /// In small letters.

@@ -27,6 +27,8 @@ pub(super) struct Played {
     pub(super) conversation: Conversation,
     /// What was not as its rows say.
     pub(super) faults: Vec<String>,
+    /// What was said and shown, turn by turn.
+    pub(super) transcript: Vec<String>,
 }
 
 /// The agents of a stage, and the conversations that are played on it.
@@ -223,6 +225,7 @@ struct Player<'a> {
     code: String,
     seen: Seen,
     faults: Vec<String>,
+    transcript: Vec<String>,
 }
 
 impl<'a> Player<'a> {
@@ -242,6 +245,7 @@ impl<'a> Player<'a> {
             code: String::new(),
             seen: Seen::default(),
             faults: Vec::new(),
+            transcript: Vec::new(),
             conversation,
         };
         if player.conversation.signed_in.is_some() {
@@ -264,6 +268,7 @@ impl<'a> Player<'a> {
         Played {
             conversation: player.conversation,
             faults: player.faults,
+            transcript: player.transcript,
         }
     }
 
@@ -304,6 +309,9 @@ impl<'a> Player<'a> {
             carded: &carded,
             tasks: &self.tasks,
         };
+        let asked = turn.say.as_deref().or(turn.after.as_deref()).unwrap_or_default();
+        let cards = evidence.shown.get(1..).unwrap_or_default().join("\n  ");
+        self.transcript.push(format!("> {asked}\n{said}  {cards}"));
         let faults = judge::judge(&evidence);
         self.faults
             .extend(faults.into_iter().map(|fault| format!("turn {number}: {fault}")));

@@ -9,6 +9,7 @@ pub(super) fn topic(language: Language) -> Glossary {
         Language::Spanish => SPANISH,
         Language::French => FRENCH,
         Language::Norwegian => NORWEGIAN,
+        Language::Swedish | Language::Dutch | Language::Italian | Language::Portuguese => &[],
         Language::Japanese => JAPANESE,
     }
 }

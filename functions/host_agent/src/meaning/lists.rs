@@ -52,9 +52,9 @@ pub(super) const JOINING: &[&str] = &["and", "or", "und", "y", "et", "og"];
 #[rustfmt::skip]
 pub(super) const NO: &[&str] = &[
     "no", "nope", "nah", "none", "none of them", "none of these", "neither", "no thank you", "not now", "not today", "not yet", "later", "maybe later", "skip", "skip it", "skip that",
-    "i don t want to", "i do not want to", "i d rather not", "i would rather not", "rather not", "don t", "nein", "nein danke", "nö",
+    "i don t want to", "i don t want to do that", "i don t want to sign in", "i don t want to connect", "i d rather not sign in", "i m not signing in", "i won t sign in", "i do not want to", "i d rather not", "i would rather not", "rather not", "don t", "nein", "nein danke", "nö",
     "ich will nicht", "ich möchte nicht", "no quiero", "je ne veux pas", "jeg vil ikke", "nee", "keiner", "keine", "später", "lieber nicht", "jetzt nicht", "no gracias", "ninguno", "ninguna", "ahora no", "más tarde", "luego", "non", "non merci", "aucun", "aucune", "plus tard",
-    "pas maintenant", "nei", "nei takk", "ingen", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
+    "pas maintenant", "nei", "nei takk", "ingen", "no grazie", "não", "não obrigado", "não obrigada", "nej", "nej tack", "nee dank je", "nee bedankt", "later misschien", "agora não", "nie", "i won t", "no way", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
 ];
 
 /// "I have done what you asked of me."
@@ -68,7 +68,8 @@ pub(super) const DONE: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const NEVER_MIND: &[&str] = &[
     "never mind", "nevermind", "forget it", "forget that", "forget about it", "leave it", "leave that", "vergiss es", "egal",
-    "olvídalo", "déjalo", "laisse tomber", "oublie", "glem det", "もういいです",
+    "olvídalo", "déjalo", "laisse tomber", "oublie", "glem det", "laat maar", "lass mal", "lass es", "lass gut sein", "lascia stare",
+    "lascia perdere", "deixa", "deixa pra lá", "deixa estar", "esquece", "glöm det", "strunt i det", "もういいです",
 ];
 
 /// What is said before something is called off, and calls off nothing itself.
@@ -114,7 +115,8 @@ pub(super) const ASKING: &[&str] = &["question", "task", "request", "search", "l
 pub(super) const ONCE_MORE: &[&str] = &[
     "retry", "redo", "once more", "one more time", "another go", "another try", "another attempt", "another shot", "start over",
     "nochmal", "noch einmal", "erneut", "otra vez", "de nuevo", "de novo", "outra vez", "encore une fois", "de nouveau", "réessaye", "réessayer", "reintenta",
-    "reintentar", "igjen", "en gang til", "riprova", "opnieuw", "もう一度", "再試行",
+    "reintentar", "igjen", "en gang til", "riprova", "di nuovo", "ancora una volta", "ricomincia", "opnieuw", "nog eens", "nog een keer", "recommence", "recommencez",
+    "novamente", "mais uma vez", "igen", "en gång till", "nochmals", "vuelve a intentarlo", "もう一度", "再試行",
 ];
 
 /// What is done "again", where a task is meant, and not a word that was said.
@@ -133,13 +135,14 @@ pub(super) const NEWS: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const NEWS_TOO: &[&str] = &[
     "fertig", "läuft", "stehts", "steht", "listo", "lista", "terminado", "avance", "fini", "terminé", "prêt", "ferdig", "klaar", "pronto",
-    "går", "gaat", "va", "進み具合", "進捗", "進捗状況", "状況",
+    "går", "gaat", "va", "weit", "punto", "まだですか", "まだでしょうか", "終わりましたか", "できましたか", "どうなって", "進み具合", "進捗", "進捗状況", "状況",
 ];
 
 /// Words for what waits.
 #[rustfmt::skip]
 pub(super) const OPEN: &[&str] = &[
-    "open", "pending", "waiting", "waits", "outstanding", "unanswered", "running", "offen", "pendiente", "attente", "åpent", "未完了",
+    "open", "pending", "waiting", "waits", "outstanding", "unanswered", "running", "offen", "läuft", "pendiente",
+    "pendientes", "attente", "cours", "curso", "pendente", "pendentes", "sospeso", "openstaat", "loopt", "åpent", "öppet", "未完了",
 ];
 
 /// Whole messages that ask the same without such a word.
@@ -160,20 +163,20 @@ pub(super) const ALL: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const THANKS: &[&str] = &[
     "thanks", "thank", "thx", "ty", "cheers", "great", "perfect", "nice", "cool", "super", "awesome", "wonderful", "lovely", "danke",
-    "dank", "gracias", "merci", "takk", "tusen", "ありがとう", "ありがとうございます",
+    "dank", "bedankt", "dankjewel", "gracias", "merci", "grazie", "mille", "obrigado", "obrigada", "tack", "takk", "tusen", "dziękuję", "ありがとう", "ありがとうございます",
 ];
 
 /// Greetings.
 #[rustfmt::skip]
 pub(super) const GREETING: &[&str] = &[
     "hi", "hello", "hey", "howdy", "moin", "morning", "afternoon", "evening", "greetings", "hallo", "servus", "hola", "buenos",
-    "días", "bonjour", "salut", "hei", "heisann", "こんにちは",
+    "días", "buenas", "bonjour", "salut", "hei", "heisann", "hej", "hoi", "ciao", "buongiorno", "olá", "bom", "こんにちは",
 ];
 
 /// Words of parting.
 #[rustfmt::skip]
 pub(super) const BYE: &[&str] = &[
-    "bye", "goodbye", "ciao", "cya", "tschüss", "adiós", "adios", "revoir", "ha det", "good night", "さようなら",
+    "bye", "goodbye", "cya", "arrivederci", "tchau", "doei", "hejdå", "tschüss", "adiós", "adios", "revoir", "ha det", "good night", "さようなら",
 ];
 
 /// Sounds and assents that keep a conversation going and ask for nothing.

@@ -63,6 +63,8 @@ pub(crate) enum Meaning<'a> {
     Code(Vec<&'a Task>),
     /// It goes to this task, as an answer.
     Answer(&'a Task),
+    /// Its first sentence goes to this task, and what stands behind that wants something else.
+    AnswerAnd(&'a Task, String, String),
     /// What waits of this task is declined.
     Decline(&'a Task),
     /// These tasks are to end; then what else is wanted.
@@ -101,7 +103,7 @@ impl Meaning<'_> {
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Code(_) => "code",
-            Self::Answer(_) => "answer",
+            Self::Answer(_) | Self::AnswerAnd(..) => "answer",
             Self::Decline(_) => "decline",
             Self::Cancel(..) => "cancel",
             Self::Which(..) => "which",
@@ -125,6 +127,8 @@ pub(crate) struct Free<'a> {
     pub(crate) task: &'a Task,
     /// It was the last thing said and lists no choices, so that a few words are an answer even where they fit its agent.
     pub(crate) open: bool,
+    /// The text begins with a no: what waits is declined.
+    pub(crate) declines: bool,
 }
 
 /// What there is nothing of.
@@ -162,6 +166,9 @@ impl<'a> Chat<'a> {
         if let Some(answered) = self.plan_answered(&wish, text) {
             return answered;
         }
+        if let Some(asked) = self.asked_about(&wish, text) {
+            return asked;
+        }
         if self.is_canceled_too(text) {
             return self.cancel(text, &Target::default(), None);
         }
@@ -179,6 +186,26 @@ impl<'a> Chat<'a> {
         }
     }
 
+    /// A question about something that was spoken of: "was it printed?", "Wie weit ist der Bericht?".
+    fn asked_about(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
+        if !matches!(wish, Wish::Words(_)) {
+            return None;
+        }
+        let worked = || self.here.iter().filter(|task| !task.jobs.is_empty());
+        if let Some(word) = wish::done_asked(text) {
+            let cancel = wish::is_cancel(&word);
+            let mut about = worked().rev();
+            return about
+                .find(|task| cancel || which::has_word(task, &word))
+                .map(|task| Meaning::Status(vec![task]));
+        }
+        let words = wish::asked_abroad(text).filter(|words| words.len() <= 2)?;
+        let runs = |task: &&Task| matches!(task.status.state, TaskState::Submitted | TaskState::Working);
+        let named = |task: &&Task| words.iter().any(|word| which::has_word(task, word));
+        let about: Vec<&Task> = worked().filter(runs).filter(named).collect();
+        (!about.is_empty()).then_some(Meaning::Status(about))
+    }
+
     /// "And the other one too", right behind something that was called off.
     fn is_canceled_too(&self, text: &str) -> bool {
         let before = self.here.last().filter(|task| task.direct);
@@ -186,6 +213,7 @@ impl<'a> Chat<'a> {
             .is_some_and(|task| matches!(Wish::of(&transcript::asked(task), self.names), Wish::Cancel(..)));
         let words = wish::lower(text);
         canceled
+            && !text.contains(['?', '？'])
             && words.iter().all(|word| filler::is_english(word))
             && words.iter().any(|word| lists::TOO.contains(&word.as_str()))
     }
@@ -361,6 +389,7 @@ impl<'a> Chat<'a> {
         if target.words.is_empty() && target.id.is_none() {
             return match open.as_slice() {
                 [] if wish::is_dismissal(text) => Meaning::Nothing(Nothing::ToDecline, rest),
+                [] if self.is_told_of_elsewhere() => self.cancel_elsewhere(rest),
                 [] => Meaning::Nothing(Nothing::ToCancel, rest),
                 several if several.len() > 1 && !target.all => Meaning::Which(Deed::Cancel, open, rest),
                 _ => Meaning::Cancel(open, rest),
@@ -406,6 +435,25 @@ impl<'a> Chat<'a> {
                 Meaning::Nothing(Nothing::ToCancel, rest)
             }
             None => self.request(text, text),
+        }
+    }
+
+    /// Whether news were asked for last, which were of another chat where nothing is here.
+    fn is_told_of_elsewhere(&self) -> bool {
+        let last = self.here.last().filter(|task| task.direct);
+        let asked = last.map(|task| Wish::of(&transcript::asked(task), self.names));
+        matches!(asked, Some(Wish::Status(_) | Wish::Open))
+    }
+
+    /// What runs in another chat is called off only once that is asked.
+    fn cancel_elsewhere(&self, rest: Option<String>) -> Meaning<'a> {
+        let Some(elsewhere) = self.elsewhere else {
+            return Meaning::LookElsewhere;
+        };
+        let open: Vec<&Task> = elsewhere.iter().filter(|task| is_open(task)).collect();
+        match open.is_empty() {
+            true => Meaning::Nothing(Nothing::ToCancel, rest),
+            false => Meaning::Which(Deed::Cancel, open, rest),
         }
     }
 
@@ -525,6 +573,11 @@ impl<'a> Chat<'a> {
         if let Some(task) = self.picking(text).or_else(|| self.picking(words)).or_else(number) {
             return Meaning::Answer(task);
         }
+        if let Some((first, rest)) = wish::first_sentence(text)
+            && let Some(task) = self.picking(first)
+        {
+            return Meaning::AnswerAnd(task, first.to_owned(), rest.to_owned());
+        }
         let agrees = wish::lower(text)
             .iter()
             .any(|word| lists::AGREEING.contains(&word.as_str()));
@@ -539,13 +592,30 @@ impl<'a> Chat<'a> {
             .questions()
             .rev()
             .find(|(_, question)| choices::named(&choices::of(question), text));
+        let waiting = self.waiting();
+        let only = waiting.first().copied().filter(|_| waiting.len() == 1);
+        let declined = only.filter(|_| wish::begins_with_no(text));
         let free = match (named, self.last_asked()) {
-            (Some((task, _)), _) => Some(Free { task, open: false }),
+            (None, _) if let Some(task) = declined => Some(Free {
+                task,
+                open: false,
+                declines: true,
+            }),
+            (Some((task, _)), _) => Some(Free {
+                task,
+                open: false,
+                declines: false,
+            }),
             (None, Some((task, question))) => Some(Free {
                 task,
                 open: choices::of(question).is_empty(),
+                declines: false,
             }),
-            (None, None) => self.last_planned().map(|task| Free { task, open: false }),
+            (None, None) => self.last_planned().map(|task| Free {
+                task,
+                open: false,
+                declines: false,
+            }),
         };
         let text = if free.is_some() { text } else { words };
         Meaning::Request {

@@ -982,3 +982,104 @@ fn which_of_two_is_told_by_the_one_word_that_tells() {
         *meant == Meaning::Cancel(vec![&here[0]], None)
     });
 }
+
+#[test]
+fn a_question_about_what_was_done_is_about_that_task() {
+    let is_status = |meant: &Meaning<'_>| matches!(meant, Meaning::Status(of) if of.len() == 1 && of.iter().all(|task| task.id == TaskId::from_bytes([1; 16])));
+    let printed = [task(
+        1,
+        "could you print my boarding pass",
+        "Printer",
+        Some((TaskState::Completed, "Printed.")),
+    )];
+    for text in ["was it printed?", "did you cancel it?", "what went wrong?"] {
+        means(&printed, text, is_status);
+    }
+    for text in ["was it cold in Oslo?", "did my order arrive?"] {
+        means(&printed, text, |meant| matches!(meant, Meaning::Request { .. }));
+    }
+    for (asked, says) in [
+        (
+            "Kannst du einen Bericht über Bienen schreiben?",
+            "Wie weit ist der Bericht?",
+        ),
+        ("fais-moi un rapport sur les éoliennes", "où en est le rapport ?"),
+        ("scrivi una relazione sugli ulivi", "a che punto è la relazione?"),
+        ("maak een verslag over dijken", "hoe ver is het verslag?"),
+        ("富士山のレポートをお願いします", "レポートはまだですか？"),
+    ] {
+        means(&[report(1, asked)], says, is_status);
+    }
+}
+
+#[test]
+fn a_no_before_a_reason_declines_and_before_a_request_does_not() {
+    let seat = task(
+        1,
+        "Reserve me a seat in the canteen",
+        "Canteen",
+        Some((TaskState::InputRequired, "Lunch or dinner?\n1. Lunch\n2. Dinner")),
+    );
+    let declines =
+        |meant: &Meaning<'_>| matches!(meant, Meaning::Request { free: Some(free), .. } if free.declines);
+    means(
+        std::slice::from_ref(&seat),
+        "actually no, I brought sandwiches",
+        declines,
+    );
+    means(
+        &[order(1, "where is order 1003")],
+        "no, I will do that at home",
+        declines,
+    );
+    for text in [
+        "no, is it cold in Oslo?",
+        "no, dinner please",
+        "I brought sandwiches",
+    ] {
+        means(std::slice::from_ref(&seat), text, |meant| !declines(meant));
+    }
+    means(&[order(1, "where is order 1003")], "não, obrigado", |meant| {
+        matches!(meant, Meaning::Decline(_))
+    });
+}
+
+#[test]
+fn work_is_called_off_in_japanese_and_with_a_word_that_means_for_too() {
+    let cancels = |meant: &Meaning<'_>| matches!(meant, Meaning::Cancel(of, None) if of.len() == 1);
+    let mountain = [report(1, "富士山についてのレポートをお願いします")];
+    means(&mountain, "レポートをキャンセルしてください", cancels);
+    means(
+        &mountain,
+        "注文1003をキャンセルしてください",
+        |meant| matches!(meant, Meaning::Request { .. }),
+    );
+    let volcanoes = [report(1, "escríbeme un informe sobre los volcanes")];
+    means(&volcanoes, "para el informe", cancels);
+    means(&volcanoes, "para mañana necesito un hotel", |meant| {
+        matches!(meant, Meaning::Request { .. })
+    });
+    let both = [
+        report(1, "report on urban beekeeping"),
+        report(2, "another one on solar panels"),
+    ];
+    means(&both, "kill the bee one", cancels);
+}
+
+#[test]
+fn an_answer_may_have_another_wish_behind_it() {
+    let seat = task(
+        1,
+        "Reserve me a seat in the canteen",
+        "Canteen",
+        Some((TaskState::InputRequired, "Lunch or dinner?\n1. Lunch\n2. Dinner")),
+    );
+    means(
+        &[seat],
+        "dinner please. Also, how's the weather in Oslo?",
+        |meant| {
+            matches!(meant, Meaning::AnswerAnd(_, first, rest)
+            if first == "dinner please" && rest == "Also, how's the weather in Oslo?")
+        },
+    );
+}

@@ -9,6 +9,11 @@ use crate::rules::transcript;
 /// Longest name of a task, in characters.
 const NAME_MAX: usize = 60;
 
+/// Shortest word, in characters, that stands for a longer one that begins with it.
+const SHORTEST: usize = 3;
+/// Longest article or preposition, in characters: which of them somebody uses tells no task from another.
+const ARTICLE: usize = 3;
+
 /// Whether something of a task is still to come, or waits.
 pub(crate) fn is_open(task: &Task) -> bool {
     let waits = transcript::choosing(task).is_some();
@@ -41,10 +46,25 @@ pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
         return task.id == id;
     }
     let known = lower(&told(task));
-    target
-        .words
-        .iter()
-        .all(|word| known.iter().any(|known| is_alike(known, word)))
+    let is_known = |word: &String| {
+        known
+            .iter()
+            .any(|known| is_alike(known, word) || begins(known, word))
+    };
+    target.words.iter().all(is_known)
+}
+
+/// Whether a task's words have one that is alike.
+pub(super) fn has_word(task: &Task, word: &str) -> bool {
+    let known = lower(&told(task));
+    known.iter().any(|known| is_alike(known, word))
+}
+
+/// Whether a longer word begins with another, as "beekeeping" does with "bee"; in Japanese, whether it has it.
+fn begins(known: &str, word: &str) -> bool {
+    let signs = word.chars().all(|c| c as u32 > 0x2e7f);
+    let long = word.chars().count() >= SHORTEST;
+    long && known.starts_with(word) || signs && known.contains(word)
 }
 
 /// Of several tasks that the words fit, those that the little words beside them fit too; all where that leaves none.
@@ -52,7 +72,9 @@ pub(super) fn narrowed<'a>(target: &Target, tasks: Vec<&'a Task>) -> Vec<&'a Tas
     let fits = |task: &&Task| {
         let known = lower(&told(task));
         // "The one": of which the text has none is no help.
-        let telling = |hint: &&String| tasks.iter().any(|task| lower(&told(task)).contains(hint));
+        let telling = |hint: &&String| {
+            hint.chars().count() > ARTICLE && tasks.iter().any(|task| lower(&told(task)).contains(hint))
+        };
         let mut telling = target.hints.iter().filter(telling).peekable();
         telling.peek().is_some() && telling.all(|hint| known.contains(hint))
     };

@@ -145,9 +145,10 @@ pub(super) fn is_made_of(words: &[String], list: &[&str]) -> bool {
             list.contains(&piece.as_str())
         });
         found |= length.is_some();
+        let thanks = lists::THANKS.contains(&first.as_str()) && found;
         let step = match length {
             Some(length) => length,
-            None if POLITE.contains(&first.as_str()) => 1,
+            None if thanks || POLITE.contains(&first.as_str()) => 1,
             None => return false,
         };
         rest = rest.get(step..).unwrap_or_default();
@@ -253,7 +254,8 @@ fn talk(words: &[String]) -> Option<Talk> {
     if words.is_empty() {
         return Some(Talk::Help);
     }
-    let greeted = |word: &&String| lists::GREETING.contains(&word.as_str());
+    let greeted =
+        |word: &&String| lists::GREETING.contains(&word.as_str()) || lists::CHATTER.contains(&word.as_str());
     let behind: Vec<&str> = words.iter().skip_while(greeted).map(String::as_str).collect();
     let asks = |known: &[&str]| {
         let any = behind.iter().any(|word| known.contains(word));
@@ -332,7 +334,10 @@ fn loose_talk(text: &str, words: &[String]) -> Option<Talk> {
     let ended = words.iter().any(|word| word == "all")
         && words.iter().any(|word| lists::THANKS.contains(&word.as_str()));
     let little = content == 0 || ended && content == 1;
-    (little && words.len() <= SHORT + 2 && !text.contains('?'))
+    // "Ok, so where is it now"
+    let thanks = words.iter().any(|word| lists::THANKS.contains(&word.as_str()));
+    let asks = !thanks && words.iter().any(|word| is_question_word(word));
+    (little && words.len() <= SHORT + 2 && !text.contains('?') && !asks)
         .then(|| kind_of_talk(words))
         .flatten()
 }
@@ -418,7 +423,10 @@ fn is_never_mind(spoken: &str) -> bool {
         let around = format!(" {spoken} ");
         let parted = around.split_once(&format!(" {way} "));
         parted.is_some_and(|(before, behind)| {
-            let little = |word: &String| filler::is_any(word) || lists::CHATTER.contains(&word.as_str());
+            let little = |word: &String| {
+                let says_no = lists::NO.contains(&word.as_str());
+                says_no || filler::is_any(word) || lists::CHATTER.contains(&word.as_str())
+            };
             lower(&format!("{before} {behind}")).iter().all(little)
         })
     })
@@ -478,8 +486,13 @@ fn ends(words: &[String]) -> Option<Ends> {
 
 /// What a clause calls off in a language that is not English: "annule le rapport", "avbryt rapporten".
 fn ends_in_another_language(words: &[String]) -> Option<Ends> {
+    if let Some(named) = words.iter().find_map(|word| ends_in_japanese(word)) {
+        return Some(Ends::NamedWork(named)).filter(|_| words.len() <= 2);
+    }
+    // "Para el informe": it also means "for".
+    let begins = words.first().is_some_and(|word| word == "para");
     let verb = |word: &String| lists::CANCELS_TOO.contains(&word.as_str());
-    let at = words.iter().position(verb)?;
+    let at = words.iter().position(verb).or_else(|| begins.then_some(0))?;
     let (before, behind) = (words.get(..at)?, words.get(at + 1..)?);
     if !before.iter().all(|word| filler::is_any(word)) {
         return None;
@@ -494,6 +507,25 @@ fn ends_in_another_language(words: &[String]) -> Option<Ends> {
         true => (behind.len() <= 3).then(|| Ends::Named(behind.iter().filter(is_all).cloned().collect())),
         false => Some(Ends::NamedWork(named)),
     }
+}
+
+/// What "レポートをキャンセルしてください" calls off: the words before the verb, which no blank parts. A statement does not.
+fn ends_in_japanese(word: &str) -> Option<Vec<String>> {
+    let verbs = lists::CANCEL.iter().filter(|verb| !verb.is_ascii());
+    let (before, behind) = verbs
+        .filter(|verb| verb.chars().all(is_sign))
+        .find_map(|verb| word.split_once(verb))?;
+    let asks = ["して", "せよ", "をお願い", "お願い", "で"]
+        .iter()
+        .any(|way| behind.starts_with(way));
+    let parts = before.split(|c| matches!(c, '\u{3041}'..='\u{309f}'));
+    let named = parts.filter(|part| !part.is_empty()).map(str::to_owned);
+    asks.then(|| named.collect())
+}
+
+/// A sign of Japanese.
+fn is_sign(c: char) -> bool {
+    c as u32 > 0x2e7f
 }
 
 /// What a clause says is not needed: "no seat needed", "the report is not needed any more", "I don't need the seat".
@@ -609,7 +641,8 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let is_news = |word: &String| lists::NEWS.contains(&word.as_str());
     let spoken = words.join(" ");
-    let news = has(lists::NEWS) && !spoken.contains("going to");
+    let went_wrong = words.iter().any(|word| word == "wrong") && has(&["went", "goes", "gone", "what"]);
+    let news = (has(lists::NEWS) || went_wrong) && !spoken.contains("going to");
     let (content, hints): (Vec<String>, Vec<String>) = words
         .iter()
         .filter(|word| !is_news(word))
@@ -652,7 +685,9 @@ fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Option<Target>
                 | "at"
         )
     };
-    let begins = |word: &String| !states(word) && (filler::is_english(word) || is_news(word));
+    let is_task = |word: &String| lists::TASK.contains(&word.as_str());
+    let begins =
+        |word: &String| !states(word) && (filler::is_english(word) || is_news(word) || is_task(word));
     if !words.first().is_some_and(begins) {
         return None;
     }
@@ -711,6 +746,65 @@ fn news_in_another_language(words: &[String]) -> Option<Vec<String>> {
     let little = |word: &String| filler::is_any(word) || is_news(word);
     let named: Vec<String> = words.iter().filter(|word| !little(word)).cloned().collect();
     (words.iter().any(is_news) && !named.is_empty()).then_some(named)
+}
+
+/// The one word that a question about what was done has beside little ones: "was it printed?", "did you cancel it?".
+pub(super) fn done_asked(text: &str) -> Option<String> {
+    let words = lower(text);
+    let is_one = |word: &String, list: &[&str]| list.contains(&word.as_str());
+    let opens = words
+        .first()
+        .is_some_and(|word| is_one(word, &["was", "were", "did", "has", "have"]));
+    let it = words
+        .iter()
+        .any(|word| is_one(word, &["it", "that", "they", "them", "you"]));
+    let mut content = words.iter().skip(1).filter(|word| !filler::is_english(word));
+    let only = content.next().filter(|_| content.next().is_none());
+    only.filter(|_| opens && it && words.len() <= SHORT).cloned()
+}
+
+/// Whether a word calls something off.
+pub(super) fn is_cancel(word: &str) -> bool {
+    let verbs = lists::CANCELS.iter();
+    let mut forms = verbs.map(|verb| word.strip_prefix(verb));
+    forms.any(|rest| matches!(rest, Some("" | "ed" | "led" | "ped" | "ted")))
+}
+
+/// The words that say something in a question that is not English: "Wie weit ist der Bericht?" has one. None where it is
+/// English or no question.
+pub(super) fn asked_abroad(text: &str) -> Option<Vec<String>> {
+    let words = lower(text);
+    let little = |word: &&String| filler::is_any(word) || lists::NEWS_TOO.contains(&word.as_str());
+    let abroad = words.iter().filter(little).any(|word| !filler::is_english(word));
+    let asks = text.contains(['?', '？']) && words.len() <= SHORT;
+    (asks && abroad).then(|| words.iter().filter(|word| !little(word)).cloned().collect())
+}
+
+/// Whether a text begins with a no of its own, and then says something that answers no question: "actually no, I brought
+/// sandwiches".
+pub(super) fn begins_with_no(text: &str) -> bool {
+    let all = clauses(text);
+    let [first, second, ..] = all.as_slice() else {
+        return false;
+    };
+    let leads = |word: &&String| *word == "actually" || lists::CHATTER.contains(&word.as_str());
+    let no: Vec<String> = first.words.iter().skip_while(leads).cloned().collect();
+    let told = second.words.first().is_some_and(|word| filler::is_any(word)) && second.words.len() > 1;
+    is_made_of(&no, lists::NO) && told && !text.contains(['?', '？'])
+}
+
+/// A text's first sentence and what stands behind it.
+pub(super) fn first_sentence(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let ends = |(at, c): &(usize, char)| {
+        let behind = text.get(at + c.len_utf8()..).unwrap_or_default();
+        matches!(c, '.' | '!' | '。' | '！' | ';')
+            && (!c.is_ascii() || behind.starts_with(char::is_whitespace))
+    };
+    let (at, c) = text.char_indices().find(ends)?;
+    let (first, rest) = (text.get(..at)?, text.get(at + c.len_utf8()..)?.trim());
+    let says = |part: &str| part.contains(char::is_alphanumeric);
+    (says(first) && says(rest)).then_some((first, rest))
 }
 
 /// "How's it coming along?": how, a word for what was spoken of, and what it does.

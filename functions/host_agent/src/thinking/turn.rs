@@ -145,6 +145,9 @@ impl Thinker {
         match meant {
             Meaning::Code(tasks) => Box::pin(self.code(run, &tasks)).await,
             Meaning::Answer(task) => Box::pin(self.hand_on(run, here, task, false)).await,
+            Meaning::AnswerAnd(task, first, rest) => {
+                Box::pin(self.answer_and(run, (here, briefs), task, (first, rest))).await
+            }
             Meaning::Decline(task) => Box::pin(self.hand_on(run, here, task, true)).await,
             Meaning::Cancel(tasks, rest) => {
                 let told = own_tasks::cancel_all(deps, &tasks).await?;
@@ -206,6 +209,42 @@ impl Thinker {
                 self.request(run, here, wanted).await
             }
         }
+    }
+
+    /// Hands a message's first sentence on to the task that it answers, then does what else the message wants.
+    async fn answer_and(
+        &self,
+        run: &mut Run,
+        (here, briefs): (&[Task], &[AgentBrief]),
+        task: &Task,
+        (first, rest): (String, String),
+    ) -> Result<Outcome, ExecuteError> {
+        let (deps, now) = (self.deps(), run.now());
+        let said = run.task().history.first().cloned().ok_or(ExecuteError::Stale)?;
+        let said = Message {
+            parts: vec![Part::text(first)],
+            ..said
+        };
+        if !own_tasks::say_to(deps, task, said, false).await? {
+            let text = transcript::asked(run.task());
+            return self.request(run, here, Wanted::of(text, Note::default())).await;
+        }
+        let names = names(briefs, here);
+        let chat = Chat {
+            here,
+            asked: None,
+            elsewhere: Some(&[]),
+            names: &names,
+            since: run.task().created_at,
+        };
+        let lead = format!("Your answer went to {}.", meaning::name(task));
+        let told = match chat.meaning(&rest) {
+            Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, (&rest, now)).await?,
+            Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
+            Meaning::Talk(_) => return Ok(goes_on_in(run, task, None)),
+            _ => return self.then(run, here, (lead, Some(rest), None)).await,
+        };
+        Ok(Outcome::Message(run.message(&format!("{lead}\n{told}"))))
     }
 
     /// Says what was done, and goes on with what else is wanted.
@@ -352,7 +391,7 @@ impl Thinker {
             thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
                 (None, None) => None,
-                (None, Some(Free { task, open })) => {
+                (None, Some(Free { task, open, declines })) => {
                     let prompt = self.prompt(run.task(), &thought);
                     let brief = is_brief(&thought.asked) && !is_named(&prompt.agents, task, &thought.asked);
                     match self.first_step(run, &prompt).await? {
@@ -361,11 +400,11 @@ impl Thinker {
                         Ok(answer)
                             if matches!(answer.step, Step::Say(_) | Step::Choose(_))
                                 || open && brief && is_for(&answer.step, task)
-                                || open
+                                || (open || declines)
                                     && answer.is_by_rule()
                                     && tells_only(&prompt.agents, &thought.asked) =>
                         {
-                            return self.hand_on(run, here, task, false).await;
+                            return self.hand_on(run, here, task, declines).await;
                         }
                         Ok(answer) => Some(answer),
                         Err(outcome) => return Ok(outcome),

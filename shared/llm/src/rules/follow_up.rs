@@ -3,11 +3,95 @@
 
 use words::phrases::{is_time, places, times, words};
 
+use super::terms::{Term, Text};
+
+/// Shortest number that names something, in digits.
+const DIGITS: usize = 3;
+
 /// Longest follow-up; a longer text stands for itself.
 const WORDS_MAX: usize = 12;
 
 /// Longest that begins with a joining word of another language; what is longer says what it wants.
 const SHORT: usize = 4;
+
+/// Longest question, in words, that may be about nothing but another place or day, however it begins.
+const NAMING: usize = 5;
+
+/// Whether a question says nothing but a name or a day, and little words around it: "hva med Bergen?", "京都は？". It is no
+/// question of its own, whatever its language.
+pub(super) fn is_naming(text: &str) -> bool {
+    let asked: Vec<String> = words(text).iter().map(|word| word.lower()).collect();
+    let opens = |word: &String| {
+        matches!(
+            word.as_str(),
+            "who" | "where" | "why" | "when" | "whats" | "is" | "are"
+        )
+    };
+    let terms = Text::of(text).terms();
+    text.contains(['?', '？'])
+        && asked.len() <= NAMING
+        && !asked.first().is_some_and(opens)
+        && !terms.is_empty()
+        && (terms.iter().all(|term| !term.is_matter())
+            || terms.len() == 1 && terms.iter().all(Term::is_ideographic))
+}
+
+/// A text with the place that was spoken of last in place of "there".
+pub(super) fn with_place(text: &str, earlier: &str) -> Option<String> {
+    let said = words(text);
+    let at = said.iter().position(|word| word.lower() == "there")?;
+    let beside = |at: usize| said.get(at).map(|word| word.lower()).unwrap_or_default();
+    // "Is there", "there is", "there's": no place.
+    let to_be = |word: &str| {
+        matches!(
+            word,
+            "is" | "are" | "was" | "be" | "will" | "s" | "has" | "any" | "hey" | "hi" | "hello"
+        )
+    };
+    if at.checked_sub(1).is_some_and(|before| to_be(&beside(before))) && said.len() == at + 1
+        || to_be(&beside(at + 1))
+    {
+        return None;
+    }
+    let before = at.checked_sub(1).map(beside).unwrap_or_default();
+    if at == 0
+        || matches!(before.as_str(), "is" | "are" | "was" | "hi" | "hello" | "hey")
+            && said.len() > at + 1
+            && !is_time(&beside(at + 1))
+    {
+        return None;
+    }
+    let place = only(&places(earlier))?.clone();
+    let there = said.get(at)?;
+    let link = if matches!(before.as_str(), "in" | "to" | "from" | "for") {
+        ""
+    } else {
+        "in "
+    };
+    Some(format!(
+        "{}{link}{place}{}",
+        text.get(..there.start)?,
+        text.get(there.end..)?
+    ))
+}
+
+/// A question about "it" with the number that was spoken of last: "when will it arrive", behind one about order 1005.
+pub(super) fn with_number(text: &str, earlier: &str) -> Option<String> {
+    let is_number = |word: &str| word.len() >= DIGITS && word.bytes().all(|c| c.is_ascii_digit());
+    let said = words(text);
+    let it = said.iter().any(|word| word.lower() == "it");
+    if !it || said.iter().any(|word| is_number(word.text)) {
+        return None;
+    }
+    let numbers = words(earlier);
+    let mut numbers = numbers.iter().filter(|word| is_number(word.text));
+    let only = numbers.next().filter(|_| numbers.next().is_none())?;
+    Some(format!(
+        "{} ({})",
+        text.trim_end_matches(['?', '.', '!', ' ']),
+        only.text
+    ))
+}
 
 /// What to ask the agent that was asked `earlier`; `None` where the text is no follow-up.
 pub(super) fn message(text: &str, earlier: &str) -> Option<String> {

@@ -50,6 +50,11 @@ impl Forms {
         }
     }
 
+    /// Whether a kind of agent is the one that takes a place and a day without a question.
+    pub(super) fn takes_places(&self, agent_type: &AgentType) -> bool {
+        self.place_and_day.as_ref() == Some(agent_type)
+    }
+
     /// The one kind of agent that takes a place and a day without a question, where the text is no more than that.
     pub(super) fn by_place_and_day(&self, text: &str) -> Option<&AgentType> {
         let takes = self.place_and_day.as_ref();

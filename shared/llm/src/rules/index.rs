@@ -18,7 +18,7 @@ use crate::AgentBrief;
 /// How much a type's words lose where it has more of them than the average: with 1, one of twice as many has half.
 const LONG: f64 = 0.27;
 /// What a word of a name or a tag counts for at least, however long the card is.
-const NAMED_LEAST: f64 = 0.7;
+const NAMED_LEAST: f64 = 0.9;
 /// What likeness to a word of another language counts for, where the two are not the same.
 const ABROAD: f64 = 0.5;
 /// How much the types that have a word too take from it: with 1, each of two gets half.

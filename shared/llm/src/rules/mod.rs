@@ -23,6 +23,7 @@ use domain::AgentType;
 use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
 pub use ability::lacking;
 pub use among::best_fitting;
+use guess::Forms;
 pub(crate) use index::Index;
 pub use phrase::{offer, summary};
 use reading::Reader;
@@ -78,19 +79,29 @@ impl Rules {
 fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     let (agents, index) = (&prompt.agents, prompt.agents.index());
     let reader = Reader::of(index);
+    let used = last_used(prompt, before);
+    let there = used
+        .first()
+        .and_then(|(_, earlier)| follow_up::with_place(text, earlier));
+    let text = there.as_deref().unwrap_or(text);
     let parts = split::parts(&reader, agents, text);
+    if let [part] = parts.as_slice()
+        && let Some((_, earlier)) = used
+            .iter()
+            .find(|(agent_type, _)| **agent_type == part.agent_type)
+        && let Some(message) = follow_up::with_number(text, earlier)
+    {
+        return send(Part::only(&part.agent_type, &message));
+    }
     if !parts.is_empty() {
         return send(parts);
     }
-    if let Some((agent_type, earlier)) = last_used(prompt, before)
-        && let Some(message) = follow_up::message(text, earlier)
-    {
+    if let Some((agent_type, message)) = gone_on(index.forms(agents), &used, text) {
         return send(Part::only(agent_type, &message));
     }
     // "Milwaukee tomorrow", behind a forecast for another place.
-    if let Some((agent_type, _)) = last_used(prompt, before)
-        && index.forms(agents).by_place_and_day(text) == Some(agent_type)
-    {
+    let takes = index.forms(agents).by_place_and_day(text);
+    if let Some(agent_type) = takes.filter(|takes| used.iter().any(|(used, _)| used == takes)) {
         return send(Part::only(agent_type, text));
     }
     let mended = index.spelling(agents).mended(text);
@@ -133,22 +144,48 @@ pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
     reader.near(text).into_iter().cloned().collect()
 }
 
-/// The agent that was used last, where it is still there, with what it was asked.
-fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Option<(&'a AgentType, &'a str)> {
-    let calls = before.iter().rev().find_map(|turn| match turn {
-        Turn::Calls(calls) => calls.iter().rev().find_map(|call| match &call.tool {
+/// The agents that were used last, where they are still there, with what they were asked; the last of them first.
+fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Vec<(&'a AgentType, &'a str)> {
+    let sent = |turn: &'a Turn| {
+        let Turn::Calls(calls) = turn else {
+            return Vec::new();
+        };
+        let sent = calls.iter().rev().filter_map(|call| match &call.tool {
             Tool::SendMessage {
                 agent_type, message, ..
             } => Some((agent_type, message.as_str())),
             _ => None,
-        }),
-        _ => None,
-    })?;
-    prompt
-        .agents
-        .iter()
-        .any(|agent| agent.agent_type() == calls.0)
-        .then_some(calls)
+        });
+        sent.collect()
+    };
+    let mut turns = before.iter().rev().map(sent);
+    let mut used = turns.find(|sent| !sent.is_empty()).unwrap_or_default();
+    let is_there =
+        |agent_type: &AgentType| prompt.agents.iter().any(|agent| agent.agent_type() == agent_type);
+    if !used.first().is_some_and(|(last, _)| is_there(last)) {
+        return Vec::new();
+    }
+    used.retain(|(agent_type, _)| is_there(agent_type));
+    used
+}
+
+/// Who of those used last a follow-up is for, and what to ask: whoever was asked something in which it can be exchanged, or else
+/// whoever takes places and days, or the last.
+fn gone_on<'a>(forms: &Forms, used: &[(&'a AgentType, &str)], text: &str) -> Option<(&'a AgentType, String)> {
+    let told = |(agent_type, earlier): &(&'a AgentType, &str)| {
+        Some((*agent_type, follow_up::message(text, earlier)?))
+    };
+    let all: Vec<(&AgentType, String)> = used.iter().filter_map(told).collect();
+    let takes = |(agent_type, _): &&(&AgentType, String)| forms.takes_places(agent_type);
+    let exchanged = || all.iter().filter(|(_, message)| message != text.trim());
+    let found = exchanged().find(takes).or_else(|| exchanged().next());
+    let found = found.or_else(|| all.iter().find(takes)).or(all.first());
+    if let Some(found) = found {
+        return Some(found.clone());
+    }
+    let mut named = used.iter().filter(|_| follow_up::is_naming(text));
+    let (agent_type, _) = named.find(|(agent_type, _)| forms.takes_places(agent_type))?;
+    Some((agent_type, text.to_owned()))
 }
 
 /// Parts that wait for none run at once; where one does, all of them are a plan.

@@ -219,10 +219,22 @@ impl<'i> Reader<'i> {
         let matter = terms.iter().filter(|term| term.is_matter());
         let matter = matter.map(|term| term.weight).sum();
         // What a word is the name of speaks as well, and makes the text no longer.
+        // Where somebody is called, what a topic is a kind of says as little as the topic.
+        let topic = terms
+            .iter()
+            .find(|term| term.is_topic)
+            .map(|term| term.text.clone());
+        let topic = topic.filter(|_| !called.is_empty());
+        let before = topic.and_then(|topic| text.get(..text.to_lowercase().find(&topic)?));
+        let firm = before.map(::words::kinds);
         let kinds = ::words::kinds(text).into_iter();
-        let kinds = kinds.map(|kind| match kind {
-            ::words::Kind::Amount => Term::named(kind.word(), BESIDE_A_KIND),
-            _ => Term::named(kind.word(), OF_A_KIND),
+        let kinds = kinds.map(|kind| {
+            let weight = match kind {
+                ::words::Kind::Amount => BESIDE_A_KIND,
+                _ => OF_A_KIND,
+            };
+            let of_topic = firm.as_ref().is_some_and(|firm| !firm.contains(&kind));
+            Term::named(kind.word(), if of_topic { weight * TOPIC } else { weight })
         });
         terms.extend(
             kinds

@@ -397,13 +397,22 @@ fn a_follow_up_goes_to_the_agent_used_last() {
         "and for the whole group instead",
         "weather: and for the whole group instead",
     );
-    follows(rain, "and a flat there", "airbnb: and a flat there");
+    follows(rain, "and a flat there", "airbnb: and a flat in Oslo");
     follows(
         rain,
         "und Freiburg",
         "weather: Will it rain in Freiburg tomorrow?",
     );
     follows(rain, "Where is my order 12?", "horizon: Where is my order 12?");
+    follows(rain, "is there a flat", "airbnb: is there a flat");
+    let order = ("horizon", "Where is my order 1003?");
+    follows(order, "hva med Bergen?", "say");
+    follows(
+        order,
+        "when will my order arrive, is it late?",
+        "horizon: when will my order arrive, is it late (1003)",
+    );
+    follows(order, "where are my orders?", "horizon: where are my orders?");
     follows(rain, "asdf qwer", "say");
     follows(("gone", "anything"), "and in Bergen?", "say");
 }

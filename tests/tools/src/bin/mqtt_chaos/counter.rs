@@ -169,6 +169,7 @@ fn card(url: &Url) -> Card {
         description: "Counts slowly".into(),
         version: "1".into(),
         url: url.clone(),
+        mqtt: None,
         documentation_url: None,
         provider: None,
         skills: vec![Skill {

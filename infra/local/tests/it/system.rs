@@ -21,7 +21,7 @@ fn kept(folder: &Path, port: u16) -> Options {
 }
 
 async fn refused(options: Options) -> StartError {
-    match System::start(options).await {
+    match Box::pin(System::start(options)).await {
         Ok(_) => panic!("it started"),
         Err(fault) => fault,
     }

@@ -796,7 +796,8 @@ fn secrets_and_logs_are_each_functions_own() {
         // What the environment names is what the policy lets it read.
         let policy = Policy::of(&stack, &id);
         for (name, value) in stack.environment(&id) {
-            if name.ends_with("_SECRET") {
+            // An empty one names no secret: the function does without.
+            if name.ends_with("_SECRET") && !value.is_empty() {
                 let read = Request {
                     action: "secretsmanager:GetSecretValue".to_owned(),
                     resource: value,

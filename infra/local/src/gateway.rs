@@ -70,10 +70,8 @@ impl Served {
 }
 
 /// What the gateway itself serves, as a list.
-pub fn routes() -> Vec<Route> {
-    let mut routes = served().listed().to_vec();
-    routes.extend(crate::survival::routes());
-    routes
+pub(crate) fn routes() -> Vec<Route> {
+    served().listed().to_vec()
 }
 
 fn served() -> Routes<Served> {

@@ -57,7 +57,6 @@ pub use dynamodb::AccessKey;
 pub use endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
 pub use functions::{Spec, all as functions};
-pub use gateway::routes;
 pub use google::GoogleClient;
 pub use hosts::HostName;
 pub use meter::{Meter, Metered};
@@ -66,6 +65,14 @@ pub use mqtt::{BrokerAccess, MqttBroker, OwnBroker};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use system::System;
 pub use testing::Signer;
+
+/// What the gateway itself serves, as a list; functions' own routes lie below it.
+#[must_use]
+pub fn routes() -> Vec<routes::Route> {
+    let mut all = gateway::routes();
+    all.extend(survival::routes());
+    all
+}
 
 /// A whole system in one process, its database with it, allocates all the time.
 #[global_allocator]

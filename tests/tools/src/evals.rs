@@ -489,6 +489,119 @@ mod gate {
         assert_eq!(both.share(Verdict::Right), by_rules.share(Verdict::Right));
     }
 
+    /// Small cards beside ours make ours no weaker: the weather is a part of its own however many agents there are.
+    #[test]
+    fn a_part_is_found_beside_agents_with_few_words() {
+        let small = [
+            (
+                "currency",
+                "Currency",
+                "Converts an amount of money from one currency into another.",
+                "Convert 20 dollars to pounds",
+            ),
+            (
+                "recipe",
+                "Recipes",
+                "Finds a recipe for the ingredients you have.",
+                "A recipe with leeks",
+            ),
+            (
+                "translator",
+                "Translator",
+                "Translates text between languages.",
+                "Translate good morning into French",
+            ),
+            (
+                "printer",
+                "Printer",
+                "Prints a page on the office printer.",
+                "Print my boarding pass",
+            ),
+            (
+                "legal",
+                "Legal",
+                "Answers questions on contracts.",
+                "May I sublet my office?",
+            ),
+            (
+                "trivia",
+                "Trivia",
+                "Tells a piece of trivia.",
+                "Tell me some trivia",
+            ),
+            (
+                "stocktake",
+                "Stocktake",
+                "Counts the stock of the warehouse.",
+                "Count the stock",
+            ),
+            (
+                "archive",
+                "Archive",
+                "Fetches a file of the company's archive.",
+                "Fetch the minutes of May from the archive",
+            ),
+            (
+                "gizmo",
+                "Gizmo",
+                "Says hello to somebody. Gizmo asks whom.",
+                "gizmo ask",
+            ),
+            (
+                "canteen",
+                "Canteen",
+                "Reserves a seat in the canteen.",
+                "Reserve me a seat in the canteen",
+            ),
+        ];
+        let small = small.map(|(kind, name, description, example)| {
+            let card = Card {
+                r#type: AgentType::parse(kind).expect("a type"),
+                name: name.to_owned(),
+                description: description.to_owned(),
+                skills: vec![Skill {
+                    name: name.to_owned(),
+                    description: description.to_owned(),
+                    tags: vec![format!("type:{kind}")],
+                    examples: vec![example.to_owned()],
+                }],
+            };
+            brief(&card)
+        });
+        let all: Vec<AgentBrief> = agents(&["own_cards"]).iter().cloned().chain(small).collect();
+        for (text, kinds) in [
+            (
+                "convert 20 dollars to pounds and tell me the weather in Springfield",
+                vec!["currency", "weather"],
+            ),
+            (
+                "find me a recipe with leeks and the weather in Swansea",
+                vec!["recipe", "weather"],
+            ),
+            (
+                "Weather in Tallinn, 20 dollars to pounds, and where is my order 1003 please",
+                vec!["weather", "currency", "horizon"],
+            ),
+        ] {
+            let prompt = Prompt {
+                agents: all.clone().into(),
+                turns: vec![llm::Turn::User(text.to_owned())],
+                ..Prompt::default()
+            };
+            let Step::Call(calls) = Rules.decide(&prompt) else {
+                panic!("{text}")
+            };
+            let sent: Vec<String> = calls
+                .iter()
+                .filter_map(|call| match &call.tool {
+                    Tool::SendMessage { agent_type, .. } => Some(agent_type.to_string()),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(sent, kinds, "{text}");
+        }
+    }
+
     #[test]
     fn no_prompt_is_made_of_a_foreign_cards_words() {
         fn words(text: &str) -> Vec<String> {

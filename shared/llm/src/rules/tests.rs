@@ -412,7 +412,6 @@ fn a_follow_up_goes_to_the_agent_used_last() {
         "when will my order arrive, is it late?",
         "horizon: when will my order arrive, is it late (1003)",
     );
-    follows(order, "where are my orders?", "horizon: where are my orders?");
     follows(rain, "asdf qwer", "say");
     follows(("gone", "anything"), "and in Bergen?", "say");
 }

@@ -14,11 +14,15 @@ const BRIDGE: &str = "127.0.0.2";
 
 type Environments = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Every address in a text, up to its port.
+/// The host of every address in a text; the database's holds its access key before it.
 fn hosts(text: &str) -> Vec<&str> {
     let found = text.split("http://").skip(1);
     found
-        .map(|rest| rest.split([':', '/', '"']).next().unwrap())
+        .map(|rest| {
+            let authority = rest.split(['/', '"']).next().unwrap();
+            let host = authority.rsplit('@').next().unwrap();
+            host.split(':').next().unwrap()
+        })
         .collect()
 }
 

@@ -199,7 +199,7 @@ const SAYS: &[(&str, &[&str])] = &[
     ("cargo run -- chat --tenant acme \"ABCD", &["1003"]),
     (
         "cargo run -- chat --tenant acme --new \"Am I",
-        &["/consent/connect/acme", "Google calendar"],
+        &["/t/acme/connect/task-", "Google calendar"],
     ),
     ("printf", &["1"]),
     (
@@ -285,9 +285,9 @@ fn the_first_screen_says_what_decides_without_a_model() {
     let page = std::fs::read_to_string(tests::folder().join("../README.md")).unwrap();
     let first: String = page.lines().take(40).map(|line| format!("{line}\n")).collect();
     for words in [
-        "No language model is asked",
+        "no language model is called",
         "built-in router",
-        "words of their own cards",
+        "words on the agents' own cards",
     ] {
         assert!(first.contains(words), "{words}");
     }

@@ -173,6 +173,10 @@ fn signed(
         return Ok(());
     };
     if job.keys_owed() {
+        // News of what is over change no result, so that nobody asks for the keys any more: the agent may stop repeating them.
+        if job.is_settled() || task.status.state.is_terminal() {
+            return Ok(());
+        }
         // The agent repeats it, and its host asks for the keys meanwhile.
         return Err(RouteError::KeysOwed);
     }

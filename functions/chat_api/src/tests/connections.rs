@@ -98,7 +98,7 @@ async fn connections_are_shown_as_the_host_says_and_only_to_their_owner() {
     let at = "2026-01-01T00:00:00.000Z";
     let expected = json!([{
         "id": "agent-1~google", "provider": "google", "account": null, "scopes": ["calendar"], "agent": "Calendar",
-        "agents": 1, "connectedAt": at, "lastUsedAt": at,
+        "agents": 1, "connectedAt": at, "lastUsedAt": at, "allows": [{"name": "calendar", "words": null}],
     }]);
     assert_eq!(
         (&shown["connections"], &shown["unasked"]),

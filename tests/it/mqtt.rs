@@ -5,6 +5,7 @@ mod cards;
 mod foreign;
 mod hosts;
 mod identities;
+mod paho;
 mod pools;
 mod requester;
 mod responder;
@@ -217,6 +218,81 @@ async fn tokens_are_checked_by_the_agent_and_named_in_the_bindings_words() {
         );
         assert!(!refused[0].to_string().contains("hunter2"));
     }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_access_lists_tokens_alone_keep_tenants_apart() {
+    let world = World::start().await;
+    let asker = Requester::new(&world, "asker").await;
+    let with = |token: &str| Properties {
+        user: vec![("a2a-authorization".to_owned(), format!("Bearer {token}"))],
+        ..Properties::default()
+    };
+    let weather = world.local.endpoint("/agents/weather").to_owned();
+    let acme_host = world.local.endpoint("/tenants/acme/host_agent").to_owned();
+    let token = |tenant: &str, owner: &str, audience: &str| {
+        let signed = world.local.system.token(tenant, owner, audience);
+        signed.expect("a token")
+    };
+    let task = new_task();
+    let params = message(&task, "Weather in Oslo tomorrow?");
+    let own = with(&token("acme", "ada", &weather));
+    let answer = asker
+        .ask_with("switchyard/platform/weather", "SendMessage", params.clone(), own)
+        .await;
+    assert_eq!(state(&answer[0]), "TASK_STATE_COMPLETED", "{answer:#?}");
+    // The task of one tenant's user is not there for anybody else: neither to see nor to go on.
+    for (tenant, owner) in [("globex", "ada"), ("acme", "bob")] {
+        let foreign = token(tenant, owner, &weather);
+        for method in ["GetTask", "CancelTask"] {
+            let refused = asker
+                .ask_with(
+                    "switchyard/platform/weather",
+                    method,
+                    json!({ "id": task }),
+                    with(&foreign),
+                )
+                .await;
+            assert_eq!(
+                refused[0]["error"]["code"], -32001,
+                "{tenant} {owner} {method}: {refused:#?}"
+            );
+        }
+    }
+    let refused = asker
+        .ask_with(
+            "switchyard/platform/weather",
+            "SendMessage",
+            params.clone(),
+            with(&token("acme", "bob", &weather)),
+        )
+        .await;
+    assert_eq!(refused[0]["error"]["code"], -32001, "{refused:#?}");
+    // In another tenant nobody has that id yet: there it becomes another task.
+    let other = asker
+        .ask_with(
+            "switchyard/platform/weather",
+            "SendMessage",
+            params,
+            with(&token("globex", "ada", &weather)),
+        )
+        .await;
+    let context = |item: &Value| item["result"]["task"]["contextId"].clone();
+    assert!(context(&other[0]).is_string(), "{other:#?}");
+    assert_ne!(context(&other[0]), context(&answer[0]));
+    // A tenant's own agent takes no other tenant's token.
+    let foreign = with(&token("globex", "ada", &acme_host));
+    let refused = asker
+        .ask_with(
+            "switchyard/acme/host",
+            "SendMessage",
+            message(&new_task(), "Hello"),
+            foreign,
+        )
+        .await;
+    let code = refused[0]["error"]["code"].as_i64();
+    assert!(matches!(code, Some(401 | 403)), "{refused:#?}");
     world.stop().await;
 }
 

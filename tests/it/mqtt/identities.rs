@@ -15,18 +15,18 @@ use tests::Local;
 
 use super::world::{self, Heard, Told};
 
-const GUEST: &str = "acme.example/lab/asker";
+pub(super) const GUEST: &str = "acme.example/lab/asker";
 
 /// A system on a broker of its own.
-struct Closed {
-    local: Local,
+pub(super) struct Closed {
+    pub(super) local: Local,
     own: OwnBroker,
-    passwords: Value,
+    pub(super) passwords: Value,
     _folder: TempDir,
 }
 
 impl Closed {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let wanted = Wanted {
             closed: true,
@@ -54,8 +54,13 @@ impl Closed {
         }
     }
 
-    fn unit(&self, tenant: &str) -> String {
+    pub(super) fn unit(&self, tenant: &str) -> String {
         unit(&self.local, tenant)
+    }
+
+    /// The broker's port.
+    pub(super) fn port(&self) -> u16 {
+        self.own.running().port()
     }
 
     /// A session of that client, as its own or another's client id says; without the right password there is none.

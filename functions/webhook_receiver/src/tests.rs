@@ -682,7 +682,22 @@ async fn while_nobody_knows_whether_the_sender_signs_its_news_is_to_come_again()
     // Its agent publishes keys, or says that it has none: then it is as ever.
     world.signs_with(&own).await;
     assert_eq!(world.send(&bare, body.clone()).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(world.send(&with, body).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(world.send(&with, body.clone()).await.0, StatusCode::NO_CONTENT);
+    // Once the job is over nobody asks for the keys any more: the agent is told to stop, and nothing changes.
+    let task = world.task().await;
+    let mut job = task.jobs[0].clone();
+    assert!(job.is_settled(), "{job:?}");
+    job.sender_keys = vec![domain::KEYS_OWED.to_owned()];
+    let mut revision = Revision::of(task);
+    let changed = EventKind::Job { job: Box::new(job) };
+    revision.record(changed, Timestamp::from_millis(2)).unwrap();
+    tasks
+        .commit(&revision, Due::Never, LeaseAfter::Keep)
+        .await
+        .unwrap();
+    let over = world.task().await;
+    assert_eq!(world.send(&bare, body).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(world.task().await, over);
 }
 
 #[tokio::test]

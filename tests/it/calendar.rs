@@ -7,36 +7,12 @@ use tests::Local;
 
 use crate::scripted::Scripted;
 
-/// Takes the built-in calendar agent out of the registry: of two that fit alike, either may be asked.
-async fn without_our_own(local: &Local) {
-    let place = |name: &str| local.endpoint(name).trim_end_matches('/').to_owned();
-    let (registry, http) = (place("/registry"), tests::user::http());
-    let card = format!("{}/.well-known/agent-card.json", place("/agents/calendar"));
-    let known = http
-        .post(format!("{registry}/agents"))
-        .bearer_auth(local.endpoint("/registry_token"))
-        .json(&json!({ "cardUrl": card }));
-    let known: Value = known
-        .send()
-        .await
-        .expect("an answer")
-        .json()
-        .await
-        .expect("the agent");
-    let id = known["id"].as_str().expect("an id");
-    let gone = http
-        .delete(format!("{registry}/agents/{id}"))
-        .bearer_auth(local.endpoint("/registry_token"));
-    assert_eq!(gone.send().await.expect("an answer").status(), 204);
-}
-
 const PROMPT: &str = "Am I free on Friday in my calendar?";
 const ADDRESS: &str = "https://accounts.example/o/oauth2/auth?client_id=calendar&state=s1";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agents_own_consent_is_mirrored_with_its_address_and_the_task_goes_on() {
     let local = Local::start().await;
-    without_our_own(&local).await;
     let calendar = Scripted::start(&local, "calendar", PROMPT).await;
     let user = local.user("acme");
     let turn = tokio::spawn({
@@ -118,7 +94,6 @@ async fn an_agents_own_consent_is_mirrored_with_its_address_and_the_task_goes_on
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_user_says_meanwhile_goes_to_the_agent_that_waits() {
     let local = Local::start().await;
-    without_our_own(&local).await;
     let calendar = Scripted::start(&local, "calendar", PROMPT).await;
     let user = local.user("acme");
     let (asked, sent) = tokio::join!(user.chat("c", "m1", PROMPT), async {

@@ -62,15 +62,42 @@ pub(crate) struct Sent {
     pub(crate) traceparent: String,
 }
 
+/// Takes the agent at this base URL out of the registry.
+async fn take_out(local: &Local, base: &str) {
+    let registry = local.endpoint("/registry").trim_end_matches('/');
+    let (token, http) = (local.endpoint("/registry_token"), tests::user::http());
+    let card = format!("{}/.well-known/agent-card.json", base.trim_end_matches('/'));
+    let known = http
+        .post(format!("{registry}/agents"))
+        .bearer_auth(token)
+        .json(&json!({ "cardUrl": card }));
+    let known: Value = known
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("the agent");
+    let id = known["id"].as_str().expect("an id");
+    let gone = http
+        .delete(format!("{registry}/agents/{id}"))
+        .bearer_auth(token);
+    assert_eq!(gone.send().await.expect("an answer").status(), StatusCode::NO_CONTENT);
+}
+
 impl Scripted {
     /// Starts it and registers it for every tenant, under this type, which is also what it is called.
     pub(crate) async fn start(local: &Local, kind: &str, example: &str) -> Self {
         Self::called(local, (kind, kind), example).await
     }
 
-    /// Starts it and registers it for every tenant, under this type and name.
+    /// Starts it and registers it for every tenant, under this type and name. A built-in agent of this type is taken out
+    /// first: of two that fit alike, either may be asked.
     pub(crate) async fn called(local: &Local, names: (&str, &str), example: &str) -> Self {
         let place = |name: &str| local.endpoint(name).to_owned();
+        if let Some(base) = local.endpoints()["agents"][names.0].as_str() {
+            take_out(local, base).await;
+        }
         Self::registered(&(place("/registry"), place("/registry_token")), names, example).await
     }
 

@@ -2,7 +2,7 @@
 //! of somebody whom the host knows nothing of; the host's task mirrors it, and goes on when the agent does.
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use tests::Local;
 
 use crate::scripted::Scripted;

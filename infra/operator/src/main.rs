@@ -172,7 +172,10 @@ async fn store(stage: &str) -> Result<Store, Failure> {
     if config.region().is_none() {
         return Err(Failure::NoRegion);
     }
-    Ok(Store::new(&config, Tables::prefixed(&format!("switchyard-{stage}-"))))
+    Ok(Store::new(
+        &config,
+        Tables::prefixed(&format!("switchyard-{stage}-")),
+    ))
 }
 
 /// Everything, before anything is stored.

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use auth::SigningKey;
+use domain::{Clock, ExposeSecret, SecretString, Timestamp};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use local::Options;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -14,6 +17,8 @@ use tests::{Local, User, oauth};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::consent::{code_on, link, profile};
 use crate::tenants::admin;
@@ -154,6 +159,8 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     };
     heard.step("the start", &[]).await;
     people(&local, &mut heard).await;
+    taken_over(&local, &mut heard).await;
+    ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
     let known: BTreeSet<String> = Action::ALL
@@ -236,6 +243,89 @@ async fn people(local: &Local, heard: &mut Heard) {
     heard
         .step("out over there", &[("idp.sign_out", "user-olga", "here", "done")])
         .await;
+}
+
+/// A guest's work is taken over by whoever signs in in the same browser.
+async fn taken_over(local: &Local, heard: &mut Heard) {
+    let guest = local.user("acme");
+    guest.ask("Hello").await;
+    let mut browser = profile(&guest, &base(local));
+    let alan = sign_in(local, &mut browser, "alan").await;
+    let take = json!({ "take": true });
+    let taken = alan.call(Method::POST, "/api/session/guest", Some(take)).await;
+    assert_eq!(taken.status, 200, "{taken:?}");
+    heard
+        .step("a takeover", &[("chat.take_over", "person-", "guest-", "done")])
+        .await;
+}
+
+/// Another issuer says that somebody has signed out there.
+async fn ended_elsewhere(local: &Local, heard: &mut Heard) {
+    let issuer = Elsewhere::start().await;
+    let named = json!({ "issuer": issuer.name(), "client_id": "chat", "client_secret": "a-secret-of-32-letters-or-more--" });
+    let (status, told) = admin(local, Method::PUT, "/tenants/acme/issuers/corp", Some(named)).await;
+    assert!(status.is_success(), "{status} {told}");
+    let url = format!("{}/signin/backchannel", base(local));
+    let token = issuer.logout(local.clock.now());
+    // The second time it does not count.
+    for (status, actor, object, result) in [
+        (StatusCode::OK, "issuer:corp", "person-", "done"),
+        (StatusCode::BAD_REQUEST, "unknown", "unknown", "refused"),
+    ] {
+        let said = tests::user::http()
+            .post(&url)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(format!("logout_token={token}"));
+        let answer = said.send().await.expect("an answer");
+        assert_eq!(answer.status(), status, "{answer:?}");
+        let wanted = ("chat.backchannel_logout", actor, object, result);
+        heard.step("an issuer's word", &[wanted]).await;
+    }
+}
+
+/// An issuer that is not ours, as far as it signs people out.
+struct Elsewhere {
+    server: MockServer,
+    key: SigningKey,
+    pem: SecretString,
+}
+
+impl Elsewhere {
+    async fn start() -> Self {
+        let server = MockServer::start().await;
+        let (key, pem) = SigningKey::generate().expect("a key");
+        let name = server.uri();
+        let metadata = json!({
+            "issuer": name, "authorization_endpoint": format!("{name}/auth"), "token_endpoint": format!("{name}/token"),
+            "jwks_uri": format!("{name}/jwks"), "code_challenge_methods_supported": ["S256"],
+        });
+        for (at, body) in [
+            ("/.well-known/openid-configuration", metadata),
+            ("/jwks", json!({ "keys": [key.public_jwk()] })),
+        ] {
+            Mock::given(path(at))
+                .respond_with(ResponseTemplate::new(200).set_body_json(body))
+                .mount(&server)
+                .await;
+        }
+        Self { server, key, pem }
+    }
+
+    fn name(&self) -> String {
+        self.server.uri()
+    }
+
+    fn logout(&self, now: Timestamp) -> String {
+        let claims = json!({
+            "iss": self.name(), "sub": "ada", "aud": "chat", "iat": now.seconds(), "exp": now.seconds() + 120, "jti": "one",
+            "events": { "http://schemas.openid.net/event/backchannel-logout": {} },
+        });
+        let mut header = Header::new(Algorithm::ES256);
+        header.kid = Some(self.key.kid().to_owned());
+        header.typ = Some("logout+jwt".to_owned());
+        let key = EncodingKey::from_ec_pem(self.pem.expose_secret().as_bytes()).expect("a key");
+        jsonwebtoken::encode(&header, &claims, &key).expect("a token")
+    }
 }
 
 /// Consents and grants.

@@ -79,10 +79,11 @@ async fn take_out(local: &Local, base: &str) {
         .await
         .expect("the agent");
     let id = known["id"].as_str().expect("an id");
-    let gone = http
-        .delete(format!("{registry}/agents/{id}"))
-        .bearer_auth(token);
-    assert_eq!(gone.send().await.expect("an answer").status(), StatusCode::NO_CONTENT);
+    let gone = http.delete(format!("{registry}/agents/{id}")).bearer_auth(token);
+    assert_eq!(
+        gone.send().await.expect("an answer").status(),
+        StatusCode::NO_CONTENT
+    );
 }
 
 impl Scripted {

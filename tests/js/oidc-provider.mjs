@@ -67,6 +67,8 @@ const start = () => {
     conformIdTokenClaims: false,
     acrValues: ['urn:test:two-factors'],
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true }, rpInitiatedLogout: { enabled: true } },
+    // A machine under load may take longer than the library's 2.5 seconds.
+    httpOptions: () => ({ signal: AbortSignal.timeout(30_000) }),
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     async findAccount(_, sub) {
       return people[sub] && { accountId: sub, claims: async () => ({ sub, ...people[sub] }) };

@@ -2,20 +2,19 @@
 //!
 //! Its word counts for its own people alone, once, and by its signature: the request itself comes from anywhere.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::Owner;
-use edge::Source;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
+use store::audit::{self, Action, Actor, Audit};
 use store::{StoreError, person_id};
 use url::form_urlencoded;
 
@@ -30,6 +29,9 @@ const TOKEN_MAX: usize = 8 * 1024;
 /// A session may begin so long after the issuer has let somebody in.
 const UNDER_WAY: Duration = Duration::from_secs(600);
 
+/// Whose sessions were ended, where the issuer says it of a session alone.
+const UNKNOWN: &str = "unknown";
+
 /// Why an issuer's word does not count.
 enum Refused {
     /// It is no logout token of an issuer of ours for us, or was taken before.
@@ -38,24 +40,18 @@ enum Refused {
     Later,
 }
 
-pub(crate) async fn backchannel(
-    visit: Visit,
-    source: Option<Extension<Source>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
+pub(crate) async fn backchannel(visit: Visit, headers: HeaderMap, body: Bytes) -> Response {
     let app = &visit.app;
     if app.sign_in.all().is_empty() {
         return edge::not_found();
     }
-    let source = source.map(|Extension(Source(ip))| ip);
     match take(app, &headers, &body).await {
-        Ok(ended) => {
-            told(app, &ended, source, "done");
+        Ok(Ended { issuer, person }) => {
+            told(app, Actor::Issuer(&issuer), &person, audit::DONE);
             ([(CACHE_CONTROL, "no-store")], StatusCode::OK).into_response()
         }
         Err(Refused::Bad(reason)) => {
-            told(app, "unknown", source, "refused");
+            told(app, Actor::Unknown, UNKNOWN, "refused");
             let body = json!({"error": "invalid_request", "error_description": reason});
             let headers = [(CACHE_CONTROL, "no-store")];
             (StatusCode::BAD_REQUEST, headers, Json(body)).into_response()
@@ -67,8 +63,16 @@ pub(crate) async fn backchannel(
     }
 }
 
-/// Ends what the token says; whose that was, for the log.
-async fn take(app: &State, headers: &HeaderMap, body: &Bytes) -> Result<String, Refused> {
+/// What an issuer's word has ended, for the log.
+struct Ended {
+    /// The id of the issuer on the tenant's list.
+    issuer: String,
+    /// Whose sessions those were.
+    person: String,
+}
+
+/// Ends what the token says.
+async fn take(app: &State, headers: &HeaderMap, body: &Bytes) -> Result<Ended, Refused> {
     let token = token(headers, body).ok_or(Refused::Bad("a form with one logout_token is needed"))?;
     let issuer = issuer(&token).and_then(|issuer| app.sign_in.of_name(&issuer));
     // Our own server has no need of it: what ends there is looked up with each request.
@@ -93,14 +97,17 @@ async fn take(app: &State, headers: &HeaderMap, body: &Bytes) -> Result<String, 
     if sessions.knows_logout(app.tenant(), name, &told.jti).await? {
         return Err(Refused::Bad("this token was taken before"));
     }
-    let ended = end(app, issuer, &told).await?;
+    let person = end(app, issuer, &told).await?;
     // Last: where anything before it fails, the issuer sends it again.
     let until = told.expires_at.after(UNDER_WAY);
     let is_first = sessions
         .note_logout(app.tenant(), (name, &told.jti), until)
         .await?;
     match is_first {
-        true => Ok(ended),
+        true => Ok(Ended {
+            issuer: issuer.id.clone(),
+            person,
+        }),
         false => Err(Refused::Bad("this token was taken before")),
     }
 }
@@ -120,7 +127,7 @@ async fn end(app: &State, issuer: &SignInIssuer, token: &LogoutToken) -> Result<
         let at = token.at.min(now.after(Duration::from_millis(1)));
         sessions.end_person(tenant, person, at).await?;
     }
-    Ok(person.map_or_else(|| "unknown".to_owned(), |person| person.to_string()))
+    Ok(person.map_or_else(|| UNKNOWN.to_owned(), |person| person.to_string()))
 }
 
 /// The token of the form, which has no other and is a form.
@@ -156,14 +163,13 @@ impl From<StoreError> for Refused {
     }
 }
 
-fn told(app: &State, object: &str, source: Option<IpAddr>, result: &'static str) {
-    tracing::info!(
-        audit.action = "chat.backchannel_logout",
-        audit.actor = "issuer",
-        audit.object = object,
-        audit.source = source.map(tracing::field::display),
-        audit.result = result,
-        tenant.id = app.tenant().name(),
-        "audit"
-    );
+fn told(app: &State, actor: Actor<'_>, object: &str, result: &str) {
+    let event = Audit {
+        action: Action::ChatBackchannelLogout,
+        tenant: Some(app.tenant()),
+        actor,
+        object,
+        result,
+    };
+    event.log();
 }

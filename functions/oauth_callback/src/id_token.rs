@@ -48,8 +48,9 @@ pub(crate) struct ForeignIdentity {
     pub(crate) display_name: String,
     /// The values of the claim that holds roles.
     pub(crate) roles: Vec<String>,
-    /// The last millisecond of the second in which they proved it; where the issuer does not say, in which it said so.
-    pub(crate) auth_time_at_most: Timestamp,
+    /// The beginning of the second in which they proved it; where the issuer does not say, in which it said so. So a proof never
+    /// seems younger than it is, and what was proved in the very second of an end does not outlive it.
+    pub(crate) auth_time: Timestamp,
     pub(crate) acr: Option<String>,
     pub(crate) amr: Vec<String>,
     /// The issuer's own session.
@@ -97,7 +98,7 @@ pub(crate) fn foreign(
             .and_then(|name| claims.get(name))
             .map(listed)
             .unwrap_or_default(),
-        auth_time_at_most: Timestamp::from_millis(proved.checked_mul(1000)?.checked_add(999)?),
+        auth_time: Timestamp::from_millis(proved.checked_mul(1000)?),
         acr: text("acr").map(str::to_owned),
         amr: claims.get("amr").map(listed).unwrap_or_default(),
         sid: text("sid")

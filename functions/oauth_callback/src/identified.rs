@@ -138,7 +138,7 @@ async fn foreign(
     };
     let sessions = app.consents.store.sessions();
     let known = sessions.meet_person(app.tenant(), &id, &profile).await?;
-    let auth_time = identity.auth_time_at_most.min(asked_at);
+    let auth_time = identity.auth_time.min(asked_at);
     if !known.admits(auth_time) {
         return Err(SignInPage::TooOld);
     }

@@ -44,6 +44,10 @@ actions! {
     ChatSignIn = "chat.sign_in",
     /// Somebody signed out of a chat.
     ChatSignOut = "chat.sign_out",
+    /// An issuer ended sessions of somebody who has signed out there, or its word was refused.
+    ChatBackchannelLogout = "chat.backchannel_logout",
+    /// Somebody who has signed in took over a guest's work.
+    ChatTakeOver = "chat.take_over",
     /// Somebody signed in at the authorization server, or did not succeed.
     IdpSignIn = "idp.sign_in",
     /// Somebody signed out at the authorization server.
@@ -111,6 +115,8 @@ pub enum Actor<'a> {
     Owner(&'a Owner),
     /// An application, by its client id.
     Client(&'a str),
+    /// An issuer that people sign in at, by its id on the tenant's list.
+    Issuer(&'a str),
     /// Whoever runs the platform.
     Operator,
     /// Nobody who is known.
@@ -122,6 +128,7 @@ impl fmt::Display for Actor<'_> {
         match self {
             Self::Owner(owner) => f.write_str(owner.as_str()),
             Self::Client(id) => write!(f, "client:{id}"),
+            Self::Issuer(id) => write!(f, "issuer:{id}"),
             Self::Operator => f.write_str("operator"),
             Self::Unknown => f.write_str("unknown"),
         }

@@ -251,8 +251,36 @@ async fn a_person_of_another_issuer_is_their_issuer_and_subject() {
     assert!(seen.body.contains("prompt=login"), "{}", seen.body);
     let asked = leave(&mut browser, &world, "/signin?issuer=corp&prompt=login").await;
     assert_eq!(asked["prompt"], "login");
+    world.clock.advance(Duration::from_secs(1));
     come(&mut browser, &world, &corp, |_| ()).await;
     assert_eq!(live(&browser, &world).await.expect("a session").owner, ada.owner);
+}
+
+#[tokio::test]
+async fn what_was_proved_in_the_second_of_an_end_does_not_outlive_it() {
+    let corp = Corp::start().await;
+    let world = world(&corp, ("corp", "")).await;
+    let into_second = 1000 - world.clock.now().millis() % 1000;
+    world
+        .clock
+        .advance(Duration::from_millis(u64::try_from(into_second).unwrap()));
+    let mut browser = Browser::default();
+    come(&mut browser, &world, &corp, |_| ()).await;
+    let ada = live(&browser, &world).await.expect("a session").owner;
+    // The issuer tells times to the second: this end is of the same one, and later.
+    world.clock.advance(Duration::from_millis(300));
+    let sessions = world.store.sessions();
+    let ended = sessions.end_person(&world.tenant, &ada, world.clock.now());
+    ended.await.unwrap();
+    assert_eq!(live(&browser, &world).await, None);
+    world.clock.advance(Duration::from_millis(300));
+    // Silently, with the old proof.
+    let seen = come(&mut browser, &world, &corp, |_| ()).await;
+    seen.page(StatusCode::FORBIDDEN, "Sign in once more");
+    assert_eq!(live(&browser, &world).await, None);
+    world.clock.advance(Duration::from_millis(400));
+    come(&mut browser, &world, &corp, |_| ()).await;
+    assert_eq!(live(&browser, &world).await.expect("a session").owner, ada);
 }
 
 #[tokio::test]

@@ -57,6 +57,7 @@ async fn everything_is_as_it_should_be_here() {
         "where the host agent says to get one",
         "the registry refuses who brings no token",
         "an address where nothing is",
+        "a body of more than 10 MB is refused",
         "the page and its headers",
         "who is there: nobody",
         "an answer in the chat: the task is completed",
@@ -90,6 +91,7 @@ async fn what_is_not_as_it_should_be_is_named() {
         ("the authorization server's document", "its issuer is None"),
         ("the registry refuses who brings no token", "200"),
         ("an address where nothing is", "200"),
+        ("a body of more than 10 MB is refused", ""),
         ("the page and its headers", "content-security-policy"),
         ("an answer in the chat", "no task was shown"),
     ] {

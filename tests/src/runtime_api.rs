@@ -282,6 +282,16 @@ impl Sandbox {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// Puts the process into a control group, which limits it from now on: `group` is the group's folder.
+    ///
+    /// # Panics
+    /// Where the group cannot be written.
+    pub fn limit(&self, group: &Path) {
+        let id = self.process.lock().expect("no panic under the lock").id();
+        let procs = group.join("cgroup.procs");
+        std::fs::write(&procs, id.to_string()).unwrap_or_else(|error| panic!("{}: {error}", procs.display()));
+    }
+
     /// SIGKILL.
     pub fn kill(&self) {
         let mut process = self.process.lock().expect("no panic under the lock");

@@ -27,6 +27,8 @@ use crate::folder;
 const WARM: usize = 9;
 /// An API Gateway waits no longer.
 const GATEWAYS_PATIENCE: Duration = Duration::from_secs(29);
+/// The longest body that an API Gateway takes, in bytes.
+const GATEWAYS_BODY: usize = 10_000_000;
 /// How long an answer in the chat may take.
 const ANSWER: Duration = Duration::from_secs(120);
 /// So far lie the first and the last piece of a stream apart; what a gateway holds back comes at once.
@@ -120,6 +122,7 @@ impl Verify {
         discovery(&look, &places, &mut report).await;
         challenges(&look, &places, &mut report).await;
         nothing(&look, &places, &mut report).await;
+        too_long(&look, &places, &mut report).await;
         page(&look, &places, &mut report).await;
         chat(&look, &places, (cookie, &self.prompt), &mut report).await;
         match report.wrong {
@@ -291,6 +294,24 @@ async fn nothing(look: &Look, places: &Places, report: &mut Report) {
             }
         });
     report.judged("an address where nothing is", judged);
+}
+
+/// A body that is longer than a gateway takes is refused in the same form.
+async fn too_long(look: &Look, places: &Places, report: &mut Report) {
+    let body = Value::String("x".repeat(GATEWAYS_BODY));
+    let judged = look
+        .at(Call::with_body(Method::POST, below(&places.base, "/api/chat"), &body))
+        .await
+        .and_then(|looked| {
+            let told = looked.as_json();
+            let text = |name: &str| told.get(name).and_then(Value::as_str).is_some();
+            match (looked.status, text("error") && text("message")) {
+                (StatusCode::PAYLOAD_TOO_LARGE, true) => Ok(String::new()),
+                (StatusCode::PAYLOAD_TOO_LARGE, false) => Err("without `error` and `message`".to_owned()),
+                (status, _) => Err(status.to_string()),
+            }
+        });
+    report.judged("a body of more than 10 MB is refused", judged);
 }
 
 /// Who brings no token is told where to get one.

@@ -79,16 +79,16 @@ enum Failure {
     NothingLeft(String),
     #[error("{0}")]
     Purge(#[from] store::PurgeError),
-    #[error("the tables cannot be read: {0}")]
+    #[error("the tables cannot be read: {fault}{why}", fault = .0, why = reason(.0))]
     Tables(#[from] store::StoreError),
     #[error("{fault}{}; the first {stored} orders are stored", reason(.fault))]
     Import { stored: usize, fault: ImportError },
 }
 
-/// What lies below a fault of the table.
-fn reason(fault: &ImportError) -> String {
+/// What lies below a fault of the table, such as that there are no credentials.
+fn reason(fault: &dyn std::error::Error) -> String {
     let mut text = String::new();
-    let mut below = std::error::Error::source(fault);
+    let mut below = fault.source();
     while let Some(fault) = below {
         text = format!("{text}: {fault}");
         below = fault.source();

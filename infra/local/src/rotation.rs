@@ -274,6 +274,50 @@ mod tests {
         );
     }
 
+    /// A folder of a release that vouched for no browsers: a rotation is what brings them.
+    #[test]
+    fn a_rotation_vouches_for_the_browsers_of_a_tenant_deployed_before() {
+        let tenant = Tenant::parse("acme").unwrap().incarnated(&SystemEntropy);
+        let stack = TenantStack::new(tenant, "prod", "switchyard").unwrap();
+        let plan = Plan::new(stack, &[], &SystemEntropy).unwrap();
+        let mut before: BTreeMap<String, String> = plan.files().into_iter().collect();
+        let body = |text: &str| -> Value {
+            let item: Value = serde_json::from_str(text).unwrap();
+            serde_json::from_str(item["body"]["S"].as_str().unwrap_or("null")).unwrap()
+        };
+        let vouches = |text: &&mut String| body(text).get("browser_keys").is_some();
+        let identity = before
+            .iter_mut()
+            .filter(|(name, _)| name.starts_with("identity-"));
+        let mut vouching: Vec<&mut String> = identity.map(|(_, text)| text).filter(vouches).collect();
+        let [text] = vouching.as_mut_slice() else {
+            panic!("one item vouches for browsers");
+        };
+        let mut item: Value = serde_json::from_str(text).unwrap();
+        let mut old = body(text);
+        old.as_object_mut().unwrap().remove("browser_keys");
+        item["body"]["S"] = old.to_string().into();
+        **text = item.to_string();
+
+        let rotation = KeyRotation::of(&before, &SystemEntropy).unwrap();
+        let sealing = Sealer::new(
+            keys(&rotation.files["sealing-keys"])
+                .into_iter()
+                .map(|(id, key)| (id, SecretString::from(key)))
+                .collect(),
+        );
+        let parameters = parameters(&rotation.files).unwrap();
+        let prefix = parameters["TenantPrefix"].as_str().unwrap();
+        let tenant = Tenant::from_prefix(prefix).unwrap();
+        let wanted = BrowserKeys::of(&sealing.unwrap(), &tenant).unwrap().public_jwks();
+        let mut told = rotation
+            .files
+            .iter()
+            .filter(|(name, _)| name.starts_with("identity-"));
+        assert!(told.any(|(_, text)| body(text)["browser_keys"] == json!(wanted)));
+        assert_eq!(wanted.len(), 2);
+    }
+
     #[test]
     fn rubbish_in_a_folder_is_named_and_not_quoted() {
         for (name, text) in [

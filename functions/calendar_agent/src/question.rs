@@ -11,9 +11,12 @@
 //! ```
 
 mod abroad;
+mod clocks;
 mod data;
+mod found;
 mod hours;
 mod length;
+mod unread;
 mod words_of;
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _, Weekday};
@@ -49,6 +52,20 @@ pub struct Hours {
 }
 
 impl Hours {
+    fn from_midnight(to: NaiveTime) -> Self {
+        Self {
+            from: NaiveTime::MIN,
+            to,
+        }
+    }
+
+    fn until_midnight(from: NaiveTime) -> Self {
+        Self {
+            from,
+            to: NaiveTime::MIN,
+        }
+    }
+
     /// How long it is by a clock that goes on evenly.
     fn minutes(self) -> i64 {
         let minutes = (self.to - self.from).num_minutes();
@@ -82,6 +99,8 @@ struct Said {
     named: Vec<(Weekday, When)>,
     /// The week of the day that is named.
     is_week: bool,
+    /// The names of days are those of the longer time beside them.
+    within: bool,
     hours: Option<Hours>,
     minutes: Option<u32>,
     zone: Option<Tz>,
@@ -102,6 +121,7 @@ impl Said {
             minutes: later.minutes.or(self.minutes),
             named: if dated { later.named } else { self.named },
             is_week: if dated { later.is_week } else { self.is_week },
+            within: if dated { later.within } else { self.within },
             days: if dated { later.days } else { self.days },
             zone: later.zone.or(self.zone),
             with_others: self.with_others || later.with_others,
@@ -135,13 +155,13 @@ impl Reading {
     /// # Errors
     /// The question to ask, where something is missing or makes no sense.
     pub fn read(&self, said: &[&Message]) -> Result<Wanted, String> {
+        let month = self.now.with_timezone(&self.zone.unwrap_or(Tz::UTC)).month();
+        let read = |text: &str| words_of::read(text, self.order, month);
         let together = said.iter().fold(Said::default(), |before, message| {
             let text = message.text();
             let words = match words::corrected(&text) {
-                Some((first, instead)) => {
-                    words_of::read(first, self.order).then(words_of::read(instead, self.order))
-                }
-                None => words_of::read(&text, self.order),
+                Some((first, instead)) => read(first).then(read(instead)),
+                None => read(&text),
             };
             // What data say, words do not change.
             let data = data::read(message);
@@ -180,7 +200,7 @@ impl Reading {
                 "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
             ));
         }
-        if said.days.iter().any(|day| is_cut(day, today)) {
+        if said.days.iter().any(|day| found::is_cut(day, today)) {
             return Err(too_many());
         }
         if let Some(date) = words::days::misnamed(&said.named, today) {
@@ -189,10 +209,13 @@ impl Reading {
                 date.format("%-d %B %Y is a %A.")
             ));
         }
-        if said.days.iter().any(|day| is_reversed(day, today)) {
+        if said.days.iter().any(|day| found::is_reversed(day, today)) {
             return Err("That ends before it begins. From which day to which?".to_owned());
         }
-        let mut days = resolved(&said, today);
+        if said.is_week && said.days.iter().any(|day| matches!(day, When::Month(_))) {
+            return Err("Which week of the month? Tell me its first day.".to_owned());
+        }
+        let mut days = found::resolved(&said, today);
         days.sort_unstable();
         days.dedup();
         let (Some(first), Some(last)) = (days.first(), days.last()) else {
@@ -215,46 +238,6 @@ impl Reading {
     }
 }
 
-/// The days that were said. Of several names of days each is the next behind the one before.
-fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
-    let mut days: Vec<NaiveDate> = Vec::new();
-    for when in &said.days {
-        let mut found = match when {
-            When::Month(month) if said.past => month_of(*month, today),
-            when => when.resolve(today),
-        };
-        if let (When::Weekday { .. }, Some(last), [day]) = (when, days.last(), found.as_mut_slice())
-            && *day < *last
-            // "This weekend, Saturday and Sunday"
-            && !days.contains(day)
-        {
-            *day = day.checked_add_days(Days::new(7)).unwrap_or(*day);
-        }
-        days.append(&mut found);
-    }
-    match (said.is_week, days.as_slice()) {
-        (true, [day]) => day.week(Weekday::Mon).first_day().iter_days().take(7).collect(),
-        _ => days,
-    }
-}
-
-/// The whole of a month, as who looks back means it: this one, or the last of its name.
-fn month_of(month: u32, today: NaiveDate) -> Vec<NaiveDate> {
-    match today.with_day(1).filter(|_| month == today.month()) {
-        Some(first) => first.iter_days().take_while(|day| day.month() == month).collect(),
-        None => When::Past(Box::new(When::Month(month))).resolve(today),
-    }
-}
-
-/// Whether a span of dates ends before it begins.
-fn is_reversed(day: &When, today: NaiveDate) -> bool {
-    let When::Span(first, last) = day else {
-        return false;
-    };
-    let said = |when: &When| when.resolve(today).first().copied();
-    matches!(**last, When::Date { year: Some(_), .. }) && said(last) < said(first)
-}
-
 /// Asks where a time that was said is none on one of the days, or comes twice: their clock is changed then.
 fn clear(days: &[NaiveDate], hours: Hours, zone: Tz) -> Result<(), String> {
     let over = Days::new(u64::from(hours.to <= hours.from));
@@ -272,18 +255,6 @@ fn clear(days: &[NaiveDate], hours: Hours, zone: Tz) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Whether there are more days between the two than are told.
-fn is_cut(day: &When, today: NaiveDate) -> bool {
-    let When::Span(_, last) = day else {
-        return false;
-    };
-    let days = day.resolve(today);
-    let end = days
-        .first()
-        .and_then(|first| last.resolve(*first).last().copied());
-    end > days.last().copied()
 }
 
 fn too_many() -> String {

@@ -63,7 +63,7 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
             when = When::Span(Box::new(when), Box::new(last));
             taken += 1 + more;
         }
-        if let When::Date { .. } = when
+        if let When::Date { .. } | When::DayOfMonth(_) = when
             && let Some(day) = words
                 .iter()
                 .skip(index)
@@ -108,6 +108,13 @@ fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, u
         .get(index + taken)
         .is_some_and(|word| is_part_of_day(&word.lower));
     Some((when, taken + usize::from(part)))
+}
+
+/// Whether a word names a time: a part of a day, a day, a month, or a unit of the calendar.
+#[must_use]
+pub fn is_time(word: &Word) -> bool {
+    let unit = matches!(word.lower.as_str(), "day" | "week" | "month" | "year");
+    unit || is_part_of_day(&word.lower) || weekday(word, false).is_some() || dates::month(word).is_some()
 }
 
 fn is_part_of_day(lower: &str) -> bool {
@@ -252,6 +259,12 @@ fn named(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When
     });
     if let Some((date, taken)) = dates::at(words, after + the, order) {
         return Some((date, lead + 1 + the + taken));
+    }
+    // "Friday the 30th"
+    if the > 0
+        && let Some(date) = words.get(after + the).and_then(dates::ordinal)
+    {
+        return Some((When::DayOfMonth(date), lead + 1 + the + 1));
     }
     let next = lower(words, index) == "next";
     Some((When::Weekday { day, next }, lead + 1))

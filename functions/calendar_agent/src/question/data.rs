@@ -61,6 +61,7 @@ impl Fields<'_> {
             days,
             named: Vec::new(),
             is_week: false,
+            within: false,
             hours: begins.or(ends).map(|_| Hours {
                 from: begins.unwrap_or(NaiveTime::MIN),
                 to: ends.unwrap_or(NaiveTime::MIN),

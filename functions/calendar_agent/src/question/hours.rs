@@ -1,7 +1,6 @@
-//! Times of a day in words: `from 2 to 4 pm`, `between 9 and 12`, `8-10`, `at 3`; and whose clock they are by.
+//! Times of a day in words: `from 2 to 4 pm`, `between 9 and 12`, `8-10`, `at 3`, `after 5 pm`.
 
 use chrono::{NaiveTime, TimeDelta};
-use chrono_tz::{TZ_VARIANTS, Tz};
 use words::text::{Kind as Piece, Word};
 use words::{DateOrder, days};
 
@@ -61,20 +60,23 @@ impl Written {
         NaiveTime::from_hms_opt(self.hour % 12 + half, self.minute, 0)
     }
 
-    /// The time that is meant where nothing else says more; `late` where it is about an afternoon or an evening.
-    fn alone(self, late: bool) -> Option<NaiveTime> {
+    /// The time that is meant where nothing else says more.
+    fn alone(self, about: About) -> Option<NaiveTime> {
+        let is_late = match about {
+            About::Early => false,
+            About::Late => self.hour < 12,
+            // Nobody who says "at 3" and no more means the night.
+            About::Unsaid => self.hour < 7,
+        };
         match self.half {
             Some(half) => self.in_half(half),
-            // Nobody who says "at 3" and no more means the night.
-            None if !self.exact && self.hour > 0 && (self.hour < 7 || late && self.hour < 12) => {
-                self.in_half(12)
-            }
+            None if !self.exact && self.hour > 0 && is_late => self.in_half(12),
             None => NaiveTime::from_hms_opt(self.hour % 24, self.minute, 0),
         }
     }
 
     /// From this time to that.
-    fn to(self, other: Self, late: bool) -> Option<Hours> {
+    fn to(self, other: Self, about: About) -> Option<Hours> {
         let (from, to) = match (self.half, other.half) {
             // "2 to 4 pm", "11 to 1 pm": the half of the day is said once.
             (None, Some(half)) if !self.exact => {
@@ -94,10 +96,21 @@ impl Written {
                     },
                 )
             }
-            _ => (self.alone(late)?, other.alone(late)?),
+            _ => (self.alone(about)?, other.alone(about)?),
         };
         Some(Hours { from, to })
     }
+}
+
+/// Which half of the day a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// The morning.
+    Early,
+    /// The afternoon or the evening.
+    Late,
+    /// It does not say.
+    Unsaid,
 }
 
 /// What is said of a part of the day.
@@ -109,8 +122,8 @@ pub(super) enum Span {
     Reversed(Hours),
 }
 
-/// Takes two times of a day out of the words, `late` where it is about an afternoon or an evening.
-pub(super) fn take_span(words: &mut [Word], late: bool, order: Option<DateOrder>) -> Option<Span> {
+/// Takes two times of a day out of the words.
+pub(super) fn take_span(words: &mut [Word], about: About, order: Option<DateOrder>) -> Option<Span> {
     let dates = days::take(&mut words.to_vec(), order).mentions;
     for index in 0..words.len() {
         let Some((from, to, end)) = two_at(words, index) else {
@@ -125,7 +138,7 @@ pub(super) fn take_span(words: &mut [Word], late: bool, order: Option<DateOrder>
         if !said && (is_date || !(led || has_day)) {
             continue;
         }
-        let Some(hours) = from.to(to, late) else {
+        let Some(hours) = from.to(to, about) else {
             continue;
         };
         // The day between the two is read with the days.
@@ -184,21 +197,35 @@ fn is_near_day(word: &Word) -> bool {
     matches!(word.lower.as_str(), "tonight" | "today" | "tomorrow")
 }
 
-/// Two times that stand apart, each behind its own word: `after 1 pm, done by 6 pm`, `before ten, from eight`.
-pub(super) fn take_apart(words: &mut [Word], late: bool, order: Option<DateOrder>) -> Option<Hours> {
+/// Times that stand each behind its own word: `after 1 pm, done by 6 pm`, `before ten, from eight`. One alone leaves the other end
+/// open: `after 5 pm`.
+pub(super) fn take_apart(words: &mut [Word], about: About, order: Option<DateOrder>) -> Option<Hours> {
     let dates = days::take(&mut words.to_vec(), order).mentions;
+    let is = |at: usize, lower: &str| words.get(at).is_some_and(|word| word.lower == lower);
     let behind = |leads: &[&str]| {
         (0..words.len()).find_map(|at| {
             let led = leads.contains(&words.get(at)?.lower.as_str());
             let (time, end) = time_at(words, at + 1).filter(|_| led)?;
             let is_date = dates.iter().any(|(date, _)| (at + 1..end).contains(date));
-            (!is_date).then_some((time, at + 1..end))
+            // "Not before 10" is the other way round.
+            let is_not = at.checked_sub(1).is_some_and(|before| is(before, "not"));
+            (!is_date && !is_not).then_some((time, at..end))
         })
     };
-    let (from, one) = behind(&["after", "from"])?;
-    let (to, other) = behind(&["before", "by"])?;
-    let hours = from.to(to, late).filter(|hours| hours.from < hours.to)?;
-    for at in one.chain(other) {
+    let (hours, taken) = match (behind(&["after", "from"]), behind(&["before", "by"])) {
+        (Some((from, one)), Some((to, other))) => (from.to(to, about)?, vec![one, other]),
+        (Some((from, one)), None) if is(one.start, "after") => {
+            (Hours::until_midnight(from.alone(about)?), vec![one])
+        }
+        (None, Some((to, other))) if is(other.start, "before") => {
+            (Hours::from_midnight(to.alone(about)?), vec![other])
+        }
+        _ => return None,
+    };
+    if hours.to <= hours.from && hours.to != NaiveTime::MIN {
+        return None;
+    }
+    for at in taken.into_iter().flatten() {
         if let Some(word) = words.get_mut(at) {
             word.kind = Piece::Gap;
         }
@@ -232,48 +259,12 @@ fn time_at(words: &[Word], index: usize) -> Option<(Written, usize)> {
 }
 
 /// A time of the day as it is written: `5 pm`, `14:30`, `at 8`.
-pub(super) fn clock(text: &str, late: bool) -> Option<NaiveTime> {
-    Written::of(text)?.alone(late)
+pub(super) fn clock(text: &str, about: About) -> Option<NaiveTime> {
+    Written::of(text)?.alone(about)
 }
 
 /// So long from then on.
 pub(super) fn from(from: NaiveTime, minutes: u32) -> Hours {
     let to = from.overflowing_add_signed(TimeDelta::minutes(minutes.into())).0;
     Hours { from, to }
-}
-
-/// Takes the clocks that are named out of the words: `Oslo time`, `New York time`, `UTC`.
-pub(super) fn take_zone(words: &mut [Word]) -> Option<Tz> {
-    let mut found = None;
-    for index in 0..words.len() {
-        let Some((zone, first)) = zone_at(words, index) else {
-            continue;
-        };
-        found = Some(zone);
-        for word in words.iter_mut().take(index + 1).skip(first) {
-            word.kind = Piece::Gap;
-        }
-    }
-    found
-}
-
-/// The zone whose name ends at `index`, and where it begins.
-fn zone_at(words: &[Word], index: usize) -> Option<(Tz, usize)> {
-    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
-    match lower(index) {
-        "utc" => return Some((Tz::UTC, index)),
-        "time" => {}
-        _ => return None,
-    }
-    let is = |zone: &&Tz, city: &str| {
-        let name = zone.name().to_lowercase();
-        name.rsplit('/').next() == Some(city)
-    };
-    let find = |city: &str| TZ_VARIANTS.iter().find(|zone| is(zone, city)).copied();
-    let one = index.checked_sub(1)?;
-    let two = index
-        .checked_sub(2)
-        .map(|two| (format!("{}_{}", lower(two), lower(one)), two));
-    let two = two.and_then(|(city, two)| Some((find(&city)?, two)));
-    two.or_else(|| Some((find(lower(one))?, one)))
 }

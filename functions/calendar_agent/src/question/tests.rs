@@ -253,3 +253,37 @@ fn times_stand_apart_and_days_are_named_twice() {
         assert_eq!(told(&wanted), expected, "{said}");
     }
 }
+
+#[test]
+fn days_within_a_longer_time_and_open_ends_are_read() {
+    for (question, expected) in [
+        ("Am I free on Tuesday next week?", "12-08"),
+        ("Am I free every Friday in December?", "12-04..12-25 (4)"),
+        ("Am I free on Monday or next week?", "11-30..12-13 (8)"),
+        ("Am I free next month?", "12-01..12-31 (31)"),
+        ("Am I free after 5 pm on Friday?", "17:00-00:00"),
+        ("Am I free before 10 am tomorrow?", "00:00-10:00"),
+        ("Am I free tomorrow after lunch?", "14:00-00:00"),
+        ("Am I free tomorrow morning from 2 to 4?", "02:00-04:00"),
+    ] {
+        let wanted = read(&[question]).unwrap_or_else(|asks| panic!("{question}: {asks}"));
+        assert!(told(&wanted).contains(expected), "{question}: {}", told(&wanted));
+    }
+}
+
+/// What relates one time to another and is not read is asked about: the time beside it alone would be another one.
+#[test]
+fn what_is_left_over_beside_a_time_is_asked_about() {
+    for question in [
+        "Am I free until Friday?",
+        "Am I free any day next week except Friday?",
+        "What is on the day before Christmas Eve?",
+        "Am I free a week from tomorrow?",
+        "Am I free from Friday?",
+        "Am I free not before 10 am on Friday?",
+        "Am I free on 3, 4 and 5 December?",
+        "Am I free on Friday the 5th of the month after next?",
+    ] {
+        assert!(read(&[question]).is_err(), "{question}: {:?}", read(&[question]));
+    }
+}

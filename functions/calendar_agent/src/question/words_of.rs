@@ -2,35 +2,53 @@
 
 use chrono::NaiveTime;
 use words::text::{self, Word};
-use words::{DateOrder, days};
+use words::{DateOrder, When, days};
 
-use super::hours::{self, Span};
+use super::hours::{self, About, Span};
 use super::length::{self, Length};
-use super::{Hours, Kind, Said, abroad};
+use super::unread;
+use super::{Hours, Kind, Said, abroad, clocks};
 
 /// Most characters of a message that are read.
 const TEXT_MAX: usize = 2_000;
 
-/// What words say; days also in the languages that `words` reads.
-pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
+/// What words say; days also in the languages that `words` reads. `month` is today's.
+pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     let said: String = said.chars().take(TEXT_MAX).collect();
-    let said = words::in_english(&said, abroad::topic, is_english).unwrap_or(said);
-    let mut words = text::split(&said, TEXT_MAX);
+    let english = words::in_english(&said, abroad::topic, is_english);
+    let is_foreign = english.is_some();
+    let lost = english
+        .as_ref()
+        .is_some_and(|english| unread::is_number_lost(&said, english));
+    let mut words = text::split(&english.unwrap_or(said), TEXT_MAX);
     let kind = kind(&words);
     let has = |these: &[&str]| words.iter().any(|word| these.contains(&word.lower.as_str()));
-    let meal = words.iter().find_map(|word| meal(&word.lower));
+    let meal = (0..words.len()).find_map(|at| meal_at(&words, at));
     let with_others = has(&["with"]);
     let past = has(&["did", "had", "was", "were"]);
-    let late = has(&["afternoon", "evening", "tonight"]);
-    let zone = hours::take_zone(&mut words);
+    let about = match (has(&["afternoon", "evening", "tonight"]), has(&["morning"])) {
+        (true, _) => About::Late,
+        (false, true) => About::Early,
+        _ => About::Unsaid,
+    };
+    let zone = clocks::take_zone(&mut words);
     let length = length::take(&mut words);
-    let span = hours::take_span(&mut words, late, order)
-        .or_else(|| hours::take_apart(&mut words, late, order).map(Span::Hours));
-    let is_week = take_week_of(&mut words);
+    let span = hours::take_span(&mut words, about, order)
+        .or_else(|| hours::take_apart(&mut words, about, order).map(Span::Hours));
+    let week_of = take_pair(&mut words, |first, second| first == "week" && second == "of");
+    let this_month = take_pair(&mut words, |first, second| first == "this" && second == "month");
+    let next_month = take_pair(&mut words, |first, second| first == "next" && second == "month");
     let is_no_day = words.iter().any(|word| is_no_day(&word.lower));
     let is_span = span.is_some() || hours::count(&words) < 2;
-    let time = days::take(&mut words, order);
-    let at = time.clock.as_deref().and_then(|text| hours::clock(text, late));
+    let mut time = days::take(&mut words, order);
+    let within = unread::is_within(&words, &time.mentions);
+    let is_unread = lost
+        || is_foreign && words.iter().any(|word| word.number().is_some())
+        || unread::is_any(&words, &time.mentions, span.is_some(), within);
+    time.days.extend(this_month.then_some(When::Month(month)));
+    time.days
+        .extend(next_month.then_some(When::Month(month % 12 + 1)));
+    let at = time.clock.as_deref().and_then(|text| hours::clock(text, about));
     let part = time.part.as_deref().and_then(part);
     let evening = time.tonight.then(|| hours(18, 23));
     let minutes = length.and_then(|length| match length {
@@ -53,7 +71,8 @@ pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
         kind,
         days: time.days,
         named: time.named,
-        is_week,
+        is_week: week_of,
+        within,
         hours,
         minutes,
         zone,
@@ -64,13 +83,17 @@ pub(super) fn read(said: &str, order: Option<DateOrder>) -> Said {
             // "From Saturday 20:00 to Sunday 12:00": each day has hours of its own here.
             (_, false) => Some("From when to when, and on which day?".to_owned()),
             _ => wrong(length, reversed, hours),
-        },
+        }
+        .or_else(|| {
+            is_unread
+                .then(|| "I cannot read all of that. Which day or days, and from when to when?".to_owned())
+        }),
     }
 }
 
-/// `the week of 13 March`: its first words, out of the way of the date.
-fn take_week_of(words: &mut [Word]) -> bool {
-    let is = |pair: &[Word]| matches!(pair, [week, of] if week.lower == "week" && of.lower == "of");
+/// Takes two words that stand side by side out of the way of the dates: `the week of 13 March`.
+fn take_pair(words: &mut [Word], is: impl Fn(&str, &str) -> bool) -> bool {
+    let is = |pair: &[Word]| matches!(pair, [first, second] if is(&first.lower, &second.lower));
     let Some(at) = words.windows(2).position(is) else {
         return false;
     };
@@ -156,6 +179,17 @@ fn part(part: &str) -> Option<Hours> {
         "evening" | "night" => hours(18, 23),
         "noon" | "midday" | "lunchtime" => hours(11, 14),
         _ => return None,
+    })
+}
+
+/// The hours of a meal; those behind it or before it, where that is said.
+fn meal_at(words: &[Word], at: usize) -> Option<Hours> {
+    let hours = meal(&words.get(at)?.lower)?;
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    Some(match before.map(|word| word.lower.as_str()) {
+        Some("after") => Hours::until_midnight(hours.to),
+        Some("before") => Hours::from_midnight(hours.from),
+        _ => hours,
     })
 }
 

@@ -86,15 +86,16 @@ fn range(wanted: &Wanted, zone: Tz) -> (DateTime<Utc>, DateTime<Utc>) {
 
 #[test]
 fn no_fewer_questions_are_read_right_than_before_and_no_more_are_guessed_wrong() {
-    judge(FIRST, 135, 9);
+    judge(FIRST, 137, 2);
 }
 
 #[test]
 fn so_it_is_with_thirty_more_questions() {
-    judge(SECOND, 0, 30);
+    judge(SECOND, 20, 1);
 }
 
-/// At least `right` of the rows are read right, and at most `guessed` wrong without a question.
+/// At least `right` of the rows are read right, and at most `guessed` wrong without a question: fewer than one in five of those that
+/// are not right.
 fn judge(rows: &str, right: usize, guessed: usize) {
     let rows: Vec<Row> = rows
         .lines()
@@ -111,7 +112,10 @@ fn judge(rows: &str, right: usize, guessed: usize) {
     }
     let told = wrong.join("\n");
     let right_now = rows.len() - wrong.len();
-    println!("{right_now} right, {asked} of {} asked about\n{told}", wrong.len());
+    println!(
+        "{right_now} right, {asked} of {} asked about\n{told}",
+        wrong.len()
+    );
     assert!(right_now >= right, "{} are wrong:\n{told}", wrong.len());
     let guessed_now = wrong.len() - asked;
     assert!(guessed_now <= guessed, "{guessed_now} are guessed wrong:\n{told}");

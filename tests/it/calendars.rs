@@ -187,3 +187,41 @@ async fn an_unticked_box_is_said_and_refusing_ends_the_task() {
     assert!(task.to_string().contains("did not agree"), "{task:#}");
     local.system.stop().await;
 }
+
+/// One of two boxes is left out: the page says which, what was agreed to before still counts, and the same link leads on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_that_is_left_out_is_named_and_the_link_may_be_opened_again() {
+    let local = Local::start().await;
+    let user = local.user("acme");
+    let (id, task) = waiting(&user, "when", "Am I free on Friday?").await;
+    let page = agree(&mut Browser::default(), &link(&task), "ines@sandbox.example").await;
+    user.chat("when", "m2", &code_on(&page)).await;
+    user.until(&id, &["completed"]).await;
+
+    let (id, task) = waiting(&user, "what", "What is on my calendar tomorrow?").await;
+    let mut browser = Browser::default();
+    let page = browser.open(&link(&task)).await;
+    let boxes = page.html.matches("type=\"checkbox\"").count();
+    assert_eq!(boxes, 2, "{page:?}");
+    let events = page.html.find("View events").expect("a box for events");
+    let left_out = if page.html[..events].contains("box.1") {
+        "box.1"
+    } else {
+        "box.0"
+    };
+    let told = browser
+        .submit(&page, &[("user", "ines@sandbox.example"), (left_out, "")])
+        .await;
+    assert!(told.html.contains("A box was left out"), "{told:?}");
+    let waits = user.task(&id).await;
+    assert_eq!(waits["status"], "auth-required", "{waits:#}");
+    assert_eq!(waits["artifacts"].as_array().map_or(0, Vec::len), 0, "{waits:#}");
+    // What was held before is held still.
+    let free = user.ask("Am I free on Friday?").await;
+    user.until(&free.task_id(), &["completed"]).await;
+    let page = agree(&mut Browser::default(), &link(&task), "ines@sandbox.example").await;
+    user.chat("what", "m2", &code_on(&page)).await;
+    let done = user.until(&id, &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("Stand-up"), "{done:#}");
+    local.system.stop().await;
+}

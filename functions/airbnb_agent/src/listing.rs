@@ -102,18 +102,8 @@ fn first(of: &Value, pointers: &[&str], max: usize) -> String {
     plain(found.next().unwrap_or_default(), max)
 }
 
-/// Text that is nothing but text: no addresses, no marks that a page would make links, pictures or headings of.
 fn plain(text: &str, max: usize) -> String {
-    let marks = ['[', ']', '<', '>', '`', '*', '_', '#', '|', '~', '\\'];
-    let words = text.split_whitespace().filter(|word| {
-        let lower = word.to_lowercase();
-        !lower.contains("://")
-            && !lower.contains("www.")
-            && !lower.contains("mailto:")
-            && !lower.contains('@')
-    });
-    let kept: Vec<String> = words.map(|word| word.replace(marks, "")).collect();
-    clean(&kept.join(" "), max)
+    clean(&words::text::unlinked(text), max)
 }
 
 /// A link that may be shown: https, to a known host and nowhere else, without anything for that host in it.

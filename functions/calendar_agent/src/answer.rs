@@ -213,7 +213,10 @@ fn told_on(
 
 /// A title is written by whoever invites: one line, and no address in it that anybody could follow.
 fn title(event: &Event) -> String {
-    let text = clean(event.summary.as_deref().unwrap_or_default(), TITLE_MAX).replace("://", ": //");
+    let text = clean(
+        &words::text::unlinked(event.summary.as_deref().unwrap_or_default()),
+        TITLE_MAX,
+    );
     match text.is_empty() {
         true => "(no title)".to_owned(),
         false => text,

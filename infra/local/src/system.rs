@@ -58,6 +58,7 @@ pub struct System {
     pub(crate) door: queue::Door,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    google: Option<sandbox::google::Google>,
     _folder: Option<Folder>,
 }
 
@@ -129,6 +130,8 @@ impl System {
             meter,
             ..
         } = options;
+        let google = Google::of(google, &endpoints.gateway, (&clock, &entropy));
+        let sandbox = google.sandbox().map(|(_, google)| google.clone());
         let site = Site {
             functions,
             names,
@@ -139,7 +142,7 @@ impl System {
             outside: Outside {
                 live,
                 homes,
-                google: Google::of(google, &endpoints.gateway, (&clock, &entropy)),
+                google,
                 models,
                 plan_approval,
                 require_sign_in,
@@ -191,6 +194,7 @@ impl System {
             door,
             clock,
             entropy,
+            google: sandbox,
             _folder: folder,
         };
         if joined.is_some_and(|joined| !joined.founds) {
@@ -222,6 +226,12 @@ impl System {
     #[must_use]
     pub fn endpoints_now(&self) -> Endpoints {
         self.control.now().endpoints.clone()
+    }
+
+    /// The sandbox's Google, where it is not the real one.
+    #[must_use]
+    pub fn google(&self) -> Option<&sandbox::google::Google> {
+        self.google.as_ref()
     }
 
     /// Wakes what is due by now, once.

@@ -163,6 +163,21 @@ pub fn mark_topic(words: &mut [Word], is_topic: impl Fn(&str) -> bool) {
     }
 }
 
+/// A text that is nothing but words: without addresses, and without the marks that a page would make links, pictures or headings of.
+#[must_use]
+pub fn unlinked(text: &str) -> String {
+    let marks = ['[', ']', '<', '>', '`', '*', '_', '#', '|', '~', '\\'];
+    let words = text.split_whitespace().filter(|word| {
+        let lower = word.to_lowercase();
+        !["://", "](", "www.", "mailto:", "@"]
+            .iter()
+            .any(|mark| lower.contains(mark))
+            || lower == "@"
+    });
+    let kept: Vec<String> = words.map(|word| word.replace(marks, "")).collect();
+    kept.join(" ")
+}
+
 fn is_inner(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '\u{300}'..='\u{36f}')
 }

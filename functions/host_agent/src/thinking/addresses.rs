@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::thinking::thought::Thought;
 
+/// What a link that writes a letter begins with: pages follow it, and its subject may carry anything off.
+const MAIL: &str = "mailto:";
 /// What stands in the place of an address that is not shown.
 const LEFT_OUT: &str = "[address left out]";
 
@@ -153,7 +155,7 @@ fn behind_last(text: &str, is_one: impl Fn(char) -> bool) -> Option<usize> {
 
 /// How many bytes of a text without a blank within are no beginning of an address.
 fn whole(text: &str) -> usize {
-    const BEGINNINGS: [&str; 3] = ["http://", "https://", "www."];
+    const BEGINNINGS: [&str; 4] = ["http://", "https://", "www.", MAIL];
     let begun = behind_last(text, |c| !c.is_ascii()).unwrap_or(0);
     let last = text.get(begun..).unwrap_or_default();
     let lower = last
@@ -195,108 +197,16 @@ fn spans(finder: &LinkFinder, text: &str) -> Vec<Range<usize>> {
             .filter(|link| link.start() == 0 && !within);
         spans.extend(link.map(|link| start..start + link.end()));
     }
+    for (start, _) in text.to_ascii_lowercase().match_indices(MAIL) {
+        let is_end = |c: char| c.is_whitespace() || matches!(c, ')' | ']' | '>' | '"');
+        let rest = text.get(start..).unwrap_or_default();
+        let span = start..start + rest.find(is_end).unwrap_or(rest.len());
+        spans.retain(|other| !span.contains(&other.start));
+        spans.push(span);
+    }
     spans.sort_by_key(|span| span.start);
     spans
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn known(text: &str) -> Addresses {
-        let mut known = Addresses::default();
-        known.learn(text);
-        known
-    }
-
-    #[test]
-    fn only_what_stands_in_a_source_is_shown_letter_by_letter() {
-        let known =
-            known("See https://good.example/a?b=1, (http://other.example/x_(y)) and www.third.example.");
-        for (text, shown) in [
-            (
-                "Look: https://good.example/a?b=1.",
-                "Look: https://good.example/a?b=1.",
-            ),
-            (
-                "[here](https://good.example/a?b=1)",
-                "[here](https://good.example/a?b=1)",
-            ),
-            ("good.example/a?b=1 too", "good.example/a?b=1 too"),
-            ("http://other.example/x_(y)", "http://other.example/x_(y)"),
-            ("www.third.example", "www.third.example"),
-            ("https://good.example/a?b=2", LEFT_OUT),
-            ("https://good.example/a", LEFT_OUT),
-            ("https://good.example/a?b=1&c=secret", LEFT_OUT),
-            ("https://good.example.evil.example/a?b=1", LEFT_OUT),
-            ("HTTPS://GOOD.example/a?b=1", LEFT_OUT),
-            (
-                "![p](https://evil.example/?q=dentist)",
-                "![p]([address left out])",
-            ),
-            ("![p](//evil.example/?q=dentist)", "![p](//[address left out])"),
-            ("<https://evil.example/x>", "<[address left out]>"),
-            ("evil.example/dentist", LEFT_OUT),
-            ("www.evil.example", LEFT_OUT),
-            ("見てhttps://evil.example/x", "見て[address left out]"),
-            // No addresses.
-            (
-                "Node.js, 3.5 km/h and/or e.g. main.rs",
-                "Node.js, 3.5 km/h and/or e.g. main.rs",
-            ),
-            ("write to a@b.example", "write to a@b.example"),
-        ] {
-            assert_eq!(known.kept(text), shown, "{text}");
-        }
-    }
-
-    /// Its words, as they are shown while they come in these pieces.
-    fn grown(addresses: &Addresses, pieces: &[&str]) -> String {
-        let mut growing = GrowingText::new(addresses);
-        pieces.iter().map(|piece| growing.grow(piece)).collect()
-    }
-
-    #[test]
-    fn an_address_that_is_not_whole_is_held_back() {
-        let known = known("https://good.example/a");
-        for (pieces, shown) in [
-            (&["It is at ht", "tps://go"][..], "It is at "),
-            (
-                &["It is at ht", "tps://good.example/a", "bc now"][..],
-                "It is at [address left out] now",
-            ),
-            (
-                &["It is at https://good.example/a", " now "][..],
-                "It is at https://good.example/a now ",
-            ),
-            (
-                &["at https://bü", "cher.example/x y"][..],
-                "at [address left out] y",
-            ),
-            (&["It rains", "."][..], "It rains."),
-            // Nothing more is shown before the answer is there.
-            (&["It rains.", "example/x and more"][..], "It rains."),
-            (&["今日は", "晴れ"][..], "今日は晴れ"),
-        ] {
-            assert_eq!(grown(&known, pieces), shown, "{pieces:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_draft_never_shows_an_address_that_the_answer_does_not(
-            pieces in prop::collection::vec(
-                prop::sample::select(vec![
-                    " ", "ht", "tps://", "good.example", "/a", "evil.example", "?q=1", "ü", "見", "(", ")", ".", "www.", "\n", "word",
-                ]),
-                0..24,
-            )
-        ) {
-            let known = known("https://good.example/a");
-            let draft = grown(&known, &pieces);
-            prop_assert_eq!(known.kept(&draft), draft);
-        }
-    }
-}
+mod tests;

@@ -300,7 +300,11 @@ async fn nothing(look: &Look, places: &Places, report: &mut Report) {
 async fn too_long(look: &Look, places: &Places, report: &mut Report) {
     let body = Value::String("x".repeat(GATEWAYS_BODY));
     let judged = look
-        .at(Call::with_body(Method::POST, below(&places.base, "/api/chat"), &body))
+        .at(Call::with_body(
+            Method::POST,
+            below(&places.base, "/api/chat"),
+            &body,
+        ))
         .await
         .and_then(|looked| {
             let told = looked.as_json();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rumqttc::mqttbytes::QoS;
 use rumqttc::mqttbytes::v5::{ConnAck, ConnectReturnCode, DisconnectReasonCode, Packet, SubscribeReasonCode};
-use rumqttc::{ConnectionError, Event, EventLoop, StateError, SubscribeFilterInput};
+use rumqttc::{ConnectionError, Event, EventLoop, Outgoing, StateError, SubscribeFilterInput};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -74,6 +74,7 @@ impl Runner {
             match event {
                 Ok(Event::Incoming(Packet::ConnAck(connected))) => self.connected(&connected),
                 Ok(Event::Incoming(Packet::Publish(packet))) => self.received(&packet),
+                Ok(Event::Outgoing(Outgoing::PubAck(id))) => self.shared.window().sent(id),
                 Ok(_) => while self.work.try_join_next().is_some() {},
                 Err(error) => {
                     self.lost(&mut events);
@@ -144,7 +145,14 @@ impl Runner {
         };
         self.shared.received.fetch_add(1, Ordering::Relaxed);
         let acknowledgement = self.shared.client().prepare_ack(packet);
-        let place = acknowledgement.map(|acknowledgement| self.shared.window().received(acknowledgement));
+        let place = match acknowledgement {
+            Some(acknowledgement) => match self.shared.window().received(packet.pkid, acknowledgement) {
+                Some(place) => Some(place),
+                // The same again, while the first copy is worked on: one acknowledgement is for both.
+                None => return,
+            },
+            None => None,
+        };
         // Here, and not in the task below: tasks begin in any order.
         let taking = self.inbox.take(received);
         let shared = Arc::clone(&self.shared);

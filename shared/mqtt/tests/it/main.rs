@@ -428,3 +428,73 @@ async fn who_may_not_publish_is_told_and_who_may_not_connect_is_never_ready() {
     assert!(session.publish(publication("own/x", "x")).await.is_ok());
     assert!(!format!("{:?}", with("s3cret")).contains("s3cret"));
 }
+
+/// A client of the raw protocol sees what a packet that comes twice within its connection leads to.
+#[tokio::test]
+async fn what_comes_twice_within_a_connection_is_taken_once_and_breaks_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("mqtt://{}", listener.local_addr().unwrap());
+    let gate = Arc::new(Semaphore::new(0));
+    let inbox = Arc::new(Held {
+        heard: Mutex::default(),
+        gate: Arc::clone(&gate),
+    });
+    let options = Options {
+        broker: url.parse().unwrap(),
+        client_id: "agent".to_owned(),
+        credentials: None,
+        will: None,
+        filters: vec!["t".to_owned()],
+        kept_for: None,
+        receive_maximum: 8,
+        max_packet: 1024,
+        settle: None,
+    };
+    let session = Session::open(options, inbox.clone()).unwrap();
+    let (mut line, _) = listener.accept().await.unwrap();
+    assert_eq!(packet(&mut line).await[0] >> 4, 1, "CONNECT");
+    line.write_all(&[0x20, 3, 0, 0, 0]).await.unwrap();
+    let subscribe = packet(&mut line).await;
+    let granted = [0x90, 4, subscribe[2], subscribe[3], 0, 1];
+    line.write_all(&granted).await.unwrap();
+    assert!(matches!(session.ready().await, SessionState::Ready { .. }));
+
+    let publish = |flags: u8, text: u8| [0x32 | flags, 7, 0, 1, b't', 0, 1, 0, text];
+    let twice = [publish(0, b'x'), publish(0x08, b'x')].concat();
+    line.write_all(&twice).await.unwrap();
+    until("the first is taken", || !inbox.heard.lock().unwrap().is_empty()).await;
+    gate.add_permits(100);
+    assert_eq!(packet(&mut line).await[..4], [0x40, 2, 0, 1]);
+    // Now nothing waits any more: both copies are here before the first is acknowledged, or right after it.
+    for text in [b'a', b'b', b'c'] {
+        let twice = [publish(0, text), publish(0x08, text)].concat();
+        line.write_all(&twice).await.unwrap();
+        assert_eq!(packet(&mut line).await[..4], [0x40, 2, 0, 1]);
+        // The second copy may have come when the acknowledgement was out.
+        let late = tokio::time::timeout(Duration::from_millis(200), packet(&mut line)).await;
+        assert!(
+            late.is_err() || late.is_ok_and(|late| late[0] == 0x40),
+            "no DISCONNECT"
+        );
+    }
+    let heard = inbox.heard.lock().unwrap().clone();
+    assert_eq!(
+        heard.iter().filter(|(text, _)| text == "x").count(),
+        1,
+        "{heard:?}"
+    );
+    assert!(heard.iter().any(|(text, _)| text == "c"));
+    let again = tokio::time::timeout(Duration::from_millis(500), listener.accept()).await;
+    assert!(again.is_err(), "the connection holds");
+}
+
+/// The next packet of a line: short ones alone.
+async fn packet(line: &mut tokio::net::TcpStream) -> Vec<u8> {
+    let mut head = [0; 2];
+    line.read_exact(&mut head).await.unwrap();
+    let [_, length] = head;
+    assert!(length < 0x80, "a short packet");
+    let mut rest = vec![0; usize::from(length)];
+    line.read_exact(&mut rest).await.unwrap();
+    [head.as_slice(), &rest].concat()
+}

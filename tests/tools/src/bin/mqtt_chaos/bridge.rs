@@ -1,7 +1,8 @@
 //! The bridge as a process of its own, and what stands in for Secrets Manager before it.
 
+use std::fs::OpenOptions;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use auth::Sealer;
@@ -16,11 +17,12 @@ pub(crate) struct Bridge {
     program: PathBuf,
     variables: Vec<(&'static str, String)>,
     process: Option<Child>,
+    log: PathBuf,
 }
 
 impl Bridge {
-    /// For these agents, by their addresses, at that broker.
-    pub(crate) async fn new(broker: SocketAddr, agents: &[(&str, &Url)]) -> Self {
+    /// For these agents, by their addresses, at that broker. What it says goes into a file of that folder.
+    pub(crate) async fn new(folder: &Path, broker: SocketAddr, agents: &[(&str, &Url)]) -> Self {
         let secrets = secrets().await;
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let listen = free.local_addr().expect("an address");
@@ -41,6 +43,8 @@ impl Bridge {
             ("MQTT_BROKER", format!("mqtt://{broker}")),
             ("MQTT_ORGS", json!(["chaos"]).to_string()),
             ("MQTT_AGENTS", json!(agents).to_string()),
+            // Nobody calls it: no host is here.
+            ("TRUSTED_ISSUERS", "[]".to_owned()),
         ];
         let mut program = std::env::current_exe().expect("a program");
         program.set_file_name("mqtt_bridge");
@@ -53,15 +57,33 @@ impl Bridge {
             program,
             variables,
             process: None,
+            log: folder.join("bridge.log"),
         }
     }
 
+    /// The end of what it said.
+    pub(crate) fn said(&self) -> String {
+        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().rev().take(20).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn is_gone(&mut self) -> bool {
+        self.process
+            .as_mut()
+            .is_some_and(|process| !matches!(process.try_wait(), Ok(None)))
+    }
+
     pub(crate) fn start(&mut self) {
+        let log = OpenOptions::new().create(true).append(true).open(&self.log);
+        let log = log.expect("a file for what the bridge says");
         let process = Command::new(&self.program)
             .env_clear()
             .envs(self.variables.iter().map(|(name, value)| (*name, value.as_str())))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(log.try_clone().expect("the same file"))
+            .stderr(log)
+            .stdin(Stdio::null())
             .spawn();
         self.process = Some(process.expect("the bridge starts"));
     }

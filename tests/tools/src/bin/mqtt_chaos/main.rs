@@ -32,10 +32,14 @@ use crate::requester::{Done, Manner, Requester};
 
 /// The agent's address.
 const AGENT: &str = "switchyard/platform/counter";
+/// The id of no task.
+const NO_TASK: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 /// How many requesters there are, beside the slow and the silent one.
 const REQUESTERS: usize = 10;
 /// How long a stream may be silent while only the bridge is killed.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How long the first answer may take.
+const START: Duration = Duration::from_secs(60);
 /// How long a cut lasts.
 const CUT: Duration = Duration::from_secs(5);
 
@@ -52,21 +56,60 @@ struct Arguments {
     /// After so many seconds a request that has no final task counts as lost.
     #[arg(long, default_value_t = 180)]
     limit: u64,
+    /// Of a hundred publications, so many come twice.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=100))]
+    repeated: u64,
     /// Nothing is killed or cut: what the run itself costs.
-    #[arg(long, conflicts_with = "bridge_alone")]
+    #[arg(long, conflicts_with_all = ["bridge_alone", "only", "short"])]
     calm: bool,
+    /// Only this goes wrong.
+    #[arg(long, value_enum, conflicts_with = "bridge_alone")]
+    only: Vec<Trouble>,
+    /// Each thing goes wrong once, and the requests come sooner.
+    #[arg(long)]
+    short: bool,
     /// Only the bridge is killed, in the middle of streams: each of them goes on by itself, under the correlation that it began
     /// with and without a gap.
     #[arg(long)]
     bridge_alone: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Trouble {
+    /// The broker is killed, and has what it kept.
     BrokerKilled,
+    /// The broker is killed, and has nothing.
     BrokerForgets,
+    /// The bridge is killed.
     BridgeKilled,
+    /// All connections are cut.
     Cut,
+}
+
+impl Arguments {
+    /// What goes wrong, in this order.
+    fn troubles(&self) -> Vec<Trouble> {
+        let once = [
+            Trouble::BrokerKilled,
+            Trouble::BridgeKilled,
+            Trouble::Cut,
+            Trouble::BrokerForgets,
+        ];
+        let more = [Trouble::Cut, Trouble::BridgeKilled, Trouble::Cut];
+        let mut troubles = once.to_vec();
+        if !self.short {
+            troubles.extend(more);
+        }
+        troubles.retain(|trouble| match self.bridge_alone {
+            true => *trouble == Trouble::BridgeKilled,
+            false => !self.calm && (self.only.is_empty() || self.only.contains(trouble)),
+        });
+        for n in (1..troubles.len()).rev() {
+            let other = chosen(self.seed, 2_000_000 + n as u64) as usize % (n + 1);
+            troubles.swap(n, other);
+        }
+        troubles
+    }
 }
 
 #[tokio::main]
@@ -78,9 +121,9 @@ async fn main() -> ExitCode {
         ..Wanted::default()
     };
     let mut broker = start(&folder, 0, &wanted);
-    let (proxy, address) = Proxy::start(arguments.seed, broker.port()).await;
+    let (proxy, address) = Proxy::start(arguments.seed, arguments.repeated, broker.port()).await;
     let counter = Counter::start(Duration::from_millis(900)).await;
-    let mut bridge = Bridge::new(address, &[(AGENT, &counter.url)]).await;
+    let mut bridge = Bridge::new(folder.path(), address, &[(AGENT, &counter.url)]).await;
     bridge.start();
     let open = |name: &str, manner| Requester::open(address, name, (AGENT, counter.token()), manner);
     let mut requesters: Vec<_> = (0..REQUESTERS)
@@ -93,11 +136,16 @@ async fn main() -> ExitCode {
         requester.ready().await;
     }
     // The agent is there once it answers.
-    while requesters[0]
-        .look("6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f")
-        .await
-        .is_none()
-    {}
+    let asked = async { while requesters[0].look(NO_TASK).await.is_none() {} };
+    if tokio::time::timeout(START, asked).await.is_err() {
+        let gone = if bridge.is_gone() {
+            "the bridge has ended"
+        } else {
+            "no answer"
+        };
+        println!("NOT STARTED: {gone}\n{}", bridge.said());
+        return ExitCode::FAILURE;
+    }
     println!("seed {}, {} requests", arguments.seed, arguments.requests);
 
     let begun = Instant::now();
@@ -105,7 +153,8 @@ async fn main() -> ExitCode {
     let mut asked = JoinSet::new();
     for n in 0..arguments.requests {
         // All of them are under way by the middle of the troubles.
-        let after = Duration::from_millis(chosen(arguments.seed, 1_000_000 + n) % 25_000);
+        let within = if arguments.short { 10_000 } else { 25_000 };
+        let after = Duration::from_millis(chosen(arguments.seed, 1_000_000 + n) % within);
         let index = usize::try_from(n).expect("few requests") % requesters.len();
         let requester = Arc::clone(&requesters[index]);
         asked.spawn(async move {
@@ -119,26 +168,7 @@ async fn main() -> ExitCode {
         unheard.spawn(async move { silent.ask(true, limit).await });
     }
 
-    let mut troubles = vec![
-        Trouble::BrokerKilled,
-        Trouble::BridgeKilled,
-        Trouble::Cut,
-        Trouble::BrokerForgets,
-        Trouble::Cut,
-        Trouble::BridgeKilled,
-        Trouble::Cut,
-    ];
-    if arguments.calm {
-        troubles.clear();
-    }
-    if arguments.bridge_alone {
-        troubles.retain(|trouble| matches!(trouble, Trouble::BridgeKilled));
-    }
-    for n in (1..troubles.len()).rev() {
-        let other = chosen(arguments.seed, 2_000_000 + n as u64) as usize % (n + 1);
-        troubles.swap(n, other);
-    }
-    for (n, trouble) in troubles.into_iter().enumerate() {
+    for (n, trouble) in arguments.troubles().into_iter().enumerate() {
         tokio::time::sleep(Duration::from_secs(3) + rest(arguments.seed, n)).await;
         println!("{:6.1} s  {trouble:?}", begun.elapsed().as_secs_f64());
         match trouble {
@@ -205,11 +235,14 @@ async fn main() -> ExitCode {
             .max();
         println!("longest silence of a stream: {:.1?}", longest.unwrap_or_default());
     }
-    if proxy.repeated() == 0 {
+    if proxy.repeated() == 0 && arguments.repeated > 0 {
         faults.push("nothing came twice".to_owned());
     }
     for fault in &faults {
         println!("FAULT {fault}");
+    }
+    if !faults.is_empty() {
+        println!("{}", bridge.said());
     }
     println!(
         "{}",

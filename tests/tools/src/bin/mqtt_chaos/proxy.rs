@@ -13,9 +13,6 @@ use tokio::sync::watch;
 const CONNECT: u8 = 1;
 const PUBLISH: u8 = 3;
 const PUBACK: u8 = 4;
-/// Of a hundred publications, so many come twice.
-const REPEATED: u64 = 20;
-
 /// A number from the seed: the n-th of its kind.
 pub(crate) fn chosen(seed: u64, n: u64) -> u64 {
     // SplitMix64.
@@ -33,6 +30,8 @@ pub(crate) struct Proxy(Arc<Inner>);
 
 struct Inner {
     seed: u64,
+    /// Of a hundred publications, so many come twice.
+    percent: u64,
     broker: AtomicU16,
     is_cut: AtomicBool,
     cuts: watch::Sender<u64>,
@@ -41,12 +40,13 @@ struct Inner {
 }
 
 impl Proxy {
-    /// Starts before the broker at that port; itself and its address.
-    pub(crate) async fn start(seed: u64, broker: u16) -> (Self, SocketAddr) {
+    /// Starts before the broker at that port; of a hundred publications it repeats `percent`. Itself and its address.
+    pub(crate) async fn start(seed: u64, percent: u64, broker: u16) -> (Self, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let proxy = Self(Arc::new(Inner {
             seed,
+            percent,
             broker: AtomicU16::new(broker),
             is_cut: AtomicBool::new(false),
             cuts: watch::Sender::new(0),
@@ -92,7 +92,8 @@ impl Proxy {
         }
         let (from_client, to_client) = client.into_split();
         let (from_broker, to_broker) = broker.into_split();
-        let (up, down) = (Owed::default(), Owed::default());
+        // A broker acknowledges each copy; our client acknowledges a packet once, and other clients may do either.
+        let (up, down) = (Owed::new(true), Owed::new(false));
         // A broker takes some from everybody; how many a client takes, its first packet says.
         up.takes(20);
         tokio::select! {
@@ -149,14 +150,17 @@ impl Proxy {
 
     fn repeats(&self) -> bool {
         let n = self.0.published.fetch_add(1, Ordering::SeqCst);
-        chosen(self.0.seed, n) % 100 < REPEATED
+        chosen(self.0.seed, n) % 100 < self.0.percent
     }
 }
 
 /// What was sent on one way and is not acknowledged yet, by its packet id. What was sent twice may be acknowledged twice, of which
 /// only the proxy knows.
-#[derive(Default)]
-struct Owed(Mutex<Sent>);
+struct Owed {
+    /// The receiver acknowledges every copy, in order.
+    each: bool,
+    sent: Mutex<Sent>,
+}
 
 #[derive(Default)]
 struct Sent {
@@ -174,20 +178,29 @@ enum Copies {
 }
 
 impl Owed {
+    fn new(each: bool) -> Self {
+        Self {
+            each,
+            sent: Mutex::default(),
+        }
+    }
+
     fn takes(&self, most: u16) {
-        self.0.lock().expect("no panic").takes = most;
+        self.sent.lock().expect("no panic").takes = most;
     }
 
     /// A publication goes out by that packet id, for the first time.
     fn begins(&self, id: u16) {
-        let mut sent = self.0.lock().expect("no panic");
-        sent.late.remove(&id);
+        let mut sent = self.sent.lock().expect("no panic");
+        if !self.each {
+            sent.late.remove(&id);
+        }
         sent.under_way.insert(id, Copies::One);
     }
 
     /// Whether there is room for a second copy.
     fn twice(&self, id: u16) -> bool {
-        let mut sent = self.0.lock().expect("no panic");
+        let mut sent = self.sent.lock().expect("no panic");
         let twice = sent.under_way.values().filter(|copies| **copies == Copies::Two);
         let room = sent.under_way.len() + twice.count() < usize::from(sent.takes);
         // It may be acknowledged already.
@@ -202,7 +215,11 @@ impl Owed {
 
     /// Whether an acknowledgement is the second one.
     fn is_too_much(&self, id: u16) -> bool {
-        let mut sent = self.0.lock().expect("no panic");
+        let mut sent = self.sent.lock().expect("no panic");
+        // It comes before that of the next packet of the same id.
+        if self.each && sent.late.remove(&id) {
+            return true;
+        }
         match sent.under_way.remove(&id) {
             Some(Copies::Two) => {
                 sent.late.insert(id);

@@ -1,0 +1,23 @@
+//! A short run of the chaos program for MQTT: the broker is killed with and without what it kept, the bridge is killed, connections
+//! are cut and repeat publications. The long runs are started by hand (`tests/run mqtt-chaos`).
+
+use std::process::{Command, Stdio};
+
+#[test]
+fn no_request_is_lost_or_done_twice_when_broker_and_bridge_are_killed() {
+    let ended = Command::new(tests::binary::path("mqtt_chaos"))
+        .args(["--seed", "1", "--requests", "12", "--short", "--limit", "120"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success(),
+        "{said}\n{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+    assert!(said.contains("14 of 14 have their final task"), "{said}");
+    for trouble in ["BrokerKilled", "BrokerForgets", "BridgeKilled", "Cut"] {
+        assert!(said.contains(trouble), "{said}");
+    }
+}

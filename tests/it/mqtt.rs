@@ -2,6 +2,8 @@
 //! clause of the profile is shown by.
 
 mod cards;
+mod chaos;
+mod commands;
 mod foreign;
 mod hosts;
 mod identities;

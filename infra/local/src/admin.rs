@@ -21,8 +21,11 @@
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
+//! | `GET /admin/mqtt/imports` | which agents of the MQTT broker the registry is to know |
+//! | `POST /admin/mqtt/imports` with `{"add": [RULE], "remove": [RULE]}` | changes that |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
+mod imports;
 mod issuers;
 mod users;
 
@@ -141,6 +144,12 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         )
         .post("/tenants/{name}/orders", "stores orders of a tenant", import)
         .post("/keys/rotate", "rotates keys", rotate)
+        .get(
+            "/mqtt/imports",
+            "lists the rules by which agents of the broker are registered",
+            imports::list,
+        )
+        .post("/mqtt/imports", "changes these rules", imports::change)
         .get(
             "/environments/{name}",
             "what functions outside of this process need set",
@@ -391,7 +400,9 @@ impl From<ChangeError> for Refused {
             ChangeError::User(ProvisionError::Nobody(_)) => (StatusCode::NOT_FOUND, "not_found"),
             ChangeError::User(ProvisionError::Store(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             ChangeError::User(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
-            ChangeError::NoIssuer(_) => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::NoIssuer(_) | ChangeError::NoImport(_) => (StatusCode::NOT_FOUND, "not_found"),
+            ChangeError::ManyImports(_) => (StatusCode::CONFLICT, "too_many"),
+            ChangeError::NoBroker => (StatusCode::CONFLICT, "no_broker"),
             ChangeError::SignIn(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             ChangeError::Last(_) => (StatusCode::CONFLICT, "last_tenant"),
             ChangeError::TooSoon { .. } => (StatusCode::CONFLICT, "too_soon"),

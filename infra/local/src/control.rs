@@ -26,7 +26,7 @@ use crate::names::Names;
 use crate::options::Outside;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
-use crate::secrets::{self, Draft, Secrets, SignIn, Stored, Vault};
+use crate::secrets::{self, Draft, ImportChange, Secrets, SignIn, Stored, Vault};
 use crate::{ChangeError, Endpoints, StartError, Tempo, identity, mqtt, named, orders};
 
 /// Which keys are rotated.
@@ -429,6 +429,30 @@ impl Control {
         self.take_over(&mut vault, draft, None).await?;
         rotation.told();
         Ok(())
+    }
+
+    /// Changes which agents of the broker the registry is to know.
+    pub(crate) async fn import(&self, change: &ImportChange) -> Result<(), ChangeError> {
+        if self.site.outside.mqtt.is_none() {
+            return Err(ChangeError::NoBroker);
+        }
+        let mut vault = self.vault.lock().await;
+        let draft = self.draft(&vault, |stored| change.apply(stored))?;
+        self.take_over(&mut vault, draft, None).await?;
+        let rules = change.add.iter().chain(&change.remove);
+        let rules: Vec<String> = rules.map(ToString::to_string).collect();
+        tracing::info!(
+            rules = rules.join(" "),
+            "which agents of the broker are registered has changed"
+        );
+        Ok(())
+    }
+
+    /// The rules by which agents of the broker are registered.
+    pub(crate) fn imports(&self) -> Vec<String> {
+        let started = self.site.outside.mqtt.iter().flat_map(|broker| &broker.imports);
+        let kept = self.now().secrets.mqtt_imports.clone();
+        started.map(ToString::to_string).chain(kept).collect()
     }
 
     fn draft(

@@ -141,6 +141,15 @@ pub enum ChangeError {
     /// Where people sign in cannot be changed in this way.
     #[error("{0}")]
     SignIn(String),
+    /// There is no such rule.
+    #[error("{0} is no rule of this system; `switchyard mqtt import` lists its rules")]
+    NoImport(String),
+    /// There are too many rules.
+    #[error("a system has at most {0} rules")]
+    ManyImports(usize),
+    /// The system is on no MQTT broker.
+    #[error("the system is on no MQTT broker; start it with `switchyard up --mqtt spawn`")]
+    NoBroker,
     /// A part did not take the change.
     #[error(transparent)]
     Part(#[from] StartError),

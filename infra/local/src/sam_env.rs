@@ -15,7 +15,7 @@ use crate::current::{Current, Own};
 use crate::functions::{CALENDAR_CALLBACK, HOST, Mounting, Spec, Trust};
 use crate::onboarding::quoted;
 use crate::options::Outside;
-use crate::{Endpoints, Live, MqttBroker, StartError, google, mqtt, named};
+use crate::{Live, MqttBroker, StartError, google, mqtt, named};
 
 /// Settings by their names.
 type Variables = BTreeMap<String, String>;
@@ -181,7 +181,7 @@ fn shared(
         known.insert("OPEN_METEO_FORECAST_URL", sandbox);
     }
     if let Some(broker) = &outside.mqtt {
-        known.extend(of_bridge(broker, endpoints)?);
+        known.extend(of_bridge(broker, current)?);
     }
     known.extend(outside.homes.settings(&endpoints.gateway));
     known.insert("GOOGLE_CALENDAR_URL", outside.google.calendar(&endpoints.gateway));
@@ -199,11 +199,14 @@ fn shared(
 }
 
 /// What the bridge to an MQTT broker is told.
-fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<Vec<(&'static str, String)>, StartError> {
+fn of_bridge(broker: &MqttBroker, current: &Current) -> Result<Vec<(&'static str, String)>, StartError> {
+    let endpoints = &current.endpoints;
     let agents = mqtt::agents(endpoints).map_err(StartError::part("list of agents"))?;
     let orgs = broker.orgs.iter().map(String::as_str).chain([mqtt::ORG]);
     let passwords = broker.signs_in().then(|| named::MQTT_PASSWORDS.to_owned());
     let passwords = passwords.map(|secret| ("MQTT_PASSWORDS_SECRET", secret));
+    let started = broker.imports.iter().map(ToString::to_string);
+    let imports = started.chain(current.secrets.mqtt_imports.iter().cloned());
     let settings = [
         ("BRIDGE_URL", below(&endpoints.gateway, mqtt::BRIDGE).to_string()),
         (
@@ -214,10 +217,7 @@ fn of_bridge(broker: &MqttBroker, endpoints: &Endpoints) -> Result<Vec<(&'static
         ("MQTT_PREFIX", broker.prefix.to_string()),
         ("MQTT_ORGS", text(&orgs.collect::<Vec<_>>())?),
         ("MQTT_AGENTS", text(&agents)?),
-        (
-            "MQTT_IMPORTS",
-            text(&broker.imports.iter().map(ToString::to_string).collect::<Vec<_>>())?,
-        ),
+        ("MQTT_IMPORTS", text(&imports.collect::<Vec<_>>())?),
         ("PLATFORM_KEY_SECRET", named::PLATFORM_KEY.to_owned()),
     ];
     Ok(settings.into_iter().chain(passwords).collect())

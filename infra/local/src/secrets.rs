@@ -1,6 +1,7 @@
 //! The system's own secrets: keys and unguessable paths, made once per data folder. On AWS they are entries of
 //! Secrets Manager and of the stacks' outputs. [`crate::named`] has them by the names that functions ask for.
 
+mod imports;
 mod sign_in;
 mod stored;
 mod vault;
@@ -14,6 +15,7 @@ use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use serde_json::Value;
 
 use crate::StartError;
+pub(crate) use imports::ImportChange;
 pub(crate) use sign_in::{NamedIssuer, SignIn};
 use stored::StoredPassword;
 pub(crate) use stored::{OVERLAP, Stored, password, slug};
@@ -44,6 +46,8 @@ pub(crate) struct Secrets {
     pub(crate) aws_slug: String,
     /// The passwords at the MQTT broker, by name: of the agents that serve every tenant, and of others who sign in there.
     pub(crate) mqtt: BTreeMap<String, SecretString>,
+    /// Which agents of the MQTT broker the registry is to know, beside those that the start names.
+    pub(crate) mqtt_imports: BTreeSet<String>,
 }
 
 /// What a tenant has of its own.
@@ -167,6 +171,7 @@ impl Secrets {
             slugs: stored.slugs,
             aws_slug: stored.aws_slug,
             mqtt: passwords(stored.mqtt),
+            mqtt_imports: stored.mqtt_imports,
         })
     }
 }

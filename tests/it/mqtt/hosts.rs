@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use axum::http::Method;
 use serde_json::{Value, json};
 use tests::Local;
 use wiremock::matchers::any;
@@ -10,6 +11,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use super::responder::Echo;
 use super::world::World;
 use crate::consent::{agree, link, profile};
+use crate::tenants::admin;
 
 /// What a card calls an interface that is there for its URL alone: the audience of tokens.
 const AUDIENCE: &str = "urn:switchyard:a2a:audience:v1";
@@ -242,5 +244,126 @@ async fn what_is_on_the_broker_is_registered_by_its_rule_and_unhealthy_once_it_i
     assert!(took < Duration::from_secs(2), "{took:?}");
     let _echo = Echo::start(&world.broker, "acme/lab/echo", 0.0).await;
     healthy(true).await;
+    world.stop().await;
+}
+
+/// An operator imports an agent while the system runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_imported_while_the_system_runs_is_registered() {
+    let world = World::start().await;
+    let _echo = Echo::start(&world.broker, "acme/lab/echo", 0.0).await;
+    let found = async || {
+        let found = registry(&world.local, "GET", "/agents?tag=type:echo", None).await;
+        found["agents"]
+            .as_array()
+            .and_then(|agents| agents.first())
+            .cloned()
+    };
+    assert!(found().await.is_none(), "finding is not registering");
+    let change = json!({ "add": ["acme/lab/echo:echo"] });
+    let (status, told) = admin(&world.local, Method::POST, "/mqtt/imports", Some(change)).await;
+    assert_eq!(
+        (status.as_u16(), &told["imports"]),
+        (200, &json!(["acme/lab/echo:echo"]))
+    );
+    let begun = Instant::now();
+    while !found().await.is_some_and(|agent| agent["health"]["ok"] == true) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it is registered");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for (bad, status) in [
+        (json!({ "add": ["acme/+:echo"] }), 422),
+        (json!({ "add": ["acme/lab:echo@nobody"] }), 404),
+        (json!({ "remove": ["acme/lab:other"] }), 404),
+        (json!({ "x": 1 }), 422),
+    ] {
+        let (code, told) = admin(&world.local, Method::POST, "/mqtt/imports", Some(bad)).await;
+        assert_eq!(code.as_u16(), status, "{told}");
+    }
+    let (_, told) = admin(&world.local, Method::GET, "/mqtt/imports", None).await;
+    assert_eq!(
+        told["imports"],
+        json!(["acme/lab/echo:echo"]),
+        "what is refused changes nothing"
+    );
+    world.stop().await;
+}
+
+/// An agent that goes on talking after its last word.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_after_the_final_one_changes_nothing() {
+    let world = World::start().await;
+    let address = "acme/lab/slow";
+    let broker = world.broker.running.url();
+    let topic = format!("$a2a/v1/request/{address}");
+    let (session, mut asked) = world.broker.open(address, vec![topic.clone()]).await;
+    let card = json!({ "name": "Slow", "description": "Tells slow stories", "version": "1.0.0",
+        "supportedInterfaces": [{ "url": format!("{broker}/{topic}"), "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" }],
+        "capabilities": { "streaming": true }, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{ "id": "story", "name": "Story", "description": "Tells slow stories of snails", "tags": ["type:story"] }] });
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200).set_body_json(card))
+        .mount(&server)
+        .await;
+    let body = json!({ "cardUrl": format!("{}/card.json", server.uri()), "tags": ["type:story"], "scope": "global" });
+    registry(&world.local, "POST", "/agents", Some(body)).await;
+    let user = world.local.user("acme");
+    let answer = user.ask("Tell me a slow story of snails");
+    let replies = async {
+        loop {
+            let request = asked.recv().await.expect("a request").publication;
+            let told: Value = serde_json::from_slice(&request.payload).expect("JSON");
+            let task = told["params"]["message"]["taskId"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            if task.is_empty() {
+                continue;
+            }
+            let event = |text: Option<&str>, state: &str| match text {
+                Some(text) => {
+                    json!({ "artifactUpdate": { "taskId": task, "contextId": "c", "lastChunk": true,
+                    "artifact": { "artifactId": text, "parts": [{ "text": text }] } } })
+                }
+                None => {
+                    json!({ "statusUpdate": { "taskId": task, "contextId": "c", "status": { "state": state } } })
+                }
+            };
+            for item in [
+                event(None, "TASK_STATE_WORKING"),
+                event(Some("The snail arrived."), ""),
+                event(None, "TASK_STATE_COMPLETED"),
+                event(Some("It left again."), ""),
+                event(None, "TASK_STATE_FAILED"),
+            ] {
+                let payload = json!({ "jsonrpc": "2.0", "id": told["id"], "result": item });
+                let reply = a2a::mqtt::Publication {
+                    topic: request.properties.response_topic.clone().expect("a topic"),
+                    payload: payload.to_string().into(),
+                    retain: false,
+                    properties: a2a::mqtt::Properties {
+                        correlation: request.properties.correlation.clone(),
+                        ..a2a::mqtt::Properties::default()
+                    },
+                };
+                mqtt::Publisher::publish(&session, reply)
+                    .await
+                    .expect("it is published");
+            }
+            return;
+        }
+    };
+    let (answer, ()) = tokio::join!(answer, replies);
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert!(
+        task["artifacts"].to_string().contains("The snail arrived."),
+        "{task:#}"
+    );
+    // What comes late has been handed on by now: it was published before the answer was read.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let task = user.until(&answer.task_id(), &["completed", "failed"]).await;
+    assert_eq!(task["status"], "completed", "{task:#}");
+    assert!(!task.to_string().contains("It left again."), "{task:#}");
     world.stop().await;
 }

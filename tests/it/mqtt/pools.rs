@@ -61,6 +61,7 @@ async fn three_members_of_a_pool_answer_everything_and_none_is_idle() {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         patience: PATIENCE,
+        stays: true,
     });
     let bridge = Arc::new(bridge.expect("keys"));
     let router = mqtt_bridge::router(Arc::clone(&bridge));

@@ -4,6 +4,7 @@ mod acl;
 mod agents;
 mod check;
 mod connect;
+mod import;
 mod send;
 
 use clap::Subcommand;
@@ -17,6 +18,8 @@ pub(super) enum MqttCommand {
     Agents(agents::Agents),
     /// Send a message to an agent, and show what goes over the broker
     Send(send::Send),
+    /// Have the registry know agents of the broker, or list the rules by which it does
+    Import(import::Import),
     /// Print the access control list by which a broker keeps tenants apart
     Acl(acl::Acl),
     /// Try what a broker can, and tell which parts of the profile work there
@@ -28,6 +31,7 @@ impl MqttCommand {
         match self {
             Self::Agents(agents) => agents.run().await,
             Self::Send(send) => Box::pin(send.run()).await,
+            Self::Import(import) => import.run().await,
             Self::Acl(acl) => acl.run(),
             Self::Check(check) => check.run().await,
         }

@@ -42,6 +42,9 @@ pub(crate) struct Stored {
     /// The passwords at the MQTT broker, by name: of the agents that serve every tenant, and of others who sign in there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) mqtt: BTreeMap<String, String>,
+    /// Which agents of the MQTT broker the registry is to know, beside those that the start names.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) mqtt_imports: BTreeSet<String>,
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ mod collector;
 mod deploy_page;
 mod deployed;
 mod events;
+mod iot;
 mod lambda;
 mod lifetime;
 mod streams;

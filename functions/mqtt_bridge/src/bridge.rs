@@ -41,6 +41,7 @@ pub struct Bridge {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Duration,
+    pub(crate) stays: bool,
     pub(crate) under_way: UnderWay,
     /// Whose tokens are good for calls.
     pub(crate) verifier: Verifier,
@@ -82,6 +83,8 @@ pub struct BridgeParts {
     pub entropy: Arc<dyn Entropy>,
     /// When a requester that waits for the settled task is shown that there is work: [`PATIENCE`].
     pub patience: Duration,
+    /// The process goes on after a request was handled; otherwise everything is said before that.
+    pub stays: bool,
 }
 
 /// Less than the 15 s after which a requester of the profile tries again.
@@ -111,6 +114,7 @@ impl Bridge {
             clock: parts.clock,
             entropy: parts.entropy,
             patience: parts.patience,
+            stays: parts.stays,
             under_way: UnderWay::default(),
             publishers: RwLock::default(),
         })

@@ -38,6 +38,11 @@ pub struct Config {
     /// `MQTT_IMPORTS`: JSON list `["ORG/UNIT[/AGENT]:TYPE[@TENANT]"]`, which agents of the broker the registry is to know. With it
     /// `REGISTRY_URL`, and `PLATFORM_KEY_SECRET`: the name or ARN of the secret with the platform's signing key (PKCS#8 PEM).
     pub imports: Option<Imports>,
+    /// `AWS_ENDPOINT_URL_IOT_DATA_PLANE`: the broker is AWS IoT Core, whose rules hand over the requests; replies and cards are
+    /// published there. No connection is kept then.
+    pub iot: Option<Url>,
+    /// `AWS_REGION`: what requests to it are signed for.
+    pub region: Option<String>,
     /// `MQTT_PASSWORDS_SECRET`: the name of the secret with each agent's password at the broker, JSON `{"ORG/UNIT/AGENT":
     /// "…"}`; the address is the user name.
     pub passwords: Option<String>,
@@ -115,6 +120,8 @@ impl Config {
         let issuers = env.required_json("TRUSTED_ISSUERS");
         let replies_for = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", WEEK);
         let imports = imports(env);
+        let iot = env.optional("AWS_ENDPOINT_URL_IOT_DATA_PLANE");
+        let region = env.optional("AWS_REGION");
         let passwords = env.optional("MQTT_PASSWORDS_SECRET");
         Ok(Self {
             url: url?,
@@ -126,6 +133,8 @@ impl Config {
             issuers: issuers?,
             replies_for: replies_for?,
             imports: imports?,
+            iot: iot?,
+            region: region?,
             passwords: passwords?,
         })
     }

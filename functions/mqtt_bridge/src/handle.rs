@@ -115,7 +115,10 @@ impl Carried<'_> {
                     writer,
                     (self.request, result),
                 );
-                tokio::spawn(look);
+                match self.bridge.stays {
+                    true => drop(tokio::spawn(look)),
+                    false => look.await,
+                }
                 return Handled::Answered;
             }
             Asked::Stream(_) | Asked::Subscribe(_) => followed(result),

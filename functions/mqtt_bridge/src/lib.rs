@@ -7,6 +7,8 @@
 //!
 //! A host's call of an agent on the broker comes to `POST /call`, is published, and is answered with the first reply. What comes
 //! later goes to the webhook that the host has named, which lies sealed in the request's correlation.
+//!
+//! On AWS IoT Core it needs no process: a rule hands over each request, and replies are published by HTTP.
 
 mod asking;
 mod bridge;
@@ -20,6 +22,7 @@ mod discovery;
 mod drops;
 mod handle;
 mod import_rule;
+mod iot;
 mod lines;
 mod operator;
 mod presence;
@@ -36,6 +39,7 @@ use std::sync::Arc;
 use a2a::mqtt::AgentAddress;
 use axum::Router;
 use domain::{Clock, Entropy, ExposeSecret as _, SecretString};
+use edge::iot::IotData;
 use edge::{Background, BuildError, Error, Front, Function, Ground};
 use routes::{Route, Routes};
 use tokio::sync::watch;
@@ -90,8 +94,16 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         outbound: ground.outbound,
         clock: ground.clock,
         entropy: ground.entropy,
-        patience: PATIENCE,
+        patience: if config.iot.is_some() {
+            iot::PATIENCE
+        } else {
+            PATIENCE
+        },
+        stays: config.iot.is_none(),
     })?);
+    if let Some(endpoint) = config.iot {
+        return Ok(on_iot_core(bridge, IotData::new(endpoint, config.region)));
+    }
     let connections = Connections {
         bridge: Arc::clone(&bridge),
         broker: config.broker,
@@ -99,6 +111,17 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         imports: operator.zip(config.imports.map(|imports| imports.rules)),
     };
     Ok(Function::new(router(bridge)).with_background(connections))
+}
+
+/// Without connections of its own: rules hand requests over, and everything is published by the data API.
+fn on_iot_core(bridge: Arc<Bridge>, iot: IotData) -> Function {
+    let publisher = Arc::new(iot::IotPublisher(Arc::new(iot)));
+    for place in &bridge.agents {
+        bridge.publishes(&place.address, publisher.clone());
+    }
+    Function::new(router(Arc::clone(&bridge)))
+        .with_iot(iot::Requests(Arc::clone(&bridge)))
+        .with_schedule(iot::Cards(bridge))
 }
 
 fn passwords(secret: &str, told: &SecretString) -> Result<BTreeMap<String, SecretString>, BuildError> {

@@ -121,7 +121,7 @@ async fn first_card(bridge: &Bridge, place: &AgentPlace, stop: &mut watch::Recei
     }
 }
 
-async fn card(bridge: &Bridge, place: &AgentPlace) -> Result<Bytes, String> {
+pub(crate) async fn card(bridge: &Bridge, place: &AgentPlace) -> Result<Bytes, String> {
     let card = bridge
         .outbound
         .published_card(&place.url)
@@ -139,7 +139,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// A card on its topic, and whether its agent is there.
-fn told(topic: &str, card: &Bytes, status: &str, source: &str) -> Publication {
+pub(crate) fn told(topic: &str, card: &Bytes, status: &str, source: &str) -> Publication {
     let user = [(property::STATUS, status), (property::STATUS_SOURCE, source)];
     Publication {
         topic: topic.to_owned(),

@@ -1,6 +1,7 @@
 //! The bridge without a broker: requests in, replies out, an agent that answers as it is told.
 
 mod calls;
+mod iot;
 mod presence;
 
 use std::sync::{Arc, Mutex};
@@ -63,6 +64,11 @@ struct World {
 }
 
 async fn world(status: u16, answer: Value) -> World {
+    world_that(status, answer, true).await
+}
+
+/// One whose process stays, or does not.
+async fn world_that(status: u16, answer: Value, stays: bool) -> World {
     let agent = MockServer::start().await;
     let template = ResponseTemplate::new(status).set_body_json(answer);
     Mock::given(any()).respond_with(template).mount(&agent).await;
@@ -91,6 +97,7 @@ async fn world(status: u16, answer: Value) -> World {
             clock: Arc::new(SystemClock),
             entropy,
             patience: Duration::from_millis(500),
+            stays,
         })
         .unwrap(),
     );

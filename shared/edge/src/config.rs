@@ -44,6 +44,7 @@
 //! | `MQTT_PREFIX` | mqtt_bridge | what topics on it begin with | `$a2a/v1` |
 //! | `MQTT_ORGS` | mqtt_bridge | organisations that replies go to: JSON `["acme"]` | required |
 //! | `MQTT_AGENTS` | mqtt_bridge | the agents that it answers for: JSON `[{"address": "ORG/UNIT/AGENT", "url", "webhook"}]`; those with a webhook are hosts, which may call agents on the broker | required |
+//! | `AWS_ENDPOINT_URL_IOT_DATA_PLANE` | mqtt_bridge | the broker is AWS IoT Core: rules hand over requests, and replies are published here | a connection to the broker for each agent |
 //! | `MQTT_PASSWORDS_SECRET` | mqtt_bridge | name of the secret with their passwords at the broker: JSON `{"ORG/UNIT/AGENT": "…"}` | no passwords |
 //! | `OPEN_METEO_GEOCODING_URL` | weather_agent | where places are looked up | Open-Meteo's own |
 //! | `OPEN_METEO_FORECAST_URL` | weather_agent | where forecasts come from | Open-Meteo's own |

@@ -3,9 +3,10 @@
 use std::error::Error as StdError;
 use std::sync::Arc;
 
+use a2a::mqtt::Publication;
 use async_trait::async_trait;
 use axum::Router;
-use domain::TraceParent;
+use domain::{Timestamp, TraceParent};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -18,6 +19,8 @@ pub struct Function {
     pub queue: Option<Arc<dyn QueueHandler>>,
     /// Runs on its schedule.
     pub schedule: Option<Arc<dyn ScheduleHandler>>,
+    /// Handles what rules of AWS IoT Core hand over.
+    pub iot: Option<Arc<dyn IotHandler>>,
     /// Runs as long as its process does, where that is for long: not on Lambda.
     pub background: Option<Arc<dyn Background>>,
 }
@@ -30,6 +33,7 @@ impl Function {
             router,
             queue: None,
             schedule: None,
+            iot: None,
             background: None,
         }
     }
@@ -46,6 +50,13 @@ impl Function {
     pub fn with_schedule(self, handler: impl ScheduleHandler + 'static) -> Self {
         let schedule = Some(Arc::new(handler) as Arc<dyn ScheduleHandler>);
         Self { schedule, ..self }
+    }
+
+    /// The same, with what handles the publications of IoT Core.
+    #[must_use]
+    pub fn with_iot(self, handler: impl IotHandler + 'static) -> Self {
+        let iot = Some(Arc::new(handler) as Arc<dyn IotHandler>);
+        Self { iot, ..self }
     }
 
     /// The same, with what runs as long as its process does.
@@ -104,3 +115,27 @@ pub trait ScheduleHandler: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduled run failed")]
 pub struct ScheduleError(#[source] pub Box<dyn StdError + Send + Sync>);
+
+/// A publication that a rule of AWS IoT Core handed over.
+#[derive(Debug, Clone)]
+pub struct IotMessage {
+    /// The publication.
+    pub publication: Publication,
+    /// When IoT Core received it, where the rule says so.
+    pub received_at: Option<Timestamp>,
+}
+
+/// Handles what rules of AWS IoT Core hand over, at least once each, in any order.
+#[async_trait]
+pub trait IotHandler: Send + Sync {
+    /// Handles one publication. It must be idempotent.
+    ///
+    /// # Errors
+    /// [`IotHandlerError`] fails the invocation, which Lambda repeats.
+    async fn handle(&self, message: IotMessage) -> Result<(), IotHandlerError>;
+}
+
+/// Why a publication was not handled.
+#[derive(Debug, thiserror::Error)]
+#[error("the publication was not handled")]
+pub struct IotHandlerError(#[source] pub Box<dyn StdError + Send + Sync>);

@@ -1,5 +1,5 @@
 //! What a function stands on, wherever it runs: the front of every router ([`front()`]), settings ([`config`]), secrets
-//! ([`secrets`]), the queue ([`queue`]), logs ([`telemetry`]) and metrics ([`metrics`]); the chat's session in a
+//! ([`secrets`]), the queue ([`queue`]), IoT Core ([`iot`]), logs ([`telemetry`]) and metrics ([`metrics`]); the chat's session in a
 //! browser ([`session`]) and where its requests come from ([`origin`]); what every agent's function is made of
 //! ([`agent_parts`]), what each is built on ([`Ground`]) and what it is to whoever starts it ([`Function`]).
 //!
@@ -14,6 +14,7 @@ pub mod cookie;
 mod front;
 mod function;
 mod ground;
+pub mod iot;
 pub mod metrics;
 pub mod origin;
 pub mod queue;
@@ -24,7 +25,10 @@ pub mod telemetry;
 mod well_known;
 
 pub use front::{BODY_LIMIT, Front, RequestId, Source, front, later, not_found, refused};
-pub use function::{Background, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
+pub use function::{
+    Background, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler, ScheduleError,
+    ScheduleHandler,
+};
 pub use ground::{BuildError, Ground, broken};
 pub use well_known::below_its_subject;
 

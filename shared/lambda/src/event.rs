@@ -2,9 +2,12 @@
 //! a known kind, fails the invocation with a typed error.
 
 use aws_lambda_events::sqs::SqsEvent;
+use edge::IotMessage;
 use lambda_http::request::LambdaRequest;
 use lambda_runtime::Diagnostic;
 use serde_json::Value;
+
+use crate::iot;
 
 /// An event of a known kind.
 pub(crate) enum Event {
@@ -14,6 +17,8 @@ pub(crate) enum Event {
     Batch(SqsEvent),
     /// A schedule of EventBridge.
     Schedule,
+    /// A publication that a rule of IoT Core hands over.
+    Iot(Box<IotMessage>),
 }
 
 /// The query parameters of a REST API's event, decoded, in the order of their names.
@@ -23,7 +28,9 @@ pub(crate) type RestQuery = Vec<(String, String)>;
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// It is none of the known kinds.
-    #[error("the event is neither an API Gateway request, nor an SQS batch, nor a schedule")]
+    #[error(
+        "the event is neither an API Gateway request, nor an SQS batch, nor a schedule, nor a publication of IoT Core"
+    )]
     Unknown,
     /// It looks like a known kind, but is not one.
     #[error("the event looks like {kind} but is not: {reason}")]
@@ -45,6 +52,9 @@ pub enum EventError {
     /// The scheduled run failed.
     #[error("the scheduled run failed")]
     Schedule(#[from] edge::ScheduleError),
+    /// A publication of IoT Core was not handled, and comes again.
+    #[error("the publication was not handled")]
+    Iot(#[from] edge::IotHandlerError),
 }
 
 impl EventError {
@@ -57,6 +67,7 @@ impl EventError {
             Self::NotServed { .. } => "Edge.EventNotServed",
             Self::Answer(_) => "Edge.AnswerBroken",
             Self::Schedule(_) => "Edge.ScheduleFailed",
+            Self::Iot(_) => "Edge.PublicationFailed",
         }
     }
 }
@@ -88,6 +99,12 @@ pub(crate) fn recognise(payload: Value) -> Result<Event, EventError> {
         Ok(Event::Batch(batch))
     } else if matches!(text("source"), "aws.events" | "aws.scheduler") {
         Ok(Event::Schedule)
+    } else if text("source") == iot::SOURCE {
+        let read = iot::read(payload).map_err(|error| EventError::Malformed {
+            kind: "a publication of IoT Core",
+            reason: error.to_string(),
+        })?;
+        Ok(Event::Iot(Box::new(read)))
     } else {
         Err(EventError::Unknown)
     }
@@ -135,6 +152,7 @@ mod tests {
             Ok(Event::Http(..)) => "http",
             Ok(Event::Batch(_)) => "batch",
             Ok(Event::Schedule) => "schedule",
+            Ok(Event::Iot(_)) => "iot",
             Err(error) => error.code(),
         }
     }
@@ -158,6 +176,7 @@ mod tests {
             json!({"httpMethod": "GET", "path": "/"}),
             json!({"httpMethod": "G E T", "requestContext": {"httpMethod": "GET"}}),
             json!({"version": "2.0", "requestContext": {}}),
+            json!({"source": "aws.iot", "topic": 7}),
         ] {
             assert_eq!(code(broken.clone()), "Edge.MalformedEvent", "{broken}");
         }

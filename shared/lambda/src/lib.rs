@@ -1,5 +1,5 @@
 //! Events in, answers out: what stands between AWS Lambda and a function. A `main.rs` is one call of [`run`]; [`serve`] asks
-//! Lambda for events, recognises them (API Gateway, SQS batches, schedules), hands them to the parts of the
+//! Lambda for events, recognises them (API Gateway, SQS batches, schedules, rules of IoT Core), hands them to the parts of the
 //! [`edge::Function`], and sends the answer back, whole or as a stream.
 //!
 //! No other room names the Lambda runtime or its events. Here is no endpoint and no setting.
@@ -30,6 +30,7 @@ mod answer;
 mod anywhere;
 mod batch;
 mod event;
+mod iot;
 mod request;
 mod run;
 mod serve;

@@ -1,4 +1,4 @@
-//! One Lambda entry for every kind of event: API Gateway (REST and HTTP API), SQS batches, EventBridge schedules.
+//! One Lambda entry for every kind of event: API Gateway (REST and HTTP API), SQS batches, EventBridge schedules, rules of IoT Core.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -112,6 +112,13 @@ async fn served(
         Ok(Event::Schedule) => match &function.schedule {
             Some(schedule) => Ok(LambdaResponse::BufferedResponse(schedule.run().await?)),
             None => Err(EventError::NotServed { kind: "schedule" }),
+        },
+        Ok(Event::Iot(message)) => match &function.iot {
+            Some(iot) => {
+                iot.handle(*message).await?;
+                Ok(LambdaResponse::BufferedResponse(Value::Null))
+            }
+            None => Err(EventError::NotServed { kind: "IoT" }),
         },
         Err(error) => Err(error),
     }

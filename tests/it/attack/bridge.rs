@@ -170,6 +170,7 @@ async fn asked() -> Asked {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             patience: PATIENCE,
+            stays: true,
         })
         .expect("keys"),
     );

@@ -255,10 +255,12 @@ fn read(function: &str, event: &str) -> Value {
 #[test]
 fn each_function_has_good_bad_unauthorized_and_queue_events_and_each_is_used() {
     let folder = tests::folder().join("../events");
-    let there: BTreeSet<String> = std::fs::read_dir(folder)
+    let mut there: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
+    // Those of the bridge come from rules of IoT Core: `iot` plays them.
+    there.remove("mqtt_bridge");
     assert_eq!(
         there,
         EVENTS

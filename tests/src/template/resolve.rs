@@ -259,6 +259,7 @@ impl Stack {
             "AWS::SNS::Topic" => format!("arn:aws:sns:{REGION}:{ACCOUNT}:{}", own("TopicName")),
             "AWS::Serverless::Function" => format!("{}-{id}", self.name),
             "AWS::ApiGateway::RestApi" => "abc123".to_owned(),
+            "AWS::ApiGatewayV2::Api" => "def456".to_owned(),
             _ => id.to_owned(),
         })
     }

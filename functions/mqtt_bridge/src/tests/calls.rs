@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, Properties, Publication, TopicPrefix};
+use a2a::mqtt::{AgentAddress, CallWebhook, Properties, Publication, TopicPrefix};
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::Body;
-use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
+use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant, Timestamp};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use mqtt::{PublishError, Published, Received};
@@ -17,6 +17,7 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::{Desk, TASK};
+use crate::correlation::{Correlation, ReplyPlace};
 use crate::{AgentPlace, Bridge, BridgeParts, replies, router};
 
 const URL: &str = "https://gateway.example/mqtt";
@@ -71,6 +72,7 @@ async fn world() -> World {
         clock: Arc::new(SystemClock),
         entropy,
         patience: Duration::from_millis(500),
+        stays: true,
     });
     let bridge = Arc::new(bridge.unwrap());
     let desk = Arc::new(Desk::default());
@@ -284,6 +286,33 @@ async fn replies_that_are_none_of_ours_change_nothing() {
         world.came(&bad).await;
         assert!(world.told().await.is_empty(), "{bad:?}");
     }
+    // One that was sealed here for this place, and has expired.
+    let (requester, topic) = (host("acme"), request.properties.response_topic.clone().unwrap());
+    let place = ReplyPlace {
+        requester: &requester,
+        topic: &topic,
+    };
+    let lasting = |until: i64| {
+        let correlation = Correlation {
+            webhook: Some(CallWebhook {
+                url: format!("{}/t/acme/hook", world.webhook.uri()).parse().unwrap(),
+                token: "the-webhook's-token".into(),
+            }),
+            responder: "acme/lab/echo".parse().unwrap(),
+            expires_at: Timestamp::from_millis(SystemClock.now().millis() + until),
+        };
+        let sealed = correlation.seal(&world.sealer, place, &SystemEntropy);
+        changed(&|it| it.properties.correlation = Some(sealed.clone().into()))
+    };
+    world.came(&lasting(-1_000)).await;
+    assert!(world.told().await.is_empty(), "expired");
+    world.came(&lasting(60_000)).await;
+    assert_eq!(world.told().await.len(), 1);
+    world.webhook.reset().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(204))
+        .mount(&world.webhook)
+        .await;
     // A correlation of acme's is worth nothing to globex.
     let received = Received {
         publication: good.clone(),

@@ -10,7 +10,10 @@ use axum::http::header::SET_COOKIE;
 use axum::response::{AppendHeaders, IntoResponse};
 use domain::{SystemClock, SystemEntropy};
 use edge::config::{Answers, Http};
-use edge::{Front, Function, QueueError, QueueHandler, ScheduleError, ScheduleHandler};
+use edge::{
+    Front, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler, ScheduleError,
+    ScheduleHandler,
+};
 use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use lambda::{EventError, LambdaResponse};
@@ -19,6 +22,19 @@ use routes::Routes;
 use serde_json::{Value, json};
 
 use crate::log::Log;
+
+/// Takes publications of IoT Core, but no empty ones.
+struct Iot;
+
+#[async_trait]
+impl IotHandler for Iot {
+    async fn handle(&self, message: IotMessage) -> Result<(), IotHandlerError> {
+        match message.publication.payload.is_empty() {
+            true => Err(IotHandlerError("an empty payload".into())),
+            false => Ok(()),
+        }
+    }
+}
 
 /// A function with how its HTTP events are answered.
 struct Deployed {
@@ -469,11 +485,27 @@ async fn every_sample_event_is_of_a_known_kind() {
             let path = file.unwrap().path();
             let payload: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
             for answers in [Answers::Buffered, Answers::Streaming] {
-                let done = answer(&function(answers, ""), event(payload.clone())).await;
+                let mut deployed = function(answers, "");
+                deployed.function = deployed.function.with_iot(Iot);
+                let done = answer(&deployed, event(payload.clone())).await;
                 assert!(done.is_ok(), "{}: {:?}", path.display(), done.err());
             }
             count += 1;
         }
     }
     assert!(count >= 25, "only {count} sample events");
+}
+
+#[tokio::test]
+async fn a_publication_of_iot_core_that_fails_fails_the_invocation() {
+    let mut deployed = bare(Answers::Buffered, "");
+    let good = sample("mqtt_bridge/iot_send_message.json");
+    let refused = answer(&deployed, event(good.clone())).await.err().unwrap();
+    assert_eq!(refused.code(), "Edge.EventNotServed");
+    deployed.function = deployed.function.with_iot(Iot);
+    assert!(answer(&deployed, event(good.clone())).await.is_ok());
+    let mut empty = good;
+    empty["payload"] = json!("");
+    let failed = answer(&deployed, event(empty)).await.err().unwrap();
+    assert_eq!(failed.code(), "Edge.PublicationFailed");
 }

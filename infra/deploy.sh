@@ -16,6 +16,8 @@
 #   infra/deploy.sh settings TENANT STAGE [KEY=VALUE]...
 #       What `switchyard tenant set|unset --aws` prints; a setting without a value is removed. Without any setting it
 #       registers a tenant that an older release deployed.
+#   infra/deploy.sh logo TENANT STAGE [MEDIA_TYPE HASH FILE]
+#       What `switchyard tenant brand --logo|--reset --aws` prints; without a file the logo is removed.
 #   infra/deploy.sh suspend|resume TENANT STAGE
 #       What `switchyard tenant suspend|resume --aws` prints: nobody is let in, or everybody again.
 #   infra/deploy.sh remove TENANT [--stage STAGE] [--platform-stack STACK] [--user NAME]...
@@ -31,7 +33,7 @@
 set -euo pipefail
 
 usage() {
-  sed -n '2,30s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,32s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -503,7 +505,7 @@ settings() {
   (($# > 0)) || { present && prefix=${present:-$tenant} && known && return; }
   for pair in "$@"; do
     key=${pair%%=*} value=${pair#*=}
-    check 'a setting' "$key" '[A-Za-z][A-Za-z0-9]*'
+    check 'a setting' "$key" '[A-Za-z][A-Za-z0-9_]*'
     names=$(jq --compact-output --arg key "$key" '.["#" + $key] = $key' <<<"$names")
     if [ -n "$value" ]; then
       sets+="${sets:+, }#settings.#$key = :$key"
@@ -515,6 +517,33 @@ settings() {
   aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
     --update-expression "${sets:+SET $sets }${removes:+REMOVE $removes}" --condition-expression 'attribute_exists(pk)' \
     --expression-attribute-names "$names" ${sets:+--expression-attribute-values "$values"}
+}
+
+# The key of the logo: an item of its own, so that who reads a tenant's settings does not pay for it.
+logo_key() { echo "{\"pk\":{\"S\":\"$tenant\"},\"sk\":{\"S\":\"LOGO#${present:-$tenant}\"}}"; }
+
+logo() {
+  local media=${3:-} hash=${4:-} file=${5:-}
+  (($# == 2 || $# == 5)) || usage
+  tenant=$1 stage=$2 platform=switchyard
+  check_tenant
+  present
+  if [ -z "$file" ]; then
+    aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" --update-expression 'REMOVE #settings.#logo' \
+      --condition-expression 'attribute_exists(pk)' --expression-attribute-names '{"#settings":"settings","#logo":"logo"}'
+    aws dynamodb delete-item --table-name "$tenants" --key "$(logo_key)"
+    return
+  fi
+  check 'a media type' "$media" 'image/(png|svg\+xml)'
+  check 'a hash' "$hash" '[0-9a-f]+'
+  (($(wc -c <"$file") <= 32768)) || fail "a logo has at most 32 KB"
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" --update-expression 'SET #settings.#logo = :logo' \
+    --condition-expression 'attribute_exists(pk)' --expression-attribute-names '{"#settings":"settings","#logo":"logo"}' \
+    --expression-attribute-values "{\":logo\":{\"S\":\"$hash\"}}"
+  base64 <"$file" | tr -d '\n' >"$scratch/logo"
+  jq --null-input --compact-output --argjson key "$(logo_key)" --arg media "$media" --rawfile bytes "$scratch/logo" \
+    '$key + {media: {S: $media}, bytes: {B: $bytes}}' |
+    aws dynamodb put-item --table-name "$tenants" --item file:///dev/stdin
 }
 
 # A release.
@@ -832,6 +861,7 @@ forget_tenant() {
   # What it leaves is found by that (`switchyard tenant purge`); noted before the name is free for another one.
   jq --null-input --compact-output --arg name "$tenant" --arg gone "GONE#$prefix" '{pk: {S: $name}, sk: {S: $gone}}' |
     aws dynamodb put-item --table-name "$tenants" --item file:///dev/stdin
+  aws dynamodb delete-item --table-name "$tenants" --key "$(logo_key)"
   # Its name is free; what lies below its prefix is nobody's until it expires.
   [ -z "$present" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
     --update-expression 'SET #status = :removed REMOVE #settings' \
@@ -939,7 +969,7 @@ case $what in
     set -- "$folder" "$@"
     ;;
   suspend | resume) (($# == 2)) || usage ;;
-  remove | settings | steps) (($# > 0)) || usage ;;
+  remove | settings | logo | steps) (($# > 0)) || usage ;;
   remove-platform) ;;
   *) usage ;;
 esac

@@ -36,6 +36,8 @@ pub(crate) enum RouteError {
     Host(#[source] CallError),
     #[error("the registry cannot be asked")]
     Registry(#[source] CallError),
+    #[error("the agent cannot be asked")]
+    Agent(#[source] CallError),
     #[error("the tables")]
     Store(#[from] StoreError),
     #[error("the session key")]
@@ -130,6 +132,23 @@ impl IntoResponse for RouteError {
                         StatusCode::BAD_GATEWAY,
                         "registry_failed",
                         "the registry does not answer as it should",
+                    ),
+                }
+            }
+            Self::Agent(fault) => {
+                tracing::warn!(
+                    error = &fault as &dyn std::error::Error,
+                    "an agent does not answer an operator"
+                );
+                match fault.is_retryable() {
+                    true => later(
+                        "agent_unavailable",
+                        "the agent is out of reach; try again shortly",
+                    ),
+                    false => answer(
+                        StatusCode::BAD_GATEWAY,
+                        "agent_failed",
+                        "the agent does not answer as it should",
                     ),
                 }
             }

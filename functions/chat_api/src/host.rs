@@ -77,6 +77,11 @@ impl HostClient {
         }
     }
 
+    /// Where the host is.
+    pub(crate) fn url(&self) -> &Url {
+        &self.endpoint.url
+    }
+
     /// Sends a message and does not wait for the task's end.
     pub(crate) async fn send(&self, owner: &Owner, message: Message) -> Result<SendResponse, RouteError> {
         let token = self.token(owner)?;

@@ -8,12 +8,14 @@
 //! something carries JSON and comes from here.
 
 mod act;
+mod brand;
 mod chat;
 mod chat_change;
 mod chats;
 mod config;
 mod connections;
 mod consent_view;
+mod deliveries;
 mod error;
 mod events;
 mod feedback;
@@ -112,6 +114,8 @@ fn served() -> Routes<Arc<state::AppState>> {
             page::page,
         )
         .get("/assets/{file}", "a file of the page", page::asset)
+        .get("/brand.css", "the accent colours of the tenant", brand::css)
+        .get("/logo", "the tenant's logo", brand::logo)
         .get(
             "/api/session",
             "says who is signed in, or that a guest is here",
@@ -195,6 +199,16 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/ops/agents/{id}/{verb}",
             "has an agent of the tenant's looked at, or switches it off or on",
             ops::act,
+        )
+        .get(
+            "/api/ops/deliveries",
+            "lists what agents could not tell their clients, for the tenant's operators",
+            deliveries::list,
+        )
+        .post(
+            "/api/ops/deliveries/replay",
+            "has a delivery tried again",
+            deliveries::replay,
         )
         .get(
             "/api/ops/usage",

@@ -18,9 +18,11 @@ const LOOKS: &str = "visitor";
 /// A visitor without a session sees them too: an empty page says what can be asked for.
 pub(crate) async fn models(
     State(room): State<Arc<AppState>>,
-    Visitor(_): Visitor,
+    Visitor(visitor): Visitor,
 ) -> Result<Json<Value>, RouteError> {
-    Ok(Json(json!({"models": room.models().await?})))
+    // Who has begun something may see how a program would ask for it: the host wants a token from everybody.
+    let host = visitor.map(|_| room.host.url());
+    Ok(Json(json!({"models": room.models().await?, "host": host})))
 }
 
 impl AppState {

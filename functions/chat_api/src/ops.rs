@@ -21,7 +21,7 @@ use crate::state::AppState;
 const DAYS: u32 = 14;
 
 /// Somebody who has signed in and looks after the tenant.
-pub(crate) struct Operator(Owner);
+pub(crate) struct Operator(pub(crate) Owner);
 
 impl FromRequestParts<Arc<AppState>> for Operator {
     type Rejection = RouteError;

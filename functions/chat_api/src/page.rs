@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use domain::Brand;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -12,6 +13,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use miniz_oxide::inflate::decompress_to_vec;
 
+use crate::brand;
 use crate::error::RouteError;
 use crate::state::AppState;
 
@@ -39,14 +41,19 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 const HSTS: &str = "max-age=31536000; includeSubDomains";
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// What the page calls itself where its tenant has not said.
+const PRODUCT: &str = "Switchyard";
+pub(crate) const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
     // The base makes every address on the page relative to the tenant, whichever view it shows.
     let base = format!("{}/", room.base.path().trim_end_matches('/'));
+    let brand = room.own.brand().await;
     let html = INDEX
         .replace("{{base}}", &escaped(&base))
-        .replace("{{tenant}}", &escaped(room.tenant.name()));
+        .replace("{{tenant}}", &escaped(room.tenant.name()))
+        .replace("{{product}}", &escaped(brand.name.as_deref().unwrap_or(PRODUCT)))
+        .replacen("</head>", &format!("{}</head>", head_of(&brand)), 1);
     let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response();
     let headers = response.headers_mut();
     let own = [
@@ -92,7 +99,7 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Resul
 }
 
 /// Nothing of it is read as something else, or by another site.
-fn guarded(mut response: Response) -> Response {
+pub(crate) fn guarded(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(
@@ -100,6 +107,22 @@ fn guarded(mut response: Response) -> Response {
         HeaderValue::from_static("same-origin"),
     );
     response
+}
+
+/// What the document's head says of a brand: its style sheet comes after the page's own.
+fn head_of(brand: &Brand) -> String {
+    let mut head = String::new();
+    if brand.accents.is_some() {
+        let tag = brand::tag_of(brand.css().as_bytes());
+        head.push_str(&format!("<link rel=\"stylesheet\" href=\"brand.css?v={tag}\">\n"));
+    }
+    if let Some(hash) = &brand.logo {
+        // Of hexadecimal digits alone.
+        head.push_str(&format!(
+            "<meta name=\"logo\" content=\"logo?v={hash}\">\n<link rel=\"icon\" href=\"logo?v={hash}\">\n"
+        ));
+    }
+    head
 }
 
 fn escaped(text: &str) -> String {

@@ -105,12 +105,22 @@ impl RegistryClient {
     }
 
     fn token(&self, operator: &Owner) -> Result<SecretString, KeyError> {
+        self.token_for(operator, &self.url, "registry:write")
+    }
+
+    /// A token that lets the operator do one thing at one address.
+    pub(crate) fn token_for(
+        &self,
+        operator: &Owner,
+        audience: &Url,
+        scope: &str,
+    ) -> Result<SecretString, KeyError> {
         let grant = Grant {
             issuer: &self.issuer,
             subject: operator.as_str(),
             tenant: Some(&self.tenant),
-            audience: self.url.as_str().trim_end_matches('/'),
-            scopes: &["registry:write"],
+            audience: audience.as_str().trim_end_matches('/'),
+            scopes: &[scope],
             lifetime: LIFETIME,
         };
         self.key.sign(&grant, self.clock.now(), self.entropy.as_ref())

@@ -18,6 +18,8 @@
 //! | `PUT /admin/tenants/{name}/issuers/{id}` with `{"issuer", "client_id", "client_secret", "sign_in"}` | names an issuer |
 //! | `DELETE /admin/tenants/{name}/issuers/{id}` | takes an issuer away |
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
+//! | `PUT /admin/tenants/{name}/logo` with `{"logo": "Base64"}` | gives its page a logo |
+//! | `DELETE /admin/tenants/{name}/logo` | takes the logo away |
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
@@ -25,6 +27,7 @@
 //! | `POST /admin/mqtt/imports` with `{"add": [RULE], "remove": [RULE]}` | changes that |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
+mod brand;
 mod imports;
 mod issuers;
 mod users;
@@ -137,6 +140,12 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             issuers::remove,
         )
         .patch("/tenants/{name}/settings", "changes a tenant's settings", set)
+        .put("/tenants/{name}/logo", "gives a tenant's page a logo", brand::put)
+        .delete(
+            "/tenants/{name}/logo",
+            "takes a tenant's logo away",
+            brand::remove,
+        )
         .get(
             "/tenants/{name}/usage",
             "tells what a tenant's models took",

@@ -419,6 +419,24 @@ impl Control {
         }
     }
 
+    /// Gives a tenant's page a logo, known by a hash, or takes it away.
+    pub(crate) async fn set_logo(
+        &self,
+        name: &Tenant,
+        logo: Option<(&str, store::Logo)>,
+    ) -> Result<(), ChangeError> {
+        let _nothing_else_changes = self.vault.lock().await;
+        let tenant = self.named(name)?;
+        let set = self.site.store.tenants().set_logo(&tenant, logo).await;
+        match set.map_err(StartError::part("table of tenants"))? {
+            true => {
+                told(Action::TenantSet, Some(&tenant), "logo");
+                Ok(())
+            }
+            false => Err(self.unknown(name)),
+        }
+    }
+
     /// Rotates keys.
     pub(crate) async fn rotate(&self, rotation: &Rotation, force: bool) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;

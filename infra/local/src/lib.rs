@@ -34,6 +34,7 @@ mod google;
 mod hosts;
 mod identity;
 mod index;
+mod logo;
 mod mcp;
 mod meter;
 mod models;

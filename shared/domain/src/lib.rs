@@ -27,6 +27,7 @@
 //! # Ok(()) }
 //! ```
 
+mod brand;
 mod caller;
 mod clean;
 mod entropy;
@@ -52,6 +53,7 @@ mod turn;
 mod unkept;
 mod user_context;
 
+pub use brand::{Brand, Colour, DARK_SURFACES, LIGHT_SURFACES, LOGO, Scheme};
 pub use caller::{Caller, Scope, Scopes};
 pub use clean::{clean, clean_lines};
 pub use entropy::{Entropy, SystemEntropy};

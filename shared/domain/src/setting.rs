@@ -1,6 +1,7 @@
 //! What an operator may set for a tenant. Only what something reads is a setting: a key that nobody reads would seem to
 //! work.
 
+use crate::brand::{ACCENT, ACCENT_DARK, BRAND, Scheme, parse_accent, parse_name};
 use crate::{InvalidContext, UserContext};
 
 /// A change of one of a tenant's settings, checked.
@@ -32,7 +33,7 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 3] = [LOCALE, TIME_ZONE, TOKENS_PER_DAY];
+    pub const KEYS: [&'static str; 6] = [LOCALE, TIME_ZONE, TOKENS_PER_DAY, BRAND, ACCENT, ACCENT_DARK];
 
     /// Gives a setting a value; none takes it away.
     ///
@@ -47,6 +48,9 @@ impl SettingChange {
         let read = match key {
             LOCALE => context(UserContext::parse(said, None)),
             TIME_ZONE => context(UserContext::parse(None, said)),
+            BRAND => value.map_or(Ok(()), |value| parse_name(value).map(drop)),
+            ACCENT => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Light).map(drop)),
+            ACCENT_DARK => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Dark).map(drop)),
             _ => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
         };
         read.map_err(InvalidSetting::Value)?;
@@ -106,6 +110,9 @@ mod tests {
             ("locale", "en-GB"),
             ("timeZone", "Europe/Oslo"),
             ("tokens_per_day", "500000"),
+            ("brand", "Acme Help"),
+            ("accent", "#7a1f5c"),
+            ("accentDark", "#f0a5d4"),
         ] {
             let change = SettingChange::parse(key, Some(value)).unwrap();
             assert_eq!((change.key(), change.value()), (key, Some(value)));
@@ -114,7 +121,7 @@ mod tests {
         let unknown = SettingChange::parse("timezone", Some("Europe/Oslo")).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no setting \"timezone\"; there are locale, timeZone, tokens_per_day"
+            "there is no setting \"timezone\"; there are locale, timeZone, tokens_per_day, brand, accent, accentDark"
         );
         for (key, value) in [
             ("locale", "en_GB"),
@@ -123,6 +130,9 @@ mod tests {
             ("tokens_per_day", "-1"),
             ("tokens_per_day", "many"),
             ("tokens_per_day", "1000000000001"),
+            ("brand", "A\u{202e}B"),
+            ("accent", "#ffcc00"),
+            ("accentDark", "#7a1f5c"),
         ] {
             let wrong = SettingChange::parse(key, Some(value)).unwrap_err();
             assert!(

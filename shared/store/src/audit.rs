@@ -88,6 +88,8 @@ actions! {
     TypeDeclare = "registry.type",
     /// An operator changed an agent from the page.
     OpsAgent = "ops.agent",
+    /// An operator had a delivery tried again from the page.
+    OpsReplay = "ops.replay",
     /// A tenant was added.
     TenantAdd = "tenant.add",
     /// A tenant was removed.

@@ -77,7 +77,7 @@ pub use tasks::{
     Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
     TaskQuery, Tasks,
 };
-pub use tenants::{OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
+pub use tenants::{Logo, OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
 pub use usage::{DayUsage, ModelUsage, TokenHold, USAGE_DAYS_MAX, Usage, day_of};
 
 /// The door to every table. Cheap to clone.

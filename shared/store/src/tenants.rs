@@ -5,8 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Clock, SettingChange, Tenant, Timestamp, UserContext, default_context, tokens_per_day};
+use domain::{
+    Brand, Clock, LOGO, SettingChange, Tenant, Timestamp, UserContext, default_context, tokens_per_day,
+};
 
 use crate::change::{Change, text};
 use crate::codec::{Item, Key, keyed, text_of};
@@ -23,8 +26,12 @@ const REMEMBERED: usize = 1024;
 pub(crate) const STATUS: &str = "status";
 pub(crate) const PREFIX: &str = "prefix";
 const SETTINGS: &str = "settings";
+const MEDIA: &str = "media";
+const BYTES: &str = "bytes";
 const ACTIVE: &str = "active";
 const SUSPENDED: &str = "suspended";
+/// What the sort keys of logos begin with: one of its own, so that who reads a tenant's settings does not pay for it.
+const LOGO_OF: &str = "LOGO#";
 /// What the sort keys of removed incarnations begin with.
 pub(crate) const GONE: &str = "GONE#";
 pub(crate) const REMOVED: &str = "removed";
@@ -41,6 +48,15 @@ pub enum Standing {
     Suspended,
     /// It is not here: removed, or its name is another incarnation's by now.
     Gone,
+}
+
+/// A tenant's logo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logo {
+    /// Its media type.
+    pub media: String,
+    /// Itself.
+    pub bytes: Vec<u8>,
 }
 
 /// What the table says of a name.
@@ -89,6 +105,11 @@ pub(crate) fn key(tenant: &Tenant) -> Key {
 /// Where it is noted that an incarnation was removed.
 pub(crate) fn gone_key(tenant: &Tenant) -> Key {
     (tenant.name().to_owned(), format!("{GONE}{}", tenant.prefix()))
+}
+
+/// Of this incarnation: another one of the name has no logo yet.
+fn logo_key(tenant: &Tenant) -> Key {
+    (tenant.name().to_owned(), format!("{LOGO_OF}{}", tenant.prefix()))
 }
 
 /// Holds for a record of this incarnation. Releases that knew no incarnations wrote none.
@@ -142,7 +163,8 @@ impl Tenants<'_> {
         let written = self.store.update(self.table(), &key(tenant), change).await;
         self.store.inner.remembered.forget(tenant);
         noted?;
-        written.map(|_| ())
+        written?;
+        self.store.remove(self.table(), &logo_key(tenant)).await
     }
 
     /// Notes that this incarnation has left: what it left behind is found by that.
@@ -233,6 +255,51 @@ impl Tenants<'_> {
         Ok(matches!(written, Written::Done(_)))
     }
 
+    /// Stores the tenant's logo, and under which hash it is found, or removes it; false where the tenant is not known.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn set_logo(&self, tenant: &Tenant, logo: Option<(&str, Logo)>) -> Result<bool, StoreError> {
+        let at = format!("{SETTINGS}.#{LOGO}");
+        let change = Change::new()
+            .when("attribute_exists(#settings)")
+            .when(OWN)
+            .value(PREFIX, text(tenant.prefix()));
+        let (change, stored) = match logo {
+            Some((hash, logo)) => (change.set_to(&at, ":logo").value(LOGO, text(hash)), Some(logo)),
+            None => (change.remove(&[&at]), None),
+        };
+        // Named first: an item that nobody names would stay where the tenant is not known.
+        if let Written::Refused(_) = self.store.update(self.table(), &key(tenant), change).await? {
+            return Ok(false);
+        }
+        match stored {
+            Some(Logo { media, bytes }) => {
+                let mut item = keyed(&logo_key(tenant));
+                item.insert(MEDIA.to_owned(), text(media));
+                item.insert(BYTES.to_owned(), AttributeValue::B(Blob::new(bytes)));
+                self.store.put(self.table(), item, Change::new()).await?;
+            }
+            None => self.store.remove(self.table(), &logo_key(tenant)).await?,
+        }
+        self.store.inner.remembered.forget(tenant);
+        Ok(true)
+    }
+
+    /// The tenant's logo, where there is one.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn logo(&self, tenant: &Tenant) -> Result<Option<Logo>, StoreError> {
+        let item = self.store.item(self.table(), &logo_key(tenant)).await?;
+        Ok(item.and_then(|item| {
+            Some(Logo {
+                media: text_of(&item, MEDIA)?.to_owned(),
+                bytes: item.get(BYTES)?.as_b().ok()?.as_ref().to_vec(),
+            })
+        }))
+    }
+
     async fn record(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<Record>, StoreError> {
         let remembered = &self.store.inner.remembered;
         let known = remembered.names().get(tenant.name()).cloned();
@@ -316,6 +383,12 @@ impl OwnSettings {
     pub async fn context(&self) -> UserContext {
         let settings = self.now().await;
         default_context(|key| settings.get(key).map(String::as_str))
+    }
+
+    /// How the tenant's page looks.
+    pub async fn brand(&self) -> Brand {
+        let settings = self.now().await;
+        Brand::of(|key| settings.get(key).map(String::as_str))
     }
 
     /// How many tokens of language models a day the tenant may use, where that is set.

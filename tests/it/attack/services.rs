@@ -184,6 +184,12 @@ fn chat() -> impl Iterator<Item = Row> {
         public("/accounts"),
         public("/ops"),
         public("/assets/{file}"),
+        public("/brand.css"),
+        // The tenant has none; whoever may open the page may see it.
+        Row {
+            good: Is(404),
+            ..public("/logo")
+        },
         row(("GET", "/api/session", ""), empty, 200),
         // Who has nothing to take over is told so, whoever it is.
         row(("POST", "/api/session/guest", ""), [Is(409); 2], 200),
@@ -202,6 +208,9 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("POST", "/api/tasks/{id}/{action}", START_PLAN), gone, 200),
         row(("GET", "/api/ops/agents", ""), gone, 200),
         row(("GET", "/api/ops/usage", ""), gone, 200),
+        row(("GET", "/api/ops/deliveries", ""), gone, 200),
+        // To the operator it is told that nothing is parked there.
+        row(("POST", "/api/ops/deliveries/replay", ""), gone, 404),
         row(("POST", "/api/ops/agents/{id}/{verb}", "check"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "disable"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "enable"), gone, 200),
@@ -352,6 +361,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
             }
             "/api/session/guest" => json!({ "take": true }),
+            "/api/ops/deliveries/replay" => {
+                json!({ "agent": "host", "taskId": world.chat_task, "configId": "none" })
+            }
             _ if row.operation == START_PLAN => json!({ "plan": plan }),
             "/api/chats/{id}" => json!({ "title": "Another" }),
             "/api/chats/{id}/feedback/{task}" => json!({ "verdict": "good" }),

@@ -26,12 +26,19 @@ export class System {
     return system;
   }
 
+  get folder() {
+    return this.#folder;
+  }
+
+  get program() {
+    return process.env.SWITCHYARD ?? join(root, 'target/debug/switchyard');
+  }
+
   async up() {
     const file = join(this.#folder, 'endpoints.json');
     rmSync(file, { force: true });
-    const program = process.env.SWITCHYARD ?? join(root, 'target/debug/switchyard');
     const arguments_ = ['up', '--port', String(this.port ?? 0), '--data', this.#folder, ...this.#more];
-    const started = spawn(program, arguments_, { stdio: ['ignore', 'ignore', 'inherit'] });
+    const started = spawn(this.program, arguments_, { stdio: ['ignore', 'ignore', 'inherit'] });
     this.#process = started;
     for (let waited = 0; !existsSync(file); waited += 50) {
       assert.equal(started.exitCode, null, 'switchyard ended');
@@ -107,7 +114,7 @@ async function fromDist(context) {
     if (route.request().resourceType() !== 'document') return route.fallback();
     const response = await route.fetch();
     const tenant = new URL(route.request().url()).pathname.split('/')[2];
-    const body = readFileSync(join(dist, 'index.html'), 'utf8').replaceAll('{{tenant}}', tenant).replace('{{base}}', `/t/${tenant}/`);
+    const body = readFileSync(join(dist, 'index.html'), 'utf8').replaceAll('{{tenant}}', tenant).replaceAll('{{product}}', 'Switchyard').replace('{{base}}', `/t/${tenant}/`);
     return route.fulfill({ response, body });
   });
 }
@@ -122,7 +129,7 @@ export async function visitor(browser, options = {}) {
   context.on('page', (page) => {
     page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) wrong.push(`console: ${message.text()}`);
+      if (['error', 'warning'].includes(message.type())) wrong.push(`console: ${message.text()} ${message.location().url ?? ''}`.trimEnd());
     });
   });
   context.on('request', (asked) => {

@@ -152,12 +152,16 @@ async fn to_everybody_else_there_is_no_such_thing() {
     // Where one must sign in, that is what they are told, here as everywhere.
     for (app, status) in [(&app, 404), (&strict, 401)] {
         for (browser, status) in [(&nobody, status), (&guest, status), (&ada, 404)] {
-            for path in ["/api/ops/agents", "/api/ops/usage"] {
+            for path in ["/api/ops/agents", "/api/ops/usage", "/api/ops/deliveries"] {
                 assert_eq!(browser.get(app, path).await.status.as_u16(), status, "{path}");
             }
-            let path = format!("/api/ops/agents/{ID}/disable");
-            let answered = browser.post(app, &path, &json!({})).await;
-            assert_eq!(answered.status.as_u16(), status);
+            for path in [
+                &*format!("/api/ops/agents/{ID}/disable"),
+                "/api/ops/deliveries/replay",
+            ] {
+                let answered = browser.post(app, path, &json!({})).await;
+                assert_eq!(answered.status.as_u16(), status, "{path}");
+            }
         }
     }
     // An operator, led here from another site.
@@ -214,4 +218,116 @@ async fn an_operator_sees_what_models_took_by_day() {
     assert_eq!(usage().await, json!({"days": [day]}));
     world.clock.advance(Duration::from_secs(11 * 3600));
     assert_eq!(usage().await["days"][0]["day"], "2026-01-01");
+}
+
+/// An agent of the platform's, which has one delivery parked; it writes down what is replayed.
+async fn sender(world: &World, replayed: &Asked) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/echo", listener.local_addr().unwrap());
+    let issuer = TrustedIssuer {
+        issuer: world.base.to_string(),
+        tenant: Some(world.tenant.clone()),
+        keys: vec![world.key.public_jwk()],
+    };
+    let verifier = Arc::new(Verifier::new(url.clone(), vec![issuer]).unwrap());
+    let (tenant, now) = (world.tenant.clone(), world.clock.now());
+    let is_keeper = move |headers: HeaderMap| {
+        let (verifier, tenant) = (Arc::clone(&verifier), tenant.clone());
+        async move {
+            let token = auth::bearer(Some(headers[AUTHORIZATION].to_str().unwrap())).unwrap();
+            verifier
+                .admit(token, now, Some(&tenant), "deliveries")
+                .await
+                .unwrap();
+        }
+    };
+    let looks = is_keeper.clone();
+    let list = move |headers: HeaderMap, RawQuery(query): RawQuery| {
+        let caller = looks(headers);
+        async move {
+            caller.await;
+            assert_eq!(query.as_deref(), Some("parked=true"));
+            let task = "01010101-0101-0101-0101-010101010101";
+            Json(json!({"nextCursor": null, "deliveries": [{
+                "taskId": task, "configId": "c-1", "host": "hook.exa\u{202e}mple", "state": "parked", "delivered": 1, "latest": 2,
+                "attempts": 5, "lastError": "status 500", "changedAt": "2026-01-01T00:00:00.000Z",
+            }]}))
+        }
+    };
+    let replay = move |State(replayed): State<Asked>, headers: HeaderMap, Json(which): Json<Value>| {
+        let caller = is_keeper(headers);
+        async move {
+            caller.await;
+            replayed.lock().unwrap().push(which.to_string());
+            match which["configId"] == "c-1" {
+                true => StatusCode::ACCEPTED,
+                false => StatusCode::NOT_FOUND,
+            }
+        }
+    };
+    let app = Router::new()
+        .route("/echo/deliveries", get(list))
+        .route("/echo/deliveries/replay", post(replay))
+        .with_state(Arc::clone(replayed));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    url
+}
+
+#[tokio::test]
+async fn an_operator_sees_what_was_not_delivered_and_has_it_tried_again() {
+    let world = World::new().await;
+    let replayed = Asked::default();
+    let echo = sender(&world, &replayed).await;
+    let agents = json!({"agents": [
+        {"id": PLATFORMS, "tenant": null, "cardUrl": format!("{echo}/.well-known/agent-card.json"), "card": {"name": "Echo"}},
+        // The tenant's own takes no such token, and one whose card lies elsewhere is none of ours: neither is asked.
+        {"id": ID, "tenant": "acme", "cardUrl": "http://127.0.0.1:9/.well-known/agent-card.json", "card": {"name": "Own"}},
+        {"id": NOBODYS, "tenant": null, "cardUrl": "http://127.0.0.1:9/card.json", "card": {"name": "Foreign"}},
+        {"id": NOBODYS, "tenant": null, "cardUrl": "http://127.0.0.1:9/.well-known/agent-card.json", "card": {"name": "Silent"}},
+        {"card": 7},
+    ]});
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/registry", listener.local_addr().unwrap());
+    let app = Router::new().route("/registry/agents", get(move || async move { Json(agents) }));
+    *world.registry.lock().unwrap() = url.parse().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+
+    let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
+    let listed = ada.get(&app, "/api/ops/deliveries").await;
+    assert_eq!(listed.status, StatusCode::OK, "{}", listed.text);
+    let task = "01010101-0101-0101-0101-010101010101";
+    let shown = json!({
+        "agent": PLATFORMS, "agentName": "Echo", "taskId": task, "configId": "c-1", "host": "hook.example", "attempts": 5,
+        "lastError": "status 500", "changedAt": "2026-01-01T00:00:00.000Z",
+    });
+    // The host itself is asked too, and has nothing.
+    assert_eq!(
+        listed.json(),
+        json!({"deliveries": [shown], "unasked": ["Silent"]})
+    );
+
+    let replay = async |body: Value| {
+        let answered = ada.post(&app, "/api/ops/deliveries/replay", &body).await;
+        (answered.status.as_u16(), answered.json()["error"].clone())
+    };
+    let which = |agent: &str, config: &str| json!({"agent": agent, "taskId": task, "configId": config});
+    assert_eq!(replay(which(PLATFORMS, "c-1")).await, (200, Value::Null));
+    for nothing in [
+        which(PLATFORMS, "c-2"),
+        which("host", "c-1"),
+        which(ID, "c-1"),
+        which("..", "c-1"),
+    ] {
+        assert_eq!(replay(nothing).await, (404, json!("not_found")));
+    }
+    for bad in [
+        json!({}),
+        json!([]),
+        json!({"agent": "host", "taskId": "../x", "configId": "c"}),
+        which("host", ""),
+    ] {
+        assert_eq!(replay(bad).await, (400, json!("invalid_request")));
+    }
+    let asked = replayed.lock().unwrap().clone();
+    assert_eq!(asked.len(), 2, "rubbish reaches nobody: {asked:?}");
 }

@@ -8,6 +8,12 @@ export const root = new URL(document.baseURI).pathname.replace(/\/+$/, '');
 /** The tenant's name, for people. */
 export const tenant = document.querySelector<HTMLMetaElement>('meta[name=tenant]')?.content ?? '';
 
+/** What the page calls itself. */
+export const product = document.querySelector<HTMLMetaElement>('meta[name=product]')?.content || 'Switchyard';
+
+/** The address of the tenant's own logo, where it has one. */
+export const ownLogo = document.querySelector<HTMLMetaElement>('meta[name=logo]')?.content ?? '';
+
 export function at(path: string): string {
   return `${root}/api/${path}`;
 }

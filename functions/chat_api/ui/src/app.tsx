@@ -2,6 +2,7 @@
 
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Route, Switch, useLocation, useRoute, useSearch } from 'wouter';
+import { product } from './api.ts';
 import { ChatView } from './chat/view.tsx';
 import { sendLeftOvers } from './chat/session.ts';
 import { useAway, useTitle } from './live/away.ts';
@@ -10,7 +11,7 @@ import { AccountsPage } from './pages/accounts.tsx';
 import { TasksPage } from './pages/tasks.tsx';
 import { drawn, useChatTitle } from './queries.ts';
 import { Announcer } from './parts/announce.tsx';
-import { Close, Menu } from './parts/icons.tsx';
+import { Close, Mark, Menu } from './parts/icons.tsx';
 import { Gone, Loading } from './parts/states.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { Gate } from './sign-in.tsx';
@@ -98,7 +99,7 @@ function Frame() {
       <a className="skip" href="#conversation" onClick={(event) => { event.preventDefault(); document.getElementById('prompt')?.focus(); }}>{words.skip}</a>
       <header className="top">
         <button type="button" className="icon-button" aria-expanded={isOpen} aria-label={isOpen ? words.close : words.menu} onClick={() => open(!isOpen)}>{isOpen ? <Close /> : <Menu />}</button>
-        <p className="brand">{words.product}</p>
+        <p className="brand"><Mark /> <strong>{product}</strong></p>
       </header>
       <Sidebar leave={() => open(false)} />
       <div className="views"><Views /></div>

@@ -136,6 +136,8 @@ export const Connection = z.looseObject({
   provider: z.string(),
   account: text,
   scopes: z.array(z.string()),
+  /** The same with words of ours, where there are some. */
+  allows: z.array(z.object({ name: z.string(), words: text })).nullish(),
   agent: text,
   agents: z.number(),
   connectedAt: text,
@@ -150,7 +152,11 @@ const Message = z.looseObject({ id: z.string(), role: z.enum(['user', 'assistant
 /** Some of a chat's messages, oldest first, and where those before them begin. */
 export const Messages = z.object({ messages: z.array(Message), next: text });
 
-export const Models = z.object({ models: z.array(Model) });
+export const Models = z.object({
+  models: z.array(Model),
+  /** Where the host speaks A2A, for whoever has a token. */
+  host: text,
+});
 
 /** Who is there. */
 export const Session = z.looseObject({

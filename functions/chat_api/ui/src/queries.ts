@@ -84,11 +84,18 @@ export const drawn = (): void => {
   isDrawn = true;
 };
 
+/** This tab is on its way to the provider, to sign out there too: loading it anew would stop it. */
+let isLeaving = false;
+
+export const leaving = (is: boolean): void => {
+  isLeaving = is;
+};
+
 async function whoIsThere(signal: AbortSignal): Promise<Session> {
   const session = await get('session', Session, signal);
   const isOther = await owner.learn({ who: session.who, mark: session.owner });
   // What this tab has in its memory is somebody else's.
-  if (isOther && isDrawn) location.reload();
+  if (isOther && isDrawn && !isLeaving) location.reload();
   return session;
 }
 

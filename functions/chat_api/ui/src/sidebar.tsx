@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
-import { tenant } from './api.ts';
+import { product, tenant } from './api.ts';
 import { ChatMenu } from './chat-menu.tsx';
-import { Bell, Gauge, Link as LinkIcon, Logo, Plus, Search, Tasks } from './parts/icons.tsx';
+import { Bell, Gauge, Link as LinkIcon, Mark, Plus, Search, Tasks } from './parts/icons.tsx';
 import { useWaiting } from './live/away.ts';
 import { Failed, Loading } from './parts/states.tsx';
 import { useChats, useSession } from './queries.ts';
@@ -52,7 +52,7 @@ export function Sidebar({ leave }: { leave: () => void }) {
   const waiting = useWaiting();
   return (
     <div className="sidebar">
-      <p className="brand"><Logo /> {words.product} <span>{tenant}</span></p>
+      <p className="brand"><Mark /> <strong>{product}</strong> <span>{tenant}</span></p>
       <Link className="button new" href="/" onClick={leave}><Plus /> {words.newChat}</Link>
       <nav aria-label={words.menu}>
         <ul>

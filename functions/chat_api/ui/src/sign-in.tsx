@@ -2,11 +2,11 @@
 
 import { useEffect, useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import { refusal, root, whenSignedOut } from './api.ts';
+import { product, refusal, root, whenSignedOut } from './api.ts';
 import type { Session } from './model.ts';
-import { Logo } from './parts/icons.tsx';
+import { Mark } from './parts/icons.tsx';
 import { Loading } from './parts/states.tsx';
-import { askWho, useSession } from './queries.ts';
+import { askWho, leaving, useSession } from './queries.ts';
 import { forget, owner } from './storage.ts';
 import { words } from './words.ts';
 
@@ -30,7 +30,7 @@ export function Gate({ children }: { children: ReactNode }) {
   if (!data.signInRequired || data.who === 'person') return children;
   return (
     <main className="page sign-in" id="conversation">
-      <h1><Logo /> {words.product}</h1>
+      <h1><Mark /> {product}</h1>
       <p>{words.signInFirst}</p>
       <p><a className="button primary" href={signIn}>{words.signIn}</a></p>
     </main>
@@ -40,6 +40,8 @@ export function Gate({ children }: { children: ReactNode }) {
 function Person({ session }: { session: Session }) {
   const [problem, setProblem] = useState('');
   const leave = async () => {
+    // The answer empties the browser's storage, of which this tab hears as if another had signed out.
+    leaving(true);
     try {
       const response = await fetch(`${root}/signout`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
       if (!response.ok) throw await refusal(response);
@@ -48,6 +50,7 @@ function Person({ session }: { session: Session }) {
       await forget();
       location.assign(next);
     } catch (error) {
+      leaving(false);
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };

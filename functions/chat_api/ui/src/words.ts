@@ -1,7 +1,6 @@
 // Every text of the page, in one catalogue.
 
 export const words = {
-  product: 'Switchyard',
   newChat: 'New chat',
   chats: 'Chats',
   yourChats: 'Your chats',
@@ -79,6 +78,11 @@ export const words = {
   timeline: 'Timeline',
   raw: 'Raw',
   asText: 'As text',
+  asCurl: 'As A2A requests (curl)',
+  generation: 'Version of A2A',
+  readsTask: 'Read this task',
+  asksAgain: 'Ask for the same again',
+  tokenIsYours: 'Set TOKEN to an access token of yours for this host.',
   chart: 'Chart',
   map: 'Map',
   noResult: 'No result yet.',
@@ -151,6 +155,12 @@ export const words = {
   lookedAt: 'checked',
   ownAgent: 'your tenant',
   platformsAgent: 'platform',
+  parked: 'Parked deliveries',
+  noneParked: 'Every notification has been delivered, or is on its way.',
+  toReceiver: 'to',
+  attempts: (tried: number) => (tried === 1 ? '1 attempt' : `${tried} attempts`),
+  replay: 'Deliver again',
+  triedAgain: 'Being delivered again',
   usage: 'Language model usage by day (UTC)',
   noUsage: 'No language model was used in the last two weeks.',
   day: 'Day',

@@ -11,6 +11,7 @@ mod out;
 
 mod agent;
 mod agents;
+mod brand;
 mod chat;
 mod deliveries;
 mod deploying;

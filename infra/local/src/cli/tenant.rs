@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Failure;
+use super::brand::Brand;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use super::tenant_aws::Aws;
@@ -33,10 +34,12 @@ pub(super) enum TenantCommand {
     /// Let everybody in again
     Resume(Held),
     /// Change settings of a tenant: locale (such as en-GB) and timeZone (such as Europe/Oslo), for users who do not say
-    /// theirs; tokens_per_day, what language models may take
+    /// theirs; tokens_per_day, what language models may take; brand, accent and accentDark, as `tenant brand` has them
     Set(Set),
     /// Take settings of a tenant away, so that they are as if never set
     Unset(Unset),
+    /// Show or change what a tenant's page looks like: its name, accent colours and logo
+    Brand(Brand),
 }
 
 #[derive(Args)]
@@ -63,7 +66,7 @@ pub(super) struct Unset {
 
 /// Where a tenant is set.
 #[derive(Args)]
-struct At {
+pub(super) struct At {
     #[command(flatten)]
     place: RunningSystem,
     /// Print the call of infra/deploy.sh that does it on AWS, to be run at the root of the repository
@@ -151,6 +154,7 @@ impl TenantCommand {
             Self::Set(Set { name, changes, at }) | Self::Unset(Unset { name, changes, at }) => {
                 at.change(&name, &changes).await
             }
+            Self::Brand(brand) => brand.run().await,
         }
     }
 }
@@ -267,6 +271,10 @@ impl Purge {
     }
 }
 
+fn said(change: &SettingChange) -> String {
+    format!("{}={}", change.key(), change.value().unwrap_or_default())
+}
+
 impl At {
     async fn hold(self, name: &Tenant, suspended: bool) -> Result<(), Failure> {
         let (word, done) = if suspended {
@@ -293,24 +301,44 @@ impl At {
         Ok(())
     }
 
-    async fn change(self, name: &Tenant, changes: &[SettingChange]) -> Result<(), Failure> {
-        let said =
-            |change: &SettingChange| format!("{}={}", change.key(), change.value().unwrap_or_default());
+    pub(super) fn aws(&self) -> bool {
+        self.aws
+    }
+
+    pub(super) fn stage(&self) -> &str {
+        &self.stage
+    }
+
+    pub(super) fn place(&self) -> &RunningSystem {
+        &self.place
+    }
+
+    pub(super) fn needs_running(&self) -> Result<(), Failure> {
+        match self.place.resting()? {
+            None => Ok(()),
+            Some(_) => Err(Failure::other(
+                "settings lie in the database: start the system with `switchyard up`, then set them",
+            )),
+        }
+    }
+
+    /// Prints how it is done on AWS.
+    pub(super) fn tell_settings(&self, name: &Tenant, changes: &[SettingChange]) {
+        let said: Vec<String> = changes.iter().map(|change| quoted(&said(change))).collect();
+        let stage = quoted(&self.stage);
+        outln!(
+            "infra/deploy.sh settings {} {stage} {}",
+            name.name(),
+            said.join(" ")
+        );
+    }
+
+    pub(super) async fn change(&self, name: &Tenant, changes: &[SettingChange]) -> Result<(), Failure> {
         if self.aws {
-            let said: Vec<String> = changes.iter().map(|change| quoted(&said(change))).collect();
-            let stage = quoted(&self.stage);
-            outln!(
-                "infra/deploy.sh settings {} {stage} {}",
-                name.name(),
-                said.join(" ")
-            );
+            self.tell_settings(name, changes);
             return Ok(());
         }
-        if self.place.resting()?.is_some() {
-            return Err(Failure::other(
-                "settings lie in the database: start the system with `switchyard up`, then set them",
-            ));
-        }
+        self.needs_running()?;
         let body: BTreeMap<&str, Option<&str>> = changes
             .iter()
             .map(|change| (change.key(), change.value()))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::{ManualClock, SettingChange, Tenant};
 use serde_json::json;
-use store::{OwnSettings, Standing};
+use store::{Logo, OwnSettings, Standing};
 
 use crate::{now, tenant};
 
@@ -191,4 +191,38 @@ async fn how_a_tenant_stands_is_read_every_ten_seconds_and_believed_for_a_minute
     drop(database);
     assert_eq!(look(79).await.0.unwrap(), Standing::Suspended);
     assert!(look(80).await.0.is_err(), "then nobody is let in");
+}
+
+#[tokio::test]
+async fn a_logo_is_of_one_incarnation_and_goes_with_it() {
+    let (store, _database) = store_testing::start().await;
+    let (tenants, first) = (store.tenants(), tenant("acme"));
+    let second = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    let logo = || Logo {
+        media: "image/png".to_owned(),
+        bytes: vec![0, 1, 0xff],
+    };
+    assert!(
+        !tenants.set_logo(&first, Some(("ab12", logo()))).await.unwrap(),
+        "nobody knows the tenant"
+    );
+    tenants.add(&first).await.unwrap();
+    assert!(tenants.set_logo(&first, Some(("ab12", logo()))).await.unwrap());
+    assert_eq!(tenants.logo(&first).await.unwrap(), Some(logo()));
+    let settings = tenants.settings(&first).await.unwrap().unwrap();
+    assert_eq!(json!(settings), json!({ "logo": "ab12" }));
+    assert!(
+        !tenants.set_logo(&second, None).await.unwrap(),
+        "another incarnation's"
+    );
+    assert_eq!(tenants.logo(&second).await.unwrap(), None);
+
+    assert!(tenants.set_logo(&first, None).await.unwrap());
+    assert_eq!(tenants.logo(&first).await.unwrap(), None);
+    assert!(tenants.set_logo(&first, Some(("cd34", logo()))).await.unwrap());
+    tenants.remove(&first).await.unwrap();
+    assert_eq!(tenants.logo(&first).await.unwrap(), None, "gone with its tenant");
+    tenants.add(&second).await.unwrap();
+    let settings = tenants.settings(&second).await.unwrap().unwrap();
+    assert_eq!(json!(settings), json!({}));
 }

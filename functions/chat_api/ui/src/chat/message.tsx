@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { Markdown } from '../markdown/markdown.tsx';
 import { useCard } from '../live/cards.ts';
 import { Card, isOver, questionOf, withoutQuestion } from '../model.ts';
-import { Again, Check, Copy } from '../parts/icons.tsx';
+import { CopyButton } from '../parts/copy.tsx';
+import { Again } from '../parts/icons.tsx';
 import { useModels } from '../queries.ts';
 import { Boundary } from '../parts/states.tsx';
 import { Tree } from '../result/tree.tsx';
@@ -86,20 +87,6 @@ const textOf = (message: Message): string =>
 function ForAgent({ id }: { id: string }) {
   const { data } = useModels();
   return <p className="said-to">{words.forAgent} {data?.models.find((model) => model.id === id)?.name ?? id}</p>;
-}
-
-function CopyButton({ text }: { text: string }) {
-  const [isDone, setDone] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setDone(true);
-    setTimeout(() => setDone(false), 2000);
-  };
-  return (
-    <button type="button" className="icon-button" onClick={() => void copy()} aria-label={isDone ? words.copied : words.copy} title={isDone ? words.copied : words.copy}>
-      {isDone ? <Check /> : <Copy />}
-    </button>
-  );
 }
 
 export const MessageView = memo(function MessageView({ message, chat, again, reply, goesOn }: Shown) {

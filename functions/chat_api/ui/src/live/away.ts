@@ -1,8 +1,7 @@
 // What waits for the user, wherever they are: counted over all chats, in the tab's title and on the app's icon.
 
 import { useEffect, useSyncExternalStore } from 'react';
-import { tenant } from '../api.ts';
-import { words } from '../words.ts';
+import { product, tenant } from '../api.ts';
 import { cards } from './cards.ts';
 
 /** So many tasks wait for an answer or a consent, as far as this tab has heard. */
@@ -23,7 +22,7 @@ function badge(count: number): void {
 let shown: string = '';
 
 function write(count: number): void {
-  const name = [shown, words.product, shown ? '' : tenant].filter(Boolean).join(' · ');
+  const name = [shown, product, shown ? '' : tenant].filter(Boolean).join(' · ');
   document.title = count > 0 ? `(${count}) ${name}` : name;
 }
 

@@ -8,6 +8,18 @@ import { Time } from '../parts/time.tsx';
 import { keys, queries, useConnections } from '../queries.ts';
 import { words } from '../words.ts';
 
+/** What the connection allows, in our words; a scope that has none is named as it is. */
+function Allows({ of }: { of: Connection }) {
+  const all = of.allows ?? of.scopes.map((name) => ({ name, words: null }));
+  if (all.length === 0) return null;
+  return (
+    <div className="scopes">
+      <p>{words.allows}</p>
+      <ul>{all.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}</ul>
+    </div>
+  );
+}
+
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
   const [problem, setProblem] = useState('');
@@ -25,7 +37,7 @@ function Account({ connection }: { connection: Connection }) {
       <div>
         <h2>{name}</h2>
         <p className="soft">{connection.connectedAt ? <>{words.connectedSince} <Time at={connection.connectedAt} /></> : null}{connection.lastUsedAt ? <> · {words.lastUsed} <Time at={connection.lastUsedAt} /></> : null}</p>
-        <p className="scopes">{words.allows} {connection.scopes.map((scope) => <code key={scope}>{scope}</code>)}</p>
+        <Allows of={connection} />
       </div>
       {asks ? (
         <div className="account-ask" role="group" aria-label={words.disconnectAsk}>

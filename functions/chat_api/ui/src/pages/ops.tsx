@@ -1,4 +1,5 @@
-// What a tenant's operators look after: its agents, and what its language models took. Words of users are nowhere in it.
+// What a tenant's operators look after: its agents, notifications that could not be delivered, and what its language models took. Words
+// of users are nowhere in it.
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -30,7 +31,11 @@ const Agents = z.object({ agents: z.array(Agent) });
 const Took = z.looseObject({ calls: z.number(), input: z.number().nullish(), output: z.number().nullish(), cached: z.number().nullish() });
 const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })) });
 
-const keys = { agents: ['ops', 'agents'] as const, usage: ['ops', 'usage'] as const };
+const Delivery = z.looseObject({ agent: z.string(), agentName: z.string(), taskId: z.string(), configId: z.string(), host: z.string(), attempts: z.number(), lastError: text, changedAt: z.string() });
+type Delivery = z.infer<typeof Delivery>;
+const Deliveries = z.object({ deliveries: z.array(Delivery), unasked: z.array(z.string()) });
+
+const keys = { agents: ['ops', 'agents'] as const, usage: ['ops', 'usage'] as const, deliveries: ['ops', 'deliveries'] as const };
 
 function State({ agent }: { agent: Agent }) {
   if (!agent.isEnabled) return <span className="badge" data-state="canceled">{words.switchedOff}</span>;
@@ -70,6 +75,52 @@ function Row({ agent }: { agent: Agent }) {
   );
 }
 
+/** A notification that its receiver did not take; it stays until somebody has it tried again, or until news come. */
+function Parked({ delivery }: { delivery: Delivery }) {
+  const [state, set] = useState<'idle' | 'running' | 'done'>('idle');
+  const [problem, setProblem] = useState('');
+  const { agent, agentName, taskId, configId, host, attempts, lastError, changedAt } = delivery;
+  const replay = async () => {
+    set('running');
+    setProblem('');
+    try {
+      await send('POST', 'ops/deliveries/replay', { agent, taskId, configId });
+      set('done');
+      setTimeout(() => void queries.invalidateQueries({ queryKey: keys.deliveries }), 2000);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      set('idle');
+    }
+  };
+  return (
+    <li className="account">
+      <div>
+        <h3>{agentName} {words.toReceiver} {host}</h3>
+        <p className="soft">{words.task} <code>{taskId}</code> · {words.attempts(attempts)} · <Time at={changedAt} /></p>
+        {lastError ? <p className="problem">{lastError}</p> : null}
+        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      </div>
+      {state === 'done'
+        ? <p className="soft" role="status">{words.triedAgain}</p>
+        : <button type="button" disabled={state === 'running'} onClick={() => void replay()} aria-label={`${words.replay}: ${agentName}, ${taskId}`}>{words.replay}</button>}
+    </li>
+  );
+}
+
+function ParkedDeliveries() {
+  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.deliveries, queryFn: ({ signal }) => get('ops/deliveries', Deliveries, signal) });
+  return (
+    <>
+      <h2>{words.parked}</h2>
+      {isPending ? <Loading /> : null}
+      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
+      {data?.deliveries.length === 0 ? <p className="soft">{words.noneParked}</p> : null}
+      <ul className="accounts">{data?.deliveries.map((one) => <Parked key={`${one.agent} ${one.taskId} ${one.configId}`} delivery={one} />)}</ul>
+      {data?.unasked.length ? <p className="soft">{words.unasked} {data.unasked.join(', ')}</p> : null}
+    </>
+  );
+}
+
 function Days({ days }: z.infer<typeof Usage>) {
   if (days.length === 0) return <p className="soft">{words.noUsage}</p>;
   const rows = days.flatMap(({ day, models }) => Object.entries(models).map(([model, took]) => ({ day, model, took })));
@@ -101,6 +152,7 @@ export default function OpsPage() {
       {agents.isPending ? <Loading /> : null}
       {agents.error && !agents.data ? <Failed error={agents.error} retry={() => void agents.refetch()} /> : null}
       <ul className="accounts">{agents.data?.agents.map((agent) => <Row key={agent.id} agent={agent} />)}</ul>
+      <ParkedDeliveries />
       <h2>{words.usage}</h2>
       {usage.isPending ? <Loading /> : null}
       {usage.error && !usage.data ? <Failed error={usage.error} retry={() => void usage.refetch()} /> : null}

@@ -1,6 +1,7 @@
 // Drawn here: one stroke, sixteen units.
 
 import type { ReactNode } from 'react';
+import { ownLogo } from '../api.ts';
 
 function Icon({ children }: { children: ReactNode }) {
   return (
@@ -13,6 +14,8 @@ function Icon({ children }: { children: ReactNode }) {
 const drawn = (path: string) => () => <Icon><path d={path} /></Icon>;
 
 export const Logo = drawn('M2 12h5l4-8h3M7 12h7');
+/** The tenant's own logo, or ours. The name stands beside it. */
+export const Mark = () => (ownLogo ? <img className="mark" src={ownLogo} alt="" /> : <Logo />);
 export const Plus = drawn('M8 3v10M3 8h10');
 export const Search = drawn('M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14');
 export const Menu = drawn('M2.5 4.5h11M2.5 8h11M2.5 11.5h11');

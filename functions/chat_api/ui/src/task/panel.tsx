@@ -21,6 +21,7 @@ import { PlanSteps } from './plan.tsx';
 import { Outcome } from './outcome.tsx';
 import { Replies } from './replies.tsx';
 import { Timeline } from './timeline.tsx';
+import { Wire } from './wire.tsx';
 
 function Facts({ task }: { task: Task }) {
   return (
@@ -39,7 +40,7 @@ function Actions({ task }: { task: Task }) {
   return (
     <div className="panel-actions">
       {plan && !plan.isApproved && task.status === 'input-required' ? (
-        <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
+        <button type="button" className="primary in-card" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
       {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
       {isOver(task.status) ? null : <button type="button" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
@@ -72,7 +73,7 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
       <Consent asked={task} />
       <Actions task={task} />
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
-      {home !== null ? <Replies card={cardOf(task)} chat={home} /> : null}
+      {home !== null ? <div className="in-card"><Replies card={cardOf(task)} chat={home} /></div> : null}
       <Tabs
         label={name}
         chosen={tab}
@@ -80,7 +81,7 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
         tabs={[
           { id: 'result', name: words.result, show: () => <Outcome task={task} /> },
           { id: 'timeline', name: words.timeline, show: () => <Timeline task={task} /> },
-          { id: 'raw', name: words.raw, show: () => <Tree value={task} /> },
+          { id: 'raw', name: words.raw, show: () => <><Wire task={task} /><Tree value={task} /></> },
         ]}
       />
     </>
@@ -91,7 +92,7 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
 export function Panel({ id, chat, close }: { id: string; chat: string | null; close: string }) {
   const { data, error, isPending, refetch } = useTask(id);
   return (
-    <aside className="panel" aria-label={words.task}>
+    <aside className="panel" data-beside={chat === null ? undefined : 'card'} aria-label={words.task}>
       {isPending ? <Loading /> : null}
       {error instanceof ApiError && error.status === 404 ? <Gone /> : null}
       {error && !(error instanceof ApiError && error.status === 404) ? <Failed error={error} retry={() => void refetch()} /> : null}

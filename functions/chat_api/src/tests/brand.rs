@@ -1,0 +1,117 @@
+//! The tenant's name, colours and logo on its page, and that a logo can do nothing.
+
+use std::time::Duration;
+
+use domain::{DARK_SURFACES, LIGHT_SURFACES, SettingChange};
+use http::StatusCode;
+use store::Logo;
+
+use super::world::{Browser, World};
+
+const SVG: &[u8] = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";
+
+#[tokio::test]
+async fn a_page_has_its_tenants_name_colours_and_logo() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let plain = browser.get(&app, "/").await.text;
+    assert!(plain.contains("<title>Switchyard · acme</title>"), "{plain}");
+    assert!(!plain.contains("brand.css") && !plain.contains("logo?") && !plain.contains("{{"));
+    let css = browser.get(&app, "/brand.css").await;
+    assert_eq!((css.status, css.text.as_str()), (StatusCode::OK, ""));
+    assert_eq!(browser.get(&app, "/logo").await.status, StatusCode::NOT_FOUND);
+
+    let tenants = world.store.tenants();
+    tenants.add(&world.tenant).await.unwrap();
+    let changes = [("brand", "A & \"B\" <i>"), ("accent", "#7a1f5c")]
+        .map(|(key, value)| SettingChange::parse(key, Some(value)).unwrap());
+    assert!(tenants.set(&world.tenant, &changes).await.unwrap());
+    let logo = Logo {
+        media: "image/svg+xml".to_owned(),
+        bytes: SVG.to_vec(),
+    };
+    assert!(
+        tenants
+            .set_logo(&world.tenant, Some(("ab12", logo)))
+            .await
+            .unwrap()
+    );
+    world.clock.advance(Duration::from_secs(11));
+
+    let page = browser.get(&app, "/").await.text;
+    assert!(
+        page.contains("<title>A &amp; &quot;B&quot; &lt;i> · acme</title>"),
+        "{page}"
+    );
+    assert!(page.contains("<meta name=\"logo\" content=\"logo?v=ab12\">"));
+    let sheet = page
+        .split("brand.css?v=")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let sheet = format!("/brand.css?v={}", sheet.unwrap());
+    let css = browser.get(&app, &sheet).await;
+    assert!(
+        css.text.contains("--accent: light-dark(#7a1f5c, #"),
+        "{}",
+        css.text
+    );
+    assert!(
+        css.headers["cache-control"]
+            .to_str()
+            .unwrap()
+            .contains("immutable")
+    );
+    let old = browser.get(&app, "/brand.css?v=1").await;
+    assert_eq!(old.headers["cache-control"], "no-cache");
+
+    let logo = browser.get(&app, "/logo?v=ab12").await;
+    assert_eq!(logo.headers["content-type"], "image/svg+xml");
+    assert_eq!(logo.headers["x-content-type-options"], "nosniff");
+    assert_eq!(logo.headers["cross-origin-resource-policy"], "same-origin");
+    // Even one that was stored past every check.
+    let policy = logo.headers["content-security-policy"].to_str().unwrap();
+    assert!(
+        policy.contains("default-src 'none'") && policy.contains("sandbox"),
+        "{policy}"
+    );
+    for rubbish in ["/logo?v=%00", "/logo?v=a&v=b", "/brand.css?%ff"] {
+        assert_eq!(
+            browser.get(&app, rubbish).await.status,
+            StatusCode::OK,
+            "{rubbish}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_says_it_is_no_image_is_not_served() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let tenants = world.store.tenants();
+    tenants.add(&world.tenant).await.unwrap();
+    let logo = Logo {
+        media: "text/html".to_owned(),
+        bytes: b"<script>alert(1)</script>".to_vec(),
+    };
+    assert!(
+        tenants
+            .set_logo(&world.tenant, Some(("ab12", logo)))
+            .await
+            .unwrap()
+    );
+    world.clock.advance(Duration::from_secs(11));
+    assert_eq!(browser.get(&app, "/logo").await.status, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn contrast_is_checked_against_the_surfaces_of_the_page() {
+    let base = include_str!("../../ui/src/styles/base.css");
+    for name in ["--bg", "--side", "--sheet", "--raised"] {
+        let pair = base.split(&format!("{name}: light-dark(")).nth(1);
+        let pair = pair.and_then(|rest| rest.split(')').next()).unwrap();
+        let (light, dark) = pair.split_once(", ").unwrap();
+        let light = if light == "#fff" { "#ffffff" } else { light };
+        assert!(LIGHT_SURFACES.contains(&light), "{name} {light}");
+        assert!(DARK_SURFACES.contains(&dark), "{name} {dark}");
+    }
+}

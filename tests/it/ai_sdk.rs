@@ -35,6 +35,39 @@ async fn the_react_packages_chat_sends_repeats_and_takes_a_stream_up_again() {
     local.system.stop().await;
 }
 
+/// The community's A2A provider of the AI SDK, which speaks A2A 0.3: our agents are models for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_a2a_provider_asks_an_agent_and_the_host_as_models() {
+    let local = Local::start().await;
+    for (pointer, generates_once) in [("/agents/weather", true), ("/tenants/acme/host_agent", false)] {
+        let url = local.endpoint(pointer).to_owned();
+        let token = local.system.token("acme", "ada", &url).expect("a token");
+        let url = url.trim_end_matches('/').to_owned();
+        let script = tests::folder().join("js/provider/run.mjs");
+        let card = format!("{url}/.well-known/agent-card.json");
+        let ran = tokio::task::spawn_blocking(move || {
+            Command::new("node")
+                .arg(script)
+                .args([&card, &token, "Will it rain in Oslo tomorrow?"])
+                .output()
+                .expect("node runs")
+        });
+        let ran = ran.await.expect("no panic");
+        assert!(
+            ran.status.success(),
+            "{pointer}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        let told: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        let many = |name: &str| told[name].as_str().unwrap_or_default().matches("Oslo").count();
+        assert_eq!(many("streamed"), 1, "{pointer}: {told}");
+        assert_eq!(told["finish"], "stop", "{pointer}");
+        // The provider joins a task's last words and its result, which at the host say the same: it is not held to once there.
+        assert!(many("generated") == 1 || !generates_once, "{pointer}: {told}");
+    }
+    local.system.stop().await;
+}
+
 async fn reads(local: &Local, package: &'static str) {
     let base = local
         .endpoint("/tenants/acme/base")

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use store::Logo;
 
 use crate::error::RouteError;
-use crate::page::{FOR_EVER, guarded};
+use crate::serving::{FOR_EVER, guarded, tag_of};
 use crate::state::AppState;
 
 /// A logo that is opened by itself runs and loads nothing, whatever it holds.
@@ -58,14 +58,6 @@ pub(crate) async fn logo(
         HeaderValue::from_static("inline; filename=\"logo\""),
     );
     Ok(response)
-}
-
-/// What the bytes are known by: FNV-1a, 64 bits. Only a cache looks at it.
-pub(crate) fn tag_of(bytes: &[u8]) -> String {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    format!("{hash:016x}")
 }
 
 fn answered(

@@ -106,7 +106,12 @@ pub(crate) async fn replay(
         .request_json(Method::POST, &url, Some(&body), Some(&token));
     match asked.await.map_err(RouteError::Agent)? {
         (202, _) => {}
-        (404 | 409, _) => return Err(RouteError::NotFound),
+        (404, _) => {
+            return Err(RouteError::conflict(
+                "nothing_owed",
+                "there is no such delivery, or nothing is owed to it, or it is on its way",
+            ));
+        }
         (status, _) => return Err(RouteError::Agent(CallError::Status(status))),
     }
     let event = Audit {

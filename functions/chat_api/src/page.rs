@@ -8,13 +8,13 @@ use axum::response::{IntoResponse, Response};
 use domain::Brand;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
+    IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use miniz_oxide::inflate::decompress_to_vec;
 
-use crate::brand;
 use crate::error::RouteError;
+use crate::serving::{FOR_EVER, guarded, tag_of};
 use crate::state::AppState;
 
 /// A file of the page, as the build script packed it.
@@ -43,7 +43,6 @@ const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(),
 const HSTS: &str = "max-age=31536000; includeSubDomains";
 /// What the page calls itself where its tenant has not said.
 const PRODUCT: &str = "Switchyard";
-pub(crate) const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
     // The base makes every address on the page relative to the tenant, whichever view it shows.
@@ -98,22 +97,11 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Resul
     Ok(guarded((own, media, plain).into_response()))
 }
 
-/// Nothing of it is read as something else, or by another site.
-pub(crate) fn guarded(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(
-        HeaderName::from_static("cross-origin-resource-policy"),
-        HeaderValue::from_static("same-origin"),
-    );
-    response
-}
-
 /// What the document's head says of a brand: its style sheet comes after the page's own.
 fn head_of(brand: &Brand) -> String {
     let mut head = String::new();
     if brand.accents.is_some() {
-        let tag = brand::tag_of(brand.css().as_bytes());
+        let tag = tag_of(brand.css().as_bytes());
         head.push_str(&format!("<link rel=\"stylesheet\" href=\"brand.css?v={tag}\">\n"));
     }
     if let Some(hash) = &brand.logo {

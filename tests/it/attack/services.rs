@@ -209,8 +209,8 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/ops/agents", ""), gone, 200),
         row(("GET", "/api/ops/usage", ""), gone, 200),
         row(("GET", "/api/ops/deliveries", ""), gone, 200),
-        // To the operator it is told that nothing is parked there.
-        row(("POST", "/api/ops/deliveries/replay", ""), gone, 404),
+        // The operator is told that nothing is parked there.
+        row(("POST", "/api/ops/deliveries/replay", ""), gone, 409),
         row(("POST", "/api/ops/agents/{id}/{verb}", "check"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "disable"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "enable"), gone, 200),

@@ -82,6 +82,16 @@ test('a plan waits for its start, and its steps follow one another', async (t) =
   await ask(page, 'Weather in Oslo tomorrow, then write a report on it');
   await card.getByText('after step 1').waitFor();
   assert.equal(await card.locator('.steps .badge').getByText('Planned').count(), 2);
+  // Opened beside its card, the task has no second button; where the card is covered, it has.
+  await card.getByRole('link').first().click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByText('after step 1').waitFor();
+  const starts = page.getByRole('button', { name: 'Start', exact: true }).filter({ visible: true });
+  assert.equal(await starts.count(), 1);
+  await page.setViewportSize({ width: 390, height: 780 });
+  await panel.getByRole('button', { name: 'Start', exact: true }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await panel.getByRole('link', { name: 'Close' }).click();
   await card.getByRole('button', { name: 'Start' }).click();
   await card.locator('.steps li').nth(1).getByText('Working').waitFor();
   await card.locator('.steps li').nth(0).getByText('Completed').waitFor();

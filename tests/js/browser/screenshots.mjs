@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask, at, launch, System, visitor } from './harness.mjs';
+import { ask, at, launch, signIn, System, visitor } from './harness.mjs';
 
 const MOST = 150 * 1024;
 
@@ -72,6 +72,14 @@ try {
   await page.goto(`${base}/tasks?show=waiting`);
   await page.locator('.rows li').first().waitFor();
   await shoot(page, 'waiting');
+  const operator = await visitor(browser, wide);
+  const console_ = await operator.context.newPage();
+  await console_.goto(`${base}/`);
+  await signIn(console_, system, 'olga');
+  await console_.getByRole('link', { name: 'Operations' }).click();
+  await console_.getByText('Every notification has been delivered').waitFor();
+  await shoot(console_, 'ops');
+  await operator.context.close();
   const storageState = await first.context.storageState();
   await first.context.close();
 

@@ -61,7 +61,20 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
     empty: ['/', '.welcome'], weather: [made.weather, '.message-tools'], report: [made.report, '.markdown h3'], consent: [made.consent, '.consent'], question: [made.question, '.card'],
     result: [`${made.weather}/tasks/${made.task}`, '.forecast'], markdown: [`${made.report}/tasks/${made.reported}`, '.artifact'],
     timeline: [`/tasks/${made.task}`, '.panel .tabs', (own) => own.getByRole('tab', { name: 'Timeline' }).click()],
-    raw: [`/tasks/${made.task}`, '.panel .tabs', (own) => own.getByRole('tab', { name: 'Raw' }).click()],
+    raw: [`/tasks/${made.task}`, '.panel .tabs', async (own) => {
+      await own.getByRole('tab', { name: 'Raw' }).click();
+      await own.getByText('As A2A requests (curl)').click();
+      await own.locator('.wire pre').first().waitFor();
+    }],
+    connected: ['/accounts', '.page h1', async (own) => {
+      const connection = { id: 'idp', provider: 'idp', account: 'ada', scopes: ['orders:read', 'odd:scope'], allows: [{ name: 'orders:read', words: 'See your orders' }, { name: 'odd:scope', words: null }], agent: null, agents: 1, connectedAt: '2026-11-24T14:05:00.000Z', lastUsedAt: null };
+      await own.route(/\/api\/connections/, (route) => route.fulfill({ json: { connections: [connection], unasked: [] } }));
+      await own.reload();
+      await own.getByText('See your orders').waitFor();
+      // A scope that has words of ours is shown by these alone.
+      assert.equal(await own.getByText('orders:read').count(), 0);
+      await own.unroute(/\/api\/connections/);
+    }],
     tasks: ['/tasks', '.rows li'], accounts: ['/accounts', '.page h1'], gone: ['/chats/none', '.empty'], goneTask: ['/tasks/none', '.panel .empty'],
     written: ['/', '.welcome', (own) => at(own).prompt.fill('A draft')],
     plan: [made.plan, '.steps'], waiting: ['/tasks?show=waiting', '.rows li'], none: ['/tasks?show=running', '.filters'],

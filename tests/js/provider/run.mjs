@@ -18,8 +18,9 @@ globalThis.fetch = (url, options = {}) => {
   if (new URL(url).origin === new URL(card).origin) headers.set('authorization', `Bearer ${token}`);
   return plain(url, { ...options, headers });
 };
-// It tells the console what it does.
+// Both tell the console what they do.
 console.log = () => {};
+globalThis.AI_SDK_LOG_WARNINGS = false;
 
 const { a2a } = await import('a2a-ai-provider');
 const { generateText, streamText } = await import('ai');

@@ -312,13 +312,11 @@ async fn an_operator_sees_what_was_not_delivered_and_has_it_tried_again() {
     };
     let which = |agent: &str, config: &str| json!({"agent": agent, "taskId": task, "configId": config});
     assert_eq!(replay(which(PLATFORMS, "c-1")).await, (200, Value::Null));
-    for nothing in [
-        which(PLATFORMS, "c-2"),
-        which("host", "c-1"),
-        which(ID, "c-1"),
-        which("..", "c-1"),
-    ] {
-        assert_eq!(replay(nothing).await, (404, json!("not_found")));
+    for nothing in [which(PLATFORMS, "c-2"), which("host", "c-1")] {
+        assert_eq!(replay(nothing).await, (409, json!("nothing_owed")));
+    }
+    for nobody in [which(ID, "c-1"), which("..", "c-1")] {
+        assert_eq!(replay(nobody).await, (404, json!("not_found")));
     }
     for bad in [
         json!({}),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::place::admin;
-use super::tenant::At;
+use super::tenant_at::At;
 use crate::client::Call;
 use crate::logo;
 use crate::onboarding::quoted;

@@ -27,6 +27,7 @@ mod registered;
 mod rotating;
 mod sam_env;
 mod tenant;
+mod tenant_at;
 mod tenant_aws;
 mod token;
 mod up;

@@ -25,7 +25,17 @@ fn zone_at(words: &[Word], index: usize) -> Option<(Tz, usize)> {
         let name = zone.name().to_lowercase();
         name.rsplit('/').next() == Some(city)
     };
-    let find = |city: &str| TZ_VARIANTS.iter().find(|zone| is(zone, city)).copied();
+    let find = |city: &str| {
+        // The database has these under countries, where only links are left.
+        let of_america = match city {
+            "eastern" => Some(Tz::America__New_York),
+            "central" => Some(Tz::America__Chicago),
+            "mountain" => Some(Tz::America__Denver),
+            "pacific" => Some(Tz::America__Los_Angeles),
+            _ => None,
+        };
+        of_america.or_else(|| TZ_VARIANTS.iter().find(|zone| is(zone, city)).copied())
+    };
     let one = index.checked_sub(1)?;
     match lower(index) {
         "utc" => return Some((Tz::UTC, index)),

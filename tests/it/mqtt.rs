@@ -7,6 +7,7 @@ mod commands;
 mod foreign;
 mod hosts;
 mod identities;
+mod killed;
 mod paho;
 mod pools;
 mod requester;

@@ -105,9 +105,9 @@ async fn a_stock_mosquitto_gives_the_cards_of_ten_units_one_by_one() {
         lines: stock.map(str::to_owned).to_vec(),
         ..Wanted::default()
     });
-    fill(&broker, 10, 200).await;
+    fill(&broker, 10, 1_000).await;
     let units: Vec<String> = (0..10).map(|unit| format!("u{unit}")).collect();
     let listed = listed(&broker, &units);
     println!("ten units of a stock Mosquitto: {:?}", listed.took);
-    assert_eq!(listed.agents, 2_000);
+    assert_eq!(listed.agents, 10_000);
 }

@@ -327,7 +327,7 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
     }
 
     // The link of a consent that was open, with the session that began it.
-    let mut starter = Browser::with_cookie(&stranger.cookie().expect("a session"), "/");
+    let mut starter = stranger.browser("/");
     let page = starter.open(&open).await;
     assert_eq!(page.status, StatusCode::NOT_FOUND, "{page:?}");
 

@@ -13,6 +13,7 @@ mod elsewhere;
 mod identity;
 mod services;
 mod sign_in;
+mod suspended;
 mod world;
 
 use futures_util::{StreamExt as _, stream};
@@ -250,12 +251,19 @@ async fn every_route_refuses_every_kind_of_bad_credentials() {
     // service are those that end what the others need.
     let (agents, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.function == "agent");
     let welcome = stream::iter(agents)
-        .map(|row| welcomed(&world, row))
+        .map(async |row| (row, suspended::noted(welcomed(&world, row)).await))
         .buffer_unordered(AT_ONCE);
-    wrong.extend(welcome.concat().await);
-    for row in others {
-        wrong.extend(welcomed(&world, row).await);
+    let mut sent = Vec::new();
+    for (row, (faults, requests)) in welcome.collect::<Vec<_>>().await {
+        wrong.extend(faults);
+        sent.push((row, requests));
     }
+    for row in others {
+        let (faults, requests) = suspended::noted(welcomed(&world, row)).await;
+        wrong.extend(faults);
+        sent.push((row, requests));
+    }
+    wrong.extend(suspended::all_refused(&world, sent).await);
     wrong.sort();
     assert!(
         wrong.is_empty(),

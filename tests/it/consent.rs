@@ -50,7 +50,7 @@ pub(crate) fn code_on(page: &Page) -> String {
 
 pub(crate) fn profile(user: &User, base: &str) -> Browser {
     let path = Url::parse(base).expect("an address").path().to_owned();
-    Browser::with_cookie(&user.cookie().expect("a session"), &path)
+    user.browser(&path)
 }
 
 #[tokio::test(flavor = "multi_thread")]

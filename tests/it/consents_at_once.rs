@@ -9,7 +9,6 @@ use futures_util::future::join_all;
 use idp::NewUser;
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus};
-use tests::browser::Browser;
 use tests::{Local, User, oauth};
 use url::Url;
 
@@ -105,7 +104,7 @@ async fn walk(local: &Local, person: &Person) -> (User, Value) {
         .next();
     let link = format!("{}{}", base.trim_end_matches('/'), path.expect("a path"));
     let place = Url::parse(&base).expect("an address").path().to_owned();
-    let mut browser = Browser::with_cookie(&user.cookie().expect("a session"), &place);
+    let mut browser = user.browser(&place);
     let page = oauth::agree(&mut browser, &link, &person.login()).await;
     assert_eq!(page.status, 200, "{}: {page:?}", person.name);
     let done = settled(&user, &asked.task_id(), &["completed", "failed", "rejected"]).await;

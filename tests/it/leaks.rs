@@ -237,7 +237,7 @@ impl Run {
     /// The user's own browser.
     fn browser(&self) -> Browser {
         let base = Url::parse(self.place("base")).expect("an address");
-        Browser::with_cookie(&self.user.cookie().expect("a session"), base.path())
+        self.user.browser(base.path())
     }
 
     /// A client of ours takes every way there is, and some that there are not.

@@ -1,5 +1,6 @@
 //! The whole system, from outside.
 
+mod adoption;
 mod again;
 mod ai_sdk;
 mod architecture;

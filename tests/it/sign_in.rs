@@ -81,6 +81,9 @@ async fn somebody_signs_in_works_and_signs_out() {
     let waiting = olga.until(&asked.task_id(), &["auth-required"]).await;
     let page = oauth::agree(&mut browser, &link(&waiting), demo(&local, "olga")).await;
     assert!(page.html.contains("You are connected"), "{page:?}");
+    // Her session leads to more than before, by another token.
+    assert_eq!(who(&olga).await["who"], "nobody");
+    let olga = chat_of(&local, &browser);
     olga.until(
         &asked.task_id(),
         &["completed", "input-required", "failed", "rejected"],
@@ -194,6 +197,9 @@ async fn a_consent_of_a_guest_is_not_that_of_who_signs_in_later() {
     let mut browser = crate::consent::profile(&guest, &base(&local));
     agree(&mut browser, &link(&waiting), demo(&local, "ada")).await;
     guest.until(&asked.task_id(), &["completed"]).await;
+    let cookie = guest.cookie().expect("a session");
+    let guest = User::new(&base(&local));
+    guest.resume(&cookie);
     // Somebody else signs in, in the same browser: they have nothing of the guest's, and the guest nothing of theirs.
     sign_in(&local, &mut browser, demo(&local, "ada")).await;
     let ada = chat_of(&local, &browser);

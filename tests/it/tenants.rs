@@ -5,7 +5,6 @@ use std::time::Duration;
 use local::{Data, Signer};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::browser::Browser;
 use tests::{Local, User};
 use url::Url;
 
@@ -65,7 +64,7 @@ pub(crate) async fn order(user: &User, base: &str, login: &Value) -> String {
     let asked = user.ask("Where is my order 1001?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
     let path = Url::parse(base).expect("an address").path().to_owned();
-    let mut browser = Browser::with_cookie(&user.cookie().expect("a session"), &path);
+    let mut browser = user.browser(&path);
     let page = browser.open(&link(&waiting)).await;
     let name = login["username"].as_str().expect("a name");
     let password = login["password"].as_str().expect("a password");
@@ -309,7 +308,7 @@ async fn whoever_takes_a_week_finds_a_fresh_link_and_the_old_one_says_so() {
     for _ in 0..7 {
         local.advance(Duration::from_secs(24 * 3600)).await;
     }
-    let mut browser = Browser::with_cookie(&user.cookie().expect("a session"), &path);
+    let mut browser = user.browser(&path);
     let page = browser.open(&old).await;
     assert_eq!(page.status, StatusCode::GONE);
     assert!(

@@ -6,11 +6,15 @@ use reqwest::StatusCode;
 use reqwest::header::{COOKIE, LOCATION, REFRESH, SET_COOKIE};
 use url::Url;
 
+use crate::user::{SharedCookie, User};
+
 /// One browser profile.
 pub struct Browser {
     http: reqwest::Client,
     /// By name, with the path each belongs to.
     cookies: BTreeMap<String, (String, String)>,
+    /// The user whose browser it is.
+    shared: Option<SharedCookie>,
     /// What an application of its own takes from the browser: an address that begins so is shown, not opened.
     pub stop_at: Option<String>,
     /// Every address it was at, in order.
@@ -33,9 +37,21 @@ impl Default for Browser {
         Self {
             http: crate::user::http(),
             cookies: BTreeMap::new(),
+            shared: None,
             stop_at: None,
             visited: Vec::new(),
         }
+    }
+}
+
+impl User {
+    /// This user's browser: a session that the one gets, the other has. `path`: below which the chat is.
+    ///
+    /// # Panics
+    /// Where the user has no session yet.
+    #[must_use]
+    pub fn browser(&self, path: &str) -> Browser {
+        Browser::sharing(self.shared_cookie(), path)
     }
 }
 
@@ -46,6 +62,15 @@ impl Browser {
         let mut browser = Self::default();
         browser.keep(&format!("{pair}; Path={path}"));
         browser
+    }
+
+    /// The browser of the user with this cookie, for paths below `path`.
+    fn sharing(cookie: SharedCookie, path: &str) -> Self {
+        let pair = cookie.lock().expect("no panic under the lock").clone();
+        Self {
+            shared: Some(cookie),
+            ..Self::with_cookie(&pair.expect("a session"), path)
+        }
     }
 
     /// Gives it a cookie for every path.
@@ -184,6 +209,13 @@ impl Browser {
             self.cookies.remove(name);
         } else {
             self.cookies.insert(name.to_owned(), (value.to_owned(), path));
+            if let Some(shared) = &self.shared {
+                let mut kept = shared.lock().expect("no panic under the lock");
+                let is_same = |known: &String| known.split('=').next() == Some(name);
+                if kept.as_ref().is_some_and(is_same) {
+                    *kept = Some(format!("{name}={value}"));
+                }
+            }
         }
     }
 }

@@ -1,16 +1,19 @@
 //! A user: a session cookie, a chat, and patience.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+/// The session's cookie, `name=value`, of a user and of the browser that is theirs.
+pub(crate) type SharedCookie = Arc<Mutex<Option<String>>>;
+
 /// A client of one tenant's chat API with its own session.
 pub struct User {
     base: String,
     http: reqwest::Client,
-    cookie: Mutex<Option<String>>,
+    cookie: SharedCookie,
 }
 
 /// An HTTP answer, read whole.
@@ -121,7 +124,7 @@ impl User {
         Self {
             base: base.trim_end_matches('/').to_owned(),
             http: http(),
-            cookie: Mutex::new(None),
+            cookie: SharedCookie::default(),
         }
     }
 
@@ -225,6 +228,11 @@ impl User {
             *self.cookie.lock().expect("no panic under the lock") = Some(pair);
         }
         response
+    }
+
+    /// Where this user's cookie is kept.
+    pub(crate) fn shared_cookie(&self) -> SharedCookie {
+        Arc::clone(&self.cookie)
     }
 
     /// The session cookie, `name=value`, once there is one.

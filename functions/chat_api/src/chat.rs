@@ -26,6 +26,7 @@ use crate::frames::{Frames, ui_stream};
 use crate::guard::MayChange;
 use crate::place;
 use crate::relay::Relay;
+use crate::seat::Seat;
 use crate::session::{Seen, Visitor, welcome_guest};
 use crate::state::AppState;
 use crate::turn::Turn;
@@ -69,7 +70,11 @@ pub(crate) async fn chat(
         }
     };
     // A guest gets the cookie also where the host is out of reach: the repeat must be the same guest's.
-    let mut response = match answer(&room, &owner, request, place).await {
+    let seat = match &cookie {
+        None => Seat::of(&room, &headers, &owner),
+        Some(_) => Seat::new_guests(&room, &owner),
+    };
+    let mut response = match answer(&room, seat, &owner, request, place).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     };
@@ -81,6 +86,7 @@ pub(crate) async fn chat(
 
 async fn answer(
     room: &AppState,
+    seat: Seat,
     owner: &Owner,
     request: ChatRequest,
     place: String,
@@ -126,9 +132,9 @@ async fn answer(
     };
     tracing::Span::current().record("task.id", tracing::field::display(&task.id));
     let grace = room.settings.grace;
-    let parts = (room.store.clone(), chat.id, Arc::clone(&room.clock));
+    let parts = (room.store.clone(), chat.place().clone(), Arc::clone(&room.clock));
     let relay = Relay::new(parts, task, message_id, answer_id, grace);
-    Ok(relay.after_others().into_response())
+    Ok(relay.after_others().into_response(seat))
 }
 
 /// The language that a browser names first.
@@ -146,8 +152,8 @@ async fn replied_to(
     id: TaskId,
 ) -> Result<Task, RouteError> {
     let task = room.find_task(owner, id).await?.ok_or(RouteError::NotFound)?;
-    let chat = room.store.sessions().find_chat(&room.tenant, chat).await?;
-    let own = chat.is_some_and(|chat| chat.owner == *owner && chat.context_id == task.context_id);
+    let chat = room.store.sessions().find_chat(&room.tenant, owner, chat).await?;
+    let own = chat.is_some_and(|chat| chat.context_id == task.context_id);
     own.then_some(task).ok_or(RouteError::NotFound)
 }
 
@@ -166,7 +172,6 @@ async fn open(
         Opened::New(chat) => (chat, true),
         Opened::Known(chat) if chat.deleted_at.is_some() => return Err(RouteError::Deleted),
         Opened::Known(chat) => (chat, false),
-        Opened::NotYours => return Err(RouteError::NotFound),
     };
     let stored = StoredMessage {
         id: message.id.clone(),
@@ -174,8 +179,8 @@ async fn open(
         body: message.body.clone(),
     };
     let added = match is_new {
-        true => sessions.add_first(&room.tenant, id, &stored).await?,
-        false => sessions.add_message(&room.tenant, id, &stored).await?,
+        true => sessions.add_first(&room.tenant, chat.place(), &stored).await?,
+        false => sessions.add_message(&room.tenant, chat.place(), &stored).await?,
     };
     match added {
         Added::New | Added::Same => Ok((chat, is_new)),
@@ -292,7 +297,7 @@ async fn said(
     };
     room.store
         .sessions()
-        .add_message(&room.tenant, &chat.id, &message)
+        .add_message(&room.tenant, chat.place(), &message)
         .await?;
     let mut frames = Frames::default().start(answer_id, None);
     frames.text(&format!("text-{answer_id}"), text);

@@ -32,7 +32,7 @@ pub(crate) async fn rename(
     let title = title(&body)?;
     let sessions = room.store.sessions();
     let named = sessions
-        .rename_chat(&room.tenant, &chat.owner, &chat.id, &title)
+        .rename_chat(&room.tenant, &chat.owner, chat.place(), &title)
         .await?;
     Ok(Json(shown(&named.ok_or(RouteError::Deleted)?)))
 }
@@ -54,7 +54,7 @@ pub(crate) async fn delete(
     }
     let (sessions, now) = (room.store.sessions(), room.clock.now());
     sessions
-        .delete_chat(&room.tenant, &chat.owner, &chat.id, now)
+        .delete_chat(&room.tenant, &chat.owner, chat.place(), now)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

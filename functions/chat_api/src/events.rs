@@ -14,6 +14,7 @@ use crate::chats::parameter;
 use crate::error::RouteError;
 use crate::frames::{HEARTBEAT, event_stream};
 use crate::owned::OwnedTask;
+use crate::seat::Seat;
 use crate::state::AppState;
 use crate::tail::{News, Tail};
 use crate::view;
@@ -37,13 +38,14 @@ pub(crate) async fn events(
     State(room): State<Arc<AppState>>,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
-    OwnedTask { task, .. }: OwnedTask,
+    OwnedTask { task, owner }: OwnedTask,
 ) -> Result<Response, RouteError> {
     let seen = seen(&headers, query.as_deref())?;
     if task.status.state.is_terminal() && seen >= task.rev {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let key = TaskKey::from(&task);
+    let seat = Seat::of(&room, &headers, &owner);
     let tail = Tail::new(room.store.clone(), task, room.settings.events_limit);
     let tail = tail.with_drafts(Arc::clone(&room.clock));
     let frames = stream::unfold(
@@ -69,7 +71,7 @@ pub(crate) async fn events(
             }
         },
     );
-    Ok(event_stream(frames))
+    Ok(event_stream(seat.sees(frames)))
 }
 
 impl Log {

@@ -43,7 +43,7 @@ pub(crate) async fn feedback(
     }
     let (sessions, now) = (room.store.sessions(), room.clock.now());
     sessions
-        .keep_feedback(&room.tenant, &chat.id, (id, verdict), now)
+        .keep_feedback(&room.tenant, chat.place(), (id, verdict), now)
         .await?;
     // Of which agents, and never what was said.
     let agents: Vec<&str> = task.jobs.iter().map(|job| job.agent_type.as_str()).collect();

@@ -127,7 +127,10 @@ async fn rotated(room: &AppState, hash: &str, owner: &Owner) -> Result<http::Hea
     };
     let token = edge::session::token(room.entropy.as_ref());
     let next = auth::token::hash(token.expose_secret());
-    sessions.begin_session(&room.tenant, &next, &session).await?;
+    let moved = sessions.replace_session(&room.tenant, (hash, &next), &session);
+    if !moved.await? {
+        return Err(gone());
+    }
     let lifetime = session.expires_at.since(now);
     edge::session::given((&room.tenant, &room.base), &token, lifetime)
         .ok_or_else(|| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))

@@ -35,6 +35,7 @@ mod place;
 mod registry;
 mod relay;
 mod resume;
+mod seat;
 mod serving;
 mod session;
 mod shown_draft;

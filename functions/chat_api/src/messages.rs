@@ -44,7 +44,11 @@ pub(crate) async fn messages(
         mut messages,
         answers,
         feedback,
-    } = room.store.sessions().conversation(&room.tenant, &chat.id).await?;
+    } = room
+        .store
+        .sessions()
+        .conversation(&room.tenant, chat.place())
+        .await?;
     let next = match is_paged {
         true => cut(&mut messages, &request)?,
         false => None,
@@ -82,7 +86,7 @@ pub(crate) async fn messages(
     new.truncate(KEPT_AT_ONCE);
     let kept = new
         .iter()
-        .map(|(answer, message, task)| keep(&room.store, &chat.id, (answer, message), task));
+        .map(|(answer, message, task)| keep(&room.store, chat.place(), (answer, message), task));
     join_all(kept).await;
     Ok(Json(match is_paged {
         true => json!({"messages": shown, "next": next}),

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::chats::parameter;
 use crate::error::RouteError;
 use crate::frames::{HEARTBEAT, event_stream};
+use crate::seat::Seat;
 use crate::session::Visitor;
 use crate::state::AppState;
 use crate::watch::{Watch, place};
@@ -45,9 +46,12 @@ pub(crate) async fn news(
             false => Json(json!({"tasks": [], "cursor": ""})).into_response(),
         });
     };
+    let seat = Seat::of(&room, &headers, &owner);
     let watch = Watch::new(Arc::clone(&room), owner, after);
     match wants_stream {
-        true => Ok(event_stream(followed(watch, room.settings.events_limit))),
+        true => Ok(event_stream(
+            seat.sees(followed(watch, room.settings.events_limit)),
+        )),
         false => Ok(look(watch, &headers).await?),
     }
 }

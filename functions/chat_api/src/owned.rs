@@ -21,8 +21,8 @@ impl FromRequestParts<Arc<AppState>> for MaybeChat {
         let Visitor(Some(owner)) = Visitor::from_request_parts(parts, room).await? else {
             return Ok(Self(None));
         };
-        let chat = room.store.sessions().find_chat(&room.tenant, &id).await?;
-        Ok(Self(chat.filter(|chat| chat.owner == owner)))
+        let sessions = room.store.sessions();
+        Ok(Self(sessions.find_chat(&room.tenant, &owner, &id).await?))
     }
 }
 

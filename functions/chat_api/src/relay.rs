@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::frames::{Frames, ui_stream};
 use crate::kept::keep;
+use crate::seat::Seat;
 use crate::shown_draft::ShownDraft;
 use crate::tail::{News, Tail};
 use crate::turn;
@@ -92,7 +93,7 @@ impl Relay {
     }
 
     /// The stream, to be polled by the server alone: nothing runs on when the client leaves.
-    pub(crate) fn into_response(self) -> Response {
+    pub(crate) fn into_response(self, seat: Seat) -> Response {
         let frames = stream::unfold(Stage::Start(self), |stage| async {
             match stage {
                 Stage::Start(relay) => {
@@ -103,7 +104,7 @@ impl Relay {
                 Stage::Over => None,
             }
         });
-        ui_stream(frames)
+        ui_stream(seat.sees(frames))
     }
 
     async fn follow(mut self) -> (Bytes, Stage) {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::MessageId;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
 use crate::error::RouteError;
 use crate::owned::MaybeChat;
 use crate::relay::Relay;
+use crate::seat::Seat;
 use crate::state::AppState;
 use crate::turn::{self, Turn};
 
@@ -17,17 +18,19 @@ use crate::turn::{self, Turn};
 /// that is not there (or not the asker's) has no running answer either.
 pub(crate) async fn resume(
     State(room): State<Arc<AppState>>,
+    headers: HeaderMap,
     MaybeChat(chat): MaybeChat,
 ) -> Result<Response, RouteError> {
     let Some(chat) = chat else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
+    let seat = Seat::of(&room, &headers, &chat.owner);
     let tasks = room.tasks_of(&chat).await?;
     let Some(running) = tasks.iter().rfind(|task| !turn::rests(task.status.state)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     // The page knows the answer by the message it answers: the newest that this task took.
-    let messages = room.store.sessions().messages(&room.tenant, &chat.id).await?;
+    let messages = room.store.sessions().messages(&room.tenant, chat.place()).await?;
     let turn = messages.iter().rev().find_map(|message| {
         let ui_id = user_message_id(&message.body)?;
         let turn = Turn::of(&chat.context_id, &ui_id, &tasks);
@@ -41,13 +44,13 @@ pub(crate) async fn resume(
     let (message_id, answer_id) = (turn.message_id.clone(), turn.answer_id());
     let grace = room.settings.grace;
     let relay = Relay::new(
-        (room.store.clone(), chat.id, Arc::clone(&room.clock)),
+        (room.store.clone(), chat.place().clone(), Arc::clone(&room.clock)),
         running.clone(),
         message_id,
         answer_id,
         grace,
     );
-    Ok(relay.without_parking().into_response())
+    Ok(relay.without_parking().into_response(seat))
 }
 
 /// The id of a stored message, where it is the user's.

@@ -86,7 +86,7 @@ impl AppState {
 
 /// Makes a guest and a session for it; the header value is the cookie to set.
 pub(crate) async fn welcome_guest(room: &AppState) -> Result<(Owner, HeaderValue), RouteError> {
-    let owner = Owner::parse(&format!("guest-{}", room.entropy.uuid()))
+    let owner = Owner::guest(&room.entropy.uuid().to_string())
         .map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
     let token = edge::session::token(room.entropy.as_ref());
     let now = room.clock.now();

@@ -48,6 +48,8 @@ pub struct ChatSettings {
     pub grace: Duration,
     /// How long a stream of a task's events stays open.
     pub events_limit: Duration,
+    /// How often a stream looks whether its session is still good.
+    pub session_look: Duration,
     /// How long a session lasts.
     pub session_lifetime: Duration,
     /// How long the host keeps a finished task: an answer that was not shown by then is gone.
@@ -59,6 +61,7 @@ impl Default for ChatSettings {
         Self {
             grace: Duration::from_secs(60),
             events_limit: Duration::from_secs(60),
+            session_look: Duration::from_secs(5),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
             task_retention: Duration::from_secs(30 * 24 * 3600),
         }

@@ -30,12 +30,24 @@ use crate::tenant::Here;
 const CODE_PREFIX: &str = "swc";
 
 const DENIED: Fault = fault("access_denied", "the person did not allow it");
+const NOT_THEIRS: Fault = fault(
+    "access_denied",
+    "the person has no role by which they could allow it",
+);
 
 /// What there is to do for a request.
 enum Next {
     SignIn,
+    /// The person cannot allow what is asked for.
+    MayNot(SignedIn),
     Agree(SignedIn),
     Answer(SignedIn),
+}
+
+/// Whether the person's roles let them allow all that is asked for.
+fn may_allow(asked: &Asked, signed_in: &SignedIn) -> bool {
+    let mut scopes = asked.scopes.iter();
+    scopes.all(|scope| auth::scope::may_allow(scope, &signed_in.roles))
 }
 
 /// What ends a request early; each is a page.
@@ -143,6 +155,10 @@ impl<'a> Visit<'a> {
                 let fault = fault("consent_required", "the person has not agreed to this yet");
                 Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(fault)))
             }
+            Next::MayNot(signed_in) => {
+                self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
+                Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(NOT_THEIRS)))
+            }
             Next::Agree(signed_in) => {
                 let token = signed_in.form_token(&self.query);
                 let sent = self.sent(&token);
@@ -164,6 +180,9 @@ impl<'a> Visit<'a> {
         let age = self.app.now().since(signed_in.login.auth_time).as_secs();
         if asked.prompt == Prompt::Login || asked.max_age.is_some_and(|most| age > most) {
             return Ok(Next::SignIn);
+        }
+        if !may_allow(asked, &signed_in) {
+            return Ok(Next::MayNot(signed_in));
         }
         // A public client cannot prove that it is the one that was agreed to before.
         if asked.prompt == Prompt::Consent || asked.reply.client.public {
@@ -232,6 +251,14 @@ impl<'a> Visit<'a> {
                     return Err(OUTDATED);
                 }
                 match step {
+                    Some("allow") if !may_allow(&asked, &signed_in) => {
+                        self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
+                        Ok(self.back(
+                            &asked.reply,
+                            StatusCode::SEE_OTHER,
+                            &ClientAnswer::Fault(NOT_THEIRS),
+                        ))
+                    }
                     Some("allow") => {
                         self.remember(&asked, &signed_in).await?;
                         self.grant(&asked, &signed_in, StatusCode::SEE_OTHER).await

@@ -35,6 +35,8 @@ pub(crate) struct Browser {
 /// A login that is still good, and its secret.
 pub(crate) struct SignedIn {
     pub(crate) login: Login,
+    /// What they may do in the tenant beside what every member may.
+    pub(crate) roles: Vec<String>,
     token: SecretString,
 }
 
@@ -72,8 +74,12 @@ impl Browser {
         };
         // Whoever was removed, or got another password since, is not signed in any more.
         let user = identity.find_user(&here.tenant, &login.username).await?;
-        let still = user.is_some_and(|user| user.subject == login.subject && user.admits(login.auth_time));
-        Ok(still.then_some(SignedIn { login, token }))
+        let user = user.filter(|user| user.subject == login.subject && user.admits(login.auth_time));
+        Ok(user.map(|user| SignedIn {
+            login,
+            roles: user.roles,
+            token,
+        }))
     }
 
     /// The hash of the browser's own token, where that user has signed in with it before.

@@ -1,12 +1,13 @@
 //! The users of a tenant, as its operator sees to them: they come, go, and get new passwords. What somebody proved before
 //! such a change is worth nothing after it: codes, refresh tokens and sign-ins are older than the user's epoch.
 
-use domain::{Entropy, SecretString, Tenant, Timestamp};
+use domain::{Entropy, Owner, SecretString, Tenant, Timestamp};
 use store::audit::{self, Action, Actor, Audit};
 use store::{Store, User};
 
 use crate::password::hash;
 use crate::provision::{NewUser, ProvisionError};
+use crate::userinfo::subject_since;
 
 /// Adds a user.
 ///
@@ -21,6 +22,7 @@ pub async fn add_user(
 ) -> Result<(), ProvisionError> {
     // Somebody of that name may have been here before, whose sign-ins are not the new user's.
     let stored = User {
+        subject: Owner::parse(&subject_since(&user.username, now))?,
         since: Some(now),
         not_before: Some(now),
         ..user.stored(hash(&user.password, entropy)?)?

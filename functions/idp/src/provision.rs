@@ -104,7 +104,12 @@ impl NewClient {
             grant_types: ["authorization_code", "refresh_token", "client_credentials"]
                 .map(str::to_owned)
                 .to_vec(),
-            scopes: SCOPES.iter().map(|scope| scope.name.to_owned()).collect(),
+            // What is a role's, an operator's own application asks for.
+            scopes: SCOPES
+                .iter()
+                .filter(|scope| !auth::scope::is_of_role(scope.name))
+                .map(|scope| scope.name.to_owned())
+                .collect(),
             resources: Vec::new(),
             this_machine: None,
         }
@@ -263,10 +268,14 @@ async fn put_user(
         Some(known) if matches(&known.password_hash, &user.password) => known.password_hash.clone(),
         _ => hash(&user.password, entropy)?,
     };
+    let stored = user.stored(password_hash)?;
     let wanted = User {
+        subject: known
+            .as_ref()
+            .map_or_else(|| stored.subject.clone(), |known| known.subject.clone()),
         since: known.as_ref().and_then(|known| known.since),
         not_before: known.as_ref().and_then(|known| known.not_before),
-        ..user.stored(password_hash)?
+        ..stored
     };
     if known.as_ref() != Some(&wanted) {
         identity.put_user(tenant, &wanted).await?;

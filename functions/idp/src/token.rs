@@ -9,7 +9,7 @@ use domain::{ExposeSecret as _, Owner, Scopes, SecretString, Timestamp};
 use http::HeaderMap;
 use serde_json::{Value, json};
 use store::audit::{self, Action, Actor, Audit};
-use store::{Client, Code, Family, Redeemed, Rotated};
+use store::{Client, Code, Family, Redeemed, Rotated, User};
 
 use crate::error::{TokenError, unstored};
 use crate::fields::Fields;
@@ -116,9 +116,10 @@ impl TokenRequest<'_> {
             return Err(STALE_CODE);
         }
         self.same_resource(&code.resource)?;
-        self.still_here(&code.subject, Some(code.auth_time), STALE_CODE)
+        let user = self
+            .still_here(&code.subject, Some(code.auth_time), STALE_CODE)
             .await?;
-        let scopes = scope::parsed(&code.scope);
+        let scopes = allowed(scope::parsed(&code.scope), &user).ok_or(STALE_CODE)?;
         let refresh = self.begin_family(&family_id, &code, &scopes).await?;
         let mut body = self.access(&Wanted {
             subject: code.subject.as_str(),
@@ -188,16 +189,19 @@ impl TokenRequest<'_> {
             return Err(STALE_REFRESH);
         }
         self.same_resource(&family.resource)?;
-        if let Err(gone) = self
+        let user = match self
             .still_here(&family.subject, family.auth_time, STALE_REFRESH)
             .await
         {
-            identity
-                .revoke_family(tenant, presented.family(), self.now)
-                .await?;
-            return Err(gone);
-        }
-        let granted = scope::parsed(&family.scope);
+            Ok(user) => user,
+            Err(gone) => {
+                identity
+                    .revoke_family(tenant, presented.family(), self.now)
+                    .await?;
+                return Err(gone);
+            }
+        };
+        let granted = allowed(scope::parsed(&family.scope), &user).ok_or(STALE_REFRESH)?;
         let scopes = match self.fields.one("scope").unwrap_or_default() {
             None => granted,
             Some(fewer) => Some(scope::parsed(fewer))
@@ -263,11 +267,11 @@ impl TokenRequest<'_> {
         subject: &Owner,
         auth_time: Option<Timestamp>,
         stale: TokenError,
-    ) -> Result<(), TokenError> {
+    ) -> Result<User, TokenError> {
         let user = user_of(self.app, self.here, subject).await?;
         let signed_in = auth_time.unwrap_or(Timestamp::from_millis(0));
         match user {
-            Some(user) if user.admits(signed_in) => Ok(()),
+            Some(user) if user.admits(signed_in) => Ok(user),
             _ => Err(stale),
         }
     }
@@ -325,6 +329,15 @@ impl TokenRequest<'_> {
         };
         Ok(self.app.keys().current().sign_id_token(&token, self.now)?)
     }
+}
+
+/// What of these scopes the person can allow now: whoever has lost a role has lost what it gave. `None` where that is nothing.
+fn allowed(scopes: Scopes, user: &User) -> Option<Scopes> {
+    let kept: Scopes = scopes
+        .into_iter()
+        .filter(|scope| auth::scope::may_allow(scope, &user.roles))
+        .collect();
+    (!kept.is_empty()).then_some(kept)
 }
 
 fn put(body: &mut Value, name: &str, token: &SecretString) {

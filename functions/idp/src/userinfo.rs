@@ -6,7 +6,7 @@ use auth::{Refusal, bearer};
 use axum::Json;
 use axum::extract::State as Held;
 use axum::response::Response;
-use domain::Owner;
+use domain::{Owner, Timestamp};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use serde_json::json;
@@ -49,9 +49,24 @@ pub(crate) async fn show(
     Ok(unstored(Json(body)))
 }
 
-/// The subject of the user of that name.
+/// The subject of the user of that name, who has always been there.
 pub(crate) fn subject_of(username: &str) -> String {
     format!("{SUBJECT_PREFIX}{username}")
+}
+
+/// The subject of somebody who was added at that time. Whoever has the name after them has another subject, and nothing of theirs at any
+/// agent.
+pub(crate) fn subject_since(username: &str, since: Timestamp) -> String {
+    format!("{SUBJECT_PREFIX}{}~{username}", since.millis())
+}
+
+/// The names that may be in a subject, the likelier first.
+fn names_in(subject: &str) -> impl Iterator<Item = &str> {
+    let whole = subject.strip_prefix(SUBJECT_PREFIX);
+    let is_time = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let later = whole.and_then(|whole| whole.split_once('~'));
+    let later = later.filter(|(since, _)| is_time(since)).map(|(_, name)| name);
+    later.into_iter().chain(whole)
 }
 
 /// The user whom a subject stands for.
@@ -60,9 +75,31 @@ pub(crate) async fn user_of(
     here: &Here,
     subject: &Owner,
 ) -> Result<Option<User>, StoreError> {
-    let Some(username) = subject.as_str().strip_prefix(SUBJECT_PREFIX) else {
-        return Ok(None);
-    };
-    let found = app.identity().find_user(&here.tenant, username).await?;
-    Ok(found.filter(|user| user.subject == *subject))
+    for username in names_in(subject.as_str()) {
+        let found = app.identity().find_user(&here.tenant, username).await?;
+        if let Some(user) = found.filter(|user| user.subject == *subject) {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_names_its_user_whenever_they_came() {
+        let names = |subject: &str| names_in(subject).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(names(&subject_of("ada")), ["ada"]);
+        assert_eq!(names(&subject_of("a~b")), ["a~b"]);
+        let later = subject_since("ada", Timestamp::from_millis(5));
+        assert_eq!(
+            (later.as_str(), &names(&later)[0]),
+            ("user-5~ada", &"ada".to_owned())
+        );
+        // A name that looks like that is found all the same.
+        assert!(names(&subject_of("5~ada")).contains(&"5~ada".to_owned()));
+        assert_eq!(names("host"), [""; 0]);
+    }
 }

@@ -27,6 +27,40 @@ pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
     Ok(session.map(|session| session.owner))
 }
 
+/// Gives the browser's session another token, so that a copy of the one before leads to nothing; the cookie to set. A browser that cannot
+/// be given one keeps its session.
+pub(crate) async fn renewed(visit: &Visit) -> Option<HeaderValue> {
+    let app = &visit.app;
+    if app.serves_all() {
+        return None;
+    }
+    let done = renew(visit).await;
+    done.unwrap_or_else(|error| {
+        let error = &error as &dyn std::error::Error;
+        tracing::error!(error, "a session got no other token");
+        None
+    })
+}
+
+async fn renew(visit: &Visit) -> Result<Option<HeaderValue>, StoreError> {
+    let (app, sessions) = (&visit.app, visit.app.consents.store.sessions());
+    let Some(old) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
+        return Ok(None);
+    };
+    let (old, now) = (auth::token::hash(old.expose_secret()), app.clock().now());
+    let Some(session) = sessions.find_session(app.tenant(), &old, now).await? else {
+        return Ok(None);
+    };
+    let token = edge::session::token(app.entropy());
+    let new = auth::token::hash(token.expose_secret());
+    let is_there = sessions
+        .replace_session(app.tenant(), (&old, &new), &session)
+        .await?;
+    let lifetime = session.expires_at.since(now);
+    let cookie = edge::session::given((app.tenant(), &app.base), &token, lifetime);
+    Ok(cookie.filter(|_| is_there))
+}
+
 /// A new tie between a browser and a consent.
 pub(crate) fn binding(app: &State) -> SecretString {
     auth::token::random(BINDING_PREFIX, app.entropy())

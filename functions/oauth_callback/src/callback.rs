@@ -8,6 +8,7 @@ use axum::extract::RawQuery;
 use axum::response::Response;
 use consent::{Consent, ConsentRequest, Started};
 use domain::{ExposeSecret, SecretString};
+use http::header::SET_COOKIE;
 use outbound::oauth::{CodeExchange, Dialect, Provider};
 use tracing::Span;
 use tracing::field::display;
@@ -27,7 +28,16 @@ pub(crate) async fn callback(visit: Visit, RawQuery(query): RawQuery) -> Respons
     match visit.located(reference.map_or("", |(reference, _)| reference)) {
         Some((visit, id)) => {
             let (Ok(page) | Err(page)) = take(&visit, answer, id).await;
-            page.respond(&visit.app, &visit.headers)
+            // From here on the session leads to what was granted.
+            let cookie = match &page {
+                ResultPage::Connected { .. } => browser::renewed(&visit).await,
+                _ => None,
+            };
+            let mut response = page.respond(&visit.app, &visit.headers);
+            response
+                .headers_mut()
+                .extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+            response
         }
         None => ResultPage::Stale { again: None }.respond(&visit.app, &visit.headers),
     }

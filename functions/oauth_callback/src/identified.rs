@@ -22,8 +22,6 @@ pub(crate) struct Identified {
     pub(crate) id: Owner,
     /// The guest whose work they took over.
     pub(crate) work: Option<Owner>,
-    /// The issuer's own session.
-    pub(crate) sid: Option<String>,
 }
 
 /// Who the code was issued for.
@@ -112,10 +110,10 @@ async fn own(
             username: user.username,
             auth_time,
             id: Some(id.clone()),
+            sid: None,
         },
         id,
         work: known.and_then(|known| known.owner),
-        sid: None,
     })
 }
 
@@ -149,9 +147,9 @@ async fn foreign(
             username: String::new(),
             auth_time,
             id: Some(id.clone()),
+            sid: identity.sid,
         },
         id,
         work: known.owner,
-        sid: identity.sid,
     })
 }

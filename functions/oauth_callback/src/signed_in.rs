@@ -117,12 +117,7 @@ fn other_issuer(app: &State) -> SignInPage {
 async fn begin(visit: &Visit, issuer: &SignInIssuer, who: Identified) -> Result<Begun, SignInPage> {
     let app = &visit.app;
     let now = app.clock().now();
-    let Identified {
-        person,
-        id,
-        work,
-        sid,
-    } = who;
+    let Identified { person, id, work } = who;
     let owner = work.clone().unwrap_or_else(|| id.clone());
     let before = Before::of(app, &visit.headers);
     let shared = before.is_some_and(|before| before.was_another(app, &id));
@@ -142,6 +137,7 @@ async fn begin(visit: &Visit, issuer: &SignInIssuer, who: Identified) -> Result<
             Some(_) => None,
         });
     let issued_by = person.issuer.clone();
+    let sid = person.sid.clone();
     let session = Session {
         owner: owner.clone(),
         created_at: now,

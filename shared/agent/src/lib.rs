@@ -45,7 +45,7 @@ pub use worker::{WorkError, handle};
 pub const TASKS_SCOPE: &str = "tasks";
 
 /// The scope of those who look after a tenant's deliveries of push notifications.
-pub const DELIVERIES_SCOPE: &str = "deliveries";
+pub const DELIVERIES_SCOPE: &str = auth::scope::DELIVERIES;
 
 /// One agent: its card, its executor, and what both work with.
 pub struct Agent {

@@ -10,7 +10,7 @@ pub struct Scope {
 }
 
 /// Every scope of our own authorization server.
-pub const SCOPES: [Scope; 6] = [
+pub const SCOPES: [Scope; 7] = [
     scope("openid", "Know that it is you"),
     scope("profile", "See your name and user name"),
     scope(
@@ -23,7 +23,30 @@ pub const SCOPES: [Scope; 6] = [
         "tasks",
         "Give tasks to the agent in your name, and read their results",
     ),
+    scope(
+        DELIVERIES,
+        "See which notifications of the agent did not arrive, and repeat them",
+    ),
 ];
+
+/// Looks after a tenant's deliveries of push notifications.
+pub const DELIVERIES: &str = "deliveries";
+
+/// What only people with one of these roles can allow an application.
+const OF_ROLES: [(&str, [&str; 2]); 1] = [(DELIVERIES, ["operator", "admin"])];
+
+/// Whether somebody with these roles can allow this scope. What is no role's, everybody can.
+#[must_use]
+pub fn may_allow(name: &str, roles: &[String]) -> bool {
+    let of = OF_ROLES.iter().find(|(scope, _)| *scope == name);
+    of.is_none_or(|(_, needed)| roles.iter().any(|role| needed.contains(&role.as_str())))
+}
+
+/// Whether a scope is a role's.
+#[must_use]
+pub fn is_of_role(name: &str) -> bool {
+    OF_ROLES.iter().any(|(scope, _)| *scope == name)
+}
 
 /// What the platform's own chat may do beside `tasks`: say where a message came from. No authorization server grants it.
 pub const CHAT: &str = "chat";
@@ -55,6 +78,21 @@ const fn scope(name: &'static str, words: &'static str) -> Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_a_roles_is_allowed_by_those_who_have_it() {
+        let roles = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        for (scope, of, allowed) in [
+            ("tasks", &[][..], true),
+            (DELIVERIES, &[], false),
+            (DELIVERIES, &["member"], false),
+            (DELIVERIES, &["operator"], true),
+            (DELIVERIES, &["member", "admin"], true),
+        ] {
+            assert_eq!(may_allow(scope, &roles(of)), allowed, "{scope} {of:?}");
+        }
+        assert!(is_of_role(DELIVERIES) && !is_of_role("tasks"));
+    }
 
     #[test]
     fn what_is_known_has_words_and_nothing_else_has() {

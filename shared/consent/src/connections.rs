@@ -42,7 +42,8 @@ impl Consents {
     /// # Errors
     /// What the database says.
     pub async fn connections(&self, owner: &Owner) -> Result<Vec<Connection>, StoreError> {
-        let grants = self.grants().list_grants(&self.tenant, owner).await?;
+        let mut grants = self.grants().list_grants(&self.tenant, owner).await?;
+        grants.retain(|grant| !grant.is_over(self.clock.now()));
         let mut providers: BTreeMap<&str, Vec<&StoredGrant>> = BTreeMap::new();
         for grant in &grants {
             providers.entry(&grant.provider).or_default().push(grant);

@@ -203,6 +203,7 @@ impl Consents {
             return Ok(None);
         }
         let found = self.grants().find_grant(self.key(consent)).await?;
+        let found = found.filter(|grant| !grant.is_over(self.clock.now()));
         let opened =
             found.and_then(|grant| GrantSecrets::open(&self.sealer, &grant.sealed, &self.key(consent)).ok());
         Ok(opened

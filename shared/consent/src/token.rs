@@ -84,7 +84,8 @@ impl Consents {
     /// # Errors
     /// What the database says.
     pub async fn grant(&self, need: GrantNeed<'_>) -> Result<Option<StoredGrant>, StoreError> {
-        self.grants().find_grant(self.grant_key(need)).await
+        let found = self.grants().find_grant(self.grant_key(need)).await?;
+        Ok(found.filter(|grant| !grant.is_over(self.clock.now())))
     }
 
     /// Makes a call with the user's token; once more with a renewed one where it has expired.
@@ -200,7 +201,7 @@ impl Consents {
             return Ok(renewed.access_token);
         }
         // Taken back, or given anew, while it was being renewed: what is there now counts.
-        match grants.find_grant(key).await? {
+        match self.grant(need).await? {
             Some(grant) => self.token_of(need, &grant).await,
             None => Err(need.consent()),
         }

@@ -140,11 +140,36 @@ text_id! {
     } else { Ok(()) })
 }
 
+impl ChatId {
+    /// Where the chat lies that its owner's page calls so: another owner's chat of that name lies elsewhere.
+    #[must_use]
+    pub fn of_owner(&self, owner: &Owner) -> Self {
+        Self(format!("of-{}", derived_uuid(&format!("{owner}\n{self}"))).into())
+    }
+}
+
+/// What the ids of guests begin with.
+const GUEST: &str = "guest-";
+
 impl Owner {
     /// The owner of what a caller without a token made at an open agent.
     #[must_use]
     pub fn anonymous() -> Self {
         Self("anonymous".into())
+    }
+
+    /// The owner of what a guest of a chat makes: somebody who has not signed in.
+    ///
+    /// # Errors
+    /// Where the id cannot be part of one.
+    pub fn guest(id: &str) -> Result<Self, InvalidId> {
+        Self::parse(&format!("{GUEST}{id}"))
+    }
+
+    /// True for what a guest made. It stays so where somebody who has signed in took it over.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        self.as_str().starts_with(GUEST)
     }
 
     /// True for [`Owner::anonymous`].

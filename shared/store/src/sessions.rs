@@ -5,6 +5,7 @@ mod live;
 mod open;
 mod people;
 mod removal;
+mod replaced;
 
 use domain::{ChatId, ContextId, MessageId, Owner, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,9 @@ pub struct Person {
     /// Their own id ([`person_id`]). Sessions of older releases do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Owner>,
+    /// The issuer's own session, where it named one: its end is this session's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
 }
 
 impl Person {
@@ -83,8 +87,11 @@ impl Person {
 /// A chat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
-    /// Its id, chosen by the page.
+    /// Its id, chosen by the page: its owner's own, and anybody else's too.
     pub id: ChatId,
+    /// Where its items lie. Chats of older releases lie at their ids, which were the whole tenant's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<ChatId>,
     /// Whose it is.
     pub owner: Owner,
     /// The conversation its tasks belong to.
@@ -100,6 +107,14 @@ pub struct Chat {
     pub deleted_at: Option<Timestamp>,
 }
 
+impl Chat {
+    /// Where its items lie: what reads and writes them is told this.
+    #[must_use]
+    pub fn place(&self) -> &ChatId {
+        self.place.as_ref().unwrap_or(&self.id)
+    }
+}
+
 /// What became of opening a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
@@ -107,8 +122,6 @@ pub enum Opened {
     New(Chat),
     /// The owner's own of before.
     Known(Chat),
-    /// Another owner has a chat of that id.
-    NotYours,
 }
 
 /// A chat's message.
@@ -194,6 +207,19 @@ fn session_key(tenant: &Tenant, token_hash: &str) -> Key {
     )
 }
 
+fn session_item(tenant: &Tenant, token_hash: &str, session: &Session) -> SessionItem {
+    let (pk, sk) = session_key(tenant, token_hash);
+    SessionItem {
+        pk,
+        sk,
+        owner: session.owner.clone(),
+        created_at: session.created_at,
+        expires_at: expiry(session.expires_at),
+        person: session.person.clone(),
+        guest: session.guest.clone(),
+    }
+}
+
 /// What the sort keys of a chat's messages begin with, and those of the answers that are kept.
 const MESSAGE: &str = "MESSAGE#";
 const ANSWER: &str = "ANSWER#";
@@ -257,16 +283,7 @@ impl Sessions<'_> {
     ) -> Result<(), StoreError> {
         self.note_open(tenant, &session.owner, token_hash, session.expires_at)
             .await?;
-        let (pk, sk) = session_key(tenant, token_hash);
-        let item = SessionItem {
-            pk,
-            sk,
-            owner: session.owner.clone(),
-            created_at: session.created_at,
-            expires_at: expiry(session.expires_at),
-            person: session.person.clone(),
-            guest: session.guest.clone(),
-        };
+        let item = session_item(tenant, token_hash, session);
         self.store
             .put(self.table(), encode(&item)?, Change::new())
             .await?;
@@ -355,12 +372,17 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> Result<Opened, StoreError> {
         fits("the chat's title", title.len(), TITLE_LIMIT)?;
-        let key = chat_key(tenant, chat);
+        if let Some(known) = self.find_chat(tenant, owner, chat).await? {
+            return Ok(Opened::Known(known));
+        }
+        let place = chat.of_owner(owner);
+        let key = chat_key(tenant, &place);
         let item = ChatItem {
             pk: key.0.clone(),
             sk: key.1.clone(),
             chat: Chat {
                 id: chat.clone(),
+                place: Some(place),
                 owner: owner.clone(),
                 context_id: ContextId::derived(&format!("{}/{owner}/{chat}", tenant.prefix())),
                 title: title.to_owned(),
@@ -381,20 +403,29 @@ impl Sessions<'_> {
                 None => return Err(inconsistent(self.table(), &key, "was there and is gone")),
             },
         };
-        if known.chat.owner == *owner {
-            Ok(Opened::Known(known.chat))
-        } else {
-            Ok(Opened::NotYours)
-        }
+        Ok(Opened::Known(known.chat))
     }
 
-    /// The chat, whoever owns it: the caller compares the owner.
+    /// The owner's chat of that id; one call.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn find_chat(&self, tenant: &Tenant, chat: &ChatId) -> Result<Option<Chat>, StoreError> {
-        let found = self.store.item(self.table(), &chat_key(tenant, chat)).await?;
-        found.map(|item| self.chat(item)).transpose()
+    pub async fn find_chat(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        chat: &ChatId,
+    ) -> Result<Option<Chat>, StoreError> {
+        let keys = [chat_key(tenant, &chat.of_owner(owner)), chat_key(tenant, chat)];
+        let mut found = self.store.items(self.table(), &keys).await?;
+        for key in &keys {
+            let Some(item) = found.remove(key) else { continue };
+            let chat = self.chat(item)?;
+            if chat.owner == *owner {
+                return Ok(Some(chat));
+            }
+        }
+        Ok(None)
     }
 
     /// An owner's chats, newest first.

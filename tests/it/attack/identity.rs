@@ -714,7 +714,7 @@ async fn prove(world: &World, attack: Option<Attack>) -> Vec<Told> {
 async fn answered(world: &World, task: &str) -> (Browser, Url) {
     let base = world.at("/tenants/acme/base");
     let path = Url::parse(&base).expect("an address").path().to_owned();
-    let mut browser = Browser::with_cookie(&world.user.cookie().expect("a session"), &path);
+    let mut browser = world.user.browser(&path);
     browser.stop_at = Some(format!("{base}/callback"));
     let back = oauth::agree(
         &mut browser,
@@ -777,7 +777,7 @@ async fn callback(world: &World, attack: Option<Attack>) -> Vec<Told> {
         _ => vec![back.clone()],
     };
     if attack == Some(Attack::WrongOwner) {
-        browser = Browser::with_cookie(&world.stranger.cookie().expect("a session"), "/");
+        browser = world.stranger.browser("/");
     }
     let mut answers = Vec::new();
     for url in urls {

@@ -217,7 +217,8 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/connections", ""), empty, 200),
         // The victim's task waits: there is no answer to think of yet, which only its owner is told.
         row(("PUT", "/api/chats/{id}/feedback/{task}", ""), gone, 409),
-        row(("POST", "/api/chat", ""), [Na(GUEST), Is(404)], 200),
+        // An id of a chat is its owner's: somebody else who says it begins a chat of their own.
+        row(("POST", "/api/chat", ""), [Na(GUEST), Hidden(200)], 200),
         // The card of somebody's task cannot be replied to by anybody else.
         row(("POST", "/api/chat", "reply"), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "cancel"), gone, 200),
@@ -279,6 +280,10 @@ pub(super) async fn from_another_site(world: &World, row: &Row) -> Vec<String> {
 async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     let base = world.at("/tenants/acme/base");
     let is_operators = row.route.starts_with("/api/ops/");
+    if attack.is_none() && row.route == "/api/connections/{id}" {
+        // There must be a connection to end. Whoever connects has another session then.
+        connect(world).await;
+    }
     let own = match is_operators {
         true => session_of(&world.local, "olga").await,
         false if row.route == "/api/session/guest" => session_after_guest(world).await,
@@ -306,6 +311,12 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         // Who is signed in, and looks after nothing; who is a guest, however much is theirs.
         Some(Attack::WrongOwner) if is_operators => {
             vec![Some(session_of(&world.local, "alan").await), world.user.cookie()]
+        }
+        Some(Attack::WrongOwner) if (row.route, row.operation) == ("/api/chat", "") => {
+            // Somebody of whom no other row knows, as this one gives them a chat of that id.
+            let somebody = world.local.user("acme");
+            somebody.ask("Hello").await;
+            vec![somebody.cookie()]
         }
         Some(Attack::WrongOwner) => vec![world.stranger.cookie()],
         Some(_) => Vec::new(),
@@ -341,10 +352,6 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         let asked = world.user.call(Method::POST, "/api/chat", Some(body)).await;
         assert_eq!(asked.status, 200, "{asked:?}");
         path = row.route.replace("{id}", &extra);
-    }
-    if attack.is_none() && row.route == "/api/connections/{id}" {
-        // There must be a connection to end.
-        connect(world).await;
     }
     let send = |base: &str, cookie: Option<&str>| -> RequestBuilder {
         let mut request = world.request(row.method, &format!("{base}{path}"));

@@ -1,5 +1,6 @@
 //! The system under attack: a victim of tenant `acme` with something of theirs at every function.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Mutex as Lock;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use auth::{Grant, SigningKey};
 use domain::{Clock, ExposeSecret, Owner, SystemEntropy, Tenant};
 use host_agent::PlanApproval;
 use local::{MqttBroker, Options, Signer};
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use store::{GuestBefore, Person, Session};
 use tests::browser::Browser;
@@ -20,6 +21,11 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::elsewhere::Elsewhere;
 use super::{Attack, Row, Told, agents, bridge, identity, services, sign_in};
+
+tokio::task_local! {
+    /// What was sent for a row, and how it was answered.
+    pub(super) static SENT: RefCell<Vec<(RequestBuilder, StatusCode)>>;
+}
 
 /// The victim's owner at the agents.
 pub(super) const VICTIM: &str = "user-ada";
@@ -398,8 +404,12 @@ const ALWAYS: [&str; 5] = [
 ];
 
 pub(super) async fn told(request: RequestBuilder) -> Told {
+    let copy = request.try_clone();
     let mut answer = request.send().await.expect("an answer");
     let status = answer.status();
+    if let Some(copy) = copy {
+        let _ = SENT.try_with(|sent| sent.borrow_mut().push((copy, status)));
+    }
     for name in ALWAYS {
         let said = answer.headers().contains_key(name);
         // The gateway's own are of nobody, and are not deployed.
@@ -548,6 +558,7 @@ async fn session_for(local: &Local, name: &str, owner: Owner) -> String {
             username: user.username,
             auth_time: now,
             id: None,
+            sid: None,
         }),
         guest: None,
     };

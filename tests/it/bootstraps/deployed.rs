@@ -27,7 +27,7 @@ pub(super) fn link(task: &Value) -> String {
 async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
     let base = cloud.stacks[tenant].output("BaseUrl");
     let path = Url::parse(&base).expect("an address").path().to_owned();
-    let mut browser = Browser::with_cookie(&user.cookie().expect("a session"), &path);
+    let mut browser = user.browser(&path);
     let page = browser.open(&link(waiting)).await;
     let page = browser
         .submit(&page, &[("username", "ada"), ("password", PASSWORD)])

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use serde_json::json;
 use tests::User;
-use tests::browser::Browser;
 
 use super::deploy_page::Operator;
 use super::deployed::link;
@@ -65,7 +64,7 @@ async fn orders(operator: &Operator, user: &User) -> bool {
     if asks {
         let base = operator.cloud.stacks["acme"].output("BaseUrl");
         let path = url::Url::parse(&base).unwrap().path().to_owned();
-        let mut browser = Browser::with_cookie(&user.cookie().unwrap(), &path);
+        let mut browser = user.browser(&path);
         let page = browser.open(&link(&told)).await;
         let password = std::fs::read_to_string(operator.folder.path().join("acme-aws/password-ada")).unwrap();
         let login = [("username", "ada"), ("password", password.trim())];

@@ -495,7 +495,7 @@ impl<'a> Player<'a> {
             return;
         };
         let path = Url::parse(&self.base).expect("an address").path().to_owned();
-        let mut browser = Browser::with_cookie(&self.user.cookie().expect("a session"), &path);
+        let mut browser = self.user.browser(&path);
         self.sign_in(&mut browser, &link, answered).await;
     }
 

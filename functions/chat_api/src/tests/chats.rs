@@ -108,13 +108,19 @@ async fn a_deleted_chat_is_gone_with_its_messages_and_what_ran_in_it() {
     // To anybody else it is what every foreign chat is.
     let foreign = stranger.get(&app, "/api/chats/c1/messages").await;
     assert_eq!(foreign.status, StatusCode::NOT_FOUND);
+    let cookie = browser.0.lock().unwrap().clone().unwrap();
+    let token = auth::token::hash(cookie.split_once('=').unwrap().1);
+    let (sessions, now) = (world.store.sessions(), domain::Clock::now(world.clock.as_ref()));
+    let session = sessions.find_session(&world.tenant, &token, now).await.unwrap();
     let chat = domain::ChatId::parse("c1").unwrap();
-    let left = world
-        .store
-        .sessions()
-        .conversation(&world.tenant, &chat)
+    let owner = session.unwrap().owner;
+    let chat = sessions
+        .find_chat(&world.tenant, &owner, &chat)
         .await
+        .unwrap()
         .unwrap();
+    assert!(chat.deleted_at.is_some());
+    let left = sessions.conversation(&world.tenant, chat.place()).await.unwrap();
     assert!(left.messages.is_empty() && left.answers.is_empty());
     let _: Value = browser.get(&app, "/api/chats/c2/messages").await.json();
 }

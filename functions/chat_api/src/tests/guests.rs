@@ -62,6 +62,7 @@ async fn person(world: &World, name: &str, before: Option<&Browser>, shared: boo
             username: String::new(),
             auth_time: now,
             id: Some(id),
+            sid: None,
         }),
         guest,
     };

@@ -120,6 +120,44 @@ async fn a_stream_tells_each_change_once_and_its_cursor_loses_nothing() {
 }
 
 #[tokio::test]
+async fn a_stream_ends_soon_after_its_session() {
+    let (world, guest) = (World::new().await, Browser::default());
+    let patient = world.app(Duration::ZERO);
+    let asked = guest.post(&patient, "/api/chat", &says("c1", "m1", "park")).await;
+    let (card, app) = (last_card(&asked.chunks()), world.watchful_app());
+    world.work().await;
+    let ada = super::sessions::signed_in(&world).await;
+    let of_task = format!("/api/tasks/{}/events", card["taskId"].as_str().unwrap());
+    let (sessions, tenant) = (world.store.sessions(), &world.tenant);
+    let cookie = guest.0.lock().unwrap().clone().unwrap();
+    let guests = auth::token::hash(cookie.split_once('=').unwrap().1);
+    // One ends by its own end, the other with its user.
+    let ends = async |removes: bool| {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        match removes {
+            true => world.store.identity().remove_user(tenant, "ada").await.unwrap(),
+            false => sessions.end_session(tenant, &guests).await.unwrap(),
+        }
+        std::time::Instant::now()
+    };
+    let (answered, ended) = tokio::join!(stream(&ada, &app, "/api/events"), ends(true));
+    assert!(ended.elapsed() < Duration::from_secs(5), "at once");
+    assert_eq!(answered.status, StatusCode::OK);
+    let guests_streams = async {
+        tokio::join!(
+            stream(&guest, &app, &of_task),
+            stream(&guest, &app, "/api/events"),
+            stream(&guest, &app, "/api/chat/c1/stream")
+        )
+    };
+    let ((of_task, news, resumed), ended) = tokio::join!(guests_streams, ends(false));
+    assert!(ended.elapsed() < Duration::from_secs(5), "at once");
+    for answered in [of_task, news, resumed] {
+        assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    }
+}
+
+#[tokio::test]
 async fn a_quiet_look_reads_no_body() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);

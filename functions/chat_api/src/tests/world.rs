@@ -259,6 +259,16 @@ impl World {
         self.app_with(settings, self.host.card.url.clone())
     }
 
+    /// The function whose streams look for their session all the time.
+    pub(super) fn watchful_app(&self) -> Router {
+        let settings = ChatSettings {
+            grace: Duration::from_secs(30),
+            session_look: Duration::from_millis(50),
+            ..ChatSettings::default()
+        };
+        self.app_with(settings, self.host.card.url.clone())
+    }
+
     /// The function whose sessions last longer than tasks are kept.
     pub(super) fn lasting_app(&self, grace: Duration) -> Router {
         let settings = ChatSettings {

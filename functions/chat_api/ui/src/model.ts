@@ -166,6 +166,8 @@ export const Session = z.looseObject({
   name: text,
   username: text,
   role: text,
+  /** When the session ends. */
+  until: text,
   signInRequired: z.boolean(),
   /** Chats that a guest had in this browser, which may be theirs. */
   takeOver: z.looseObject({ chats: z.number(), lastAt: text, suggested: z.boolean() }).nullish().catch(null),

@@ -7,6 +7,7 @@ import type { Session } from './model.ts';
 import { Mark } from './parts/icons.tsx';
 import { Loading } from './parts/states.tsx';
 import { askWho, leaving, useSession } from './queries.ts';
+import { renew } from './renew.ts';
 import { forget, owner } from './storage.ts';
 import { words } from './words.ts';
 
@@ -18,13 +19,17 @@ function useSignIn(): string {
 
 /** Draws the page once it is known that whoever is there may use it. */
 export function Gate({ children }: { children: ReactNode }) {
-  const { data, failureCount } = useSession();
+  const { data, dataUpdatedAt, failureCount } = useSession();
   const signIn = useSignIn();
   useEffect(() => {
     // A session that ended meanwhile: what is refused for that says so, and what was begun here is nobody else's.
     whenSignedOut(() => void forget().then(askWho));
     return owner.elsewhere(askWho);
   }, []);
+  useEffect(() => {
+    // Who is there is asked for anew whenever somebody comes back to the page: that is when there is time for it.
+    if (data) renew(data, signIn);
+  }, [dataUpdatedAt]);
   // A server that cannot be reached is no reason to hide what this browser has; it lets nobody in by that.
   if (!data) return failureCount > 0 ? children : <main className="page" id="conversation"><Loading /></main>;
   if (!data.signInRequired || data.who === 'person') return children;

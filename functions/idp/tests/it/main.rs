@@ -16,6 +16,7 @@ mod people;
 mod provisioning;
 mod refreshing;
 mod refusals;
+mod roles;
 mod rubbish;
 mod samples;
 mod signing_in;

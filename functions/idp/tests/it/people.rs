@@ -7,7 +7,7 @@ use http::{Method, Request, StatusCode};
 use idp::{NewUser, ProvisionError};
 use serde_json::json;
 
-use crate::fixture::{Answer, Browser, Idp, PASSWORD, encoded, request, request_with};
+use crate::fixture::{Answer, Browser, Idp, PASSWORD, claims, encoded, request, request_with};
 
 fn acme() -> Tenant {
     Tenant::parse("acme").unwrap()
@@ -76,7 +76,13 @@ async fn a_removed_user_has_nothing_any_more_nor_has_the_next_of_that_name() {
     idp::remove_user(&idp.store, &acme(), "ada").await.unwrap();
     got.is_over(&idp).await;
 
-    Got::all_of_next(&idp).await;
+    // Somebody else, at every agent too: tasks, grants and all else hang on the subject.
+    let next = Got::all_of_next(&idp).await;
+    let subject = |got: &Got| claims(&json!(got.access))["sub"].clone();
+    assert_eq!(subject(&got), "user-ada");
+    assert_ne!(subject(&next), subject(&got));
+    let refreshed = idp.refresh(&next.refresh).await;
+    assert_eq!(refreshed.status, StatusCode::OK, "{}", refreshed.text);
     let page = got.browser.authorize(&idp, &request()).await;
     assert!(
         page.text.contains("name=\"password\""),

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use store::{Delivery, DeliveryFilter, DeliveryState, PageRequest, StoreError, TaskKey};
 
-use crate::serve::caller::{Refused, refuse_for};
+use crate::serve::caller::{Refused, admit, refuse_for};
 use crate::{Agent, DELIVERIES_SCOPE, Wake, wake_or_log};
 
 /// Deliveries on a page, where nothing else is asked for.
@@ -42,14 +42,7 @@ impl FromRequestParts<Arc<Agent>> for Keeper {
     async fn from_request_parts(parts: &mut Parts, agent: &Arc<Agent>) -> Result<Self, Refused> {
         let header = parts.headers.get(AUTHORIZATION);
         let header = header.map(|value| value.to_str().unwrap_or(""));
-        let own = agent.own_tenant.as_ref();
-        let admitted = match auth::bearer(header) {
-            Ok(token) => {
-                let now = agent.clock.now();
-                agent.validator.admit(token, now, own, DELIVERIES_SCOPE).await
-            }
-            Err(refusal) => Err(refusal),
-        };
+        let admitted = admit(agent, header, DELIVERIES_SCOPE).await;
         let caller = admitted.map_err(|refusal| refuse_for(agent, refusal, DELIVERIES_SCOPE))?;
         tracing::Span::current().record("tenant.id", caller.tenant.name());
         Ok(Self(caller.tenant))

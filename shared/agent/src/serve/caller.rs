@@ -27,7 +27,7 @@ impl FromRequestParts<Arc<Agent>> for Called {
             (None, Access::Open) => Caller::anonymous(),
             (header, _) => {
                 let header = header.map(|value| value.to_str().unwrap_or(""));
-                admit(agent, header)
+                admit(agent, header, &needed_scope(agent))
                     .await
                     .map_err(|refusal| refuse(agent, refusal))?
             }
@@ -37,13 +37,11 @@ impl FromRequestParts<Arc<Agent>> for Called {
     }
 }
 
-async fn admit(agent: &Agent, header: Option<&str>) -> Result<Caller, Refusal> {
+/// Whoever this token is of, where it has the scope and its tenant is active.
+pub(crate) async fn admit(agent: &Agent, header: Option<&str>, scope: &str) -> Result<Caller, Refusal> {
     let token = auth::bearer(header)?;
     let (now, own) = (agent.clock.now(), agent.own_tenant.as_ref());
-    let caller = agent
-        .validator
-        .admit(token, now, own, &needed_scope(agent))
-        .await?;
+    let caller = agent.validator.admit(token, now, own, scope).await?;
     match agent.store.tenants().standing(&caller.tenant, now).await {
         Ok(Standing::Active) => Ok(caller),
         Ok(Standing::Suspended) => Err(Refusal::Suspended),

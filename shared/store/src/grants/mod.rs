@@ -2,6 +2,8 @@
 
 mod consent;
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{AgentName, GrantKey, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,7 @@ use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode, document, inconsistent, text_of};
 use crate::dynamo::{Query, ROUNDS, Written};
 use crate::record::{digest, fits_key};
+use crate::tasks::expiry;
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError};
 
@@ -37,7 +40,22 @@ pub struct StoredGrant {
     pub created_at: Timestamp,
     /// When its tokens last changed.
     pub updated_at: Timestamp,
+    /// When it ends, in whole seconds, where it is a guest's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
 }
+
+impl StoredGrant {
+    /// True where its time is over.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|until| until <= now.seconds())
+    }
+}
+
+/// How long a guest's grant lasts after its tokens last changed: as long as a guest's session after its last visit. Nobody could use it
+/// after that.
+const GUESTS_LAST: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What became of claiming the refresh of a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,10 +78,14 @@ pub struct Grants<'s> {
     pub(crate) agent: Option<&'s AgentName>,
 }
 
-/// The changes that give a grant other tokens.
-fn tokens(scopes: &[String], sealed: &str, now: Timestamp) -> Result<Change, StoreError> {
+/// The changes that give an owner's grant other tokens.
+fn tokens(owner: &Owner, scopes: &[String], sealed: &str, now: Timestamp) -> Result<Change, StoreError> {
     document("the grant", &(scopes, sealed))?;
-    Ok(Change::new()
+    let change = match owner.is_guest() {
+        true => Change::new().set("expires_at", number(expiry(now.after(GUESTS_LAST)))),
+        false => Change::new(),
+    };
+    Ok(change
         .set("scopes", AttributeValue::L(scopes.iter().map(text).collect()))
         .set("sealed", text(sealed))
         .set("updated_at", text(now))
@@ -103,7 +125,7 @@ impl<'s> Grants<'s> {
         now: Timestamp,
     ) -> Result<Change, StoreError> {
         // A version counts on from the time of its start, so that no grant that comes back has one of before.
-        Ok(tokens(scopes, sealed, now)?
+        Ok(tokens(grant.owner, scopes, sealed, now)?
             .set("provider", text(grant.provider))
             .set("resource", text(grant.resource))
             .set_to("created_at", "if_not_exists(#created_at, :updated_at)")
@@ -226,7 +248,7 @@ impl<'s> Grants<'s> {
         sealed: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let change = tokens(scopes, sealed, now)?
+        let change = tokens(grant.owner, scopes, sealed, now)?
             .set_to("version", "#version + :one")
             .when("#version = :seen")
             .value("seen", number(seen_version));

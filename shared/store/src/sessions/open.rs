@@ -13,6 +13,8 @@ use crate::record::{digest, record};
 
 /// What the sort keys of open sessions begin with; the hash of the session's token follows.
 const OPEN: &str = "OPEN#";
+/// How often open sessions are looked for once more while there are any.
+const LOOKS: usize = 10;
 
 /// Where the sessions lie that began with an issuer's own session of this id.
 fn sid_place(tenant: &Tenant, issuer: &str, sid: &str) -> String {
@@ -128,6 +130,10 @@ impl Sessions<'_> {
         Ok(matches!(written, Written::Done(_)))
     }
 
+    pub(super) fn open_key(tenant: &Tenant, owner: &Owner, token_hash: &str) -> Key {
+        (owner_place(tenant, owner), format!("{OPEN}{token_hash}"))
+    }
+
     async fn note(&self, place: String, token_hash: &str, until: Timestamp) -> Result<(), StoreError> {
         let key = (place, format!("{OPEN}{token_hash}"));
         self.store
@@ -143,18 +149,25 @@ impl Sessions<'_> {
             ..Query::default()
         };
         let mut ended = 0;
-        for item in self.store.query_all(query).await? {
-            let key = key_of(self.table(), &item)?;
-            let hash = key.1.strip_prefix(OPEN).unwrap_or_default();
-            if but == Some(hash) {
-                continue;
+        for _ in 0..LOOKS {
+            let before = ended;
+            for item in self.store.query_all(query.clone()).await? {
+                let key = key_of(self.table(), &item)?;
+                let hash = key.1.strip_prefix(OPEN).unwrap_or_default();
+                if but == Some(hash) {
+                    continue;
+                }
+                // The session first: what breaks off in between is found again.
+                self.store
+                    .remove(self.table(), &session_key(tenant, hash))
+                    .await?;
+                self.store.remove(self.table(), &key).await?;
+                ended += 1;
             }
-            // The session first: what breaks off in between is found again.
-            self.store
-                .remove(self.table(), &session_key(tenant, hash))
-                .await?;
-            self.store.remove(self.table(), &key).await?;
-            ended += 1;
+            // One of them may have got another token while they were ended.
+            if ended == before {
+                break;
+            }
         }
         Ok(ended)
     }

@@ -565,6 +565,7 @@ fn signed_in() -> Session {
             username: "ann".to_owned(),
             auth_time: now(),
             id: None,
+            sid: None,
         }),
         guest: None,
     }
@@ -587,18 +588,13 @@ async fn write_sessions(store: &Store) {
         .await
         .unwrap();
     assert!(matches!(opened, Opened::New(_)));
-    let added = sessions
-        .add_first(&acme, &chat_id(), &chat_message())
-        .await
-        .unwrap();
+    let place = chat_id().of_owner(&ann);
+    let added = sessions.add_first(&acme, &place, &chat_message()).await.unwrap();
     assert_eq!(added, Added::New);
-    sessions
-        .keep_answer(&acme, &chat_id(), &chat_answer())
-        .await
-        .unwrap();
+    sessions.keep_answer(&acme, &place, &chat_answer()).await.unwrap();
     let thought = (TaskId::from_bytes([6; 16]), Some(Verdict::Good));
     sessions
-        .keep_feedback(&acme, &chat_id(), thought, now())
+        .keep_feedback(&acme, &place, thought, now())
         .await
         .unwrap();
     let grants = store.grants();
@@ -797,7 +793,8 @@ async fn loaded(name: &str) -> (Store, Database) {
 }
 
 /// The keys of records that are not among the oldest.
-const ADDED: [(&str, &str); 6] = [
+const ADDED: [(&str, &str); 7] = [
+    ("sessions", "acme#chat#of-de43adb5-15a1-5f75-add5-69ed78c6a55d"),
     ("tasks", "acme#host#message#user-1#m-6"),
     ("tasks", "acme#host#message#user-1#m-7"),
     ("tasks", "acme#host#task#06060606-0606-0606-0606-060606060606"),
@@ -934,9 +931,18 @@ async fn reads_sessions(store: &Store) {
         .await
         .unwrap();
     assert!(found.is_none_or(|session| session == signed_in()));
-    let chat = sessions.find_chat(&acme, &chat_id()).await.unwrap();
-    assert_eq!(chat.map(|chat| chat.title), Some("A trip".to_owned()));
-    let conversation = sessions.conversation(&acme, &chat_id()).await.unwrap();
+    let chat = sessions
+        .find_chat(&acme, &ann, &chat_id())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(chat.title, "A trip");
+    // Another owner's chat of that id is another one, also where the first is of a release that knew one id for all.
+    let others = sessions
+        .find_chat(&acme, &owner("somebody-else"), &chat_id())
+        .await;
+    assert_eq!(others.unwrap(), None);
+    let conversation = sessions.conversation(&acme, chat.place()).await.unwrap();
     assert_eq!(conversation.messages, [chat_message()]);
     assert!(conversation.answers.iter().all(|answer| *answer == chat_answer()));
     let grants = store.grants();

@@ -80,6 +80,7 @@ async fn a_grant_is_one_owners_for_one_resource() {
         refreshing_until: None,
         created_at: now(),
         updated_at: now(),
+        expires_at: None,
     };
     assert_eq!(stored, expected);
     let (found, calls) = counted(find(&store, &ada())).await;
@@ -248,4 +249,22 @@ async fn a_giant_grant_is_refused() {
     };
     let refused = store.grants().put_grant(key, &[], "sealed", now()).await;
     assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
+}
+
+#[tokio::test]
+async fn a_guests_grant_ends_a_month_after_its_last_use_and_nobody_elses_does() {
+    let (store, _database) = store_testing::start().await;
+    let day = 24 * 3600;
+    let guest = Place(tenant("acme"), owner("guest-1"));
+    put(&store, &guest, "one", 0).await;
+    put(&store, &ada(), "one", 0).await;
+    let found = find(&store, &guest).await.unwrap();
+    assert!(!found.is_over(later(30 * day - 1)) && found.is_over(later(30 * day + 1)));
+    assert!(!find(&store, &ada()).await.unwrap().is_over(later(1000 * day)));
+    // A use that renews it puts its end off.
+    let (grants, scopes) = (store.grants(), scopes(&["orders:read"]));
+    let replaced = grants.replace_grant(guest.key(), found.version, &scopes, "two", later(10 * day));
+    assert!(replaced.await.unwrap());
+    let found = find(&store, &guest).await.unwrap();
+    assert!(!found.is_over(later(40 * day - 1)) && found.is_over(later(40 * day + 1)));
 }

@@ -13,6 +13,11 @@ fn chat(id: &str) -> ChatId {
     ChatId::parse(id).unwrap()
 }
 
+/// Where user-1's chat of that id lies.
+fn place(id: &str) -> ChatId {
+    chat(id).of_owner(&owner("user-1"))
+}
+
 fn said(id: &str, at: u64, body: Value) -> StoredMessage {
     StoredMessage {
         id: message_id(id),
@@ -104,6 +109,7 @@ async fn a_persons_session_is_good_as_long_as_what_it_was_proved_by() {
         username: "ada".into(),
         auth_time: now(),
         id: None,
+        sid: None,
     };
     let session = Session {
         owner: owner("person-1"),
@@ -187,6 +193,7 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
             username: String::new(),
             auth_time: now(),
             id: Some(id.clone()),
+            sid: None,
         }),
         guest: None,
     };
@@ -344,18 +351,31 @@ async fn a_chat_is_opened_once_and_is_its_owners() {
         open(&store, "acme", "user-1", "c", 9).await,
         Opened::Known(first.clone())
     );
-    assert_eq!(open(&store, "acme", "user-2", "c", 9).await, Opened::NotYours);
+    // An id is its owner's: somebody else's chat of that name is another one.
+    let Opened::New(theirs) = open(&store, "acme", "user-2", "c", 9).await else {
+        panic!("an id is taken by somebody else's chat")
+    };
+    assert_ne!(
+        (theirs.place(), &theirs.context_id),
+        (first.place(), &first.context_id)
+    );
     let Opened::New(other) = open(&store, "globex", "user-1", "c", 0).await else {
         panic!("another tenant's chat is in the way")
     };
     assert_ne!(other.context_id, first.context_id);
     let sessions = store.sessions();
     assert_eq!(
-        sessions.find_chat(&tenant("acme"), &chat("c")).await.unwrap(),
+        sessions
+            .find_chat(&tenant("acme"), &owner("user-1"), &chat("c"))
+            .await
+            .unwrap(),
         Some(first)
     );
     assert_eq!(
-        sessions.find_chat(&tenant("acme"), &chat("d")).await.unwrap(),
+        sessions
+            .find_chat(&tenant("acme"), &owner("user-1"), &chat("d"))
+            .await
+            .unwrap(),
         None
     );
     let title = "x".repeat(5000);
@@ -369,7 +389,7 @@ async fn a_chat_is_opened_once_and_is_its_owners() {
 async fn messages_are_added_once_and_read_in_order() {
     let (store, _database) = store_testing::start().await;
     open(&store, "acme", "user-1", "c", 0).await;
-    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), place("c"));
     let question = said("z", 5, json!({ "role": "user" }));
     let answer = said("a", 5, json!({ "role": "assistant" }));
     assert_eq!(
@@ -400,14 +420,14 @@ async fn messages_are_added_once_and_read_in_order() {
     for (name, id) in [("acme", "d"), ("globex", "c")] {
         assert_eq!(
             sessions
-                .add_message(&tenant(name), &chat(id), &nowhere)
+                .add_message(&tenant(name), &place(id), &nowhere)
                 .await
                 .unwrap(),
             Added::NoChat
         );
         assert!(
             sessions
-                .messages(&tenant(name), &chat(id))
+                .messages(&tenant(name), &place(id))
                 .await
                 .unwrap()
                 .is_empty()
@@ -419,9 +439,9 @@ async fn messages_are_added_once_and_read_in_order() {
 }
 
 #[tokio::test]
-async fn the_message_that_opens_a_chat_is_its_first_and_costs_two_writes() {
+async fn the_message_that_opens_a_chat_is_its_first_and_costs_a_look_and_two_writes() {
     let (store, _database) = store_testing::start().await;
-    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), place("c"));
     let first = said("z", 0, json!({ "role": "user" }));
     let (_, calls) = counted(async {
         assert!(matches!(
@@ -431,7 +451,7 @@ async fn the_message_that_opens_a_chat_is_its_first_and_costs_two_writes() {
         assert_eq!(sessions.add_first(&acme, &c, &first).await.unwrap(), Added::New);
     })
     .await;
-    assert_eq!(calls.total(), 2, "{calls:?}");
+    assert_eq!(calls.total(), 3, "a look, and two writes: {calls:?}");
     let second = said("a", 0, json!({ "role": "assistant" }));
     assert_eq!(
         sessions.add_message(&acme, &c, &second).await.unwrap(),
@@ -455,7 +475,7 @@ async fn of_concurrent_adds_of_one_message_one_is_new() {
             let message = said("late", 3, json!({ "text": "done" }));
             store
                 .sessions()
-                .add_message(&tenant("acme"), &chat("c"), &message)
+                .add_message(&tenant("acme"), &place("c"), &message)
                 .await
                 .unwrap()
         });
@@ -466,7 +486,7 @@ async fn of_concurrent_adds_of_one_message_one_is_new() {
     assert_eq!(
         store
             .sessions()
-            .messages(&tenant("acme"), &chat("c"))
+            .messages(&tenant("acme"), &place("c"))
             .await
             .unwrap()
             .len(),
@@ -485,13 +505,13 @@ async fn chats_are_listed_by_their_newest_message() {
     let sessions = store.sessions();
     let news = said("m", 50, json!({}));
     sessions
-        .add_message(&tenant("acme"), &chat("c4"), &news)
+        .add_message(&tenant("acme"), &place("c4"), &news)
         .await
         .unwrap();
     // A message of the past does not move its chat down.
     let past = said("p", 2, json!({}));
     sessions
-        .add_message(&tenant("acme"), &chat("c4"), &past)
+        .add_message(&tenant("acme"), &place("c4"), &past)
         .await
         .unwrap();
     let listed = chats(&store, "acme", "user-1").await;
@@ -504,7 +524,7 @@ async fn chats_are_listed_by_their_newest_message() {
 async fn a_long_chat_is_read_whole() {
     let (store, _database) = store_testing::start().await;
     open(&store, "acme", "user-1", "c", 0).await;
-    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), place("c"));
     for round in 0..12 {
         // 3.6 MB, where one page of a query has 1 MB.
         let message = said(&format!("m{round}"), round, json!("x".repeat(300_000)));
@@ -521,7 +541,7 @@ async fn a_long_chat_is_read_whole() {
 async fn an_answer_is_kept_once_beside_the_messages_and_another_word_for_it_changes_nothing() {
     let (store, _database) = store_testing::start().await;
     let sessions = store.sessions();
-    let (acme, c) = (tenant("acme"), chat("c"));
+    let (acme, c) = (tenant("acme"), place("c"));
     let answer = |text: &str| StoredMessage {
         id: message_id("a1"),
         at: now(),
@@ -542,7 +562,7 @@ async fn an_answer_is_kept_once_beside_the_messages_and_another_word_for_it_chan
 async fn what_a_user_thinks_of_an_answer_is_kept_until_they_think_otherwise_or_the_chat_is_gone() {
     let (store, _database) = store_testing::start().await;
     open(&store, "acme", "user-1", "c", 0).await;
-    let (sessions, acme, c) = (store.sessions(), tenant("acme"), chat("c"));
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), place("c"));
     let [one, two] = [[1; 16], [2; 16]].map(TaskId::from_bytes);
     let message = said("m", 1, json!({}));
     sessions.add_message(&acme, &c, &message).await.unwrap();
@@ -568,4 +588,90 @@ async fn what_a_user_thinks_of_an_answer_is_kept_until_they_think_otherwise_or_t
         sessions.conversation(&acme, &c).await.unwrap(),
         store::Conversation::default()
     );
+}
+
+#[tokio::test]
+async fn a_session_goes_on_under_another_token_and_ends_with_all_of_its_owners() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme) = (store.sessions(), tenant("acme"));
+    let profile = Profile {
+        issuer: "https://login.example".into(),
+        subject: owner("ada|1"),
+        username: "ada".into(),
+        display_name: "Ada".into(),
+        roles: Vec::new(),
+    };
+    let id = person_id(&profile.issuer, &profile.subject, None).unwrap();
+    sessions.meet_person(&acme, &id, &profile).await.unwrap();
+    let session = Session {
+        owner: id.clone(),
+        created_at: now(),
+        expires_at: Timestamp::from_millis(later(60).seconds() * 1000),
+        person: Some(Person {
+            issuer: profile.issuer.clone(),
+            subject: profile.subject.clone(),
+            username: String::new(),
+            auth_time: now(),
+            id: Some(id.clone()),
+            sid: Some("s1".into()),
+        }),
+        guest: None,
+    };
+    let find = async |hash: &str| sessions.find_session(&acme, hash, now()).await.unwrap();
+    let place = ("https://login.example", "s1");
+    sessions.begin_session(&acme, "first", &session).await.unwrap();
+    assert!(sessions.note_sid(&acme, place, "first", later(60)).await.unwrap());
+    assert!(
+        sessions
+            .replace_session(&acme, ("first", "second"), &session)
+            .await
+            .unwrap()
+    );
+    assert_eq!(
+        (find("first").await, find("second").await),
+        (None, Some(session.clone()))
+    );
+    // What has ended does not go on.
+    assert!(
+        !sessions
+            .replace_session(&acme, ("first", "third"), &session)
+            .await
+            .unwrap()
+    );
+    assert_eq!(find("third").await, None);
+    // Its issuer's word ends it as it would have ended the one before.
+    assert!(sessions.end_sid(&acme, place, later(60)).await.unwrap() >= 1);
+    assert_eq!(find("second").await, None);
+    // One that goes on while its issuer's session ends is not begun.
+    sessions.begin_session(&acme, "fourth", &session).await.unwrap();
+    assert!(
+        !sessions
+            .replace_session(&acme, ("fourth", "fifth"), &session)
+            .await
+            .unwrap()
+    );
+    assert_eq!((find("fourth").await, find("fifth").await), (None, None));
+
+    // Whoever ends all sessions of an owner leaves none behind that gets another token meanwhile.
+    let guest = owner("guest-1");
+    for round in 0..20 {
+        let (first, second) = (format!("a{round}"), format!("b{round}"));
+        let own = Session {
+            owner: guest.clone(),
+            person: None,
+            ..session.clone()
+        };
+        sessions.begin_session(&acme, &first, &own).await.unwrap();
+        let (ended, moved) = tokio::join!(
+            sessions.end_sessions_of(&acme, &guest, None),
+            sessions.replace_session(&acme, (&first, &second), &own)
+        );
+        ended.unwrap();
+        moved.unwrap();
+        assert_eq!(
+            (find(&first).await, find(&second).await),
+            (None, None),
+            "round {round}"
+        );
+    }
 }

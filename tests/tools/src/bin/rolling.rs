@@ -13,7 +13,6 @@ use std::process::Command;
 
 use clap::Parser;
 use serde_json::Value;
-use tests::browser::Browser;
 use tests::cloud::{Cloud, PASSWORD};
 use tests::{User, runtime_api};
 use url::Url;
@@ -76,7 +75,7 @@ fn link(task: &Value) -> String {
 async fn consent(cloud: &Cloud, user: &User, waiting: &Value) {
     let base = cloud.stacks["acme"].output("BaseUrl");
     let path = Url::parse(&base).expect("an address").path().to_owned();
-    let mut browser = Browser::with_cookie(&user.cookie().expect("a session"), &path);
+    let mut browser = user.browser(&path);
     let page = browser.open(&link(waiting)).await;
     let fields = [("username", "ada"), ("password", PASSWORD)];
     let page = browser.submit(&page, &fields).await;

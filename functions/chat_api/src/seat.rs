@@ -1,0 +1,99 @@
+//! A stream ends soon after the session that it was opened with: whoever has signed out, was removed or has lost their session otherwise
+//! is told nothing more.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::{ExposeSecret, Owner};
+use futures_util::{Stream, StreamExt, stream};
+use http::HeaderMap;
+use tokio::time::Instant;
+
+use crate::state::AppState;
+
+/// Who sits before a stream.
+pub(crate) struct Seat {
+    room: Arc<AppState>,
+    owner: Owner,
+    /// The hash of the session's token; none where the session began with this request.
+    session: Option<String>,
+}
+
+impl Seat {
+    /// Whoever came with these headers, whose things the stream tells of.
+    pub(crate) fn of(room: &Arc<AppState>, headers: &HeaderMap, owner: &Owner) -> Self {
+        let token = edge::session::presented(headers, &room.tenant, &room.base);
+        Self {
+            room: Arc::clone(room),
+            owner: owner.clone(),
+            session: token.map(|token| auth::token::hash(token.expose_secret())),
+        }
+    }
+
+    /// A guest whose session began with this request.
+    pub(crate) fn new_guests(room: &Arc<AppState>, owner: &Owner) -> Self {
+        Self {
+            room: Arc::clone(room),
+            owner: owner.clone(),
+            session: None,
+        }
+    }
+
+    /// The frames, for as long as the session is good.
+    pub(crate) fn sees(
+        self,
+        frames: impl Stream<Item = Bytes> + Send + 'static,
+    ) -> impl Stream<Item = Bytes> + Send + 'static {
+        let shown = Shown {
+            look_at: Instant::now() + self.room.settings.session_look,
+            seat: self,
+            frames: Box::pin(frames),
+        };
+        stream::unfold(Some(shown), |shown| async {
+            let mut shown = shown?;
+            let bytes = shown.next().await?;
+            Some((bytes, Some(shown)))
+        })
+    }
+
+    async fn is_taken(&self) -> bool {
+        let Some(session) = &self.session else {
+            return true;
+        };
+        let (sessions, now) = (self.room.store.sessions(), self.room.clock.now());
+        match sessions.live_session(&self.room.tenant, session, now).await {
+            Ok(found) => found.is_some_and(|found| found.owner == self.owner),
+            // What the stream itself cannot read then ends it.
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "whether a stream's session is still good is not known now");
+                true
+            }
+        }
+    }
+}
+
+struct Shown {
+    seat: Seat,
+    frames: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
+    look_at: Instant,
+}
+
+impl Shown {
+    /// `None` where the frames or the session have come to their end.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(self.look_at) => {
+                    if !self.seat.is_taken().await {
+                        return None;
+                    }
+                    self.look_at = Instant::now() + self.seat.room.settings.session_look;
+                }
+                frame = self.frames.next() => return frame,
+            }
+        }
+    }
+}

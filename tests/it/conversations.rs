@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, stream};
 
-use self::play::{Played, Stage};
+use self::play::{Evening, Played, Stage};
 use self::table::Conversation;
 
 /// Conversations that are under way at once in one system.
@@ -56,9 +56,9 @@ async fn judged(files: &[&str], known: &[(&str, &str)]) {
         only.as_ref()
             .is_none_or(|only| conversation.name.contains(only.as_str()))
     };
-    let stages = Stage::shared(all.filter(wanted).collect());
-    let played: Vec<Vec<Played>> = stream::iter(stages)
-        .map(|stage| Stage::play(stage, AT_ONCE))
+    let evenings = Stage::evenings(all.filter(wanted).collect());
+    let played: Vec<Vec<Played>> = stream::iter(evenings)
+        .map(|evening| Stage::play(evening, AT_ONCE))
         .buffer_unordered(SYSTEMS)
         .collect()
         .await;
@@ -68,9 +68,13 @@ async fn judged(files: &[&str], known: &[(&str, &str)]) {
         .iter_mut()
         .filter(|one| !one.faults.is_empty() && !is_known(one))
     {
-        let stage = (one.conversation.agents.clone(), vec![one.conversation.clone()]);
-        let again = Stage::play(stage, 1).await;
-        println!("AGAIN {} {:?}", one.conversation.name, one.faults);
+        let again = Stage::play(Evening::of(one.conversation.clone()), 1).await;
+        println!(
+            "AGAIN {} {:?}\n{}",
+            one.conversation.name,
+            one.faults,
+            one.transcript.join("\n")
+        );
         one.faults = again.into_iter().flat_map(|again| again.faults).collect();
     }
     #[expect(

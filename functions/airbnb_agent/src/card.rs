@@ -63,7 +63,7 @@ fn search() -> Skill {
             "一泊一万以下のホテルや旅館、貸別荘、ベッド、滞在、民宿、コテージ、アパート",
             "家族で宿泊、民泊、泊まる所",
             "Un appartamento per due persone, dove dormire o alloggiare, una camera, stanza, casa o alloggio a meno di 90 a notte, albergo",
-            "Een appartement, kamer of huisje voor twee personen, waar kunnen we overnachten, slapen of verblijven? Onderdak per nacht, huren, hotel, bedden",
+            "Een appartement, kamer of huisje voor twee personen, waar kunnen we overnachten, slapen of verblijven? Onderdak of slaapplek per nacht, huren, hotel, bedden",
             "En lägenhet, ett rum, hus eller en stuga för två personer, var kan vi bo, sova och övernatta? Boende, logi per natt, hyra, hotell, sängar, fritidshus",
             "Um apartamento, quarto ou casa para duas pessoas, onde ficar, dormir ou alojar, hospedagem ou pousada perto da praia, por noite, hotel, alugar, camas",
             "Mieszkanie, domek, pokój lub nocleg dla dwóch osób, gdzie spać lub się zatrzymać, kwatera za noc, hotel, apartament, wynająć, przenocować, domki",

@@ -136,10 +136,10 @@ pub(crate) fn part(job: &Job) -> Option<String> {
             .or(said)
             .map(|text| format!("{name}: {}", domain::excerpt(&text)));
     }
-    Some(match said {
-        Some(reason) => format!("{name} could not do it: {}", domain::excerpt(&reason)),
-        None => format!("{name} could not do it."),
-    })
+    Some(words::not_done(
+        name,
+        &said.map_or_else(String::new, |reason| domain::excerpt(&reason)),
+    ))
 }
 
 /// That work is under way elsewhere, once all of it was handed over or waits; `None` while the host itself is at work.

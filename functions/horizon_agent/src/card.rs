@@ -12,19 +12,22 @@ pub(crate) const SCOPES: [(&str, &str); 2] = [
 
 /// What customers ask for that this agent does not do; its card says it (`not:cancel`), so that nobody is asked for
 /// consent in vain.
-pub(crate) const CANNOT: [&str; 5] = ["cancel", "refund", "return", "change", "buy"];
+pub(crate) const CANNOT: [&str; 6] = ["cancel", "refund", "return", "change", "buy", "speed up"];
 
-/// The same, and how customers ask for it in other languages.
-const DENIED: [&str; 9] = [
+/// The same, and how customers ask for it otherwise and in other languages.
+const DENIED: [&str; 12] = [
     "cancel,storniere,stornieren,annule,annuler,avbestille",
     "cancel,avbestill,avbeställ,annulla,cancelar,キャンセル",
     "refund,erstattung,reembolso,remboursement,rembourser,refusjon",
     "refund,rimborso,terugbetaling,återbetalning,zwrot,返金",
+    "refund,geld+zurück,dinero+devuel,dinero+recup,argent+récup",
+    "refund,penge+tilbake,geld+terug,soldi+indietro,dinheiro+volta",
     "return,zurückgeben,devolver,retourner,返品,reso,oddać",
     "change,ändern,cambiar,modifier,endre,ändra,wijzigen",
     "change,adresse,dirección,indirizzo,adres,住所,変更",
     "buy,kaufen,kaufe,comprar,acheter,achète",
     "buy,kjøpe,kopen,comprare,köpa,kupić,買",
+    "speed+up,expedite,hurry,beschleunigen,acelerar,accélérer",
 ];
 
 /// The agent's card, with the URL it is called at. `issuer` is the tenant's authorization server.

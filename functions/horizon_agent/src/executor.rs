@@ -2,12 +2,15 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::Caller;
+use domain::{Caller, Role, Task, TaskState};
 use store::{Order, PageRequest, Store};
 use words::listed;
 
 use crate::answer::{self, Found};
 use crate::question::{self, MAX_ORDERS, Question};
+
+/// How far back a question reaches that does not say which orders, in questions.
+const EARLIER_MAX: usize = 4;
 
 /// Answers questions about orders.
 pub struct HorizonExecutor {
@@ -69,6 +72,10 @@ impl Executor for HorizonExecutor {
         let caller = run.caller();
         let history = &run.task().history;
         let (question, cannot) = (Question::of(history), question::cannot(history));
+        let question = match question {
+            Question::Unclear if cannot.is_none() => asked_before(run).await?,
+            question => question,
+        };
         if let Some(doing) = doing(&question) {
             run.working(&doing).await?;
         }
@@ -98,6 +105,23 @@ impl Executor for HorizonExecutor {
             say: None,
         })
     }
+}
+
+/// What was asked of last in the same context: "which of them is on its way?" is about those orders. What is asked back is
+/// answered by itself.
+async fn asked_before(run: &Run) -> Result<Question, ExecuteError> {
+    let users = |task: &Task| task.history.iter().filter(|said| said.role == Role::User).count();
+    if users(run.task()) > 1 {
+        return Ok(Question::Unclear);
+    }
+    let earlier = run.earlier(EARLIER_MAX).await?;
+    let answered = earlier
+        .iter()
+        .rev()
+        .filter(|task| task.status.state == TaskState::Completed);
+    let mut questions = answered.map(|task| Question::of(&task.history));
+    let known = questions.find(|question| *question != Question::Unclear);
+    Ok(known.unwrap_or(Question::Unclear))
 }
 
 fn ask(why: &str) -> Outcome {

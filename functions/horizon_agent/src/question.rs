@@ -112,7 +112,7 @@ pub(crate) fn cannot(history: &[Message]) -> Option<&'static str> {
     let said = words(&last.text());
     card::CANNOT
         .into_iter()
-        .find(|cannot| said.iter().any(|word| word == cannot))
+        .find(|cannot| cannot.split(' ').all(|part| said.iter().any(|word| word == part)))
 }
 
 /// Takes `page 2` out of the words; 1 where no page is named.

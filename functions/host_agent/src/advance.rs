@@ -81,7 +81,8 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
     if again.is_some() {
         // A new status would hide that the user's answer is still to be handed on.
         kinds.retain(|kind| !tells(kind));
-    } else if answered && !kinds.iter().any(tells) && transcript::unconsented(&task).is_none() {
+    } else if answered && !kinds.iter().any(tells) && (forwarded || transcript::unconsented(&task).is_none())
+    {
         let text = wording::after_answer(&before, forwarded);
         kinds.push(wording::working(entropy, &text));
     }

@@ -12,11 +12,12 @@ use std::time::Duration;
 use a2a::card::ForeignOAuth;
 use agent::{ExecuteError, Run};
 use consent::{ConsentRequest, Consents, InvalidMove, Redeemed, Stage, TypedCode, covers, union};
-use domain::{AwaitedConsent, EventKind, Job, Protection, TaskState};
+use domain::{AwaitedConsent, EventKind, Job, Protection, Task, TaskState};
 use store::StoreError;
 
 use crate::delegation::calls::need;
 use crate::deps::{Deps, OnTask};
+use crate::meaning;
 use crate::provider_match::issues_for;
 use crate::rules::{transcript, wording};
 
@@ -92,13 +93,13 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
         .collect();
     let still = jobs.iter().find_map(|job| Some((job, job.awaited_consent()?)));
     if let Some((job, awaited)) = still {
-        if said.is_some() {
+        if said.is_some_and(|said| meaning::is_about_consent(&task, said)) {
             let lead = match typed {
                 Some(_) if guessed => "That code is not right either, so it is void, and so is its link. ",
                 Some(_) if changed.is_empty() => "That code is not right, or too old. ",
                 _ => "",
             };
-            kinds.push(consent_status(deps, job, awaited, lead));
+            kinds.push(consent_status(deps, (&task, job), awaited, lead));
         }
     } else if jobs.iter().any(|job| !job.is_settled()) {
         let names: Vec<&str> = changed
@@ -129,7 +130,7 @@ async fn look_at_consent(on: OnTask<'_>, job: &Job, typed: Option<&TypedCode>) -
     let found = consents.records().find(&awaited.id).await?;
     let stage = found.as_ref().map(|consent| &consent.stage);
     if stage == Some(&Stage::Denied) {
-        return Ok(Look::Refused("you did not agree to it."));
+        return Ok(Look::Refused(words::NOT_AGREED));
     }
     if let (Some(typed), Some(consent)) = (typed, &found) {
         // A code counts for the task that it was shown for, and for nobody else's.
@@ -151,7 +152,7 @@ async fn look_at_consent(on: OnTask<'_>, job: &Job, typed: Option<&TypedCode>) -
         return Ok(Look::Waits);
     }
     if task.created_at.after(CONSENT_PATIENCE) <= on.now {
-        return Ok(Look::Refused("you did not agree to it in time."));
+        return Ok(Look::Refused(words::NOT_AGREED_IN_TIME));
     }
     Ok(Look::Stale)
 }
@@ -249,8 +250,13 @@ pub(crate) async fn request_consent(
 }
 
 /// The status that asks for consent.
-pub(crate) fn consent_status(deps: &Deps, job: &Job, awaited: &AwaitedConsent, lead: &str) -> EventKind {
+pub(crate) fn consent_status(
+    deps: &Deps,
+    (task, job): (&Task, &Job),
+    awaited: &AwaitedConsent,
+    lead: &str,
+) -> EventKind {
     let link = deps.consent_link(awaited);
-    let message = wording::consent_asked(deps.entropy.as_ref(), job, link, lead);
+    let message = wording::consent_asked(deps.entropy.as_ref(), (task, job), link, lead);
     EventKind::status(TaskState::AuthRequired, Some(message))
 }

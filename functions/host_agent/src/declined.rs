@@ -26,8 +26,8 @@ pub(crate) async fn decline(deps: &Deps, run: &mut Run) -> Result<(), ExecuteErr
         .cloned()
         .map(|mut job| {
             let reason = match job.awaited_consent() {
-                Some(_) => "you did not agree to it.",
-                None => "you did not answer its question.",
+                Some(_) => words::NOT_AGREED,
+                None => words::NOT_ANSWERED,
             };
             job.give_up(TaskState::Rejected, reason, now);
             EventKind::Job { job: Box::new(job) }

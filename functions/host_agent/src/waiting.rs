@@ -36,7 +36,7 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
     if let Some((job, awaited)) = transcript::unconsented(task) {
         let link = deps.consent_link(awaited);
         if !asks_for(task, &link) {
-            let message = consent_asked(deps.entropy.as_ref(), job, link, "");
+            let message = consent_asked(deps.entropy.as_ref(), (task, job), link, "");
             // A grant that comes while this look holds the task wakes nobody.
             deps.nudge(task, AFTERTHOUGHT).await;
             return Ok(Outcome::AuthRequired { message, until });

@@ -84,7 +84,7 @@ fn brought(message: &Message) -> Vec<(String, String)> {
 fn done(plan: &Plan) -> Outcome {
     Outcome::Completed {
         artifacts: Vec::new(),
-        say: Some(format!("The report on {} is done.", plan.topic)),
+        say: Some(plan.ended()),
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct Plan {
     pub(crate) steps: usize,
     /// What others brought for it, by who brought it.
     pub(crate) brought: Vec<(String, String)>,
+    /// What else is wanted with it, which nobody does here: "email it to Bob".
+    pub(crate) undone: Option<String>,
 }
 
 impl Plan {
@@ -78,7 +80,10 @@ impl Plan {
     pub(crate) fn read(text: &str, reply: bool) -> Option<Self> {
         let words = format!(" {} ", text.split_whitespace().collect::<Vec<_>>().join(" "));
         let lower = words.to_ascii_lowercase();
-        let (steps, end) = asked_steps(&lower).unwrap_or((USUAL, lower.len()));
+        let undone = handed_on(&lower);
+        let whole = undone.as_ref().map_or(lower.len(), |(from, _)| *from);
+        let (steps, end) = asked_steps(lower.get(..whole)?).unwrap_or((USUAL, whole));
+        let undone = undone.and_then(|(_, from)| Some(trimmed(words.get(from..)?).to_owned()));
         let (said, lower) = (words.get(..end)?, lower.get(..end)?);
         // What follows "about" is meant as it stands: "our sales".
         let topic = match behind_lead(said, lower) {
@@ -91,6 +96,7 @@ impl Plan {
             topic,
             steps,
             brought: Vec::new(),
+            undone,
         })
     }
 
@@ -116,6 +122,15 @@ impl Plan {
         format!("# Report on {}\n\n{}", self.topic, brought.collect::<String>())
     }
 
+    /// That it is done, and what is not.
+    pub(crate) fn ended(&self) -> String {
+        let done = format!("The report on {} is done.", self.topic);
+        match &self.undone {
+            Some(undone) => format!("{done} I only write it here: I cannot “{undone}”."),
+            None => done,
+        }
+    }
+
     /// What is being done in a step.
     pub(crate) fn doing(&self, step: usize) -> String {
         let (doing, _) = words(step);
@@ -132,6 +147,15 @@ impl Plan {
             self.topic
         )
     }
+}
+
+/// Where "and email it to Bob" begins, and where that does without the word that joins it.
+fn handed_on(lower: &str) -> Option<(usize, usize)> {
+    let (at, joint) = lower.rmatch_indices(" and ").next()?;
+    let from = at + joint.len();
+    let mut words = lower.get(from..)?.split(' ').skip(1);
+    let hands_on = words.next().is_some_and(|word| THAT.contains(&word)) && words.next() == Some("to");
+    hands_on.then_some((at, from))
 }
 
 /// "a report about whales", "Bericht über Wale"
@@ -260,6 +284,27 @@ mod tests {
     }
 
     #[test]
+    fn where_it_is_to_go_is_no_part_of_the_topic() {
+        let plan = Plan::read("write a report on owls and email it to Bob.", false).unwrap();
+        assert_eq!((plan.topic.as_str(), plan.steps), ("owls", 4));
+        assert!(
+            plan.ended().ends_with("I cannot “email it to Bob”."),
+            "{}",
+            plan.ended()
+        );
+        let plan = Plan::read("a report on tea in two steps and send it to me", false).unwrap();
+        assert_eq!((plan.topic.as_str(), plan.steps), ("tea", 2));
+        for whole in [
+            "salt and pepper",
+            "cats and how to feed them",
+            "love and what it does to us",
+        ] {
+            let plan = Plan::read(&format!("a report on {whole}"), false).unwrap();
+            assert_eq!((plan.topic.as_str(), plan.undone), (whole, None));
+        }
+    }
+
+    #[test]
     fn a_reply_is_the_topic() {
         for (reply, topic) in [
             ("whales", "whales"),
@@ -298,6 +343,7 @@ mod tests {
             topic: "tea".into(),
             steps: MOST,
             brought: Vec::new(),
+            undone: None,
         };
         for step in 0..MOST {
             assert!(

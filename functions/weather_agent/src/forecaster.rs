@@ -140,11 +140,14 @@ impl Forecaster {
             return Ok(Reply::Ask(answer::ask_place()));
         }
         let slots = self.look_up(&conversation).await?;
-        if let Some(ask) = answer::ask_back(&slots) {
-            return Ok(Reply::Ask(ask));
-        }
-
+        let ask = answer::ask_back(&slots);
         let (wanted, unknown) = lookup::sorted(slots);
+        let ask = match ask {
+            // What is clear does not wait for what is not.
+            Some(ask) if !wanted.is_empty() => ask,
+            Some(ask) => return Ok(Reply::Ask(ask)),
+            None => String::new(),
+        };
         let names: Vec<&str> = wanted.iter().map(|wanted| wanted.place.name.as_str()).collect();
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         progress
@@ -156,8 +159,16 @@ impl Forecaster {
             Ok::<_, Trouble>(answered(wanted, forecast, &days, &clock))
         });
         let places = try_join_all(reads).await?;
+        // Which place has more of something is said once all are known.
+        let question = &Question {
+            compare: question.compare.filter(|_| ask.is_empty()),
+            ..question.clone()
+        };
         let (text, data) = answer::compose(question, &places, &unknown);
-        Ok(Reply::Answer { text, data })
+        Ok(match ask.is_empty() {
+            true => Reply::Answer { text, data },
+            false => Reply::Ask(format!("{text}\n\n{ask}")),
+        })
     }
 
     /// The forecast for every day that may be meant; `None` where all of them lie outside of what there is.

@@ -51,6 +51,8 @@ pub enum When {
     Span(Box<When>, Box<When>),
     /// The last such day before today: last Friday, last Christmas.
     Past(Box<When>),
+    /// The coming such day, where one of the last weeks could be meant as well: "will it rain on 3 December?"
+    Ahead(Box<When>),
     /// Two numbers, either of which may be the month; no day until somebody says which.
     Unclear {
         /// What is written first, from 1 to 12.
@@ -122,6 +124,7 @@ impl When {
             }
             Self::Unclear { .. } => Vec::new(),
             Self::Past(when) => past(when, today),
+            Self::Ahead(when) => ahead(when, today),
             Self::Span(first, last) => {
                 let Some(first) = first.resolve(today).first().copied() else {
                     return Vec::new();
@@ -164,14 +167,32 @@ fn past(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
     .unwrap_or_default()
 }
 
+/// The days as somebody means them who speaks of what is to come.
+fn ahead(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
+    let When::Date {
+        year: None,
+        month,
+        day,
+    } = when
+    else {
+        return when.resolve(today);
+    };
+    coming(today, *month, *day).into_iter().collect()
+}
+
+/// The first such date from this day on.
+fn coming(from: NaiveDate, month: u32, day: u32) -> Option<NaiveDate> {
+    let years = (0..9).filter_map(|ahead| NaiveDate::from_ymd_opt(from.year() + ahead, month, day));
+    years.filter(|date| *date >= from).min()
+}
+
 /// A date; without a year it is the coming one, or one of the last two months.
 fn date(today: NaiveDate, year: Option<i32>, month: u32, day: u32) -> Option<NaiveDate> {
     if let Some(year) = year {
         return NaiveDate::from_ymd_opt(year, month, day);
     }
     let recent = today.checked_sub_days(Days::new(60)).unwrap_or(today);
-    let years = (0..9).filter_map(|ahead| NaiveDate::from_ymd_opt(recent.year() + ahead, month, day));
-    years.filter(|date| *date >= recent).min()
+    coming(recent, month, day)
 }
 
 fn shift(date: NaiveDate, days: i32) -> Option<NaiveDate> {
@@ -326,6 +347,16 @@ mod tests {
         check(past(When::Month(5)), "2026-05-01..2026-05-31");
         check(past(When::In(-1)), "2026-11-20");
         check(past(date(2, 30)), "");
+    }
+
+    #[test]
+    fn what_is_to_come_is_never_over() {
+        let ahead = |when| When::Ahead(Box::new(when));
+        check(ahead(date(11, 20)), "2027-11-20");
+        check(ahead(date(11, 21)), "2026-11-21");
+        check(ahead(date(1, 3)), "2027-01-03");
+        check(ahead(date(2, 30)), "");
+        check(ahead(When::In(-1)), "2026-11-20");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::{Clock as _, ManualClock, Tenant, Timestamp};
 use futures_util::{StreamExt as _, stream};
@@ -32,7 +32,28 @@ pub(super) struct Played {
 }
 
 /// The agents of a stage, and the conversations that are played on it.
-pub(super) type Cast = (Vec<String>, Vec<Conversation>);
+type Cast = (Vec<String>, Vec<Conversation>);
+
+/// What one system plays: its agents, and acts that follow one another.
+pub(super) struct Evening {
+    agents: Vec<String>,
+    acts: Vec<Vec<Conversation>>,
+}
+
+impl Evening {
+    /// One conversation with its own agents.
+    pub(super) fn of(conversation: Conversation) -> Self {
+        Self {
+            agents: conversation.agents.clone(),
+            acts: vec![vec![conversation]],
+        }
+    }
+
+    /// Whether nothing else may happen while one of its conversations is held.
+    fn alone(&self) -> bool {
+        self.acts.iter().flatten().any(Conversation::alone)
+    }
+}
 
 /// A system that conversations with the same agents share.
 pub(super) struct Stage {
@@ -43,15 +64,37 @@ pub(super) struct Stage {
 }
 
 impl Stage {
+    /// What is played on systems of their own, the longest first.
+    pub(super) fn evenings(conversations: Vec<Conversation>) -> Vec<Evening> {
+        let rounds = Self::shared(conversations)
+            .into_iter()
+            .flat_map(|(agents, conversations)| {
+                let rounds = Self::rounds(Self::acts(conversations));
+                rounds.into_iter().map(move |acts| Evening {
+                    agents: agents.clone(),
+                    acts,
+                })
+            });
+        let mut evenings: Vec<Evening> = rounds.collect();
+        let turns = |evening: &Evening| {
+            let all = evening.acts.iter().flatten();
+            all.map(|conversation| conversation.turn.len()).sum::<usize>()
+        };
+        evenings.sort_by_key(|evening| std::cmp::Reverse((!evening.alone(), turns(evening))));
+        evenings
+    }
+
     /// The conversations by the stages that they are played on. Those at one time whose agents are of different types share one:
     /// an agent is called by nobody who does not speak of it.
-    pub(super) fn shared(conversations: Vec<Conversation>) -> Vec<Cast> {
+    fn shared(conversations: Vec<Conversation>) -> Vec<Cast> {
         // Those that are alone share no stage with those that are not.
         let mut stages: BTreeMap<bool, Vec<Cast>> = BTreeMap::new();
         for conversation in conversations {
             let own = conversation.agents.clone();
-            // Most conversations know the built-in agents alone; with others beside them they would be told of those.
-            let shares = |agents: &Vec<String>| match own.is_empty() || conversation.alone() {
+            // Most conversations know the built-in agents alone; with others beside them they would be told of those. And what is
+            // said in another language is for somebody sooner where all agents speak it.
+            let by_itself = own.is_empty() || conversation.alone() || conversation.is_abroad();
+            let shares = |agents: &Vec<String>| match by_itself {
                 true => *agents == own,
                 false => !agents.is_empty() && agents::get_along(agents, &own),
             };
@@ -73,32 +116,39 @@ impl Stage {
     }
 
     /// The acts of a stage, one after the other: its clock only goes forward, so the moments at which conversations begin are in
-    /// order; those that want no moment come first, and of them those that deny a consent, each by itself, as where somebody
-    /// agreed before nobody is asked.
+    /// order. Those that deny a consent come before those that agree, as where somebody agreed before nobody is asked.
     fn acts(conversations: Vec<Conversation>) -> Vec<Vec<Conversation>> {
-        let mut acts: BTreeMap<(Option<String>, bool, bool, String), Vec<Conversation>> = BTreeMap::new();
+        let mut acts: BTreeMap<(Option<String>, bool, String), Vec<Conversation>> = BTreeMap::new();
         for conversation in conversations {
-            let denies = conversation.denies();
-            let by_itself = if denies {
+            // Whoever does both is by itself.
+            let both = conversation.denies() && conversation.agrees();
+            let by_itself = if both {
                 conversation.name.clone()
             } else {
                 String::new()
             };
             let agrees = conversation.agrees() && conversation.now.is_none();
-            let act = (conversation.now.clone(), !denies, agrees, by_itself);
+            let act = (conversation.now.clone(), agrees, by_itself);
             acts.entry(act).or_default().push(conversation);
         }
         acts.into_values().collect()
     }
 
-    /// Acts that one system can play: the clock goes forward only, so that of those at one moment each needs a system.
+    /// Acts that one system can play: the clock goes forward only, so that of those at one moment each needs a system. Those that
+    /// want no moment have systems of their own, and so has each that denies and agrees.
     fn rounds(acts: Vec<Vec<Conversation>>) -> Vec<Vec<Vec<Conversation>>> {
         let moment = |act: &[Conversation]| act.first().and_then(|first| first.now.clone());
+        let denies = |act: &[Conversation]| act.iter().any(|one| one.denies() && one.agrees());
         let mut rounds: Vec<Vec<Vec<Conversation>>> = Vec::new();
         for act in acts {
             let now = moment(&act);
             let takes = |round: &&mut Vec<Vec<Conversation>>| {
-                now.is_none() || round.last().is_none_or(|last| moment(last) != now)
+                let last = round.last().map(|last| (moment(last), denies(last)));
+                match (last, &now) {
+                    (None, _) => true,
+                    (Some((before, denied)), None) => before.is_none() && !denied && !denies(&act),
+                    (Some((before, _)), Some(_)) => before.is_some() && before != now,
+                }
             };
             match rounds.iter_mut().find(takes) {
                 Some(round) => round.push(act),
@@ -108,25 +158,18 @@ impl Stage {
         rounds
     }
 
-    /// Plays conversations of one stage.
-    pub(super) async fn play((agents, conversations): Cast, at_once: usize) -> Vec<Played> {
-        let alone = conversations.iter().any(Conversation::alone);
-        let at_once = if alone { 1 } else { at_once };
-        let restarts = conversations.iter().any(Conversation::restarts);
-        let mut played = Vec::new();
-        for round in Self::rounds(Self::acts(conversations)) {
-            played.extend(Self::play_round(restarts, &agents, round, at_once).await);
-        }
-        played
-    }
-
-    async fn play_round(
-        restarts: bool,
-        agents: &[String],
-        acts: Vec<Vec<Conversation>>,
-        at_once: usize,
-    ) -> Vec<Played> {
-        let stage = Self::start(restarts, agents).await;
+    /// Plays what one system can play, so many conversations at once.
+    pub(super) async fn play(Evening { agents, acts }: Evening, at_once: usize) -> Vec<Played> {
+        let all = || acts.iter().flatten();
+        let at_once = if all().any(Conversation::alone) {
+            1
+        } else {
+            at_once
+        };
+        let restarts = all().any(Conversation::restarts);
+        let begun = Instant::now();
+        let stage = Self::start(restarts, &agents).await;
+        let up = begun.elapsed();
         let ticking = stage.clock().await;
         let ticker = tokio::spawn(async move {
             let pause = Duration::from_millis(10);
@@ -151,6 +194,8 @@ impl Stage {
             played.extend(ended);
         }
         ticker.abort();
+        let (count, all) = (played.len(), begun.elapsed());
+        println!("{count} with {agents:?}: up after {up:.1?}, played after {all:.1?}");
         if let Some(local) = stage.local.into_inner() {
             local.system.stop().await;
         }
@@ -277,8 +322,11 @@ impl<'a> Player<'a> {
         if let Some(after) = &turn.after {
             self.after(after).await;
         }
-        // What `after` brings is shown with this turn, but is none of its doing.
-        let (started, came) = self.look().await;
+        // What `after` brings is shown with this turn, but is none of its doing; without it nothing came since.
+        let (started, came) = match turn.after {
+            Some(_) => self.look().await,
+            None => (before.clone(), before.clone()),
+        };
         let mut streamed = Vec::new();
         if let Some(say) = &turn.say {
             streamed = self.say(number, turn, say).await;
@@ -287,8 +335,11 @@ impl<'a> Player<'a> {
         let carded: Vec<String> = judge::cards_of(&streamed);
         let task = carded.last().cloned();
         self.tasks.push(task.clone());
-        self.settles(turn, task.as_deref()).await;
-        let now = self.look().await.0;
+        let tasks = self.settles(turn, task.as_deref()).await;
+        let now = Seen {
+            tasks,
+            messages: self.messages().await,
+        };
         let chat = turn
             .say
             .as_ref()
@@ -319,7 +370,8 @@ impl<'a> Player<'a> {
     }
 
     /// Waits a while for the states that the turn wants, as a person would before they say that it did not come.
-    async fn settles(&self, turn: &Turn, task: Option<&str>) {
+    /// Gives the tasks as they are then.
+    async fn settles(&self, turn: &Turn, task: Option<&str>) -> BTreeMap<String, Value> {
         let wanted = turn.expect.state.as_deref().filter(|wanted| *wanted != "working");
         let mut left = [100, 20];
         loop {
@@ -334,7 +386,7 @@ impl<'a> Player<'a> {
             let other = others.all(|(turn, states)| self.is_in(&now, turn, states));
             let patience = if own { &mut left[1] } else { &mut left[0] };
             if own && other || *patience == 0 {
-                return;
+                return now.tasks;
             }
             *patience -= 1;
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -540,19 +592,27 @@ impl<'a> Player<'a> {
 
     /// Everything there is to see, and the same once more.
     async fn look(&self) -> (Seen, Seen) {
-        let mut seen = Seen::default();
+        let seen = Seen {
+            messages: self.messages().await,
+            tasks: self.own_tasks().await,
+        };
+        (seen.clone(), seen)
+    }
+
+    /// The messages of each chat.
+    async fn messages(&self) -> BTreeMap<String, Value> {
+        let mut messages = BTreeMap::new();
         if self.user.cookie().is_none() {
-            return (seen.clone(), seen);
+            return messages;
         }
         for chat in self.conversation.chats() {
             let path = format!("/api/chats/{}-{chat}/messages", self.conversation.name);
             let answer = self.user.get(&path).await;
             if answer.status == 200 {
-                seen.messages.insert(chat, answer.json());
+                messages.insert(chat, answer.json());
             }
         }
-        seen.tasks = self.own_tasks().await;
-        (seen.clone(), seen)
+        messages
     }
 
     /// The tasks of this guest, by id.

@@ -76,6 +76,13 @@ impl Conversation {
             .filter_map(|turn| turn.after.as_deref())
             .any(moves)
     }
+
+    /// Whether it is held in another language than English.
+    pub(super) fn is_abroad(&self) -> bool {
+        let locale = self.locale.as_deref();
+        locale.is_some_and(|locale| !locale.starts_with("en"))
+    }
+
     /// Whether the system is restarted in it.
     pub(super) fn restarts(&self) -> bool {
         self.turn

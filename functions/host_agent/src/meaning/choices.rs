@@ -10,19 +10,26 @@ const CHOICES_MAX: usize = 20;
 /// Longest text, in characters, that says no more than some days.
 const DAYS_MAX: usize = 80;
 
-/// The choices that a question lists: numbered lines, or lines with a dash.
+/// The choices that a question lists: numbered lines; where there are none, lines with a dash.
 pub(super) fn of(question: &str) -> Vec<&str> {
-    let listed = question.lines().filter_map(|line| {
-        let line = line.trim();
-        let numbered = line.split_once(['.', ')']).filter(|(number, _)| {
-            !number.is_empty() && number.len() < 3 && number.bytes().all(|c| c.is_ascii_digit())
-        });
-        let dashed = line
-            .strip_prefix(['-', '•', '*'])
-            .filter(|rest| rest.starts_with(' '));
-        numbered.map(|(_, choice)| choice).or(dashed).map(str::trim)
-    });
-    listed.take(CHOICES_MAX).collect()
+    let numbered = |line: &'_ str| {
+        let (number, choice) = line.split_once(['.', ')'])?;
+        let is_number = !number.is_empty() && number.len() < 3 && number.bytes().all(|c| c.is_ascii_digit());
+        is_number.then_some(choice.len())
+    };
+    let dashed = |line: &'_ str| {
+        let choice = line.strip_prefix(['-', '•', '*'])?;
+        choice.starts_with(' ').then_some(choice.len())
+    };
+    let listed = |marked: &dyn Fn(&str) -> Option<usize>| -> Vec<&str> {
+        let lines = question.lines().map(str::trim);
+        let choices = lines.filter_map(|line| Some(line.get(line.len() - marked(line)?..)?.trim()));
+        choices.take(CHOICES_MAX).collect()
+    };
+    match listed(&numbered) {
+        none if none.is_empty() => listed(&dashed),
+        choices => choices,
+    }
 }
 
 /// The one of these that a text picks, by its number, its place in the list, or words that only it has. Where several have all

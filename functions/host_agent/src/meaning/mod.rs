@@ -21,7 +21,8 @@ mod tests;
 mod which;
 mod wish;
 
-use domain::{Job, Task, TaskId, TaskState, Timestamp};
+use consent::TypedCode;
+use domain::{Job, Message, Task, TaskId, TaskState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
@@ -39,6 +40,16 @@ pub(crate) struct Question {
     pub(crate) to: Deed,
     /// The tasks; a single one waits for a yes.
     pub(crate) of: Vec<TaskId>,
+}
+
+impl Question {
+    /// Of these tasks.
+    pub(crate) fn about(to: Deed, tasks: &[&Task]) -> Self {
+        Self {
+            to,
+            of: tasks.iter().map(|task| task.id).collect(),
+        }
+    }
 }
 
 /// What can be done with a task.
@@ -69,6 +80,8 @@ pub(crate) enum Meaning<'a> {
     Decline(&'a Task),
     /// These tasks are to end; then what else is wanted.
     Cancel(Vec<&'a Task>, Option<String>),
+    /// These tasks are to end, and of the others, which are of another chat, that has to be asked; then what else is wanted.
+    CancelAndWhich(Vec<&'a Task>, Vec<&'a Task>, Option<String>),
     /// It has to be asked which is meant, or whether.
     Which(Deed, Vec<&'a Task>, Option<String>),
     /// The user means to agree, which words cannot do: this task waits for consent.
@@ -105,7 +118,7 @@ impl Meaning<'_> {
             Self::Code(_) => "code",
             Self::Answer(_) | Self::AnswerAnd(..) => "answer",
             Self::Decline(_) => "decline",
-            Self::Cancel(..) => "cancel",
+            Self::Cancel(..) | Self::CancelAndWhich(..) => "cancel",
             Self::Which(..) => "which",
             Self::Agreeing(_) => "agreeing",
             Self::WhichWord(_) => "which-word",
@@ -263,9 +276,8 @@ impl<'a> Chat<'a> {
     /// Tasks whose agent asked something.
     fn questions(&self) -> impl DoubleEndedIterator<Item = (&'a Task, &'a str)> + use<'a> {
         self.here.iter().filter_map(|task| {
-            let asking =
-                transcript::asking(task).filter(|_| task.status.state == TaskState::InputRequired)?;
-            Some((task, asking.remote()?.text.as_deref().unwrap_or_default()))
+            let (_, question) = transcript::question(task).filter(|_| task.status.state.is_interrupted())?;
+            Some((task, question))
         })
     }
 
@@ -342,7 +354,11 @@ impl<'a> Chat<'a> {
     }
 
     fn yes(&self) -> Meaning<'a> {
-        match (self.last_asked(), self.consents().next_back()) {
+        // Beside a consent of the same task it may be meant for that.
+        let asked = self.last_asked().filter(|(task, question)| {
+            transcript::unconsented(task).is_none() || choices::is_yes_or_no(question)
+        });
+        match (asked, self.consents().next_back()) {
             (Some((task, _)), _) => Meaning::Answer(task),
             (None, Some(consent)) => Meaning::Agreeing(consent),
             (None, None) if self.plans().nth(1).is_some() => Meaning::WhichWord(self.plans().collect()),
@@ -399,23 +415,32 @@ impl<'a> Chat<'a> {
             .into_iter()
             .filter(|task| which::is_meant(target, task))
             .collect();
-        let meant = which::narrowed(target, meant);
-        match meant.as_slice() {
-            [_] => return Meaning::Cancel(meant, rest),
+        let here = which::narrowed(target, meant);
+        match here.as_slice() {
             [] => {}
-            _ if target.all => return Meaning::Cancel(meant, rest),
-            _ => return Meaning::Which(Deed::Cancel, meant, rest),
+            // "Both reports", of which one is in another chat.
+            _ if target.all && self.elsewhere.is_none() => return Meaning::LookElsewhere,
+            _ if target.all => {}
+            [_] => return Meaning::Cancel(here, rest),
+            _ => return Meaning::Which(Deed::Cancel, here, rest),
         }
         let Some(elsewhere) = self.elsewhere else {
             return Meaning::LookElsewhere;
         };
-        let meant: Vec<&Task> = elsewhere
+        let there: Vec<&Task> = elsewhere
             .iter()
             .filter(fits)
             .filter(|task| which::is_meant(target, task))
             .collect();
-        if !meant.is_empty() {
-            return Meaning::Which(Deed::Cancel, meant, rest);
+        match (here.is_empty(), there.is_empty()) {
+            (false, false) => return Meaning::CancelAndWhich(here, there, rest),
+            (false, true) => return Meaning::Cancel(here, rest),
+            (true, false) => return Meaning::Which(Deed::Cancel, there, rest),
+            // "Stop maar": what is no more than a little word names nothing, where nothing is called that.
+            (true, true) if target.id.is_none() && target.words.iter().all(|word| filler::is_any(word)) => {
+                return self.cancel(text, &target.unnamed(), rest);
+            }
+            (true, true) => {}
         }
         match target.id {
             Some(id) => self
@@ -594,7 +619,7 @@ impl<'a> Chat<'a> {
             .find(|(_, question)| choices::named(&choices::of(question), text));
         let waiting = self.waiting();
         let only = waiting.first().copied().filter(|_| waiting.len() == 1);
-        let declined = only.filter(|_| wish::begins_with_no(text));
+        let declined = only.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
         let free = match (named, self.last_asked()) {
             (None, _) if let Some(task) = declined => Some(Free {
                 task,
@@ -623,6 +648,16 @@ impl<'a> Chat<'a> {
             free,
         }
     }
+}
+
+/// Whether a message to a task whose consent is waited for is about that: it brings a code, or says that it is done, or no agent
+/// of the task has asked anything.
+pub(crate) fn is_about_consent(task: &Task, said: &Message) -> bool {
+    let is_about = || {
+        TypedCode::of(said).is_some()
+            || matches!(Wish::of(&said.text(), &Names::default()), Wish::Code | Wish::Done)
+    };
+    transcript::unconsented(task).is_some() && (transcript::question(task).is_none() || is_about())
 }
 
 /// Whether what waits of a task is declined by this text, said to the task itself.

@@ -86,6 +86,10 @@ impl Names {
 const WORDS_MAX: usize = 24;
 /// Longest that asks for nothing, or for what is open.
 const SHORT: usize = 8;
+/// Longest entry of a closed list, in words.
+const ENTRY_MAX: usize = 8;
+/// Shortest entry for no, in words, that more may stand behind: "I don't want to …", where "no" alone may begin anything.
+const REFUSAL_MIN: usize = 2;
 
 impl Wish {
     /// Reads a text; `names` are of agents that are there.
@@ -140,7 +144,7 @@ pub(super) fn is_made_of(words: &[String], list: &[&str]) -> bool {
     let mut rest = words;
     let mut found = false;
     while let Some(first) = rest.first() {
-        let length = (1..=rest.len().min(6)).rev().find(|length| {
+        let length = (1..=rest.len().min(ENTRY_MAX)).rev().find(|length| {
             let piece = rest.get(..*length).unwrap_or_default().join(" ");
             list.contains(&piece.as_str())
         });
@@ -565,6 +569,14 @@ fn unwanted(words: &[String]) -> Option<&[String]> {
 }
 
 impl Target {
+    /// The same without the words that name something.
+    pub(super) fn unnamed(&self) -> Self {
+        Self {
+            words: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Takes the words in that say something of what is meant.
     fn add(&mut self, words: &[String]) {
         // "Stop het rapport": what is no more than a little word somewhere tells nothing beside what is more.
@@ -791,6 +803,22 @@ pub(super) fn begins_with_no(text: &str) -> bool {
     let no: Vec<String> = first.words.iter().skip_while(leads).cloned().collect();
     let told = second.words.first().is_some_and(|word| filler::is_any(word)) && second.words.len() > 1;
     is_made_of(&no, lists::NO) && told && !text.contains(['?', '？'])
+}
+
+/// Whether a short text refuses something in words of its own: "I don't want to log in", "ich will mich nicht anmelden". It
+/// begins with one of the closed list for no, with words of one clause between its words and behind them.
+pub(super) fn refuses(text: &str) -> bool {
+    let all = clauses(text);
+    let [only] = all.as_slice() else { return false };
+    let begins = |entry: &&&str| {
+        let mut wanted = entry.split(' ').peekable();
+        let long = entry.split(' ').count();
+        let said = only.words.iter().take(long + 1);
+        let first = only.words.first().map(String::as_str) == wanted.peek().copied();
+        said.for_each(|word| _ = wanted.next_if(|wanted| *wanted == word));
+        long >= REFUSAL_MIN && first && wanted.peek().is_none()
+    };
+    only.words.len() <= SHORT && !text.contains(['?', '？']) && lists::NO.iter().any(|entry| begins(&entry))
 }
 
 /// A text's first sentence and what stands behind it.

@@ -2,6 +2,7 @@
 
 use domain::{Job, JobState, Message, Task, TaskState, Timestamp};
 
+use crate::meaning;
 use crate::rules::patience::{Patience, is_over};
 use crate::rules::{transcript, wording};
 
@@ -34,9 +35,9 @@ impl Plan {
     /// The `fresh` jobs have certainly not been sent yet; of others a process may have ended between their send and its
     /// acknowledgement.
     pub(crate) fn of(patience: &Patience, task: &Task, fresh: &[u32], now: Timestamp) -> Self {
-        // While a consent is waited for, what the user says is about that.
-        let consents = transcript::unconsented(task).is_some();
-        let mut said = transcript::pending_answer(task).filter(|_| !consents).cloned();
+        // What is about a consent that is waited for is looked at there.
+        let mut said = transcript::pending_answer(task).cloned();
+        said.take_if(|said| meaning::is_about_consent(task, said));
         let answered = said.is_some();
         let asked_again = answered && task.status.state == TaskState::Unknown;
         let mut acts = Vec::new();
@@ -216,6 +217,45 @@ mod tests {
             planned(&task(told(TaskState::Completed)), &[], 0),
             Some(Act::Fetch)
         );
+    }
+
+    #[test]
+    fn beside_a_consent_an_answer_goes_to_the_agent_that_asked_and_a_code_does_not() {
+        let mut waiting = Job {
+            number: 1,
+            ..prepared()
+        };
+        let consent = AwaitedConsent {
+            id: "c".to_owned(),
+            expires_at: at(60),
+        };
+        waiting.protection = Some(Protection {
+            provider: "idp".to_owned(),
+            scopes: Vec::new(),
+            consent: Some(consent),
+            granted_at: None,
+        });
+        waiting.tidy();
+        for (asks, text, goes) in [
+            (true, "dinner", true),
+            (true, "BCDF-GHJK", false),
+            (true, "done", false),
+            (false, "dinner", false),
+        ] {
+            let state = if asks {
+                TaskState::InputRequired
+            } else {
+                TaskState::Working
+            };
+            let mut task = task(told(state));
+            task.jobs.push(waiting.clone());
+            let answer = Message::user(MessageId::parse("n").unwrap(), vec![Part::text(text)]);
+            task.unanswered = Some(answer.message_id.clone());
+            task.history.push(answer);
+            let plan = Plan::of(&Patience::default(), &task, &[], at(1));
+            let forwards = plan.acts.iter().any(|(_, act)| matches!(act, Act::Forward(_)));
+            assert_eq!((forwards, plan.forwarded), (goes, goes), "{text}");
+        }
     }
 
     #[test]

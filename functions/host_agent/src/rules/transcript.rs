@@ -220,6 +220,15 @@ pub(crate) fn asking(task: &Task) -> Option<&Job> {
     task.jobs.iter().find(waits)
 }
 
+/// The job whose agent is the first that waits for the user, with what it asked; none where that is a consent.
+pub(crate) fn question(task: &Task) -> Option<(&Job, &str)> {
+    let job = asking(task)?;
+    let remote = job
+        .remote()
+        .filter(|remote| remote.state == TaskState::InputRequired)?;
+    Some((job, remote.text.as_deref().unwrap_or_default()))
+}
+
 /// Whether an agent asks the user for a consent of its own.
 pub(crate) fn asks_consent(task: &Task) -> bool {
     let asks = |job: &Job| {

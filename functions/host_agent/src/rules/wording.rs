@@ -42,25 +42,42 @@ pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
     EventKind::status(TaskState::Working, Some(message))
 }
 
-/// The message that asks for consent at this link. Chats show the link as a button, and the text without it.
-pub(crate) fn consent_asked(entropy: &dyn Entropy, job: &Job, link: String, lead: &str) -> Message {
+/// The message that asks for consent at this link, and what an agent of the same task asks. Chats show the link as a button,
+/// and the text without it.
+pub(crate) fn consent_asked(
+    entropy: &dyn Entropy,
+    (task, job): (&Task, &Job),
+    link: String,
+    lead: &str,
+) -> Message {
+    let asks = asks_beside(task).map(|asks| format!("\n\n{asks}"));
     let text = format!(
-        "{lead}{} needs your consent. Once you agree, I go on by myself: {link}",
-        job.agent_name
+        "{lead}{} needs your consent. Once you agree, I go on by myself: {link}{}",
+        job.agent_name,
+        asks.unwrap_or_default()
     );
     let mut message = Message::agent_text(MessageId::random(entropy), text);
     add_link(&mut message, link, true);
     message
 }
 
-/// True where the task's status already asks for consent at this link.
+/// What an agent asks, to be said beside a consent that is waited for.
+fn asks_beside(task: &Task) -> Option<String> {
+    let (job, question) = transcript::question(task)?;
+    Some(match question.trim() {
+        "" => format!("{} needs more from you.", job.agent_name),
+        question => format!("{} asks: {question}", job.agent_name),
+    })
+}
+
+/// True where the task's status already asks for consent at this link, and what an agent asks.
 pub(crate) fn asks_for(task: &Task, link: &str) -> bool {
-    let shown = task
-        .status
-        .message
-        .as_ref()
-        .and_then(|message| message.metadata.get(AUTH_URL));
-    task.status.state == TaskState::AuthRequired && shown.and_then(Value::as_str) == Some(link)
+    let shown = task.status.message.as_ref();
+    let link_shown = shown.and_then(|message| message.metadata.get(AUTH_URL));
+    let is_asked = |asks: String| shown.is_some_and(|message| message.text().contains(&asks));
+    task.status.state == TaskState::AuthRequired
+        && link_shown.and_then(Value::as_str) == Some(link)
+        && asks_beside(task).is_none_or(is_asked)
 }
 
 /// The events that tell of these jobs: their records, and the newest word of those that go on. `troubles` are what is known of
@@ -303,7 +320,15 @@ fn waits_for(task: &Task) -> String {
         format!("{} at work", names(&open))
     };
     match (transcript::unconsented(task), transcript::asking(task)) {
-        (Some((job, _)), _) => format!("{} waits for your consent", job.agent_name),
+        (Some((job, _)), _) => {
+            let waits = format!("{} waits for your consent", job.agent_name);
+            match transcript::question(task) {
+                Some((asks, question)) => {
+                    format!("{waits}, and {} asks: {}", asks.agent_name, in_brief(question))
+                }
+                None => waits,
+            }
+        }
         (None, Some(job)) => {
             let asked = job
                 .remote()
@@ -319,10 +344,13 @@ fn waits_for(task: &Task) -> String {
     }
 }
 
-/// The first sentence of what an agent asks, cut with an ellipsis where even that is long.
+/// The first sentence of an agent's question, cut with an ellipsis where even that is long.
 fn in_brief(asked: &str) -> String {
     const MOST: usize = 140;
-    let line = asked.lines().next().unwrap_or_default();
+    // What is said before the question is no question: "Edinburgh today: rain.", and then which Aberdeen is meant.
+    let asks = |block: &&str| block.contains('?');
+    let block = asked.split("\n\n").find(asks).unwrap_or(asked);
+    let line = block.lines().next().unwrap_or_default();
     let end = line
         .find(['.', '?', '!'])
         .filter(|end| {

@@ -370,8 +370,10 @@ impl Tools<'_> {
         let new = jobs.get(first..).unwrap_or_default();
         let waiting = new.iter().find_map(|job| Some((job, job.awaited_consent()?)));
         let status = match waiting {
-            Some((job, awaited)) if missed.is_empty() => consent_status(deps, job, awaited, ""),
-            Some((job, awaited)) => consent_status(deps, job, awaited, &format!("{}\n", missed.trim_start())),
+            Some((job, awaited)) if missed.is_empty() => consent_status(deps, (task, job), awaited, ""),
+            Some((job, awaited)) => {
+                consent_status(deps, (task, job), awaited, &format!("{}\n", missed.trim_start()))
+            }
             None if names.is_empty() => wording::working(deps.entropy.as_ref(), missed.trim_start()),
             None => {
                 let text = format!("Asking {} …{missed}", words::listed(&names, "and"));

@@ -167,11 +167,14 @@ impl Thinker {
                 }
                 Box::pin(self.then(run, here, (told, rest, None))).await
             }
+            Meaning::CancelAndWhich(here_too, there, rest) => {
+                let told = own_tasks::cancel_all(deps, &here_too).await?;
+                let question = Question::about(Deed::Cancel, &there);
+                let told = format!("{told}\n{}", which(Deed::Cancel, &there, now));
+                Box::pin(self.then(run, here, (told, rest, Some(question)))).await
+            }
             Meaning::Which(to, tasks, rest) => {
-                let question = Question {
-                    to,
-                    of: tasks.iter().map(|task| task.id).collect(),
-                };
+                let question = Question::about(to, &tasks);
                 Box::pin(self.then(run, here, (which(to, &tasks, now), rest, Some(question)))).await
             }
             Meaning::Nothing(nothing, rest) => {

@@ -71,7 +71,7 @@ pub(crate) fn ask_day(question: &Question, today: NaiveDate) -> Option<String> {
 /// A date in words, be it in a calendar or not.
 fn spelled(when: &When, today: NaiveDate) -> String {
     match when {
-        When::Past(when) => spelled(when, today),
+        When::Past(when) | When::Ahead(when) => spelled(when, today),
         When::Date { year, month, day } => {
             let month =
                 NaiveDate::from_ymd_opt(today.year(), *month, 1).map(|first| first.format("%B").to_string());

@@ -71,11 +71,12 @@ impl Question {
         let units = units::take(&mut words);
         let mut time = days::take(&mut words, order);
         let said = |any: &[&str]| words.iter().any(|word| any.contains(&word.lower.as_str()));
-        if said(&["was", "were", "did"]) {
+        let is_over = said(&["was", "were", "did"]);
+        if is_over || said(&["will"]) {
             let dates = time.days.iter_mut();
             dates
                 .chain(time.mentions.iter_mut().map(|(_, when)| when))
-                .for_each(put_back);
+                .for_each(if is_over { put_back } else { put_ahead });
         }
         let mut places = places::find(&words);
         let more_places = places.len() > MAX_PLACES;
@@ -107,6 +108,15 @@ fn put_back(when: &mut When) {
         When::Date { year: None, .. } | When::Month(_) | When::Weekday { .. } | When::DayOfMonth(_)
     ) {
         *when = When::Past(Box::new(when.clone()));
+    }
+}
+
+/// A date without a year that somebody speaks of as to come.
+fn put_ahead(when: &mut When) {
+    match when {
+        When::Date { year: None, .. } => *when = When::Ahead(Box::new(when.clone())),
+        When::Span(first, _) => put_ahead(first),
+        _ => {}
     }
 }
 

@@ -82,32 +82,39 @@ pub fn lacking(agent: &AgentBrief, text: &str) -> Option<String> {
         .or_else(|| denied(agent, text))
 }
 
-/// The deed that the card denies by a tag, `not:cancel,storniere`: the deed, then how else people call it. A word that the card
-/// uses itself says nothing, and a question may only speak of the deed, unless it names things that the card knows nothing of:
-/// "¿me puedes comprar un billete?".
+/// The deed that the card denies by a tag, `not:refund,erstattung,geld+zurück`: the deed, then how else people call it. A word
+/// that the card uses itself says nothing, and a question may only speak of the deed, unless it begins with it or names things
+/// that the card knows nothing of: "¿me puedes comprar un billete?". Words with a `+` between them mean the deed together,
+/// wherever they stand, and however they end.
 fn denied(agent: &AgentBrief, text: &str) -> Option<String> {
     let asked = spelled(text);
     let tags = agent.skills().iter().flat_map(|skill| skill.tags());
     let told: Vec<String> = texts(agent).flat_map(spelled).collect();
-    let means = |word: &String| asked.contains(word) && !told.contains(word);
+    let means = |way: &str| match spelled(way).as_slice() {
+        [] => false,
+        [word] => asked.contains(word) && !told.contains(word),
+        several => several
+            .iter()
+            .all(|word| asked.iter().any(|said| said.starts_with(word))),
+    };
     let mut denied = tags.filter_map(|tag| tag.strip_prefix("not:"));
-    let deed = denied.find(|words| spelled(words).iter().any(means))?;
-    if text.contains(['?', '？']) {
-        let ways = spelled(deed);
-        let things = Text::of(text).terms().into_iter();
-        let things = things.filter(|term| term.is_matter() && !ways.contains(&term.text));
-        let things: Vec<Term> = things.collect();
-        if things.iter().all(Term::is_faint) || things.iter().any(|thing| told.contains(&thing.text)) {
-            return None;
-        }
+    let (ways, way) = denied.find_map(|ways| Some((ways, ways.split(',').find(|way| means(way))?)))?;
+    let deed = ways.split(',').next()?.replace('+', " ");
+    let asks = || clauses(text).any(|clause| begins(&clause, way));
+    if way.contains('+') || !text.contains(['?', '？']) || asks() {
+        return Some(deed);
     }
-    deed.split(',').next().map(str::to_owned)
+    let ways = spelled(ways);
+    let things = Text::of(text).terms().into_iter();
+    let things = things.filter(|term| term.is_matter() && !ways.contains(&term.text));
+    let things: Vec<Term> = things.collect();
+    let speaks_only =
+        things.iter().all(Term::is_faint) || things.iter().any(|thing| told.contains(&thing.text));
+    (!speaks_only).then_some(deed)
 }
 
 fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
-    // Each sentence and half of one may ask for something of its own.
-    let clauses = text.split(['.', '!', '?', ';', ',', '\n', '–', '—']).map(core);
-    let clauses: Vec<Vec<String>> = clauses.collect();
+    let clauses: Vec<Vec<String>> = clauses(text).collect();
     let (deed, _, spoken) = DEEDS.iter().find(|(deed, ways, _)| {
         let asks = |core: &Vec<String>| {
             let begins = |way: &&str| begins(core, way);
@@ -145,6 +152,11 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
             .iter()
             .any(|word| spoken.iter().any(|begin| word.starts_with(begin))))
     .then_some(deed)
+}
+
+/// The words of each sentence and half of one, which may ask for something of its own.
+fn clauses(text: &str) -> impl Iterator<Item = Vec<String>> {
+    text.split(['.', '!', '?', ';', ',', '\n', '–', '—']).map(core)
 }
 
 /// The words of a clause from where it says what is wanted, in small letters.
@@ -247,7 +259,8 @@ mod tests {
     #[test]
     fn what_a_tag_denies_is_lacking_in_the_words_of_its_languages() {
         let tags = [
-            "not:refund,erstattung,reembolso".to_owned(),
+            "not:refund,erstattung,reembolso,geld+zurück".to_owned(),
+            "not:speed+up".to_owned(),
             "not:buy,comprar".to_owned(),
         ];
         let skill = SkillText {
@@ -269,6 +282,10 @@ mod tests {
             ("buy me a kettle", Some("sell or buy")),
             ("tell me what I did buy", None),
             ("Wo ist meine Bestellung", None),
+            ("Ich möchte das Geld für Bestellung 1005 zurück", Some("refund")),
+            ("Kann ich mein Geld zurückbekommen?", Some("refund")),
+            ("Wann kommt die Bestellung zurück", None),
+            ("speed up the delivery of 1003", Some("speed up")),
         ] {
             assert_eq!(lacking(&agent, text).as_deref(), deed, "{text}");
         }

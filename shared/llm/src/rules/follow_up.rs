@@ -121,6 +121,7 @@ pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
         ["und" | "y" | "et" | "e" | "en" | "og" | "och" | "и" | "а", _, ..] if words.len() <= SHORT => 1,
         ["in" | "on" | "for" | "at" | "from", _, ..] => 0,
         [first, ..] if is_time(first) => 0,
+        all if is_about_several(text, all) => return Some(text.to_owned()),
         _ => return None,
     };
     if words.len() > WORDS_MAX {
@@ -155,6 +156,12 @@ pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
         _ => None,
     };
     Some(swapped.unwrap_or_else(|| text.to_owned()))
+}
+
+/// "Which of them is still on its way?": a question about the things that were told last.
+fn is_about_several(text: &str, words: &[&str]) -> bool {
+    let several = |word: &&str| matches!(*word, "them" | "they" | "those" | "these");
+    text.contains('?') && words.len() <= WORDS_MAX && words.iter().any(several)
 }
 
 fn is_link(word: &str) -> bool {

@@ -42,9 +42,13 @@ impl Model for Rules {
             _ => None,
         });
         let conditional = pieces(&step) > 1 && text.is_some_and(order::has_condition);
-        let beside = if conditional { phrase::NO_IFS } else { "" };
+        let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
+        let reader = || Reader::of(prompt.agents.index());
+        let text = text.filter(|_| pieces(&step) > 0);
+        let undone = text.and_then(|text| Some(phrase::undone(split::handed_on(&reader(), text)?.1)));
+        let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
         Ok(Answer {
-            beside: beside.to_owned(),
+            beside: beside.join(" "),
             ..step.into()
         })
     }
@@ -84,6 +88,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
         .first()
         .and_then(|(_, earlier)| follow_up::with_place(text, earlier));
     let text = there.as_deref().unwrap_or(text);
+    let text = split::handed_on(&reader, text).map_or(text, |(kept, _)| kept);
     let parts = split::parts(&reader, agents, text);
     if let [part] = parts.as_slice()
         && let Some((_, earlier)) = used
@@ -124,7 +129,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     if !near.is_empty() {
         return Step::Choose(near.into_iter().cloned().collect());
     }
-    let near = reader.near(meant).into_iter();
+    let near = reader.worth_naming(meant).into_iter();
     let near = near.filter_map(|near| agents.iter().find(|agent| agent.agent_type() == near));
     Step::Say(phrase::nothing_fits(agents, text, &near.collect::<Vec<_>>()))
 }
@@ -141,7 +146,7 @@ pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
 #[must_use]
 pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
     let reader = Reader::of(agents.index());
-    reader.near(text).into_iter().cloned().collect()
+    reader.worth_naming(text).into_iter().cloned().collect()
 }
 
 /// The agents that were used last, where they are still there, with what they were asked; the last of them first.

@@ -212,6 +212,16 @@ fn refers(words: &[String]) -> bool {
     that && behind.is_some_and(|word| BEHIND.contains(&word.as_str()))
 }
 
+/// To whom a part says that what was brought is to go, where it says no more than that: "email it to Bob".
+pub(super) fn handed_to(piece: &str) -> Option<&str> {
+    let words = words(piece);
+    let [_, that, to, whom, ..] = words.as_slice() else {
+        return None;
+    };
+    let hands_on = THAT.contains(&that.lower().as_str()) && to.lower() == "to";
+    piece.get(whom.start..).filter(|_| hands_on)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

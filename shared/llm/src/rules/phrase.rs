@@ -16,6 +16,11 @@ const SUMMARY: usize = 160;
 /// What is said where a part of a prompt depends on how another ends.
 pub(super) const NO_IFS: &str = "I make no ifs: each part is done, whatever another brings.";
 
+/// What is said of a part of a prompt that nobody here does.
+pub(super) fn undone(part: &str) -> String {
+    format!("Nobody I can reach can do this part: “{}”.", clean(part, ASKED))
+}
+
 /// The answer from the results since the user spoke; `None` where there are none.
 pub(super) fn answer(since: &[Turn]) -> Option<String> {
     let results: Vec<&ToolResult> = since
@@ -61,13 +66,7 @@ fn done(text: &str) -> String {
 }
 
 fn failed(agent: &str, reason: &str) -> String {
-    let agent = clean(agent, 80);
-    let reason = excerpt(reason);
-    if reason.is_empty() {
-        format!("{agent} could not do it.")
-    } else {
-        format!("{agent} could not do it: {reason}")
-    }
+    words::not_done(&clean(agent, 80), &excerpt(reason))
 }
 
 /// What can be done here, in the agents' own words.

@@ -13,7 +13,7 @@ use domain::AgentType;
 use super::cards::card;
 use super::hashing::ByHash;
 use super::index::{Index, Work};
-use super::terms::{Languages, Term, Text, spelled};
+use super::terms::{Languages, Term, Text, is_function_word, spelled};
 use crate::AgentBrief;
 
 /// What the word for a kind of things counts for, where a text names one of them.
@@ -40,6 +40,8 @@ const SPECIFIED: f64 = 0.2;
 const TOPIC: f64 = 0.35;
 /// What a word must speak for somebody, to be more than a likeness.
 const FIRM: f64 = 0.3;
+/// The same beside a word that nobody has.
+const SURE: f64 = 0.5;
 /// What it counts for where a text has a saying of somebody's examples in it.
 const SAID: f64 = 1.0;
 /// From here on somebody may be meant.
@@ -113,6 +115,14 @@ impl<'i> Reader<'i> {
     /// The types that a text may be for, the likeliest first.
     pub(super) fn near(&self, text: &str) -> Vec<&'i AgentType> {
         let scores = self.scores(text).diluted();
+        let best = scores.iter().copied().fold(0.0, f64::max);
+        self.unless_all(&scores, NEAR.max(best * BESIDE))
+    }
+
+    /// The types that are named where nobody gets a text, the likeliest first: more than words that hold sentences together, or
+    /// a slight likeness, must speak for them.
+    pub(super) fn worth_naming(&self, text: &str) -> Vec<&'i AgentType> {
+        let scores = self.scores(text).firm_and_diluted();
         let best = scores.iter().copied().fold(0.0, f64::max);
         self.unless_all(&scores, NEAR.max(best * BESIDE))
     }
@@ -215,6 +225,10 @@ impl<'i> Reader<'i> {
         let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
         let is_scrap = words <= SCRAP && called.is_empty();
         self.weigh(&mut terms, text.contains(['?', '？']));
+        if let Some(told) = self.told_to_somebody(text, spoken) {
+            let is_told = |term: &&mut Term| told.contains(&term.text);
+            terms.iter_mut().filter(is_told).for_each(Term::passes);
+        }
         let said = terms.iter().map(|term| term.weight).sum();
         let matter = terms.iter().filter(|term| term.is_matter());
         let matter = matter.map(|term| term.weight).sum();
@@ -243,14 +257,21 @@ impl<'i> Reader<'i> {
         );
         let mut all = vec![0.0; self.index.owners];
         let mut firm = vec![false; self.index.owners];
-        for term in &terms {
-            for (owner, speaks) in self.speaks_for(term, spoken).iter() {
+        let spoken_for: Vec<_> = terms.iter().map(|term| self.speaks_for(term, spoken)).collect();
+        // Beside a word that nobody has, a mere likeness is none: "my laptop won't boot" is not about boots.
+        let is_unknown = |(term, by): (&Term, &Rc<[(u32, f64)]>)| {
+            term.weight >= OF_A_KIND && by.iter().all(|(_, speaks)| *speaks < HARDLY)
+        };
+        let beside_unknown = terms.iter().zip(&spoken_for).any(is_unknown);
+        let least = if beside_unknown { SURE } else { FIRM };
+        for (term, by) in terms.iter().zip(&spoken_for) {
+            for (owner, speaks) in by.iter() {
                 let Ok(owner) = usize::try_from(*owner) else {
                     continue;
                 };
                 if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
                     *score += term.weight * speaks;
-                    *firm |= term.weight >= OF_A_KIND && *speaks >= FIRM;
+                    *firm |= term.weight >= OF_A_KIND && *speaks >= least;
                 }
             }
         }
@@ -269,6 +290,18 @@ impl<'i> Reader<'i> {
             called,
             is_scrap,
         }
+    }
+
+    /// The words of what is to be told to somebody who is no agent: "text Bob that I'm late" is about nobody's being late.
+    fn told_to_somebody(&self, text: &str, spoken: Languages) -> Option<Vec<String>> {
+        let words = spelled(text);
+        let (who, told) = match words.as_slice() {
+            [_, who, that, told @ ..] if that == "that" => (who, told),
+            _ => return None,
+        };
+        let by = self.speaks_for(&Term::named(who, 1.0), spoken);
+        let is_known = is_function_word(who) || by.iter().any(|(_, speaks)| *speaks >= FIRM);
+        (!is_known).then(|| told.to_vec())
     }
 
     fn speaks_for(&self, term: &Term, spoken: Languages) -> Rc<[(u32, f64)]> {
@@ -353,6 +386,9 @@ impl Scores {
 
 /// The places of the cards, of one type all, that a text speaks for most; all of them where nothing tells them apart.
 pub(super) fn most_spoken_of(agents: &[AgentBrief], text: &str) -> Vec<usize> {
+    if agents.len() < 2 {
+        return (0..agents.len()).collect();
+    }
     let cards: Vec<_> = agents.iter().map(card).enumerate().collect();
     let index = Index::of_cards(agents.len(), &cards);
     let scores = Reader::of(&index).scores(text);

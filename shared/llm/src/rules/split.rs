@@ -109,6 +109,21 @@ pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec
     }
 }
 
+/// A text without what it says of where the result is to go, and that, where nobody here takes it there: "a report on owls", "email
+/// it to Bob".
+pub(super) fn handed_on<'t>(index: &Reader<'_>, text: &'t str) -> Option<(&'t str, &'t str)> {
+    let text = text.trim();
+    let pieces = pieces(text);
+    let [.., before, last] = pieces.as_slice() else {
+        return None;
+    };
+    let piece = last.of(text).trim();
+    let whom = order::handed_to(piece)?;
+    // "Compare it to Oslo" is about something that somebody here knows.
+    let nobody = index.worth_naming(whom).is_empty() && agent(index, piece, None).is_none();
+    nobody.then(|| (text.get(..before.end).unwrap_or(text), piece))
+}
+
 fn agent<'i>(index: &Reader<'i>, piece: &str, whole: Option<&'i AgentType>) -> Option<&'i AgentType> {
     let part = index.best_of_part(piece, PART);
     let best = part.or_else(|| index.all_of_part(piece))?;

@@ -76,6 +76,11 @@ impl Term {
         })
     }
 
+    /// It says no more than when, where or who would.
+    pub(super) fn passes(&mut self) {
+        self.weight = self.weight.min(PASSING);
+    }
+
     /// Whether it says more than when, where or who.
     pub(super) fn is_matter(&self) -> bool {
         self.weight > PASSING

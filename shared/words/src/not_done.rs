@@ -1,0 +1,25 @@
+//! That something was not done, and why, in whole sentences.
+
+/// Why an agent was not asked: its user did not consent to that.
+pub const NOT_AGREED: &str = "you did not agree to it.";
+/// The same, where nobody answered for too long.
+pub const NOT_AGREED_IN_TIME: &str = "you did not agree to it in time.";
+/// Why an agent stopped: its user left its question unanswered.
+pub const NOT_ANSWERED: &str = "you did not answer its question.";
+
+/// That an agent did not do something, for a reason of its own or one of the user's; the reason may be empty.
+///
+/// ```
+/// assert_eq!(words::not_done("Flats", "no such town."), "Flats could not do it: no such town.");
+/// let left = words::not_done("Calendar", words::NOT_ANSWERED);
+/// assert_eq!(left, "Calendar did not go on, as you did not answer its question.");
+/// ```
+#[must_use]
+pub fn not_done(agent: &str, reason: &str) -> String {
+    match reason {
+        "" => format!("{agent} could not do it."),
+        NOT_AGREED | NOT_AGREED_IN_TIME => format!("{agent} was not asked, as {reason}"),
+        NOT_ANSWERED => format!("{agent} did not go on, as {reason}"),
+        reason => format!("{agent} could not do it: {reason}"),
+    }
+}

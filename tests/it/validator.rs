@@ -15,6 +15,7 @@ use edge::agent_parts::AgentParts;
 use host_agent::{Directory, Patience};
 use http::{Request, StatusCode};
 use outbound::mcp::{McpTool, Pins};
+use outbound::oauth::{Dialect, OAuthClient, Provider, Providers};
 use outbound::open_meteo::Bases;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
@@ -202,6 +203,11 @@ impl Tried {
 
 /// The four cases, and who may see what came of the first.
 async fn check(build: impl FnOnce(&World) -> Arc<Agent>, prompt: &str, open: bool) {
+    ends(build, prompt, (open, "TASK_STATE_COMPLETED")).await;
+}
+
+/// The same of an agent whose work comes to rest in this state.
+async fn ends(build: impl FnOnce(&World) -> Arc<Agent>, prompt: &str, (open, rests): (bool, &str)) {
     let world = World::new().await;
     let agent = build(&world);
     let tried = Tried {
@@ -218,7 +224,7 @@ async fn check(build: impl FnOnce(&World) -> Arc<Agent>, prompt: &str, open: boo
     let task = json!({"id": body["result"]["task"]["id"]});
     let (_, _, done) = tried.call(Some("ada"), "GetTask", task.clone()).await;
     let state = &done["result"]["status"]["state"];
-    assert_eq!(state, "TASK_STATE_COMPLETED", "{name}: {done}");
+    assert_eq!(state, rests, "{name}: {done}");
     let (_, _, stranger) = tried.call(Some("alan"), "GetTask", task).await;
     assert_eq!(stranger["error"]["code"], -32001, "{name}: {stranger}");
 
@@ -277,6 +283,30 @@ async fn the_accommodation_agent_takes_what_the_validator_admits() {
         airbnb_agent::agent(world.parts(), server).unwrap()
     };
     check(build, "A flat in Oslo for two, Friday to Sunday", true).await;
+}
+
+#[tokio::test]
+async fn the_calendar_agent_takes_what_the_validator_admits() {
+    let build = |world: &World| {
+        let provider = Provider {
+            issuer: "http://127.0.0.1:9/google".to_owned(),
+            dialect: Dialect::Google,
+            sign_in: Default::default(),
+            client: OAuthClient {
+                id: "calendar".into(),
+                secret: "secret".into(),
+            },
+        };
+        let places = calendar_agent::Places {
+            calendar: "http://127.0.0.1:9/google/calendar/v3".parse().unwrap(),
+            consent: "http://127.0.0.1:9/consent".parse().unwrap(),
+            providers: Providers::from([(calendar_agent::PROVIDER.to_owned(), provider)]),
+        };
+        calendar_agent::agent(world.parts(), places).unwrap()
+    };
+    // It waits for the consent of whom the validator named.
+    let rests = (false, "TASK_STATE_AUTH_REQUIRED");
+    ends(build, "Am I free on Friday?", rests).await;
 }
 
 #[tokio::test]

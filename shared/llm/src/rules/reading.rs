@@ -77,6 +77,10 @@ struct Scores {
     all: Vec<f64>,
     /// For which more speaks than words that hold sentences together.
     firm: Vec<bool>,
+    /// The same, and beside a word that nobody has more than a likeness.
+    sure: Vec<bool>,
+    /// Whether a word that says something speaks for anybody.
+    is_heard: bool,
     /// How much the text says.
     said: f64,
     /// How much of it is neither when nor where nor who.
@@ -119,12 +123,24 @@ impl<'i> Reader<'i> {
         self.unless_all(&scores, NEAR.max(best * BESIDE))
     }
 
-    /// The types that are named where nobody gets a text, the likeliest first: more than words that hold sentences together, or
-    /// a slight likeness, must speak for them.
+    /// Whether more than a likeness says that a text is about what somebody does.
+    pub(super) fn knows(&self, text: &str) -> bool {
+        self.scores(text).firm.contains(&true)
+    }
+
+    /// The types that are named where nobody gets a text, the likeliest first. Where several are alike near, and by words that hold
+    /// sentences together alone, none is: "what is the capital of France" is near nobody.
     pub(super) fn worth_naming(&self, text: &str) -> Vec<&'i AgentType> {
-        let scores = self.scores(text).firm_and_diluted();
-        let best = scores.iter().copied().fold(0.0, f64::max);
-        self.unless_all(&scores, NEAR.max(best * BESIDE))
+        let scores = self.scores(text);
+        let near = self.ranked(&scores.diluted());
+        let alike = match near.as_slice() {
+            [(best, _), .., (last, _)] => near.len() == NAMED && *last * CLEARLY >= *best,
+            _ => false,
+        };
+        match alike && !scores.is_heard {
+            true => Vec::new(),
+            false => self.near(text),
+        }
     }
 
     /// The types that the user is asked about, the likeliest first: those that come close together, or else those that
@@ -157,7 +173,11 @@ impl<'i> Reader<'i> {
         let scores = self.scores(text);
         let ranked = self.ranked(&scores.firm_and_diluted());
         let best = clearly(&ranked, bar).filter(|_| !scores.is_scrap);
-        let best = best.map(|(_, agent_type)| agent_type);
+        let is_sure = |agent_type: &&AgentType| {
+            let place = self.index.types.binary_search(agent_type).ok();
+            place.is_none_or(|place| scores.sure.get(place) == Some(&true))
+        };
+        let best = best.map(|(_, agent_type)| agent_type).filter(is_sure);
         best.or_else(|| self.called(&scores, &ranked, bar))
     }
 
@@ -263,27 +283,40 @@ impl<'i> Reader<'i> {
             term.weight >= OF_A_KIND && by.iter().all(|(_, speaks)| *speaks < HARDLY)
         };
         let beside_unknown = terms.iter().zip(&spoken_for).any(is_unknown);
+        let is_heard = terms
+            .iter()
+            .zip(&spoken_for)
+            .any(|(term, by)| term.weight >= OF_A_KIND && by.iter().any(|(_, speaks)| *speaks >= HARDLY));
         let least = if beside_unknown { SURE } else { FIRM };
+        let mut sure = vec![false; self.index.owners];
         for (term, by) in terms.iter().zip(&spoken_for) {
             for (owner, speaks) in by.iter() {
                 let Ok(owner) = usize::try_from(*owner) else {
                     continue;
                 };
-                if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
+                if let (Some(score), Some(firm), Some(sure)) =
+                    (all.get_mut(owner), firm.get_mut(owner), sure.get_mut(owner))
+                {
                     *score += term.weight * speaks;
-                    *firm |= term.weight >= OF_A_KIND && *speaks >= least;
+                    *firm |= term.weight >= OF_A_KIND && *speaks >= FIRM;
+                    *sure |= term.weight >= OF_A_KIND && *speaks >= least;
                 }
             }
         }
         for owner in self.index.said_to(&spelled(text)) {
-            if let (Some(score), Some(firm)) = (all.get_mut(owner), firm.get_mut(owner)) {
+            if let (Some(score), Some(firm), Some(sure)) =
+                (all.get_mut(owner), firm.get_mut(owner), sure.get_mut(owner))
+            {
                 *score += SAID;
                 *firm = true;
+                *sure = true;
             }
         }
         Scores {
             all,
             firm,
+            sure,
+            is_heard,
             said,
             matter,
             spoken,

@@ -120,7 +120,7 @@ pub(super) fn handed_on<'t>(index: &Reader<'_>, text: &'t str) -> Option<(&'t st
     let piece = last.of(text).trim();
     let whom = order::handed_to(piece)?;
     // "Compare it to Oslo" is about something that somebody here knows.
-    let nobody = index.worth_naming(whom).is_empty() && agent(index, piece, None).is_none();
+    let nobody = !index.knows(whom) && agent(index, piece, None).is_none();
     nobody.then(|| (text.get(..before.end).unwrap_or(text), piece))
 }
 

@@ -79,7 +79,7 @@ struct Scores {
     firm: Vec<bool>,
     /// The same, and beside a word that nobody has more than a likeness.
     sure: Vec<bool>,
-    /// Whether a word that says something speaks for anybody.
+    /// Whether more speaks for anybody than one word that holds sentences together.
     is_heard: bool,
     /// How much the text says.
     said: f64,
@@ -128,8 +128,8 @@ impl<'i> Reader<'i> {
         self.scores(text).firm.contains(&true)
     }
 
-    /// The types that are named where nobody gets a text, the likeliest first. Where several are alike near, and by words that hold
-    /// sentences together alone, none is: "what is the capital of France" is near nobody.
+    /// The types that are named where nobody gets a text, the likeliest first. Where several are alike near, and by one word that
+    /// holds sentences together, none is: "what is the capital of France" is near nobody.
     pub(super) fn worth_naming(&self, text: &str) -> Vec<&'i AgentType> {
         let scores = self.scores(text);
         let near = self.ranked(&scores.diluted());
@@ -137,7 +137,9 @@ impl<'i> Reader<'i> {
             [(best, _), .., (last, _)] => near.len() == NAMED && *last * CLEARLY >= *best,
             _ => false,
         };
-        match alike && !scores.is_heard {
+        // Of few agents three are no answer; of many they are.
+        let few = self.index.types.len() < 2 * NAMED;
+        match alike && few && !scores.is_heard {
             true => Vec::new(),
             false => self.near(text),
         }
@@ -283,10 +285,12 @@ impl<'i> Reader<'i> {
             term.weight >= OF_A_KIND && by.iter().all(|(_, speaks)| *speaks < HARDLY)
         };
         let beside_unknown = terms.iter().zip(&spoken_for).any(is_unknown);
-        let is_heard = terms
-            .iter()
-            .zip(&spoken_for)
-            .any(|(term, by)| term.weight >= OF_A_KIND && by.iter().any(|(_, speaks)| *speaks >= HARDLY));
+        let heard = terms.iter().zip(&spoken_for);
+        let heard = heard
+            .filter(|(term, by)| term.is_matter() && by.iter().any(|(_, speaks)| *speaks >= HARDLY))
+            .map(|(term, _)| term.weight);
+        let heard: Vec<f64> = heard.collect();
+        let is_heard = heard.len() > 1 || heard.iter().any(|weight| *weight >= OF_A_KIND);
         let least = if beside_unknown { SURE } else { FIRM };
         let mut sure = vec![false; self.index.owners];
         for (term, by) in terms.iter().zip(&spoken_for) {

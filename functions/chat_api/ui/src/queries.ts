@@ -111,3 +111,7 @@ export const useConnections = () =>
 /** Whom a message can be for; the host comes first. */
 export const useModels = () =>
   useQuery({ queryKey: keys.models, staleTime: 5 * 60_000, queryFn: ({ signal }) => get('models', Models, signal) });
+
+/** Where the host speaks A2A. Asked by itself: the list above may be from before there was a session. */
+export const useHost = () =>
+  useQuery({ queryKey: ['host'], staleTime: 5 * 60_000, queryFn: async ({ signal }) => (await get('models', Models, signal)).host ?? null });

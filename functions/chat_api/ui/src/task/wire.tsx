@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import type { Task } from '../model.ts';
 import { CopyButton } from '../parts/copy.tsx';
-import { useModels } from '../queries.ts';
+import { useHost } from '../queries.ts';
 import { words } from '../words.ts';
 import { asks, type Generation, generations, reads } from './wire.ts';
 
@@ -17,7 +17,7 @@ function Command({ name, text }: { name: string; text: string }) {
 }
 
 export function Wire({ task }: { task: Task }) {
-  const host = useModels().data?.host;
+  const host = useHost().data;
   const [generation, choose] = useState<Generation>('1.0');
   const [messageId] = useState(() => crypto.randomUUID());
   if (!host) return null;

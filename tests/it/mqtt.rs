@@ -1,6 +1,7 @@
 //! Our agents on a real MQTT broker: Mosquitto, with requesters of ours and of others. `docs/mqtt.md` names what each
 //! clause of the profile is shown by.
 
+mod calls;
 mod cards;
 mod chaos;
 mod commands;

@@ -231,6 +231,7 @@ async fn people(local: &Local, heard: &mut Heard) {
             &[("ops.agent", "person-", &format!("{id}/check"), "done")],
         )
         .await;
+    replayed(local, &olga, heard).await;
     let out = olga.call(Method::POST, "/signout", Some(json!({}))).await.json();
     heard
         .step(
@@ -242,6 +243,54 @@ async fn people(local: &Local, heard: &mut Heard) {
     press(&mut browser, &page, "logout").await;
     heard
         .step("out over there", &[("idp.sign_out", "user-olga", "here", "done")])
+        .await;
+}
+
+/// A delivery that is parked is tried once more.
+async fn replayed(local: &Local, olga: &User, heard: &mut Heard) {
+    let receiver = MockServer::start().await;
+    let gone = Mock::given(path("/gone")).respond_with(ResponseTemplate::new(410));
+    gone.mount(&receiver).await;
+    let host = local
+        .endpoint("/tenants/acme/host_agent")
+        .trim_end_matches('/')
+        .to_owned();
+    let token = local.system.token("acme", "somebody", &host).expect("a token");
+    let hook = json!({ "url": format!("{}/gone", receiver.uri()), "token": "t" });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
+        "message": { "messageId": "gone", "role": "ROLE_USER", "parts": [{ "text": "hello" }] },
+        "configuration": { "returnImmediately": true, "taskPushNotificationConfig": hook } } });
+    let sent = tests::user::http()
+        .post(&host)
+        .header("a2a-version", "1.0")
+        .bearer_auth(token)
+        .json(&call);
+    let sent: Value = sent.send().await.expect("an answer").json().await.expect("JSON");
+    let task = sent["result"]["task"]["id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{sent}"))
+        .to_owned();
+    let mut parked = Value::Null;
+    for _ in 0..200 {
+        let listed = olga.get("/api/ops/deliveries").await.json();
+        let mut deliveries = listed["deliveries"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+            .into_iter();
+        if let Some(found) = deliveries.find(|one| one["taskId"] == task.as_str()) {
+            parked = found;
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let body = json!({ "agent": parked["agent"], "taskId": task, "configId": parked["configId"] });
+    let done = olga
+        .call(Method::POST, "/api/ops/deliveries/replay", Some(body))
+        .await;
+    assert_eq!(done.status, 200, "{parked}: {done:?}");
+    heard
+        .step("a replay", &[("ops.replay", "person-", &task, "done")])
         .await;
 }
 

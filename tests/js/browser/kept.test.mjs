@@ -25,9 +25,12 @@ async function visit(t, own) {
   return { ...visited, base, page, ...at(page) };
 }
 
+/** Here, and then at the provider, which asks. */
 async function signOut(page) {
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByText('Signed in as').waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Sign out?' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.waitForURL(/\/t\/acme\/$/);
 }
 
 /** Everything that pages keep in this browser, as one text. */

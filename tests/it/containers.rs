@@ -88,11 +88,16 @@ async fn every_function_answers_every_event_from_outside_the_whole_chat_among_th
             .split('_')
             .map(|word| word[..1].to_uppercase() + &word[1..]);
         let name: String = words.collect();
+        let Some(environment) = environments.get(&format!("{name}Function")) else {
+            // It answers to AWS IoT, of which there is none here: `bootstraps::iot` plays its events.
+            assert_eq!(package, "mqtt_bridge");
+            continue;
+        };
         let function = Function::new(
             Spec {
                 name: package.clone(),
                 binary: program(&package),
-                environment: environments[&format!("{name}Function")].clone(),
+                environment: environment.clone(),
                 timeout: Duration::from_secs(60),
                 memory: 256,
             },

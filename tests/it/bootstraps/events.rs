@@ -56,7 +56,7 @@ const EVENTS: &[(&str, Events)] = &[
         "chat_api",
         &[
             ("a_first_visit", "good", Status(200)),
-            ("chat", "unauthorized", Status(404)),
+            ("chat", "good", Status(200)),
             ("chats_of_a_named_stage", "unauthorized", Status(200)),
             ("rubbish_body", "bad", Status(400)),
             ("session", "good", Status(200)),

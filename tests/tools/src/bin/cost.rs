@@ -442,6 +442,8 @@ fn open_streams() {
     let time = 3_600.0 * memory * price::LAMBDA_GB_SECOND;
     // At most one in 700 milliseconds, half a unit each, as it is read eventually consistently.
     let looks = 3_600.0 / 0.7 * 0.5 * price::READ_UNIT;
+    // Each five seconds, of somebody who is signed in: the session and the person, a unit each.
+    let seat = 3_600.0 / 5.0 * 2.0 * price::READ_UNIT;
     let requests = 60.0 * (price::REST_REQUEST + price::LAMBDA_REQUESTS);
     println!("\n## A stream of news, an hour\n");
     println!(
@@ -451,9 +453,9 @@ fn open_streams() {
         "subscribes to a task holds one of its agent. One execution of the chat ({memory:.2} GB): {time:.4} dollars; looks at the tasks"
     );
     println!(
-        "{looks:.4}, a request each minute {requests:.4}: **{:.4} dollars**, a hundred of them for eight hours {:.2}.",
-        time + looks + requests,
-        800.0 * (time + looks + requests)
+        "{looks:.4}, at the session {seat:.4}, a request each minute {requests:.4}: **{:.4} dollars**, a hundred of them for eight hours {:.2}.",
+        time + looks + seat + requests,
+        800.0 * (time + looks + seat + requests)
     );
 }
 

@@ -21,6 +21,11 @@ use crate::state::{State, Visit};
 /// What is asked there: who it is.
 const SCOPES: [&str; 2] = ["openid", "profile"];
 
+/// Seconds after which a sign-in at the issuer is too old, there: thirty days. An issuer that is asked for a `max_age` has to say when the
+/// person signed in (`auth_time`, OIDC Core §3.1.2.1), and a session's end depends on that. It is longer than a session here, so that
+/// one can be renewed without a question.
+const MAX_AGE: u64 = 30 * 24 * 3600;
+
 pub(crate) async fn sign_in(visit: Visit, RawQuery(query): RawQuery) -> Response {
     let asked = Asked::read(&query.unwrap_or_default());
     match leave(&visit, &asked).await {
@@ -71,7 +76,8 @@ async fn leave(visit: &Visit, asked: &Asked) -> Result<Response, SignInPage> {
     });
     let prompt = asked.prompt.value().map(|prompt| ("prompt", prompt.to_owned()));
     let kind = app.sign_in.demands.asked().map(|kinds| ("acr_values", kinds));
-    for (name, value) in prompt.into_iter().chain(kind) {
+    let max_age = ("max_age", MAX_AGE.to_string());
+    for (name, value) in prompt.into_iter().chain(kind).chain([max_age]) {
         url.query_pairs_mut().append_pair(name, &value);
     }
     let (Ok(location), Some(cookie)) = (HeaderValue::from_str(url.as_str()), attempt.cookie(app)) else {

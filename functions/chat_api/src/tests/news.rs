@@ -158,6 +158,31 @@ async fn a_stream_ends_soon_after_its_session() {
 }
 
 #[tokio::test]
+async fn an_answer_ends_soon_after_the_session_of_whoever_asked() {
+    let world = World::new().await;
+    let app = world.watchful_app();
+    let ada = super::sessions::signed_in(&world).await;
+    let removed = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let identity = world.store.identity();
+        identity.remove_user(&world.tenant, "ada").await.unwrap();
+        std::time::Instant::now()
+    };
+    // Nobody works on it, so that its answer stays open for as long as the host has: half a minute.
+    let (answered, ended) = ada
+        .post_while(&app, "/api/chat", &says("c1", "m1", "park"), removed)
+        .await;
+    assert!(ended.elapsed() < Duration::from_secs(5), "at once");
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    let text = &answered.text;
+    let is_over = text.contains("\"finish\"") || text.contains("[DONE]");
+    assert!(
+        text.contains("\"start\"") && !is_over,
+        "cut off, not come to its end: {text}"
+    );
+}
+
+#[tokio::test]
 async fn a_quiet_look_reads_no_body() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);

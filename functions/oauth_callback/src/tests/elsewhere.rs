@@ -384,6 +384,39 @@ async fn a_silent_sign_in_asks_nothing_and_changes_nothing_where_it_would_have_t
 }
 
 #[tokio::test]
+async fn an_issuer_is_asked_when_somebody_signed_in_and_if_it_does_not_say_the_token_stands_for_it() {
+    let corp = Corp::start().await;
+    let world = world(&corp, ("idp,corp", "")).await;
+    let mut browser = Browser::default();
+    for query in [
+        "issuer=corp",
+        "issuer=corp&prompt=none",
+        "issuer=corp&prompt=login",
+    ] {
+        let asked = leave(&mut browser, &world, &format!("/signin?{query}")).await;
+        assert_eq!(asked["max_age"], "2592000", "{query}");
+    }
+    let without = |issued: i64| {
+        move |claims: &mut Value| {
+            claims["iat"] = json!(issued);
+            claims.as_object_mut().map(|claims| claims.remove("auth_time"));
+        }
+    };
+    let now = world.clock.now();
+    come(&mut browser, &world, &corp, without(now.seconds())).await;
+    let ada = live(&browser, &world).await.expect("a session").owner;
+    // An end covers it as it does a time that was said: a token of before does not outlive it.
+    world.clock.advance(Duration::from_secs(60));
+    let ended = world.store.sessions();
+    let ended = ended.end_person(&world.tenant, &ada, world.clock.now());
+    ended.await.unwrap();
+    assert_eq!(live(&browser, &world).await, None);
+    let seen = come(&mut browser, &world, &corp, without(now.seconds() + 59)).await;
+    seen.page(StatusCode::FORBIDDEN, "Sign in once more");
+    assert_eq!(live(&browser, &world).await, None);
+}
+
+#[tokio::test]
 async fn a_tenant_may_demand_how_somebody_has_signed_in() {
     let corp = Corp::start().await;
     let world = world(&corp, ("idp,corp", "urn:two amr:hwk")).await;

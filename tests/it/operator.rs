@@ -1,9 +1,10 @@
-//! Orders that an operator imports on AWS: both programs, the AWS client's own search for credentials, the tables of a stage.
+//! Orders that an operator imports on AWS, and people whom they look after: both programs, the AWS client's own search for credentials, the
+//! tables of a stage.
 
 use std::process::Command;
 
-use domain::{Owner, Tenant};
-use store::{Store, Tables, User};
+use domain::{Clock as _, Owner, SystemClock, Tenant};
+use store::{Profile, Store, Tables, User, person_id};
 use tests::binary;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -90,4 +91,94 @@ async fn orders_are_imported_on_aws() {
     ];
     let (done, said) = import("8001,ada,placed,,2026-11-20T10:00:00Z,,\n", &keys).await;
     assert!(done && said.contains("imported 1 orders for acme"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the program for AWS has crates of its own: `tests/run operator` builds it, then runs this"]
+async fn people_are_looked_after_on_aws() {
+    let (_, database) = store_testing::start_apart(None).await;
+    let store = Store::new(&database.config(), Tables::prefixed("switchyard-prod-"));
+    store.create_tables().await.unwrap();
+    let owner = |text: &str| Owner::parse(text).unwrap();
+    let (acme, again) = (
+        Tenant::parse("acme").unwrap(),
+        Tenant::from_prefix("globex.7f3a9c2e").unwrap(),
+    );
+    store.tenants().add(&again).await.unwrap();
+    for (tenant, name) in [(&acme, "ada"), (&acme, "alan"), (&again, "ada")] {
+        let user = User {
+            username: name.to_owned(),
+            subject: owner(&format!("user-{name}")),
+            display_name: name.to_owned(),
+            password_hash: "none".to_owned(),
+            roles: vec!["operator".to_owned()],
+            since: None,
+            not_before: None,
+        };
+        store.identity().put_user(tenant, &user).await.unwrap();
+    }
+    let (issuer, subject) = ("https://login.corp.example", owner("c-1"));
+    let person = person_id(issuer, &subject, None).unwrap();
+    let profile = Profile {
+        issuer: issuer.to_owned(),
+        subject,
+        username: "c".to_owned(),
+        display_name: "C".to_owned(),
+        roles: Vec::new(),
+    };
+    store
+        .sessions()
+        .meet_person(&acme, &person, &profile)
+        .await
+        .unwrap();
+
+    let url = database.url().to_string();
+    let user = async |words: &[&str]| {
+        let mut command = Command::new(binary::path("switchyard"));
+        command.arg("user").args(words).arg("--aws");
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", &url);
+        command
+            .env("HOME", "/nonexistent")
+            .env("AWS_EC2_METADATA_DISABLED", "true");
+        command
+            .env("AWS_ACCESS_KEY_ID", "k")
+            .env("AWS_SECRET_ACCESS_KEY", "s");
+        command.env("AWS_REGION", "eu-north-1").env_remove("AWS_PROFILE");
+        let ended = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let ended = ended.await.unwrap();
+        let said = [ended.stdout, ended.stderr].concat();
+        (ended.status.success(), String::from_utf8(said).unwrap())
+    };
+    let begun = SystemClock.now();
+    let (done, said) = user(&["list", "--tenant", "acme"]).await;
+    assert!(done && said.contains("ada  ada  operator\nalan"), "{said}");
+
+    // Of our own server, by the address that the platform gives it; of this tenant and nobody else.
+    let own = "https://platform.example/idp/acme";
+    let (done, said) = user(&["end", own, "user-ada", "--tenant", "acme"]).await;
+    assert!(done && said.contains("ended every sign-in of user-ada"), "{said}");
+    let of = async |tenant: &Tenant, name: &str| store.identity().find_user(tenant, name).await.unwrap();
+    let ada = of(&acme, "ada").await.unwrap();
+    assert!(!ada.admits(begun) && of(&acme, "alan").await.unwrap().admits(begun));
+    assert!(of(&again, "ada").await.unwrap().admits(begun));
+    // Its name again is another tenant, whose issuer has its prefix.
+    let own = "https://platform.example/idp/globex.7f3a9c2e";
+    let (done, said) = user(&["end", own, "user-ada", "--tenant", "globex"]).await;
+    assert!(done && !of(&again, "ada").await.unwrap().admits(begun), "{said}");
+    let (done, said) = user(&["end", own, "user-eve", "--tenant", "globex"]).await;
+    assert!(!done && said.contains("there is no user user-eve here"), "{said}");
+
+    let (done, said) = user(&["end", issuer, "c-1", "--tenant", "acme"]).await;
+    let known = store.sessions().find_person(&acme, &person).await.unwrap();
+    assert!(done && !known.unwrap().admits(begun), "{said}");
+    let (done, said) = user(&["end", issuer, "a#b", "--tenant", "acme"]).await;
+    assert!(!done && said.contains("cannot be a subject"), "{said}");
+
+    let (done, said) = user(&["remove", "ada", "--tenant", "acme"]).await;
+    assert!(done && said.contains("removed ada"), "{said}");
+    assert!(of(&acme, "ada").await.is_none() && of(&again, "ada").await.is_some());
+    let (done, said) = user(&["remove", "ada", "--tenant", "acme"]).await;
+    assert!(!done && said.contains("there is no user ada here"), "{said}");
+    let (done, said) = user(&["list", "--tenant", "nobody.0a0a0a0a"]).await;
+    assert!(!done, "{said}");
 }

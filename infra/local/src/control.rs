@@ -333,13 +333,10 @@ impl Control {
         // Whatever was proved up to now.
         let at = clock.now().after(std::time::Duration::from_millis(1));
         if issuer == idp::issuer(&self.now().endpoints.idp, &tenant) {
-            let users = store.identity().list_users(&tenant).await.map_err(part)?;
-            let Some(user) = users.into_iter().find(|user| user.subject == *subject) else {
+            let ended = store.identity().end_user(&tenant, subject, at).await;
+            if !ended.map_err(part)? {
                 return Err(idp::ProvisionError::Nobody(subject.to_string()).into());
-            };
-            let ended = |user: &mut store::User| user.not_before = Some(at);
-            let raised = store.identity().change_user(&tenant, &user.username, ended).await;
-            raised.map_err(part)?;
+            }
         } else {
             let unusable = |_| ChangeError::SignIn("this is not a subject".to_owned());
             let person = store::person_id(issuer, subject, None).map_err(unusable)?;

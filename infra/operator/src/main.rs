@@ -3,14 +3,15 @@
 //!
 //! `switchyard-operator orders --tenant NAME --stage STAGE` stores orders that it reads from the standard input, one a line,
 //! as `switchyard orders import FILE --aws` hands them over. `switchyard-operator usage` tells as JSON what a tenant's
-//! language models took, for `switchyard usage --aws`; `switchyard-operator purge` removes what removed tenants of a name left,
+//! language models took, for `switchyard usage --aws`; `switchyard-operator user` lists and removes users of a tenant's authorization
+//! server and ends sign-ins, for `switchyard user list|remove|end --aws`; `switchyard-operator purge` removes what removed tenants of a name left,
 //! for `switchyard tenant purge --aws`.
 
 use std::io::{BufRead, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use domain::{Clock as _, SystemClock, Tenant};
+use domain::{Clock as _, Owner, SystemClock, Tenant};
 use store::{IMPORTED_MAX, ImportError, ImportedOrder, Store, Tables};
 
 /// What the command `switchyard` does on AWS
@@ -29,6 +30,42 @@ enum Command {
     Usage(Usage),
     /// Remove what removed tenants of a name left in the tables, and tell what that was, as JSON
     Purge(Purge),
+    /// Look after people of a tenant
+    #[command(subcommand)]
+    User(People),
+}
+
+/// What is done about people.
+#[derive(Subcommand)]
+enum People {
+    /// Tell the users of the tenant's authorization server, as JSON
+    List(Whose),
+    /// Take a user away: every sign-in, code and refresh token ends at once
+    Remove {
+        /// What the user signs in with
+        username: String,
+        #[command(flatten)]
+        whose: Whose,
+    },
+    /// End every sign-in of a person to the chat
+    End {
+        /// The issuer that they sign in at, to the letter
+        issuer: String,
+        /// What it calls them for good (`sub`)
+        subject: String,
+        #[command(flatten)]
+        whose: Whose,
+    },
+}
+
+#[derive(clap::Args)]
+struct Whose {
+    /// The tenant
+    #[arg(long)]
+    tenant: Tenant,
+    /// The platform's stage
+    #[arg(long)]
+    stage: String,
 }
 
 #[derive(clap::Args)]
@@ -77,6 +114,10 @@ enum Failure {
     Nobody(String),
     #[error("nothing is left of a removed tenant {0}")]
     NothingLeft(String),
+    #[error("there is no user {0} here")]
+    NoUser(String),
+    #[error("{0:?} cannot be a subject")]
+    Subject(String),
     #[error("{0}")]
     Purge(#[from] store::PurgeError),
     #[error("the tables cannot be read: {fault}{why}", fault = .0, why = reason(.0))]
@@ -105,6 +146,7 @@ async fn main() -> ExitCode {
         }
         Command::Usage(usage) => usage.told().await,
         Command::Purge(purge) => purge.told().await,
+        Command::User(people) => people.done().await,
     };
     match told {
         Ok(told) => {
@@ -157,6 +199,47 @@ impl Purge {
             purged.push(purge.run(&tenant, SystemClock.now()).await?);
         }
         Ok(serde_json::json!({ "purged": purged }).to_string())
+    }
+}
+
+impl People {
+    async fn done(&self) -> Result<String, Failure> {
+        let (Self::List(whose) | Self::Remove { whose, .. } | Self::End { whose, .. }) = self;
+        let store = store(&whose.stage).await?;
+        let tenant = present(&store, &whose.tenant).await?;
+        let identity = store.identity();
+        match self {
+            Self::List(_) => {
+                let users = identity.list_users(&tenant).await?;
+                let told = users.iter().map(|user| {
+                    serde_json::json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles })
+                });
+                Ok(serde_json::json!({ "users": told.collect::<Vec<_>>() }).to_string())
+            }
+            Self::Remove { username, .. } => {
+                if identity.find_user(&tenant, username).await?.is_none() {
+                    return Err(Failure::NoUser(username.clone()));
+                }
+                identity.remove_user(&tenant, username).await?;
+                Ok(format!("removed {username}"))
+            }
+            Self::End { issuer, subject, .. } => {
+                let wrong = |_| Failure::Subject(subject.clone());
+                let owner = Owner::parse(subject).map_err(wrong)?;
+                // Whatever was proved up to now.
+                let at = SystemClock.now().after(std::time::Duration::from_millis(1));
+                // The platform's authorization server has each tenant below its prefix.
+                if issuer.ends_with(&format!("/idp/{}", tenant.prefix())) {
+                    if !identity.end_user(&tenant, &owner, at).await? {
+                        return Err(Failure::NoUser(subject.clone()));
+                    }
+                } else {
+                    let person = store::person_id(issuer, &owner, None).map_err(wrong)?;
+                    store.sessions().end_person(&tenant, &person, at).await?;
+                }
+                Ok(format!("ended every sign-in of {subject} at {issuer}"))
+            }
+        }
     }
 }
 

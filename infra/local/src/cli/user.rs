@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::Failure;
+use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
 
@@ -19,7 +20,7 @@ pub(super) enum User {
     /// Give a user another password, and end every sign-in of the one before
     Reset(One),
     /// Take a user away: every sign-in, code and refresh token ends at once
-    Remove(One),
+    Remove(Gone),
     /// End every sign-in of a person to the chat, also of one who signs in at another issuer
     End(Person),
 }
@@ -32,6 +33,17 @@ struct Whose {
     /// The tenant's name
     #[arg(long, value_name = "NAME")]
     tenant: Tenant,
+}
+
+/// Where the tenant is.
+#[derive(Args)]
+struct Where {
+    /// Of the tenant on AWS, with this machine's AWS credentials, profile and region
+    #[arg(long, conflicts_with_all = ["data", "endpoints"])]
+    aws: bool,
+    /// The platform's stage on AWS
+    #[arg(long, default_value = "prod", requires = "aws")]
+    stage: String,
 }
 
 #[derive(Args)]
@@ -50,6 +62,8 @@ pub(super) struct New {
 pub(super) struct All {
     #[command(flatten)]
     whose: Whose,
+    #[command(flatten)]
+    at: Where,
 }
 
 #[derive(Args)]
@@ -61,6 +75,16 @@ pub(super) struct One {
 }
 
 #[derive(Args)]
+pub(super) struct Gone {
+    /// What the user signs in with
+    username: String,
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Args)]
 pub(super) struct Person {
     /// The issuer that they sign in at, to the letter
     issuer: String,
@@ -68,6 +92,8 @@ pub(super) struct Person {
     subject: String,
     #[command(flatten)]
     whose: Whose,
+    #[command(flatten)]
+    at: Where,
 }
 
 impl User {
@@ -90,8 +116,12 @@ impl User {
                     .await?;
                 outln!("{username} signs in with {} from now on", password(&told));
             }
-            Self::Remove(One { username, whose }) => {
+            Self::Remove(Gone { username, whose, at }) => {
                 plain(&username)?;
+                if at.aws {
+                    outln!("{}", at.ask(&whose.tenant, &["remove", &username])?.trim_end());
+                    return Ok(());
+                }
                 whose.ask(Method::DELETE, &format!("/{username}"), None).await?;
                 outln!("removed {username}");
             }
@@ -99,7 +129,13 @@ impl User {
                 issuer,
                 subject,
                 whose,
+                at,
             }) => {
+                if at.aws {
+                    let told = at.ask(&whose.tenant, &["end", &issuer, &subject])?;
+                    outln!("{}", told.trim_end());
+                    return Ok(());
+                }
                 let body = json!({ "issuer": issuer, "subject": subject });
                 let path = format!("/tenants/{}/people/end", whose.tenant.name());
                 whose
@@ -112,8 +148,14 @@ impl User {
                     .await?;
                 outln!("ended every sign-in of {subject} at {issuer}");
             }
-            Self::List(All { whose }) => {
-                let told = whose.ask(Method::GET, "", None).await?;
+            Self::List(All { whose, at }) => {
+                let told = match at.aws {
+                    true => {
+                        let told = at.ask(&whose.tenant, &["list"])?;
+                        serde_json::from_str(&told).map_err(Failure::other)?
+                    }
+                    false => whose.ask(Method::GET, "", None).await?,
+                };
                 let users = told.get("users").and_then(Value::as_array);
                 for user in users.into_iter().flatten() {
                     let text = |name: &str| user.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -145,6 +187,23 @@ fn plain(username: &str) -> Result<(), Failure> {
 
 fn password(told: &Value) -> &str {
     told.get("password").and_then(Value::as_str).unwrap_or_default()
+}
+
+impl Where {
+    /// Has the program for AWS do it; what it says.
+    fn ask(&self, tenant: &Tenant, what: &[&str]) -> Result<String, Failure> {
+        let output = operator()?
+            .arg("user")
+            .args(what)
+            .args(["--tenant", tenant.name(), "--stage", &self.stage])
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .map_err(Failure::other)?;
+        if !output.status.success() {
+            return Err(Failure::other("nothing was changed or told"));
+        }
+        String::from_utf8(output.stdout).map_err(Failure::other)
+    }
 }
 
 impl Whose {

@@ -1,6 +1,6 @@
 //! Users, clients, and what users have let clients do.
 
-use domain::{Owner, Tenant};
+use domain::{Owner, Tenant, Timestamp};
 
 use super::{Client, Identity, User};
 use crate::StoreError;
@@ -119,6 +119,26 @@ impl Identity<'_> {
             users.extend(self.find_user(tenant, &username).await?);
         }
         Ok(users)
+    }
+
+    /// Ends whatever a user has proved before this time, by the subject that tokens say; false where nobody has it.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn end_user(
+        &self,
+        tenant: &Tenant,
+        subject: &Owner,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let users = self.list_users(tenant).await?;
+        let Some(user) = users.into_iter().find(|user| user.subject == *subject) else {
+            return Ok(false);
+        };
+        // A later end stays.
+        let ended = |user: &mut User| user.not_before = user.not_before.max(Some(at));
+        let changed = self.change_user(tenant, &user.username, ended).await?;
+        Ok(changed.is_some())
     }
 
     /// Removes the user of that name, if there is one.

@@ -35,7 +35,7 @@ async function enter(page, name) {
   await signedIn.waitFor();
 }
 
-const cookieOf = async (context) => (await context.cookies()).find(({ name }) => name.includes('switchyard_'))?.value;
+const cookieOf = async (context) => (await context.cookies()).find(({ name }) => name === 'switchyard_acme')?.value;
 
 test('a guest signs in, takes over what was begun, and nobody else has it', async (t) => {
   const { page, context, expect, check } = await visit(t);
@@ -82,4 +82,37 @@ test('signing out everywhere ends the session of every browser', async (t) => {
   assert.equal(await there.page.getByText('Signed in as').count(), 0);
   here.check();
   there.check();
+});
+
+test('a sign-in in its last hour is renewed without a question, once', async (t) => {
+  const { page, context, check } = await visit(t);
+  await enter(page, 'olga');
+  const before = await cookieOf(context);
+  // The page is told that the end is near; the session itself is a new one.
+  const until = new Date(Date.now() + 30 * 60_000).toISOString();
+  await page.route('**/api/session', async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), until } });
+  });
+  const asked = [];
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith('/signin')) asked.push(url.search);
+  });
+  const back = page.waitForResponse((response) => new URL(response.url()).pathname.endsWith('/signin/callback'));
+  await page.goto(`${base}/tasks`);
+  await back;
+  await page.waitForURL(`${base}/tasks`);
+  await page.getByText('Signed in as').waitFor();
+  const renewed = await cookieOf(context);
+  assert(renewed && renewed !== before, 'another session');
+  assert.equal(await page.locator('[name=password]').count(), 0);
+  await page.reload();
+  await page.getByText('Signed in as').waitFor();
+  assert.equal(asked.length, 1, `once: ${asked}`);
+  assert.match(asked[0], /prompt=none/);
+  // The one before leads nowhere any more.
+  const old = await fetch(`${base}/api/session`, { headers: { cookie: `switchyard_acme=${before}` } });
+  assert.equal((await old.json()).who, 'nobody');
+  check();
 });

@@ -9,13 +9,17 @@
 //! twice; all connections are cut three times for five seconds; a fifth of all publications, both ways, come again with DUP; one
 //! requester reads slowly, and one never acknowledges anything.
 //!
+//! With `--bench 1000` nothing goes wrong: sends over MQTT are measured beside sends over HTTP.
+//!
 //! At the end each requester has the final task of its agent, by its stream or by `GetTask`, and each task was worked on once.
 
+mod bench;
 mod bridge;
 mod counter;
 mod proxy;
 mod requester;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -72,6 +76,9 @@ struct Arguments {
     /// with and without a gap.
     #[arg(long)]
     bridge_alone: bool,
+    /// Nothing goes wrong: so many sends are measured, over MQTT and over HTTP, alone and beside a requester that reads slowly.
+    #[arg(long, value_name = "SENDS", conflicts_with_all = ["calm", "bridge_alone", "only", "short", "requests"], value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    bench: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -122,7 +129,15 @@ async fn main() -> ExitCode {
     };
     let mut broker = start(&folder, 0, &wanted);
     let (proxy, address) = Proxy::start(arguments.seed, arguments.repeated, broker.port()).await;
-    let counter = Counter::start(Duration::from_millis(900)).await;
+    let (step, address) = match arguments.bench {
+        // The way to the broker is measured, and not the proxy.
+        Some(_) => (
+            Duration::from_millis(20),
+            SocketAddr::from(([127, 0, 0, 1], broker.port())),
+        ),
+        None => (Duration::from_millis(900), address),
+    };
+    let counter = Arc::new(Counter::start(step).await);
     let mut bridge = Bridge::new(folder.path(), address, &[(AGENT, &counter.url)]).await;
     bridge.start();
     let open = |name: &str, manner| Requester::open(address, name, (AGENT, counter.token()), manner);
@@ -145,6 +160,9 @@ async fn main() -> ExitCode {
         };
         println!("NOT STARTED: {gone}\n{}", bridge.said());
         return ExitCode::FAILURE;
+    }
+    if let Some(sends) = arguments.bench {
+        return ExitCode::from(u8::from(!bench::run(address, &counter, sends).await));
     }
     println!("seed {}, {} requests", arguments.seed, arguments.requests);
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use a2a::mqtt::{Properties, Publication, is_stream_end};
-use domain::{ExposeSecret as _, SecretString, SystemEntropy, TaskId};
+use domain::{Clock as _, ExposeSecret as _, SecretString, SystemClock, SystemEntropy, TaskId, Timestamp};
 use mqtt::{Inbox, Options, Publisher as _, Received, Session, Taking};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -138,8 +138,7 @@ impl Requester {
         } else {
             "SendMessage"
         };
-        let params = json!({ "message": { "messageId": format!("m-{task}"), "taskId": task, "role": "ROLE_USER",
-            "parts": [{ "text": "count" }] } });
+        let params = counting(task);
         // Replies to an earlier attempt count as well.
         let (sender, mut items) = mpsc::unbounded_channel();
         let (mut numbers, mut attempts, mut heard) = (BTreeSet::new(), 0, false);
@@ -188,6 +187,27 @@ impl Requester {
         }
     }
 
+    /// Asks for a stream: the time until its first item, and for each change of the task's state the time from it to its item.
+    pub(crate) async fn timed(&self) -> (Duration, Vec<Duration>) {
+        let task = TaskId::random(&SystemEntropy).to_string();
+        let (sender, mut items) = mpsc::unbounded_channel();
+        let begun = Instant::now();
+        self.publish("SendStreamingMessage", &counting(&task), &sender)
+            .await;
+        let (mut first, mut changes) = (None, Vec::new());
+        while let Some(item) = items.recv().await {
+            first.get_or_insert_with(|| begun.elapsed());
+            let result = item.get("result").cloned().unwrap_or_default();
+            let at = result.pointer("/statusUpdate/status/timestamp");
+            let at = at.and_then(|at| Timestamp::parse(at.as_str()?));
+            changes.extend(at.map(|at| SystemClock.now().since(at)));
+            if is_stream_end(&result) && result.get("task").is_none() {
+                break;
+            }
+        }
+        (first.unwrap_or_default(), changes)
+    }
+
     /// The task's state now: empty where there is no such task, `None` where nobody says.
     pub(crate) async fn look(&self, task: &str) -> Option<String> {
         let (sender, mut items) = mpsc::unbounded_channel();
@@ -226,6 +246,10 @@ impl Requester {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }
+}
+
+fn counting(task: &str) -> Value {
+    json!({ "message": { "messageId": format!("m-{task}"), "taskId": task, "role": "ROLE_USER", "parts": [{ "text": "count" }] } })
 }
 
 fn is_final(state: &str) -> bool {

@@ -282,8 +282,15 @@ impl MessageId {
     /// True for a UUID of version 4 or 7 as they are usually written: nobody else comes upon it.
     #[must_use]
     pub fn is_unguessable(&self) -> bool {
-        let uuid = TaskId::parse(&self.0).ok().map(|id| id.0);
-        uuid.is_some_and(|uuid| matches!(uuid.get_version_num(), 4 | 7))
+        TaskId::parse(&self.0).is_ok_and(|id| id.is_unguessable())
+    }
+}
+
+impl TaskId {
+    /// True for a UUID of version 4 or 7: nobody else comes upon it.
+    #[must_use]
+    pub fn is_unguessable(&self) -> bool {
+        matches!(self.0.get_version_num(), 4 | 7)
     }
 }
 
@@ -333,6 +340,12 @@ mod tests {
             assert_eq!(MessageId::parse(id).unwrap().is_unguessable(), expected, "{id}");
         }
         assert!(!MessageId::derived("m1").is_unguessable());
+        for (id, expected) in [
+            ("6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f", true),
+            ("00000000-0000-0000-0000-000000000001", false),
+        ] {
+            assert_eq!(TaskId::parse(id).unwrap().is_unguessable(), expected, "{id}");
+        }
     }
 
     #[test]

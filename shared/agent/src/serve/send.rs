@@ -65,8 +65,13 @@ pub(crate) async fn accept(
         return made.ok_or_else(A2aError::internal);
     };
     // Most such sends make their task, and cost what others cost.
-    if ways.client_task_id
-        && let Ok(chosen) = TaskId::parse(&id)
+    let chosen = TaskId::parse(&id).ok().filter(|_| ways.client_task_id);
+    // Callers without a token are one owner, so that the id is all that keeps one's task from another.
+    if caller.owner.is_anonymous() && chosen.is_some_and(|chosen| !chosen.is_unguessable()) {
+        let reason = "without a token, message.taskId is a random UUID (version 4 or 7)";
+        return Err(A2aError::InvalidParams(reason.to_owned()));
+    }
+    if let Some(chosen) = chosen
         && let Some(task) = create(agent, caller, (Some(chosen), call.clone()), ways.written).await?
     {
         return Ok(task);

@@ -104,6 +104,25 @@ async fn a_task_is_made_once_under_the_id_that_its_caller_chose() {
 }
 
 #[tokio::test]
+async fn without_a_token_an_id_that_could_be_guessed_makes_no_task() {
+    let bench = carried(Access::Open, Box::new(|_, _| Ok(done()))).await;
+    for (owner, id, is_made) in [
+        (None, "00000000-0000-0000-0000-000000000001", false),
+        (None, "6f2c1b1e-9a2b-1c3d-8e4f-5a6b7c8d9e0f", false),
+        (None, "6f2c1b1e-9a2b-5c3d-8e4f-5a6b7c8d9e0f", false),
+        (None, "6f2c1b1e-9a2b-7c3d-8e4f-5a6b7c8d9e0f", true),
+        // Whoever has a token has their own tasks.
+        (Some("ann"), "6f2c1b1e-9a2b-5c3d-8e4f-5a6b7c8d9e0f", true),
+    ] {
+        let told = send(&bench, owner, (id, message(id, "hi")), now(), Some(BOTH)).await;
+        match is_made {
+            true => assert_eq!(told["result"]["task"]["id"], id, "{told}"),
+            false => assert_eq!(told["error"]["code"], -32602, "{told}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_id_of_somebody_else_is_not_found_and_without_the_extension_so_is_every_new_one() {
     let bench = carried(Access::Secured, Box::new(|_, _| Ok(done()))).await;
     for extensions in [None, Some("urn:switchyard:a2a:every-event:v1")] {

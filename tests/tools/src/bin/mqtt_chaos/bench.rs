@@ -16,6 +16,8 @@ use crate::requester::{Manner, Requester};
 
 /// How many sends are under way at a time.
 const IN_FLIGHT: usize = 16;
+/// How many sends are made one at a time.
+const SINGLE: u64 = 30;
 /// Streams of the requester that reads slowly.
 const SLOW_STREAMS: usize = 20;
 const LIMIT: Duration = Duration::from_secs(60);
@@ -38,8 +40,9 @@ pub(crate) async fn run(broker: SocketAddr, counter: &Arc<Counter>, sends: u64) 
     let requester = Arc::new(open("bench", Manner::Usual));
     requester.ready().await;
     // Connections are open and caches full before anything counts.
-    measured(&requester, counter, 2 * IN_FLIGHT as u64).await;
-    let alone = measured(&requester, counter, sends).await;
+    measured(&requester, counter, IN_FLIGHT, 2 * IN_FLIGHT as u64).await;
+    let single = measured(&requester, counter, 1, SINGLE).await;
+    let alone = measured(&requester, counter, IN_FLIGHT, sends).await;
 
     let slow = Arc::new(open("bench-slow", Manner::Slow));
     slow.ready().await;
@@ -48,7 +51,7 @@ pub(crate) async fn run(broker: SocketAddr, counter: &Arc<Counter>, sends: u64) 
         let slow = Arc::clone(&slow);
         reading.spawn(async move { while slow.ask(true, LIMIT).await.is_ok() {} });
     }
-    let beside = measured(&requester, counter, sends).await;
+    let beside = measured(&requester, counter, IN_FLIGHT, sends).await;
     reading.abort_all();
 
     let ratio = |part: Duration, whole: Duration| part.as_secs_f64() / whole.as_secs_f64().max(1e-9);
@@ -60,6 +63,7 @@ pub(crate) async fn run(broker: SocketAddr, counter: &Arc<Counter>, sends: u64) 
         ("HTTP, acknowledged", &alone.http),
         ("MQTT, first item", &alone.mqtt),
         ("change to its item", &alone.item),
+        ("the same, one at a time", &single.item),
         ("MQTT, beside a slow reader", &beside.mqtt),
     ] {
         let [p50, p99] = [0.5, 0.99].map(|share| times.within(share));
@@ -98,11 +102,16 @@ pub(crate) async fn run(broker: SocketAddr, counter: &Arc<Counter>, sends: u64) 
 }
 
 /// Sends as many over HTTP as over MQTT, in turn, so that both meet the same machine.
-async fn measured(requester: &Arc<Requester>, counter: &Arc<Counter>, sends: u64) -> Measured {
+async fn measured(
+    requester: &Arc<Requester>,
+    counter: &Arc<Counter>,
+    at_once: usize,
+    sends: u64,
+) -> Measured {
     let next = Arc::new(AtomicU64::default());
     let client = tests::user::http();
     let mut lanes = JoinSet::new();
-    for _ in 0..IN_FLIGHT {
+    for _ in 0..at_once {
         let (requester, counter) = (Arc::clone(requester), Arc::clone(counter));
         let (next, client) = (Arc::clone(&next), client.clone());
         lanes.spawn(async move {

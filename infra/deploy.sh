@@ -537,13 +537,14 @@ logo() {
   check 'a media type' "$media" 'image/(png|svg\+xml)'
   check 'a hash' "$hash" '[0-9a-f]+'
   (($(wc -c <"$file") <= 32768)) || fail "a logo has at most 32 KB"
-  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" --update-expression 'SET #settings.#logo = :logo' \
-    --condition-expression 'attribute_exists(pk)' --expression-attribute-names '{"#settings":"settings","#logo":"logo"}' \
-    --expression-attribute-values "{\":logo\":{\"S\":\"$hash\"}}"
+  # The bytes first: a page that reads the new hash finds them.
   base64 <"$file" | tr -d '\n' >"$scratch/logo"
   jq --null-input --compact-output --argjson key "$(logo_key)" --arg media "$media" --rawfile bytes "$scratch/logo" \
     '$key + {media: {S: $media}, bytes: {B: $bytes}}' |
     aws dynamodb put-item --table-name "$tenants" --item file:///dev/stdin
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" --update-expression 'SET #settings.#logo = :logo' \
+    --condition-expression 'attribute_exists(pk)' --expression-attribute-names '{"#settings":"settings","#logo":"logo"}' \
+    --expression-attribute-values "{\":logo\":{\"S\":\"$hash\"}}"
 }
 
 # A release.

@@ -4,41 +4,33 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { at, ask, launch, System, visitor } from './harness.mjs';
+import { at, ask, shared, visitor } from './harness.mjs';
 
 const run = promisify(execFile);
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><circle cx="12" cy="12" r="11" fill="#7a1f5c"/><path d="M7 17 12 6l5 11" fill="none" stroke="#fff" stroke-width="2.5"/></svg>';
 
-let system, browser, base;
-before(async () => {
-  [system, browser] = await Promise.all([System.start(), launch()]);
-  base = system.base('acme');
-});
-after(async () => {
-  await browser?.close();
-  await system?.stop();
-});
+const all = shared();
 
 const file = (name, text) => {
-  const path = join(system.folder, name);
+  const path = join(all.system.folder, name);
   writeFileSync(path, text);
   return path;
 };
-const brand = (...more) => run(system.program, ['tenant', 'brand', 'acme', '--data', system.folder, ...more]);
+const brand = (...more) => run(all.system.program, ['tenant', 'brand', 'acme', '--data', all.system.folder, ...more]);
 
 test('a page has the name, the colours and the logo of its tenant', async (t) => {
   const { stdout } = await brand('--name', 'Acme Help', '--accent', '#7a1f5c', '--logo', file('logo.svg', SVG));
   assert.match(stdout, /brand=Acme Help/);
   assert.match((await brand()).stdout, /accent: #7a1f5c\naccentDark: not set\nlogo: stored/);
   for (const [colorScheme, accent] of [['light', 'rgb(122, 31, 92)'], ['dark', null]]) {
-    const own = await visitor(browser, { colorScheme });
+    const own = await visitor(all.browser, { colorScheme });
     t.after(() => own.context.close());
     const page = await own.context.newPage();
     // What a process read of its tenant is good for ten seconds.
     for (let round = 0; round < 24; round += 1) {
-      await page.goto(`${base}/`);
+      await page.goto(`${all.base}/`);
       if ((await page.title()).startsWith('Acme Help')) break;
       await page.waitForTimeout(500);
     }
@@ -88,10 +80,10 @@ test('what cannot be read, or could run, is refused, and nothing is changed', as
 });
 
 test('a logo that is opened by itself runs nothing', async (t) => {
-  const own = await visitor(browser);
+  const own = await visitor(all.browser);
   t.after(() => own.context.close());
   const page = await own.context.newPage();
-  const answer = await page.goto(`${base}/logo`);
+  const answer = await page.goto(`${all.base}/logo`);
   assert.equal(answer.headers()['content-type'], 'image/svg+xml');
   assert.match(answer.headers()['content-security-policy'], /default-src 'none'.*sandbox/);
   assert.equal(answer.headers()['x-content-type-options'], 'nosniff');
@@ -99,16 +91,16 @@ test('a logo that is opened by itself runs nothing', async (t) => {
 
 test('without a brand the page is ours again', async (t) => {
   await brand('--reset');
-  const own = await visitor(browser);
+  const own = await visitor(all.browser);
   t.after(() => own.context.close());
   const page = await own.context.newPage();
   for (let round = 0; round < 24; round += 1) {
-    await page.goto(`${base}/`);
+    await page.goto(`${all.base}/`);
     if ((await page.title()).startsWith('Switchyard')) break;
     await page.waitForTimeout(500);
   }
   await page.locator('.sidebar .brand').getByText('Switchyard').waitFor();
   assert.equal(await page.locator('.sidebar .mark').count(), 0);
-  assert.equal((await own.context.request.get(`${base}/logo`)).status(), 404);
+  assert.equal((await own.context.request.get(`${all.base}/logo`)).status(), 404);
   own.check();
 });

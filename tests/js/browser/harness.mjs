@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 
@@ -146,12 +147,10 @@ export async function visitor(browser, options = {}) {
   };
 }
 
-/** One of the demo's people signs in by the page's link. */
-export async function signIn(page, system, name) {
+/** One of the demo's people signs in by the page's link; what they are asked of a guest's chats stays open. */
+export async function enter(page, system, name) {
   const user = system.endpoints.users.acme.find(({ username }) => username === name);
   assert(user, `no ${name}`);
-  // What a guest did here before is not theirs.
-  await page.addLocatorHandler(page.getByRole('dialog', { name: /^Keep the/ }), () => page.getByRole('button', { name: 'Leave them' }).click());
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.locator('[name=username]').fill(user.username);
   await page.locator('[name=password]').fill(user.password);
@@ -160,6 +159,37 @@ export async function signIn(page, system, name) {
   await allow.or(signedIn).first().waitFor();
   if (await allow.count()) await allow.click();
   await signedIn.waitFor();
+}
+
+/** The same, and leaves what a guest did here before. */
+export async function signIn(page, system, name) {
+  await page.addLocatorHandler(page.getByRole('dialog', { name: /^Keep the/ }), () => page.getByRole('button', { name: 'Leave them' }).click());
+  await enter(page, system, name);
+}
+
+/** One system and one browser for all tests of a file, with a visit to Acme's page. What it holds is there once a test runs. */
+export function shared() {
+  const all = {
+    /** A page of a new visitor, closed with the test; with a name, of that person who has signed in. */
+    async visit(t, name) {
+      const own = await visitor(all.browser);
+      t.after(() => own.context.close());
+      const page = await own.context.newPage();
+      page.setDefaultTimeout(20_000);
+      await page.goto(`${all.base}/`);
+      if (name) await signIn(page, all.system, name);
+      return { ...own, page };
+    },
+  };
+  before(async () => {
+    [all.system, all.browser] = await Promise.all([System.start(), launch()]);
+    all.base = all.system.base('acme');
+  });
+  after(async () => {
+    await all.browser?.close();
+    await all.system?.stop();
+  });
+  return all;
 }
 
 /** The page's own words for its parts. */

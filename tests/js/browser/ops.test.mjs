@@ -3,34 +3,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { launch, signIn, System, visitor } from './harness.mjs';
+import { shared } from './harness.mjs';
 
 const run = promisify(execFile);
 
-let system, browser, base;
-before(async () => {
-  [system, browser] = await Promise.all([System.start(), launch()]);
-  base = system.base('acme');
-});
-after(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
-async function visit(t, name) {
-  const own = await visitor(browser);
-  t.after(() => own.context.close());
-  const page = await own.context.newPage();
-  page.setDefaultTimeout(20_000);
-  await page.goto(`${base}/`);
-  if (name) await signIn(page, system, name);
-  return { ...own, page };
-}
+const all = shared();
 
 test('an operator has an agent looked at, switches it off and on', async (t) => {
-  const { page, check } = await visit(t, 'olga');
+  const { page, check } = await all.visit(t, 'olga');
   await page.getByRole('link', { name: 'Operations' }).click();
   const horizon = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /Horizon/ }) });
   await horizon.getByText('Healthy', { exact: true }).waitFor();
@@ -62,8 +44,8 @@ test('an operator replays a delivery that its receiver did not take', async (t) 
   });
   await new Promise((resolve) => hook.listen(0, '127.0.0.1', resolve));
   t.after(() => hook.close());
-  const weather = String(system.endpoints.agents.weather).replace(/\/+$/, '');
-  const { stdout: token } = await run(system.program, ['token', '--tenant', 'acme', '--for', weather, '--data', system.folder]);
+  const weather = String(all.system.endpoints.agents.weather).replace(/\/+$/, '');
+  const { stdout: token } = await run(all.system.program, ['token', '--tenant', 'acme', '--for', weather, '--data', all.system.folder]);
   const sent = await fetch(`${weather}/message:send`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token.trim()}`, 'a2a-version': '1.0', 'content-type': 'application/json' },
@@ -73,7 +55,7 @@ test('an operator replays a delivery that its receiver did not take', async (t) 
     }),
   });
   assert.equal(sent.status, 200);
-  const { page, check } = await visit(t, 'olga');
+  const { page, check } = await all.visit(t, 'olga');
   await page.getByRole('link', { name: 'Operations' }).click();
   const parked = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /Deliver again/ }) });
   for (let round = 0; round < 40 && (await parked.count()) === 0; round += 1) {
@@ -92,11 +74,11 @@ test('an operator replays a delivery that its receiver did not take', async (t) 
 
 test('to a guest and to a member there is no such thing', async (t) => {
   for (const name of [null, 'alan']) {
-    const { page, expect, check } = await visit(t, name);
+    const { page, expect, check } = await all.visit(t, name);
     expect(/404/);
     await page.getByRole('link', { name: 'Connected accounts' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Operations' }).count(), 0);
-    await page.goto(`${base}/ops`);
+    await page.goto(`${all.base}/ops`);
     await page.getByRole('heading', { name: 'Not found' }).waitFor();
     check();
   }

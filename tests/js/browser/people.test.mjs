@@ -1,51 +1,22 @@
 // People on the page: a guest's work becomes that of whoever signs in and says so, and signing out everywhere ends every browser.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { ask, at, launch, System, visitor } from './harness.mjs';
+import { test } from 'node:test';
+import { ask, at, enter, shared } from './harness.mjs';
 
-let system, browser, base;
-before(async () => {
-  [system, browser] = await Promise.all([System.start(), launch()]);
-  base = system.base('acme');
-});
-after(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
-async function visit(t) {
-  const own = await visitor(browser);
-  t.after(() => own.context.close());
-  const page = await own.context.newPage();
-  page.setDefaultTimeout(20_000);
-  await page.goto(`${base}/`);
-  return { ...own, page };
-}
-
-async function enter(page, name) {
-  const user = system.endpoints.users.acme.find(({ username }) => username === name);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  await page.locator('[name=username]').fill(user.username);
-  await page.locator('[name=password]').fill(user.password);
-  await page.locator('[name=password]').press('Enter');
-  const [allow, signedIn] = [page.locator('[value=allow]'), page.getByText('Signed in as')];
-  await allow.or(signedIn).first().waitFor();
-  if (await allow.count()) await allow.click();
-  await signedIn.waitFor();
-}
+const all = shared();
 
 const cookieOf = async (context) => (await context.cookies()).find(({ name }) => name === 'switchyard_acme')?.value;
 
 test('a guest signs in, takes over what was begun, and nobody else has it', async (t) => {
-  const { page, context, expect, check } = await visit(t);
+  const { page, context, expect, check } = await all.visit(t);
   // Until it is taken over, the chat that one comes back to is still the guest's.
   expect(/404 .*\/messages/);
   await ask(page, 'Will it rain in Oslo tomorrow?');
   await at(page).badge.getByText('Completed').waitFor();
   const chat = page.url();
   const before = await cookieOf(context);
-  await enter(page, 'ada');
+  await enter(page, all.system, 'ada');
   const after_ = await cookieOf(context);
   assert(before && after_ && before !== after_, 'the session is another one after signing in');
   await page.getByRole('dialog', { name: /^Keep the chat/ }).getByRole('button', { name: 'Add to my account' }).click();
@@ -54,10 +25,10 @@ test('a guest signs in, takes over what was begun, and nobody else has it', asyn
   await at(page).badge.getByText('Completed').waitFor();
 
   // The guest's own session leads to nothing any more, and neither does somebody else's.
-  const guest = await fetch(`${base}/api/chats`, { headers: { cookie: `switchyard_acme=${before}` } });
+  const guest = await fetch(`${all.base}/api/chats`, { headers: { cookie: `switchyard_acme=${before}` } });
   assert.deepEqual((await guest.json()).chats ?? [], []);
-  const other = await visit(t);
-  await enter(other.page, 'alan');
+  const other = await all.visit(t);
+  await enter(other.page, all.system, 'alan');
   other.expect(/404/);
   await other.page.goto(chat);
   await other.page.getByRole('heading', { name: 'Not found' }).waitFor();
@@ -66,15 +37,15 @@ test('a guest signs in, takes over what was begun, and nobody else has it', asyn
 });
 
 test('signing out everywhere ends the session of every browser', async (t) => {
-  const [here, there] = [await visit(t), await visit(t)];
+  const [here, there] = [await all.visit(t), await all.visit(t)];
   for (const { page } of [here, there]) {
-    await enter(page, 'alan');
-    await page.goto(`${base}/`);
+    await enter(page, all.system, 'alan');
+    await page.goto(`${all.base}/`);
     await page.getByText('Signed in as').waitFor();
   }
   await here.page.getByRole('button', { name: 'Sign out' }).click();
   await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await here.page.waitForURL((url) => url.href.startsWith(base));
+  await here.page.waitForURL((url) => url.href.startsWith(all.base));
   await here.page.getByText('You are a guest.').waitFor();
   // The other browser learns of it with what it asks next.
   await there.page.reload();

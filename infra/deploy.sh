@@ -528,6 +528,7 @@ logo() {
   tenant=$1 stage=$2 platform=switchyard
   check_tenant
   present
+  [ -n "$present" ] || fail "there is no tenant $tenant: nothing was stored"
   if [ -z "$file" ]; then
     aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" --update-expression 'REMOVE #settings.#logo' \
       --condition-expression 'attribute_exists(pk)' --expression-attribute-names '{"#settings":"settings","#logo":"logo"}'

@@ -16,11 +16,19 @@ pub(crate) fn task(
     history: &[domain::Message],
     artifacts: &[domain::Artifact],
 ) -> Value {
+    let last = task.status.message.as_ref();
+    // Clients of 0.3 show a task's last words and its results one after the other: what both say is said once.
+    let last = last.filter(|last| {
+        let text = last.text();
+        task.status.state != TaskState::Completed
+            || text.is_empty()
+            || !artifacts.iter().any(|result| result.text() == text)
+    });
     to_json(&types::Task {
         kind: "task".to_owned(),
         id: task.id.to_string(),
         context_id: task.context_id.to_string(),
-        status: status(task.status.state, task.status.message.as_ref(), task.status.at),
+        status: status(task.status.state, last, task.status.at),
         artifacts: artifacts.iter().map(artifact).collect(),
         history: history.iter().map(message_type).collect(),
     })

@@ -2,7 +2,7 @@
 
 use a2a::card::{Bearer, Card, Extension, ForeignOAuth, OAuth, Provider, Skill};
 use a2a::{A2aError, Call, Generation, card, encode, jsonrpc, rest};
-use domain::Metadata;
+use domain::{Artifact, Metadata};
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 use url::Url;
@@ -18,6 +18,16 @@ fn a_task() {
     assert_json_snapshot!("task_1_0", encode::task(&task, V1, None));
     assert_json_snapshot!("task_0_3", encode::task(&task, V03, None));
     assert_json_snapshot!("task_0_3_rest", rest::task(&task, V03, None));
+}
+
+#[test]
+fn in_0_3_words_that_are_a_result_too_are_written_once() {
+    let (mut task, _) = finished_task();
+    assert!(encode::task(&task, V03, None)["status"].get("message").is_some());
+    let last = task.status.message.clone().expect("last words");
+    task.artifacts.push(Artifact::new("answer", last.parts));
+    assert_eq!(encode::task(&task, V03, None)["status"].get("message"), None);
+    assert!(encode::task(&task, V1, None)["status"].get("message").is_some());
 }
 
 #[test]

@@ -57,6 +57,12 @@ pub(super) const NO: &[&str] = &[
     "pas maintenant", "nei", "nei takk", "ingen", "no grazie", "não", "não obrigado", "não obrigada", "nej", "nej tack", "nee dank je", "nee bedankt", "later misschien", "agora não", "nie", "i won t", "no way", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
 ];
 
+/// What a consent is called by somebody who refuses one.
+#[rustfmt::skip]
+pub(super) const SIGNING_IN: &[&str] = &[
+    "sign in", "signing in", "log in", "logging in", "login", "connect", "anmelden", "einloggen", "verbinden",
+];
+
 /// "I have done what you asked of me."
 #[rustfmt::skip]
 pub(super) const DONE: &[&str] = &[

@@ -188,7 +188,7 @@ impl<'a> Chat<'a> {
         match wish {
             Wish::Code => Meaning::Code(self.codes().collect()),
             Wish::Yes => self.yes(),
-            Wish::No => self.no(),
+            Wish::No => self.no(text),
             Wish::Done => self.done(text),
             Wish::Open => self.open(),
             Wish::Cancel(target, rest) => self.cancel(text, &target, rest),
@@ -373,7 +373,17 @@ impl<'a> Chat<'a> {
         }
     }
 
-    fn no(&self) -> Meaning<'a> {
+    /// The one task that waits for a consent, where a text that refuses something speaks of signing in.
+    fn sign_in_refused(&self, text: &str) -> Option<&'a Task> {
+        let mut consents = self.consents();
+        let only = consents.next().filter(|_| consents.next().is_none());
+        only.filter(|_| wish::names_sign_in(text))
+    }
+
+    fn no(&self, text: &str) -> Meaning<'a> {
+        if let Some(task) = self.sign_in_refused(text) {
+            return Meaning::Decline(task);
+        }
         match (self.waiting().as_slice(), self.last_asked()) {
             (_, Some((task, question))) if choices::is_yes_or_no(question) => Meaning::Answer(task),
             ([], _) => Meaning::Nothing(Nothing::ToDecline, None),
@@ -619,7 +629,8 @@ impl<'a> Chat<'a> {
             .find(|(_, question)| choices::named(&choices::of(question), text));
         let waiting = self.waiting();
         let only = waiting.first().copied().filter(|_| waiting.len() == 1);
-        let declined = only.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
+        let declined = only.or_else(|| self.sign_in_refused(text));
+        let declined = declined.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
         let free = match (named, self.last_asked()) {
             (None, _) if let Some(task) = declined => Some(Free {
                 task,

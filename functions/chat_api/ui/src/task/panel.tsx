@@ -43,7 +43,7 @@ function Actions({ task }: { task: Task }) {
         <button type="button" className="primary in-card" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
       {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
-      {isOver(task.status) ? null : <button type="button" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+      {isOver(task.status) ? null : <button type="button" className="in-card" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
       {problem ? <p className="problem" role="alert">{problem}</p> : null}
     </div>
   );
@@ -70,7 +70,7 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
       </header>
       <Facts task={task} />
       {chat === null && home !== null ? <p className="panel-chat"><Link href={`/chats/${encodeURIComponent(home)}`}>{words.inChat}</Link></p> : null}
-      <Consent asked={task} />
+      <div className="in-card"><Consent asked={task} /></div>
       <Actions task={task} />
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
       {home !== null ? <div className="in-card"><Replies card={cardOf(task)} chat={home} /></div> : null}

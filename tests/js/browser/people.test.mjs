@@ -19,7 +19,10 @@ test('a guest signs in, takes over what was begun, and nobody else has it', asyn
   await enter(page, all.system, 'ada');
   const after_ = await cookieOf(context);
   assert(before && after_ && before !== after_, 'the session is another one after signing in');
-  await page.getByRole('dialog', { name: /^Keep the chat/ }).getByRole('button', { name: 'Add to my account' }).click();
+  const whose = page.getByRole('dialog', { name: /^Keep the chat/ });
+  await whose.waitFor();
+  assert.equal(await page.getByText('Not found').count(), 0, 'the chat may be theirs yet');
+  await whose.getByRole('button', { name: 'Add to my account' }).click();
   await page.getByRole('navigation', { name: 'Your chats' }).getByRole('link', { name: /Oslo/ }).waitFor();
   await page.goto(chat);
   await at(page).badge.getByText('Completed').waitFor();

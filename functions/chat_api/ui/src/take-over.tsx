@@ -1,16 +1,33 @@
 // Whoever signs in where a guest has chatted is asked whose those chats are.
 
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { ApiError, send } from './api.ts';
 import { askWho, useSession } from './queries.ts';
 import { dayAndTime, words } from './words.ts';
 
-export function TakeOver() {
+/** True once the question was closed without an answer: it comes again with the next load. */
+let isLater = false;
+const watchers = new Set<() => void>();
+const watch = (watcher: () => void) => {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+};
+const putOff = () => {
+  isLater = true;
+  for (const watcher of watchers) watcher();
+};
+
+/** What is asked, while it is. */
+export function useTakeOver() {
   const { data } = useSession();
+  const later = useSyncExternalStore(watch, () => isLater);
+  return (!later && data?.takeOver) || null;
+}
+
+export function TakeOver() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [isLater, putOff] = useState(false);
   const [problem, setProblem] = useState('');
-  const asked = (!isLater && data?.takeOver) || null;
+  const asked = useTakeOver();
   const isAsked = asked !== null;
   useEffect(() => {
     if (isAsked) dialog.current?.showModal();
@@ -30,7 +47,7 @@ export function TakeOver() {
   };
   const most = (isSuggested: boolean) => (asked.suggested === isSuggested ? 'primary' : '');
   return (
-    <dialog ref={dialog} aria-labelledby="take-over" onClose={() => putOff(true)}>
+    <dialog ref={dialog} aria-labelledby="take-over" onClose={putOff}>
       <div className="asked">
         <h2 id="take-over">{words.takeOverAsk(asked.chats)}</h2>
         <p className="soft">{words.takeOverWhy}{asked.lastAt ? ` ${words.takeOverLast} ${dayAndTime(asked.lastAt)}.` : ''}</p>

@@ -7,6 +7,7 @@ import { Down } from '../parts/icons.tsx';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { useModels } from '../queries.ts';
 import { isLocal, Survival, survive } from '../survive.tsx';
+import { useTakeOver } from '../take-over.tsx';
 import { words } from '../words.ts';
 import { Composer } from './composer.tsx';
 import type { Message } from './drafted.ts';
@@ -102,6 +103,8 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   // A chat goes on with the agent that was asked last, as long as it is there.
   const [picked, pick] = useState<string | null>(null);
   const wanted = picked ?? messages.findLast(({ role }) => role === 'user')?.metadata?.model;
+  // A guest's chat may become this person's yet.
+  const isWhoseAsked = useTakeOver() !== null;
   const host = models[0]?.id ?? '';
   const model = models.find(({ id }) => id === wanted)?.id ?? host;
   const leave = useCallback(
@@ -118,7 +121,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const again = useCallback(() => {
     if (newest) void session.regenerate(newest);
   }, [session, newest]);
-  if (state.loading === 'gone' && waiting.length === 0 && messages.length === 0) return <Gone />;
+  if (state.loading === 'gone' && waiting.length === 0 && messages.length === 0) return isWhoseAsked ? <Loading /> : <Gone />;
   const isEmpty = messages.length === 0 && waiting.length === 0;
   return (
     <>

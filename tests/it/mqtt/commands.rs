@@ -139,6 +139,7 @@ fn agents_are_listed_asked_tried_and_imported_from_the_terminal() {
 
     // Whoever leaves says so, and the rule is still there when the system rests.
     assert_eq!(system.terminate(), Some(0));
+    until("offline");
     let _ = watching.kill();
     let _ = watching.wait();
     assert!(said(&mqtt(data, &["import"])).contains(rule));

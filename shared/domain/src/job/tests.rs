@@ -1,3 +1,5 @@
+//! News, changes and phases of a job.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

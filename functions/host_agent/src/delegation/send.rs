@@ -126,15 +126,26 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
             job.attempts = 0;
             Done::of(job)
         }
-        Err(obstacle) => Done::hindered(job, obstacle, |mut job, error| {
-            let (state, reason) = failure(&error);
-            if error.is_retryable() {
-                let reason = format!("Your answer did not reach {}: {reason}", job.agent_name);
-                return Done::again(job, reason);
+        Err(obstacle) => {
+            // An agent that is through takes no answer, and its result may still be on the way: that counts.
+            if matches!(obstacle, Obstacle::Call(CallError::Refused(_)))
+                && let Ok(remote) = calls::remote_task(on, &job).await
+                && remote.status.state.is_terminal()
+            {
+                job.note(remote.into_notification(), on.now);
+                job.attempts = 0;
+                return Done::of(job);
             }
-            job.give_up(state, reason, on.now);
-            Done::of(job)
-        }),
+            Done::hindered(job, obstacle, |mut job, error| {
+                let (state, reason) = failure(&error);
+                if error.is_retryable() {
+                    let reason = format!("Your answer did not reach {}: {reason}", job.agent_name);
+                    return Done::again(job, reason);
+                }
+                job.give_up(state, reason, on.now);
+                Done::of(job)
+            })
+        }
     }
 }
 

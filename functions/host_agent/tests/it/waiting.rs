@@ -344,6 +344,51 @@ async fn an_agents_question_is_put_to_the_user_and_the_answer_handed_on_once() {
     );
 }
 
+/// What an agent has brought counts, also where an answer crosses the news of it.
+#[tokio::test]
+async fn an_answer_that_comes_too_late_takes_nothing_away() {
+    for (code, words) in [
+        (-32004, "the task is completed and takes no more messages"),
+        (-32602, "Task r-1 is in terminal state: completed"),
+    ] {
+        let (world, weather) = world().await;
+        let task = world.ask(RAIN).await;
+        world
+            .notified(
+                task.id,
+                0,
+                remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
+            )
+            .await;
+        world.wake(task.id).await;
+        weather.then("SendMessage", Reply::Error(code, words)).then(
+            "GetTask",
+            Reply::Result(remote("r-1", "COMPLETED", None, &["Dry."])),
+        );
+        world.say("user-1", "answer-1", "Norway", Some(task.id)).await;
+        assert_eq!(
+            status(&world.wake(task.id).await),
+            (TaskState::Completed, "Dry.".into())
+        );
+    }
+    // One that goes on has refused the answer.
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    world
+        .notified(
+            task.id,
+            0,
+            remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
+        )
+        .await;
+    world.wake(task.id).await;
+    weather.then("SendMessage", Reply::Error(-32602, "no such place"));
+    world.say("user-1", "answer-1", "Norway", Some(task.id)).await;
+    let (state, words) = status(&world.wake(task.id).await);
+    assert_eq!(state, TaskState::Rejected, "{words}");
+    assert!(words.contains("no such place"), "{words}");
+}
+
 #[tokio::test]
 async fn an_answer_that_could_not_be_handed_on_is_tried_again() {
     let (world, weather) = world().await;

@@ -59,8 +59,8 @@ test('signing out everywhere ends the session of every browser', async (t) => {
 });
 
 test('a sign-in in its last hour is renewed without a question, once', async (t) => {
-  const { page, context, check } = await visit(t);
-  await enter(page, 'olga');
+  const { page, context, check } = await all.visit(t);
+  await enter(page, all.system, 'olga');
   const before = await cookieOf(context);
   // The page is told that the end is near; the session itself is a new one.
   const until = new Date(Date.now() + 30 * 60_000).toISOString();
@@ -74,9 +74,9 @@ test('a sign-in in its last hour is renewed without a question, once', async (t)
     if (url.pathname.endsWith('/signin')) asked.push(url.search);
   });
   const back = page.waitForResponse((response) => new URL(response.url()).pathname.endsWith('/signin/callback'));
-  await page.goto(`${base}/tasks`);
+  await page.goto(`${all.base}/tasks`);
   await back;
-  await page.waitForURL(`${base}/tasks`);
+  await page.waitForURL(`${all.base}/tasks`);
   await page.getByText('Signed in as').waitFor();
   const renewed = await cookieOf(context);
   assert(renewed && renewed !== before, 'another session');
@@ -86,7 +86,7 @@ test('a sign-in in its last hour is renewed without a question, once', async (t)
   assert.equal(asked.length, 1, `once: ${asked}`);
   assert.match(asked[0], /prompt=none/);
   // The one before leads nowhere any more.
-  const old = await fetch(`${base}/api/session`, { headers: { cookie: `switchyard_acme=${before}` } });
+  const old = await fetch(`${all.base}/api/session`, { headers: { cookie: `switchyard_acme=${before}` } });
   assert.equal((await old.json()).who, 'nobody');
   check();
 });

@@ -5,7 +5,9 @@
 //! host from the chat and the page's message id, the answer's id from that, and another attempt's from the answer it
 //! replaces. A repeated request therefore always means the same message, the same task, the same answer.
 
-use domain::{ContextId, Job, JobState, Message, MessageId, PLAN_HASH, Role, Task, TaskId, TaskState};
+use domain::{
+    BESIDE, ContextId, Job, JobState, Message, MessageId, PLAN_HASH, Role, Task, TaskId, TaskState,
+};
 
 use crate::ui_message::Trigger;
 
@@ -173,7 +175,18 @@ fn acknowledgement(task: &Task) -> Option<String> {
             tried.join(", ")
         ));
     }
-    Some(said.join(" ")).filter(|said| !said.is_empty())
+    let said = Some(said.join(" ")).filter(|said| !said.is_empty())?;
+    Some(match beside(task) {
+        Some(beside) => format!("{beside}\n\n{said}"),
+        None => said,
+    })
+}
+
+/// What the host said beside that it gave out work for the user's last message: what it did, or what nobody can do.
+fn beside(task: &Task) -> Option<&str> {
+    let said = task.history.iter().chain(&task.status.message).rev();
+    let mut since = said.take_while(|message| message.role == Role::Agent);
+    since.find_map(|message| message.metadata.get(BESIDE)?.as_str())
 }
 
 /// True where the host could not even begin so far, and tries again by its schedule.

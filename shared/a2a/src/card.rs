@@ -136,6 +136,8 @@ pub struct ForeignCard {
     pub streaming: bool,
     /// It says that it takes JSON beside words.
     pub takes_data: bool,
+    /// The media types that it says it takes, for whatever skill; none where it does not say.
+    pub input_modes: Vec<String>,
     /// It says that its users may be connected through it ([`crate::CONNECTIONS`]).
     pub connects: bool,
     /// It says that its links for consent take a proof of the starter's browser ([`crate::CONSENT`]).

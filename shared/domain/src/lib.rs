@@ -68,7 +68,9 @@ pub use job::{
     Notification, Protection, RemoteUpdate, SealedToken, Transport,
 };
 pub use job_log::JobLog;
-pub use message::{ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, Role, Terms};
+pub use message::{
+    ASKED_AGENT, ASKED_FROM, Artifact, BESIDE, Message, Metadata, Part, PartContent, Role, Terms,
+};
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
     UserWord,

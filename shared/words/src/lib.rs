@@ -27,6 +27,7 @@ mod not_done;
 mod order;
 pub mod phrases;
 pub mod places;
+pub mod related;
 pub mod text;
 mod when;
 mod yes_no;

@@ -49,6 +49,13 @@ pub enum When {
     Month(u32),
     /// From one day to another.
     Span(Box<When>, Box<When>),
+    /// So many days later than another: a week from tomorrow.
+    Later {
+        /// How many.
+        days: u32,
+        /// Than this one, the first of its days.
+        than: Box<When>,
+    },
     /// The last such day before today: last Friday, last Christmas.
     Past(Box<When>),
     /// The coming such day, where one of the last weeks could be meant as well: "will it rain on 3 December?"
@@ -123,6 +130,11 @@ impl When {
                 days.into_iter().filter(|date| date.month() == *month).collect()
             }
             Self::Unclear { .. } => Vec::new(),
+            Self::Later { days, than } => {
+                let from = than.resolve(today).first().copied();
+                let days = i32::try_from(*days).unwrap_or(i32::MAX);
+                from.and_then(|from| shift(from, days)).into_iter().collect()
+            }
             Self::Past(when) => past(when, today),
             Self::Ahead(when) => ahead(when, today),
             Self::Span(first, last) => {
@@ -251,6 +263,12 @@ mod tests {
         check(When::In(0), "2026-11-21");
         check(When::In(10), "2026-12-01");
         check(When::In(-1), "2026-11-20");
+        let later = |days, than| When::Later {
+            days,
+            than: Box::new(than),
+        };
+        check(later(7, When::In(1)), "2026-11-29");
+        check(later(u32::MAX, When::In(1)), "");
         check(When::Run { from: 0, count: 5 }, "2026-11-21..2026-11-25");
         check(
             When::Run {

@@ -2,7 +2,7 @@
 
 use chrono::NaiveTime;
 use words::text::{self, Word};
-use words::{DateOrder, When, days};
+use words::{DateOrder, When, days, related};
 
 use super::hours::{self, About, Span};
 use super::length::{self, Length};
@@ -41,6 +41,7 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     let is_no_day = words.iter().any(|word| is_no_day(&word.lower));
     let is_span = span.is_some() || hours::count(&words) < 2;
     let mut time = days::take(&mut words, order);
+    related::count_on(&mut words, &mut time);
     let within = unread::is_within(&words, &time.mentions);
     let is_unread = lost
         || is_foreign && words.iter().any(|word| word.number().is_some())

@@ -57,10 +57,11 @@ pub(super) const NO: &[&str] = &[
     "pas maintenant", "nei", "nei takk", "ingen", "no grazie", "não", "não obrigado", "não obrigada", "nej", "nej tack", "nee dank je", "nee bedankt", "later misschien", "agora não", "nie", "i won t", "no way", "senere", "ikke nå", "いいえ", "いや", "結構です", "後で", "あとで",
 ];
 
-/// What a consent is called by somebody who refuses one.
+/// What a consent takes, as those refuse it who have something else open too.
 #[rustfmt::skip]
 pub(super) const SIGNING_IN: &[&str] = &[
-    "sign in", "signing in", "log in", "logging in", "login", "connect", "anmelden", "einloggen", "verbinden",
+    "sign", "log", "login", "connect", "consent", "anmelden", "einloggen", "verbinden", "zustimmen", "iniciar", "conectar", "connecter",
+    "consentir", "logge", "inloggen", "aanmelden", "accedere", "logga", "entrar",
 ];
 
 /// "I have done what you asked of me."

@@ -373,23 +373,28 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// The one task that waits for a consent, where a text that refuses something speaks of signing in.
-    fn sign_in_refused(&self, text: &str) -> Option<&'a Task> {
-        let mut consents = self.consents();
-        let only = consents.next().filter(|_| consents.next().is_none());
-        only.filter(|_| wish::names_sign_in(text))
-    }
-
     fn no(&self, text: &str) -> Meaning<'a> {
-        if let Some(task) = self.sign_in_refused(text) {
-            return Meaning::Decline(task);
-        }
         match (self.waiting().as_slice(), self.last_asked()) {
+            _ if let Some(task) = self.not_signed_in_for(text) => Meaning::Decline(task),
             (_, Some((task, question))) if choices::is_yes_or_no(question) => Meaning::Answer(task),
             ([], _) => Meaning::Nothing(Nothing::ToDecline, None),
             ([only], _) => Meaning::Decline(only),
             (several, _) => Meaning::Which(Deed::Decline, several.to_vec(), None),
         }
+    }
+
+    /// The one task that waits for a consent, where a refusal names what that takes: who does not want to sign in leaves what an
+    /// agent asked alone.
+    fn not_signed_in_for(&self, text: &str) -> Option<&'a Task> {
+        let names = |text: &str| {
+            wish::lower(text)
+                .iter()
+                .any(|word| lists::SIGNING_IN.contains(&word.as_str()))
+        };
+        let mut consents = self.consents();
+        let only = consents.next().filter(|_| consents.next().is_none())?;
+        let is_asked = self.questions().any(|(_, question)| names(question));
+        (names(text) && !is_asked).then_some(only)
     }
 
     fn open(&self) -> Meaning<'a> {
@@ -629,8 +634,8 @@ impl<'a> Chat<'a> {
             .find(|(_, question)| choices::named(&choices::of(question), text));
         let waiting = self.waiting();
         let only = waiting.first().copied().filter(|_| waiting.len() == 1);
-        let declined = only.or_else(|| self.sign_in_refused(text));
-        let declined = declined.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
+        let declined = only.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
+        let declined = declined.or_else(|| self.not_signed_in_for(text).filter(|_| wish::refuses(text)));
         let free = match (named, self.last_asked()) {
             (None, _) if let Some(task) = declined => Some(Free {
                 task,

@@ -422,6 +422,16 @@ fn an_answer_says_so() {
     });
 }
 
+/// This one is declined, be it as one of the closed list or in words of the user's own where nobody is found for them.
+fn means_declined(here: &[Task], text: &str, at: usize) {
+    let is_this = |task: &Task| task.id == here[at].id;
+    means(here, text, |meant| match meant {
+        Meaning::Decline(task) => is_this(task),
+        Meaning::Request { free: Some(free), .. } => free.declines && is_this(free.task),
+        _ => false,
+    });
+}
+
 #[test]
 fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
     let here = [order(1, "Where is my order 1001?")];
@@ -473,6 +483,30 @@ fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
     means_beside(&two, &[], Some(asked), "1005", |meant| {
         *meant == Meaning::Decline(&two[1])
     });
+    // What is refused by its name is not what an agent asked beside it.
+    let asks = |question| task(3, "a seat", "Canteen", Some((TaskState::InputRequired, question)));
+    let beside = [asks("Lunch or dinner?"), order(1, "where is order 1003")];
+    for text in [
+        "I don't want to sign in",
+        "I'd rather not log in",
+        "ich will mich nicht anmelden",
+    ] {
+        means_declined(&beside, text, 1);
+    }
+    for (here, text) in [
+        (beside.to_vec(), "I don't want to"),
+        (
+            vec![asks("Shall I sign you in, or not?"), beside[1].clone()],
+            "I don't want to sign in",
+        ),
+        (vec![two[0].clone(), two[1].clone()], "I don't want to sign in"),
+    ] {
+        means(
+            &here,
+            text,
+            |meant| matches!(meant, Meaning::Which(Deed::Decline, of, None) if of.len() == 2),
+        );
+    }
     // One of them was declined since by a reply to its card: that is what was asked.
     let mut one_left = two.clone();
     one_left[0].status.state = TaskState::Canceled;

@@ -821,14 +821,6 @@ pub(super) fn refuses(text: &str) -> bool {
     only.words.len() <= SHORT && !text.contains(['?', '？']) && lists::NO.iter().any(|entry| begins(&entry))
 }
 
-/// Whether a text speaks of signing in.
-pub(super) fn names_sign_in(text: &str) -> bool {
-    let said = format!(" {} ", lower(text).join(" "));
-    lists::SIGNING_IN
-        .iter()
-        .any(|entry| said.contains(&format!(" {entry} ")))
-}
-
 /// A text's first sentence and what stands behind it.
 pub(super) fn first_sentence(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();

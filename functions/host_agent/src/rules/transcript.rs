@@ -275,16 +275,27 @@ pub(crate) fn has_text(message: &Message) -> bool {
 
 /// What the user attached, as it can be named.
 pub(crate) fn attached(task: &Task) -> Vec<&str> {
+    files(task).map(named).collect()
+}
+
+/// What of it is of none of these media types, where they are listed and its own is known.
+pub(crate) fn attached_besides<'t>(task: &'t Task, listed: &[String]) -> Vec<&'t str> {
+    let is_other = |part: &&Part| {
+        let media_type = part.media_type.as_deref();
+        media_type.is_some_and(|media_type| !a2a::media::takes(listed, media_type))
+    };
+    files(task).filter(is_other).map(named).collect()
+}
+
+fn files(task: &Task) -> impl Iterator<Item = &Part> {
     let said = task.history.iter().filter(|message| message.role == Role::User);
-    let files = said
-        .flat_map(|message| &message.parts)
-        .filter(|part| is_file(part));
-    files
-        .map(|part| {
-            let named = part.filename.as_deref().or(part.media_type.as_deref());
-            named.unwrap_or("your file")
-        })
-        .collect()
+    said.flat_map(|message| &message.parts)
+        .filter(|part| is_file(part))
+}
+
+fn named(part: &Part) -> &str {
+    let named = part.filename.as_deref().or(part.media_type.as_deref());
+    named.unwrap_or("your file")
 }
 
 fn is_file(part: &Part) -> bool {

@@ -1,6 +1,6 @@
 //! What users read while their task is under way.
 
-use domain::{Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
+use domain::{BESIDE, Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
 use outbound::MqttFault;
 use serde_json::{Value, json};
 use url::Url;
@@ -39,6 +39,15 @@ pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
 /// The status that says what is being done.
 pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
     let message = Message::agent_text(MessageId::random(entropy), text);
+    EventKind::status(TaskState::Working, Some(message))
+}
+
+/// The same, with what else the user is told when work has begun: it stays so as others say how far they are.
+pub(crate) fn working_beside(entropy: &dyn Entropy, text: &str, beside: Option<&str>) -> EventKind {
+    let mut message = Message::agent_text(MessageId::random(entropy), text);
+    if let Some(beside) = beside {
+        message.metadata.insert(BESIDE.to_owned(), beside.into());
+    }
     EventKind::status(TaskState::Working, Some(message))
 }
 

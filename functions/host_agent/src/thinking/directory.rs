@@ -116,6 +116,8 @@ pub(crate) struct ChosenAgent {
     pub(crate) oauth: Option<ForeignOAuth>,
     /// It takes JSON beside words.
     pub(crate) takes_data: bool,
+    /// The media types that it takes, where its card says so.
+    pub(crate) input_modes: Vec<String>,
     /// With consents of its own it takes a proof of the starter's browser: its card says so, and it knows users by our tokens.
     pub(crate) takes_proof: bool,
     /// Its card demands authorization, or its type is a tenant's own, or declared private: what it says is for its user alone.
@@ -370,6 +372,7 @@ impl KnownAgents {
                     endpoint: endpoint.clone(),
                     oauth: agent.card.oauth.clone(),
                     takes_data: agent.card.takes_data,
+                    input_modes: agent.card.input_modes.clone(),
                     takes_proof: agent.card.takes_proof && agent.card.secured && agent.card.oauth.is_none(),
                     is_private: self.is_private(agent_type, agent),
                     writes: skills.iter().any(|skill| is_write(skill)),

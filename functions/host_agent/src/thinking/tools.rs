@@ -1,6 +1,7 @@
 //! The model's tools, on one task.
 
 use agent::{ExecuteError, Run};
+use consent::{GrantNeed, covers};
 use domain::{
     AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, TaskPlan,
     TurnCall, WorkNote,
@@ -307,7 +308,37 @@ impl Tools<'_> {
             return Ok(Err(reason));
         }
         let protection = protection(&self.agents.deps.consents, &to.name, to.oauth.as_ref());
+        if let Ok(Some(protection)) = &protection
+            && let Some(reason) = self.not_taken(&to, protection).await?
+        {
+            return Ok(Err(reason));
+        }
         Ok(protection.map(|protection| (to, protection)))
+    }
+
+    /// Why nobody is asked to consent that this agent gets what is attached: by its card it does not take it.
+    async fn not_taken(
+        &self,
+        to: &ChosenAgent,
+        protection: &Protection,
+    ) -> Result<Option<String>, ExecuteError> {
+        let task = self.run.task();
+        let files = transcript::attached_besides(task, &to.input_modes);
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let need = GrantNeed {
+            owner: &task.owner,
+            provider: &protection.provider,
+            resource: to.endpoint.audience().as_str(),
+            scopes: &protection.scopes,
+        };
+        let grant = self.agents.deps.consents.grant(need).await?;
+        let consented = grant.is_some_and(|grant| covers(&grant.scopes, &protection.scopes));
+        let (name, files) = (&to.name, words::listed(&files, "and"));
+        Ok((!consented).then(|| {
+            format!("{name} takes no such files, so I have not asked it: {files}. If the words alone are enough, send them without.")
+        }))
     }
 
     pub(crate) async fn choose(
@@ -369,15 +400,25 @@ impl Tools<'_> {
         let names: Vec<&str> = begin.map(|send| send.to.name.as_str()).collect();
         let new = jobs.get(first..).unwrap_or_default();
         let waiting = new.iter().find_map(|job| Some((job, job.awaited_consent()?)));
+        let lead = self.thought.note.lead.as_deref().filter(|_| first == 0);
+        let beside = match lead {
+            // It has what was missed too, where that is not told as a part of a plan.
+            Some(lead) if lead.contains(missed.trim()) => format!(" {lead}"),
+            Some(lead) => format!(" {lead}{missed}"),
+            None => missed.to_owned(),
+        };
         let status = match waiting {
-            Some((job, awaited)) if missed.is_empty() => consent_status(deps, (task, job), awaited, ""),
+            Some((job, awaited)) if beside.is_empty() => consent_status(deps, (task, job), awaited, ""),
             Some((job, awaited)) => {
-                consent_status(deps, (task, job), awaited, &format!("{}\n", missed.trim_start()))
+                consent_status(deps, (task, job), awaited, &format!("{}\n", beside.trim_start()))
             }
-            None if names.is_empty() => wording::working(deps.entropy.as_ref(), missed.trim_start()),
             None => {
-                let text = format!("Asking {} …{missed}", words::listed(&names, "and"));
-                wording::working(deps.entropy.as_ref(), &text)
+                let asking = match names.is_empty() {
+                    true => String::new(),
+                    false => format!("Asking {} …", words::listed(&names, "and")),
+                };
+                let text = format!("{asking}{beside}");
+                wording::working_beside(deps.entropy.as_ref(), text.trim_start(), lead)
             }
         };
         let kinds = new

@@ -20,7 +20,7 @@ mod wants;
 pub use limits::BeyondForecast;
 pub use units::Asked as AskedUnits;
 pub use wants::{Compare, Want};
-use words::{DateOrder, Days, Named, When, days, places, text};
+use words::{DateOrder, Days, Named, When, days, places, related, text};
 
 /// Most characters of a message that are read.
 const MAX_TEXT: usize = 2_000;
@@ -70,6 +70,8 @@ impl Question {
         text::mark_topic(&mut words, wants::is_weather);
         let units = units::take(&mut words);
         let mut time = days::take(&mut words, order);
+        related::count_on(&mut words, &mut time);
+        related::up_to(&mut words, &mut time);
         let said = |any: &[&str]| words.iter().any(|word| any.contains(&word.lower.as_str()));
         let is_over = said(&["was", "were", "did"]);
         if is_over || said(&["will"]) {

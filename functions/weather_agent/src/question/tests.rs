@@ -212,6 +212,8 @@ fn days_near_and_far() {
     check_days("in a week", &[When::In(7)]);
     check_days("in two weeks", &[When::In(14)]);
     check_days("3 days from now", &[When::In(3)]);
+    let than = Box::new(When::In(1));
+    check_days("a week from tomorrow", &[When::Later { days: 7, than }]);
     check_days("next 5 days", &[When::Run { from: 0, count: 5 }]);
     check_days("over the next few days", &[When::Run { from: 0, count: 3 }]);
     check_days("5-day forecast", &[When::Run { from: 0, count: 5 }]);
@@ -244,6 +246,7 @@ fn days_near_and_far() {
     );
     check_days("Mon-Wed", &[span(day(Weekday::Mon), day(Weekday::Wed))]);
     check_days("tomorrow until Sunday", &[span(When::In(1), day(Weekday::Sun))]);
+    check_days("until Sunday", &[span(When::In(0), day(Weekday::Sun))]);
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::mqtt::TopicPrefix;
 
 /// Most skills of a card, and most tags or examples of a skill.
 const MAX_ITEMS: usize = 200;
+/// Most media types of a list that are read.
+const MODES_MAX: usize = 32;
 /// Most bytes of a name, a tag or an id.
 const MAX_SHORT: usize = 256;
 /// Most bytes of a description or an example.
@@ -63,6 +65,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         push_notifications: can("pushNotifications").unwrap_or(false),
         streaming: can("streaming").unwrap_or(false),
         takes_data: takes_data(&card),
+        input_modes: input_modes(&card),
         connects: has_extension(&card, crate::CONNECTIONS),
         takes_proof: has_extension(&card, crate::CONSENT),
         secured: asks("securityRequirements") || asks("security"),
@@ -78,6 +81,30 @@ fn takes_data(card: &Value) -> bool {
     let modes = card.get("defaultInputModes").and_then(Value::as_array);
     let mut modes = modes.into_iter().flatten().filter_map(Value::as_str);
     modes.any(|mode| matches!(mode.trim(), "application/json" | "application/*" | "*/*"))
+}
+
+/// Those of the card and of its skills; none where it names no default, as it may take anything then.
+fn input_modes(card: &Value) -> Vec<String> {
+    let listed = |of: &Value, key: &str| -> Vec<String> {
+        let modes = of.get(key).and_then(Value::as_array).into_iter().flatten();
+        let modes = modes
+            .filter_map(Value::as_str)
+            .filter(|mode| mode.len() <= MAX_SHORT);
+        modes.take(MODES_MAX).map(str::to_owned).collect()
+    };
+    let mut modes = listed(card, "defaultInputModes");
+    if !modes.is_empty() {
+        let skills = card.get("skills").and_then(Value::as_array);
+        modes.extend(
+            skills
+                .into_iter()
+                .flatten()
+                .flat_map(|skill| listed(skill, "inputModes")),
+        );
+        modes.sort_unstable();
+        modes.dedup();
+    }
+    modes
 }
 
 fn has_extension(card: &Value, uri: &str) -> bool {

@@ -7,6 +7,7 @@
 
 mod agents;
 mod judge;
+mod misbehaving;
 mod play;
 mod table;
 

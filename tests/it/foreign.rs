@@ -1,7 +1,7 @@
 //! Foreign agents: written with the official Python SDK, registered by their card's URL, delegated to.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tests::binary::{self, Up};
 use tests::peers::CurrencyAgent;
@@ -38,10 +38,14 @@ async fn registered_and_used(generation: &str) {
     assert!(task["artifacts"].to_string().contains("1160.00 NOK"), "{task:#}");
     assert_eq!(agent.runs().await, 1, "asked once");
     // What it has to know it asks for, and the answer goes to the same task.
+    let begun = Instant::now();
     let asked = user.chat("euros", "m1", "How much is 50 euros?").await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(asked.said().contains("Into which currency?"), "{}", asked.said());
     let task = user.until(&asked.task_id(), &["input-required"]).await;
     assert!(task.to_string().contains("Into which currency?"), "{task:#}");
-    user.chat("euros", "m2", "kroner").await;
+    let answered = user.chat("euros", "m2", "kroner").await.said();
+    assert!(!answered.contains("nothing more"), "it was passed on: {answered}");
     let task = user.until(&asked.task_id(), &["completed"]).await;
     assert!(task["artifacts"].to_string().contains("580.00 NOK"), "{task:#}");
     // What it will not do comes back as its own words.

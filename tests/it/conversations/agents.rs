@@ -40,7 +40,7 @@ fn script(kind: &str) -> Script {
             "Reserves a seat in the canteen.",
             "Reserve me a seat in the canteen",
         ),
-        "currency" | "dead" => (
+        "currency" | "dead" | "hangs" => (
             "currency",
             "Currency",
             "Converts an amount of money from one currency into another.",
@@ -378,6 +378,10 @@ impl Remote {
 async fn answer(State(agent): State<Agent>, Json(call): Json<Value>) -> Result<Json<Value>, StatusCode> {
     let result = |value: Value| Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": value }));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if agent.0.kind == "hangs" {
+        // It takes the message and never says a word.
+        return std::future::pending().await;
+    }
     if call["method"] != "SendMessage" {
         let id = text(&call["params"]["id"]);
         let mut tasks = agent.0.tasks.lock().expect("no panic under the lock");

@@ -20,7 +20,7 @@ use super::judge::{self, Seen};
 use super::table::{Conversation, Turn, span};
 
 /// When a stage begins: a Thursday.
-const BEGINS: &str = "2026-01-01T10:00:00Z";
+pub(super) const BEGINS: &str = "2026-01-01T10:00:00Z";
 
 /// A conversation as it went.
 pub(super) struct Played {
@@ -170,17 +170,7 @@ impl Stage {
         let begun = Instant::now();
         let stage = Self::start(restarts, &agents).await;
         let up = begun.elapsed();
-        let ticking = stage.clock().await;
-        let ticker = tokio::spawn(async move {
-            let pause = Duration::from_millis(10);
-            let mut last = tokio::time::Instant::now();
-            loop {
-                tokio::time::sleep(pause).await;
-                let now = tokio::time::Instant::now();
-                ticking.advance(now - last);
-                last = now;
-            }
-        });
+        let ticker = tick(stage.clock().await);
         let mut played = Vec::new();
         for act in acts {
             stage
@@ -254,8 +244,22 @@ impl Stage {
     }
 }
 
+/// Lets a clock go by itself.
+pub(super) fn tick(clock: Arc<ManualClock>) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        let pause = Duration::from_millis(10);
+        let mut last = tokio::time::Instant::now();
+        loop {
+            tokio::time::sleep(pause).await;
+            let now = tokio::time::Instant::now();
+            clock.advance(now - last);
+            last = now;
+        }
+    })
+}
+
 /// The one tenant that the tables speak of.
-fn tenants() -> Vec<Tenant> {
+pub(super) fn tenants() -> Vec<Tenant> {
     vec![Tenant::parse("acme").expect("a name")]
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Done {
     pub(crate) again: Option<String>,
     /// The user must consent to these scopes before the agent can be called.
     pub(crate) needs: Option<Vec<String>>,
-    /// What is known of a send that failed.
+    /// What is known of a send or a look that failed.
     pub(crate) trouble: Option<&'static str>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) async fn look(on: OnTask<'_>, job: Job) -> Done {
 /// The same, and whether the agent gave an answer.
 async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
     job.attempts = job.attempts.saturating_add(1);
-    let mut answers = true;
+    let (mut answers, mut trouble) = (true, None);
     match calls::remote_task(on, &job).await {
         Ok(remote) => {
             webhook_token::keys_again(on.deps, &mut job).await;
@@ -44,9 +44,20 @@ async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
         Err(error) => {
             tracing::info!(task.id = %on.task.id, job = job.number, error = %error, "look at an agent's task failed");
             answers = false;
+            if error.is_retryable() {
+                // What is said of it is no news of the agent's.
+                let before = job.failing_since.filter(|since| *since >= job.updated_at);
+                let heard = job.updated_at.max(on.task.status.at);
+                job.failing_since = Some(before.unwrap_or(heard));
+                trouble = Some("does not answer any more");
+            }
         }
     }
-    (Done::of(job), answers)
+    let done = Done {
+        trouble,
+        ..Done::of(job)
+    };
+    (done, answers)
 }
 
 /// Sends the job's message once more; whether its agent gave an answer.

@@ -105,8 +105,12 @@ impl Patience {
         if self.is_used_up(job) {
             return Some(job.updated_at);
         }
-        // The user's own part, a consent or an answer, is no silence of the agent.
-        let heard = job.updated_at.max(task.status.at);
+        // The user's own part, a consent or an answer, is no silence of the agent; what the user is told of looks that fail is no
+        // news.
+        let heard = match (&job.state, job.failing_since) {
+            (JobState::Linked { .. }, Some(since)) => job.updated_at.max(since),
+            _ => job.updated_at.max(task.status.at),
+        };
         let limit = heard.after(self.limit).min(job.begun_at().after(self.token_ttl));
         (!waits).then_some(limit)
     }

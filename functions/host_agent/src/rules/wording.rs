@@ -90,7 +90,7 @@ pub(crate) fn asks_for(task: &Task, link: &str) -> bool {
 }
 
 /// The events that tell of these jobs: their records, and the newest word of those that go on. `troubles` are what is known of
-/// sends that failed, by the numbers of their jobs.
+/// sends and looks that failed, by the numbers of their jobs.
 pub(crate) fn news(
     deps: &Deps,
     task: &Task,
@@ -105,13 +105,14 @@ pub(crate) fn news(
         .collect();
     let at_work = task.status.state == TaskState::Working;
     let word = changed.iter().rev().find_map(|job| {
+        let trouble = troubles.iter().find(|(number, _)| *number == job.number);
+        let trouble = trouble.map(|(_, trouble)| *trouble);
         let remote = match &job.state {
-            JobState::Linked { remote, .. } => remote,
-            JobState::Prepared if job.attempts > 0 => {
-                let trouble = troubles.iter().find(|(number, _)| *number == job.number);
-                let trouble = trouble.map(|(_, trouble)| *trouble);
-                return no_answer_yet(&deps.patience, job, trouble);
+            JobState::Linked { .. } if trouble.is_some() => {
+                return no_news_of(job, deps.clock.now()).filter(|_| at_work);
             }
+            JobState::Linked { remote, .. } => remote,
+            JobState::Prepared if job.attempts > 0 => return no_answer_yet(&deps.patience, job, trouble),
             _ => return None,
         };
         let before = task
@@ -182,6 +183,19 @@ fn no_answer_yet(patience: &Patience, job: &Job, trouble: Option<&str>) -> Optio
         )),
         (false, Some(trouble)) => Some(format!("{name} {trouble}. Trying again ({next} of {all}).")),
     }
+}
+
+/// What is said of an agent that works on a task and cannot be asked how it goes.
+fn no_news_of(job: &Job, now: Timestamp) -> Option<String> {
+    let since = now.millis().saturating_sub(job.failing_since?.millis()) / 1000;
+    let long = match since {
+        ..90 => format!("{since} seconds"),
+        _ => format!("{} minutes", since / 60),
+    };
+    let name = &job.agent_name;
+    Some(format!(
+        "{name} does not answer any more: no news of it for {long}. I keep asking."
+    ))
 }
 
 /// What is known of a send over a broker that failed, in words that go on from the agent's name.

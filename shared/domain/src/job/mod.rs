@@ -119,7 +119,8 @@ pub struct Job {
     /// The step of the model that it was decided in, from 0; several jobs of one step were decided at once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u32,
-    /// Since when its send fails, where it does; its `attempts` are counted from there.
+    /// Since when its send fails, where it does; its `attempts` are counted from there. Of a job at work: since when there is no
+    /// news, where its agent cannot be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<Timestamp>,
     /// What of its results was too large to keep.

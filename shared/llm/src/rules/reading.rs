@@ -148,7 +148,10 @@ impl<'i> Reader<'i> {
     /// The types that the user is asked about, the likeliest first: those that come close together, or else those that
     /// something of weight speaks for.
     pub(super) fn worth_asking(&self, text: &str) -> Vec<&'i AgentType> {
-        let scores = self.scores(text).firm_and_diluted();
+        let read = self.scores(text);
+        let mut scores = read.firm_and_diluted();
+        let unsure = scores.iter_mut().zip(&read.sure).filter(|(_, sure)| !**sure);
+        unsure.for_each(|(score, _)| *score = 0.0);
         let best = scores.iter().copied().fold(0.0, f64::max);
         let least = match best >= self.bar(text) {
             true => best / CLEARLY,

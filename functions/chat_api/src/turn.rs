@@ -6,7 +6,7 @@
 //! replaces. A repeated request therefore always means the same message, the same task, the same answer.
 
 use domain::{
-    BESIDE, ContextId, Job, JobState, Message, MessageId, PLAN_HASH, Role, Task, TaskId, TaskState,
+    ContextId, Job, JobState, Message, MessageId, PLAN_HASH, Role, TOLD_BESIDE, Task, TaskId, TaskState,
 };
 
 use crate::ui_message::Trigger;
@@ -186,7 +186,7 @@ fn acknowledgement(task: &Task) -> Option<String> {
 fn beside(task: &Task) -> Option<&str> {
     let said = task.history.iter().chain(&task.status.message).rev();
     let mut since = said.take_while(|message| message.role == Role::Agent);
-    since.find_map(|message| message.metadata.get(BESIDE)?.as_str())
+    since.find_map(|message| message.metadata.get(TOLD_BESIDE)?.as_str())
 }
 
 /// True where the host could not even begin so far, and tries again by its schedule.

@@ -69,7 +69,7 @@ pub use job::{
 };
 pub use job_log::JobLog;
 pub use message::{
-    ASKED_AGENT, ASKED_FROM, Artifact, BESIDE, Message, Metadata, Part, PartContent, Role, Terms,
+    ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, Role, TOLD_BESIDE, Terms,
 };
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,

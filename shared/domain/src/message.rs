@@ -8,8 +8,8 @@ use crate::{ContextId, MessageId, TaskId};
 /// Free key-value data that A2A lets travel beside most things.
 pub type Metadata = serde_json::Map<String, Value>;
 
-/// The key in an agent's message's metadata under which stands what its user is told beside that work has begun.
-pub const BESIDE: &str = "beside";
+/// The key in the metadata of an agent's message for what its user is told beside that work has begun.
+pub const TOLD_BESIDE: &str = "switchyard/told-beside";
 /// The key in a message's metadata under which a user has named the agent that it is for, by its type.
 pub const ASKED_AGENT: &str = "switchyard/agent";
 /// The key in a message's metadata under which the platform's chat says where it came from. An agent of ours keeps that beside

@@ -460,16 +460,6 @@ fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
         means(&here, text, |meant| *meant == Meaning::Decline(&here[0]));
         assert!(declines(&here[0], text), "{text}");
     }
-    // Beside a question, a no to signing in is one to the consent.
-    let beside = [order(1, "Where is my order 1001?"), greets(2)];
-    for text in ["I don't want to sign in", "I won't sign in"] {
-        means(&beside, text, |meant| *meant == Meaning::Decline(&beside[0]));
-    }
-    means(
-        &beside,
-        "I don't want to",
-        |meant| matches!(meant, Meaning::Which(Deed::Decline, of, None) if of.len() == 2),
-    );
     let two = [order(1, "where is order 1003"), order(2, "where is order 1005")];
     means(
         &two,
@@ -488,6 +478,7 @@ fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
     let beside = [asks("Lunch or dinner?"), order(1, "where is order 1003")];
     for text in [
         "I don't want to sign in",
+        "I won't sign in",
         "I'd rather not log in",
         "ich will mich nicht anmelden",
     ] {

@@ -108,7 +108,7 @@ impl Patience {
         // The user's own part, a consent or an answer, is no silence of the agent; what the user is told of looks that fail is no
         // news.
         let heard = match (&job.state, job.failing_since) {
-            (JobState::Linked { .. }, Some(since)) => job.updated_at.max(since),
+            (JobState::Linked { .. }, Some(since)) if since >= job.updated_at => since,
             _ => job.updated_at.max(task.status.at),
         };
         let limit = heard.after(self.limit).min(job.begun_at().after(self.token_ttl));

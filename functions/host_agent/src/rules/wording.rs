@@ -1,6 +1,8 @@
 //! What users read while their task is under way.
 
-use domain::{BESIDE, Entropy, EventKind, Job, JobState, Message, MessageId, Task, TaskState, Timestamp};
+use domain::{
+    Entropy, EventKind, Job, JobState, Message, MessageId, TOLD_BESIDE, Task, TaskState, Timestamp,
+};
 use outbound::MqttFault;
 use serde_json::{Value, json};
 use url::Url;
@@ -46,7 +48,7 @@ pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
 pub(crate) fn working_beside(entropy: &dyn Entropy, text: &str, beside: Option<&str>) -> EventKind {
     let mut message = Message::agent_text(MessageId::random(entropy), text);
     if let Some(beside) = beside {
-        message.metadata.insert(BESIDE.to_owned(), beside.into());
+        message.metadata.insert(TOLD_BESIDE.to_owned(), beside.into());
     }
     EventKind::status(TaskState::Working, Some(message))
 }

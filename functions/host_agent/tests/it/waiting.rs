@@ -286,18 +286,18 @@ async fn an_agent_that_forgot_its_task_fails_it() {
     );
 }
 
+/// A task whose agent has asked which Oslo is meant.
+async fn asked_which_oslo(world: &World) -> domain::Task {
+    let task = world.ask(RAIN).await;
+    let asks = remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]);
+    world.notified(task.id, 0, asks).await;
+    world.wake(task.id).await
+}
+
 #[tokio::test]
 async fn an_agents_question_is_put_to_the_user_and_the_answer_handed_on_once() {
     let (world, weather) = world().await;
-    let task = world.ask(RAIN).await;
-    world
-        .notified(
-            task.id,
-            0,
-            remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
-        )
-        .await;
-    let task = world.wake(task.id).await;
+    let task = asked_which_oslo(&world).await;
     assert_eq!(status(&task), (TaskState::InputRequired, "Which Oslo?".into()));
     let rev = task.rev;
     assert_eq!(
@@ -352,15 +352,7 @@ async fn an_answer_that_comes_too_late_takes_nothing_away() {
         (-32602, "Task r-1 is in terminal state: completed"),
     ] {
         let (world, weather) = world().await;
-        let task = world.ask(RAIN).await;
-        world
-            .notified(
-                task.id,
-                0,
-                remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
-            )
-            .await;
-        world.wake(task.id).await;
+        let task = asked_which_oslo(&world).await;
         weather.then("SendMessage", Reply::Error(code, words)).then(
             "GetTask",
             Reply::Result(remote("r-1", "COMPLETED", None, &["Dry."])),
@@ -373,15 +365,7 @@ async fn an_answer_that_comes_too_late_takes_nothing_away() {
     }
     // One that goes on has refused the answer.
     let (world, weather) = world().await;
-    let task = world.ask(RAIN).await;
-    world
-        .notified(
-            task.id,
-            0,
-            remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
-        )
-        .await;
-    world.wake(task.id).await;
+    let task = asked_which_oslo(&world).await;
     weather.then("SendMessage", Reply::Error(-32602, "no such place"));
     world.say("user-1", "answer-1", "Norway", Some(task.id)).await;
     let (state, words) = status(&world.wake(task.id).await);
@@ -392,15 +376,7 @@ async fn an_answer_that_comes_too_late_takes_nothing_away() {
 #[tokio::test]
 async fn an_answer_that_could_not_be_handed_on_is_tried_again() {
     let (world, weather) = world().await;
-    let task = world.ask(RAIN).await;
-    world
-        .notified(
-            task.id,
-            0,
-            remote("r-1", "INPUT_REQUIRED", Some("Which Oslo?"), &[]),
-        )
-        .await;
-    world.wake(task.id).await;
+    let task = asked_which_oslo(&world).await;
     weather.then("SendMessage", Reply::Status(503));
     world.say("user-1", "answer-1", "Norway", Some(task.id)).await;
     world.wake(task.id).await;

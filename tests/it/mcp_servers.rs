@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use domain::SystemEntropy;
+use domain::{SystemClock, SystemEntropy};
 use outbound::mcp::{McpClient, McpError, Pins};
 use outbound::{Outbound, Policy};
 use serde_json::{Map, Value, json};
@@ -19,7 +19,11 @@ fn client(server: &McpServer) -> McpClient {
         ..Policy::default()
     };
     let outbound = Outbound::new(policy, Arc::new(SystemEntropy));
-    McpClient::new(outbound, server.url.parse().expect("a URL"))
+    McpClient::new(
+        outbound,
+        server.url.parse().expect("a URL"),
+        Arc::new(SystemClock),
+    )
 }
 
 /// Our default settings and the sandbox are made for this server: its tools are there under their names, take every argument that

@@ -47,7 +47,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 pub fn agent(parts: AgentParts, server: Server) -> Result<Arc<Agent>, InvalidId> {
     let name = AgentName::parse(AGENT)?;
     let card = card::card(parts.url.clone());
-    let homes = server::Homes::new(parts.outbound.clone(), server);
+    let homes = server::Homes::new(parts.outbound.clone(), server, parts.clock.clone());
     let executor = Arc::new(executor::StayExecutor::new(homes, name.clone()));
     Ok(parts.agent((name, card), (Access::Open, None), executor))
 }

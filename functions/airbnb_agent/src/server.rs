@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::Clock;
 use futures_util::future::join_all;
 use outbound::Outbound;
 use outbound::mcp::{Filled, McpAnswer, McpClient, McpError, McpForm};
@@ -28,9 +29,9 @@ pub(crate) enum Searched {
 }
 
 impl Homes {
-    pub(crate) fn new(outbound: Outbound, server: Server) -> Self {
+    pub(crate) fn new(outbound: Outbound, server: Server, clock: Arc<dyn Clock>) -> Self {
         Self {
-            client: Arc::new(McpClient::new(outbound, server.url.clone())),
+            client: Arc::new(McpClient::new(outbound, server.url.clone(), clock)),
             server: Arc::new(server),
         }
     }

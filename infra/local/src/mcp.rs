@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use domain::Entropy;
+use domain::{Entropy, SystemClock};
 use outbound::mcp::{McpClient, McpTool, Pins};
 use outbound::{Outbound, Policy};
 use sandbox::mcp::LINK_HOST;
@@ -30,7 +30,7 @@ pub(crate) fn client(url: Url, entropy: Arc<dyn Entropy>) -> McpClient {
         allow_loopback: true,
         ..Policy::default()
     };
-    McpClient::new(Outbound::new(policy, entropy), url)
+    McpClient::new(Outbound::new(policy, entropy), url, Arc::new(SystemClock))
 }
 
 impl Homes {

@@ -1,12 +1,17 @@
 //! The short code of a consent that was given in another browser than the starter's: eight letters without vowels,
-//! so that they spell nothing and are not mistaken for figures. About 34 bits, good for ten minutes, once, and only
-//! in the starter's own chat.
+//! so that they spell nothing and are not mistaken for figures. The first follows from the consent, so that a code is
+//! tried, and counted where it is wrong, against the consents alone that it can be of; the other seven are random: about 30
+//! bits, good for ten minutes, once, and only in the starter's own chat.
+//!
+//! A code that an earlier release has shown, whose first letter was random too, is void with the update: it is answered as a
+//! wrong one, counts nowhere, and the link that the answer shows again leads to a new one.
 //!
 //! Who stores what users say need not store codes: a message can go on with [`MASK`] in a code's place, and the code's
 //! hashes beside it ([`taken_out`]).
 
 use domain::{Entropy, ExposeSecret as _, Message, Metadata, Part, PartContent, SecretString};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::token;
 
@@ -15,13 +20,23 @@ const LENGTH: usize = 8;
 
 /// What stands in a code's place where a message is stored.
 pub const MASK: &str = "••••-••••";
-/// Where a masked message holds the code's hashes, by the consents that it may belong to.
+/// Where a masked message holds the code's hashes, by the consents that it can be of.
 const HASHES: &str = "consentCodeHashes";
 
-/// A new code, as it is shown: `BCDF-GHJK`.
+/// The letter that each code of this consent begins with.
+fn letter(consent: &str) -> char {
+    let digest = Sha256::digest(format!("consent code/{consent}"));
+    let sum = digest
+        .iter()
+        .fold(0, |rest, byte| (rest * 256 + usize::from(*byte)) % LETTERS.len());
+    LETTERS.get(sum).copied().map_or('B', char::from)
+}
+
+/// A new code of a consent, as it is shown: `BCDF-GHJK`.
 #[must_use]
-pub fn random(entropy: &dyn Entropy) -> SecretString {
+pub fn random(consent: &str, entropy: &dyn Entropy) -> SecretString {
     let mut code = String::with_capacity(LENGTH + 1);
+    code.push(letter(consent));
     while code.len() <= LENGTH {
         let mut byte = [0];
         entropy.fill(&mut byte);
@@ -138,7 +153,7 @@ pub fn matches(hash: &str, consent: &str, code: &SecretString) -> bool {
 pub enum Typed {
     /// The code itself.
     Code(SecretString),
-    /// Its [`hash`] for each consent that it may belong to: no more than one try for each.
+    /// Its [`hash`] for each consent that it can be of: no more than one try for each.
     Hashes(Metadata),
 }
 
@@ -150,6 +165,15 @@ impl Typed {
         match message.metadata.get(HASHES) {
             Some(Value::Object(hashes)) if text.contains(MASK) => Some(Self::Hashes(hashes.clone())),
             _ => find(&text).map(|(_, code)| code.map_or_else(|| Self::Hashes(Metadata::new()), Self::Code)),
+        }
+    }
+
+    /// True where it can be the code of that consent: it begins with its letter.
+    #[must_use]
+    pub fn can_be_of(&self, consent: &str) -> bool {
+        match self {
+            Self::Code(code) => begins_for(consent, code),
+            Self::Hashes(hashes) => hashes.contains_key(consent),
         }
     }
 
@@ -190,13 +214,17 @@ pub fn taken_out<'c>(message: Message, consents: impl Iterator<Item = &'c str>) 
         *part = Part::text(masked);
     }
     let hashes = consents.filter_map(|consent| {
-        let hash = hash(consent, code.as_ref()?);
-        Some((consent.to_owned(), Value::String(hash)))
+        let code = code.as_ref().filter(|code| begins_for(consent, code))?;
+        Some((consent.to_owned(), Value::String(hash(consent, code))))
     });
     message
         .metadata
         .insert(HASHES.to_owned(), Value::Object(hashes.collect()));
     message
+}
+
+fn begins_for(consent: &str, code: &SecretString) -> bool {
+    code.expose_secret().starts_with(letter(consent))
 }
 
 fn salted(consent: &str, code: &SecretString) -> String {
@@ -211,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_masked_code_is_as_good_as_the_code_and_says_nothing() {
-        let code = random(&SystemEntropy);
+        let code = random("c1", &SystemEntropy);
         let stored = hash("c1", &code);
         let plain = Message::user(
             MessageId::derived("m"),
@@ -234,8 +262,9 @@ mod tests {
         assert!(typed.matches(&stored, "c1"));
         assert!(!typed.matches(&stored, "c0") && !typed.matches(&stored, "c2"));
         assert!(!typed.matches("", "c1"));
+        assert!(typed.can_be_of("c1") && !typed.can_be_of("c0"));
         assert!(
-            !Typed::of(&masked(&random(&SystemEntropy)))
+            !Typed::of(&masked(&random("c1", &SystemEntropy)))
                 .unwrap()
                 .matches(&stored, "c1")
         );
@@ -250,8 +279,48 @@ mod tests {
     }
 
     #[test]
+    fn a_code_begins_with_the_letter_of_its_consent_and_goes_to_no_other() {
+        let consents: Vec<String> = (0..2_000).map(|n| format!("consent-{n}")).collect();
+        let mut letters = [0; 20];
+        for consent in &consents {
+            let (one, other) = (random(consent, &SystemEntropy), random(consent, &SystemEntropy));
+            assert_ne!(one.expose_secret(), other.expose_secret());
+            for code in [one, other] {
+                assert_eq!(
+                    read(code.expose_secret()).unwrap().expose_secret(),
+                    code.expose_secret()
+                );
+                assert!(code.expose_secret().starts_with(letter(consent)));
+            }
+            let at = LETTERS
+                .iter()
+                .position(|known| char::from(*known) == letter(consent))
+                .unwrap();
+            letters[at] += 1;
+        }
+        assert!(
+            letters.iter().all(|count| (50..200).contains(count)),
+            "{letters:?}"
+        );
+        let code = random(&consents[0], &SystemEntropy);
+        let message = Message::user(MessageId::derived("m"), vec![Part::text(code.expose_secret())]);
+        let plain = Typed::of(&message).unwrap();
+        let masked = Typed::of(&taken_out(message, consents.iter().map(String::as_str))).unwrap();
+        let mut fitting = 0;
+        for consent in &consents {
+            let fits = letter(consent) == letter(&consents[0]);
+            assert_eq!(
+                (plain.can_be_of(consent), masked.can_be_of(consent)),
+                (fits, fits)
+            );
+            fitting += usize::from(fits);
+        }
+        assert!(fitting < 200, "{fitting}");
+    }
+
+    #[test]
     fn codes_are_read_as_people_type_them() {
-        let code = random(&SystemEntropy);
+        let code = random("c1", &SystemEntropy);
         let shown = code.expose_secret();
         assert_eq!((shown.len(), shown.find('-')), (9, Some(4)));
         let stored = hash("c1", &code);
@@ -265,7 +334,7 @@ mod tests {
             assert!(matches(&stored, "c1", &read(&typed).unwrap()), "{typed}");
         }
         assert!(!matches(&stored, "c2", &code));
-        assert!(!matches(&stored, "c1", &random(&SystemEntropy)));
+        assert!(!matches(&stored, "c1", &random("c1", &SystemEntropy)));
         assert!(!matches("", "c1", &code));
         for other in ["", "done", "BCDFGHJ", "BCDFGHJKL", "ABCDEFGH", &"B".repeat(65)] {
             assert!(read(other).is_none(), "{other}");

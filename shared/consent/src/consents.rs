@@ -19,7 +19,7 @@ use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
 
 /// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
 const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
-/// How long a code can be typed back: eight letters must not be good for long.
+/// How long a code can be typed back: a few letters must not be good for long.
 const CODE_LIFETIME: Duration = Duration::from_secs(600);
 
 /// The consents and grants of one tenant; a cheap clone.
@@ -59,6 +59,12 @@ impl TypedCode {
             message: message.message_id.clone(),
         })
     }
+
+    /// Whether it can be the code of the consent with this id; of an agent that asks itself, of this task of its.
+    #[must_use]
+    pub fn can_be_of(&self, place: &str) -> bool {
+        self.code.can_be_of(place)
+    }
 }
 
 /// The result of typing a code back.
@@ -66,7 +72,7 @@ impl TypedCode {
 pub enum Redeemed {
     /// It was right: the grant is the user's.
     Yes,
-    /// It was wrong, or no code is awaited.
+    /// It was wrong, or another consent's, or no code is awaited.
     No,
     /// It was wrong once too often: the consent has ended.
     Void,
@@ -210,7 +216,7 @@ impl Consents {
             .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
     }
 
-    /// What the code of a consent is bound to, so that one consent's code is no other's. Whoever masks what is typed to an
+    /// What the code of a consent is bound to and begins by, so that one consent's code is no other's. Whoever masks what is typed to an
     /// agent knows that agent's task, and not its consent.
     fn code_place(&self, consent: &Consent) -> String {
         match self.agent {
@@ -230,8 +236,9 @@ impl Consents {
         started: &Started,
         granted: &GrantSecrets,
     ) -> Result<Option<SecretString>, StoreError> {
-        let code = consent_code::random(self.entropy.as_ref());
-        let hash = consent_code::hash(&self.code_place(consent), &code);
+        let place = self.code_place(consent);
+        let code = consent_code::random(&place, self.entropy.as_ref());
+        let hash = consent_code::hash(&place, &code);
         let sealed = self.seal(consent, granted);
         let until = self.clock.now().after(CODE_LIFETIME);
         let held = |consent: Consent| consent.hold(&started.state_hash, hash.clone(), sealed.clone(), until);
@@ -278,7 +285,7 @@ impl Consents {
     }
 
     /// Takes the code that the callback's page showed in another browser: what was granted there is the user's from now
-    /// on. A wrong one is counted.
+    /// on. A wrong one is counted; one that begins with another letter is another consent's, and is not.
     ///
     /// # Errors
     /// What the database says.
@@ -291,10 +298,11 @@ impl Consents {
         else {
             return Ok(Redeemed::No);
         };
-        if consent.running(now).is_err() {
+        let place = self.code_place(consent);
+        if consent.running(now).is_err() || !typed.can_be_of(&place) {
             return Ok(Redeemed::No);
         }
-        if !typed.code.matches(code_hash, &self.code_place(consent)) {
+        if !typed.code.matches(code_hash, &place) {
             return self.count_wrong_code(consent, typed, now).await;
         }
         let Ok(secrets) = GrantSecrets::open(&self.sealer, sealed_grant, &self.key(consent)) else {

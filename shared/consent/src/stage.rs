@@ -18,7 +18,7 @@ use domain::{AgentName, MessageId, Owner, RECORDS, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How many wrong codes may be typed back. Eight letters cannot be guessed in five tries, and a user who mistyped that
+/// How many wrong codes may be typed back. Seven letters cannot be guessed in five tries, and a user who mistyped that
 /// often gets a fresh link.
 const WRONG_CODES_MAX: usize = 5;
 /// How many proofs of a browser are remembered at once. Each lives for a minute, and a person presses a button once or twice.

@@ -13,29 +13,19 @@ mod error;
 mod form;
 mod pins;
 mod results;
+mod session;
 mod wire;
 
-use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ElicitationCapability,
-    FormElicitationCapability, Implementation, ProtocolVersion, ServerPeerInfo,
-};
-use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, RunningService, serve_directly};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{RoleClient, ServiceError};
+use domain::{Clock, Timestamp};
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use self::error::words;
-use self::results::{content, list, refusal};
-use self::wire::Wire;
+use self::results::{content, list};
+use self::session::{Server, Session};
 use crate::{CallError, EventLimits, Outbound};
 
 pub use error::McpError;
@@ -58,6 +48,8 @@ pub struct McpClient {
     outbound: Outbound,
     url: Url,
     limits: EventLimits,
+    /// Tells when a list of tools is too old: other than a timer, it goes on while a function is frozen.
+    clock: Arc<dyn Clock>,
     known: Mutex<Known>,
 }
 
@@ -65,15 +57,7 @@ pub struct McpClient {
 #[derive(Default)]
 struct Known {
     server: Option<Server>,
-    tools: Option<(Arc<[McpTool]>, Instant)>,
-}
-
-#[derive(Clone)]
-enum Server {
-    /// Since 2026-07-28: a call needs nothing before it.
-    Stateless(Box<ServerPeerInfo>),
-    /// Up to 2025-11-25.
-    Handshakes,
+    tools: Option<(Arc<[McpTool]>, Timestamp)>,
 }
 
 /// What a tool answers.
@@ -85,28 +69,15 @@ pub enum McpAnswer {
     Asks(McpForm),
 }
 
-/// The SDK at work on one connection.
-struct Session {
-    service: RunningService<RoleClient, ClientConfig>,
-    wire: Connection,
-}
-
-/// What is left to look at when the SDK has gone.
-struct Connection {
-    until: Instant,
-    fault: Arc<OnceLock<McpError>>,
-    changed: Arc<AtomicBool>,
-    gone: mpsc::Receiver<Infallible>,
-}
-
 impl McpClient {
     /// A client of the server at this address.
     #[must_use]
-    pub fn new(outbound: Outbound, url: Url) -> Self {
+    pub fn new(outbound: Outbound, url: Url, clock: Arc<dyn Clock>) -> Self {
         Self {
             outbound,
             url,
             limits: LIMITS,
+            clock,
             known: Mutex::default(),
         }
     }
@@ -122,14 +93,15 @@ impl McpClient {
     /// # Errors
     /// [`McpError`].
     pub async fn tools(&self) -> Result<Arc<[McpTool]>, McpError> {
-        let fresh = |known: &mut Known| known.tools.clone().filter(|(_, until)| Instant::now() < *until);
+        let now = self.clock.now();
+        let fresh = |known: &mut Known| known.tools.clone().filter(|(_, until)| now < *until);
         if let Some((tools, _)) = self.remembered(fresh) {
             return Ok(tools);
         }
         let session = self.open().await?;
-        let listed = session.within(list(&session.service)).await;
+        let listed = session.within(list(session.peer())).await;
         let (tools, good_for) = self.closed(session, listed).await?;
-        let until = Instant::now() + good_for.unwrap_or(LIST_FOR).min(LIST_MAX);
+        let until = now.after(good_for.unwrap_or(LIST_FOR).min(LIST_MAX));
         self.remembered(|known| known.tools = Some((Arc::clone(&tools), until)));
         Ok(tools)
     }
@@ -171,9 +143,7 @@ impl McpClient {
             params.request_state = form.state().map(str::to_owned);
         }
         let session = self.open().await?;
-        let called = session
-            .within(session.service.peer().call_tool_once(params))
-            .await;
+        let called = session.within(session.peer().call_tool_once(params)).await;
         match self.closed(session, called).await? {
             CallToolResponse::Complete(result) => Ok(McpAnswer::Done(content(result)?)),
             CallToolResponse::InputRequired(asked) => Ok(McpAnswer::Asks(McpForm::of(&asked)?)),
@@ -183,111 +153,22 @@ impl McpClient {
 
     /// Connects, by what is remembered of the server.
     async fn open(&self) -> Result<Session, McpError> {
-        let (held, gone) = mpsc::channel(1);
-        let wire = Wire {
-            outbound: self.outbound.clone(),
-            limits: self.limits,
-            until: Instant::now() + self.limits.whole,
-            fault: Arc::default(),
-            changed: Arc::default(),
-            _held: held,
-        };
-        let mut connection = Connection {
-            until: wire.until,
-            fault: Arc::clone(&wire.fault),
-            changed: Arc::clone(&wire.changed),
-            gone,
-        };
-        let config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
-            .max_sse_event_size(self.limits.bytes)
-            .reinit_on_expired_session(false);
-        let transport = StreamableHttpClientTransport::with_client(wire, config);
         let known = self.remembered(|known| known.server.clone());
-        let mut can = ClientCapabilities::default();
-        if !matches!(known, Some(Server::Handshakes)) {
-            // Before the newest revision forms come while the call is open, and nobody fills them in that fast.
-            can.elicitation =
-                Some(ElicitationCapability::new().with_form(FormElicitationCapability::default()));
-        }
-        let us = ClientConfig::new(can, Implementation::new("switchyard", env!("CARGO_PKG_VERSION")))
-            .with_protocol_version(ProtocolVersion::V_2025_11_25);
-        let lifecycle = match known {
-            Some(Server::Stateless(server)) => {
-                let service = serve_directly(us, transport, Some(*server));
-                return Ok(Session {
-                    service,
-                    wire: connection,
-                });
-            }
-            Some(Server::Handshakes) => ClientLifecycleMode::Initialize,
-            None => ClientLifecycleMode::Auto {
-                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-                legacy_version: Some(ProtocolVersion::V_2025_11_25),
-            },
-        };
-        let served = timeout_at(connection.until, us.serve_with_lifecycle(transport, lifecycle)).await;
-        match served {
-            Ok(Ok(service)) => {
-                let server = service.peer().peer_info().map(|info| Server::of(&info));
-                self.remembered(|known| known.server = server);
-                Ok(Session {
-                    service,
-                    wire: connection,
-                })
-            }
-            other => {
-                let error = match other {
-                    Ok(Err(refused)) => McpError::HandshakeRefused(words(&refused.to_string())),
-                    _ => CallError::Timeout.into(),
-                };
-                let _nobody_sends = connection.gone.recv().await;
-                Err(connection.fault(error))
-            }
-        }
+        let (session, server) = Session::open(&self.outbound, (&self.url, self.limits), known).await?;
+        self.remembered(|known| known.server = server);
+        Ok(session)
     }
 
     /// Waits until the SDK has gone, and says what came of its work. After a failure nothing is taken for known.
     async fn closed<T>(&self, session: Session, worked: Result<T, McpError>) -> Result<T, McpError> {
-        let Session {
-            mut service,
-            mut wire,
-        } = session;
-        let _how_it_ended = service.close().await;
-        drop(service);
-        let _nobody_sends = wire.gone.recv().await;
-        if worked.is_err() || wire.changed.load(Ordering::Relaxed) {
+        let end = session.close().await;
+        if worked.is_err() || end.changed {
             self.remembered(|known| *known = Known::default());
         }
-        worked.map_err(|error| wire.fault(error))
+        worked.map_err(|error| end.fault.unwrap_or(error))
     }
 
     fn remembered<T>(&self, with: impl FnOnce(&mut Known) -> T) -> T {
         with(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Session {
-    /// What the SDK is asked for, as long as the connection may last.
-    async fn within<T>(&self, work: impl Future<Output = Result<T, ServiceError>>) -> Result<T, McpError> {
-        let worked = timeout_at(self.wire.until, work).await;
-        worked.map_err(|_| CallError::Timeout)?.map_err(refusal)
-    }
-}
-
-impl Connection {
-    /// What went wrong on the wire, or else this.
-    fn fault(self, or: McpError) -> McpError {
-        Arc::into_inner(self.fault)
-            .and_then(OnceLock::into_inner)
-            .unwrap_or(or)
-    }
-}
-
-impl Server {
-    fn of(info: &ServerPeerInfo) -> Self {
-        match info.protocol_version >= ProtocolVersion::V_2026_07_28 {
-            true => Self::Stateless(Box::new(info.clone())),
-            false => Self::Handshakes,
-        }
     }
 }

@@ -294,8 +294,8 @@ impl Thinker {
         Ok(goes_on_in(run, task, None))
     }
 
-    /// A code: for the task that it was shown for. One that fits nowhere counts as wrong wherever one is awaited, so that
-    /// it is no way to find out which.
+    /// A code: for the task that it was shown for, which its first letter tells, ours and agents' alike; where several begin
+    /// with it, for the one whose code it is. A wrong one counts wherever it could have been right.
     async fn code(&self, run: &mut Run, tasks: &[&Task]) -> Result<Outcome, ExecuteError> {
         let consents = &self.deps().consents;
         let said = run.task().history.first().cloned();
@@ -309,7 +309,8 @@ impl Thinker {
         };
         let mut awaited = Vec::new();
         for task in tasks {
-            for consent in task.jobs.iter().filter_map(domain::Job::awaited_consent) {
+            let ids = task.jobs.iter().filter_map(domain::Job::awaited_consent);
+            for consent in ids.filter(|consent| typed.can_be_of(&consent.id)) {
                 let found = consents.records().find(&consent.id).await?;
                 awaited.extend(found.map(|found| (*task, found)));
             }
@@ -322,15 +323,20 @@ impl Thinker {
             .iter()
             .find(|(_, consent)| consents.fits(consent, &typed))
             .map(|(task, _)| *task);
-        let to = match (fitting, tasks) {
-            (Some(task), _) => Some(task),
-            (None, [only]) => Some(*only),
-            // What fits no consent of ours may be an agent's own, which alone can tell; of several nobody knows which.
-            (None, _) => {
-                let mut asking = tasks.iter().filter(|task| transcript::asks_consent(task));
-                asking.next().filter(|_| asking.next().is_none()).copied()
-            }
+        let only = |which: &dyn Fn(&Task) -> bool| {
+            let mut those = tasks.iter().copied().filter(|task| which(task));
+            those.next().filter(|_| those.next().is_none())
         };
+        let asks = |task: &Task| transcript::asks_consent(task);
+        let of_an_agent = |task: &Task| {
+            let mut remote = task.jobs.iter().filter_map(domain::Job::remote_task_id);
+            asks(task) && remote.any(|id| typed.can_be_of(id.as_str()))
+        };
+        let to = fitting
+            .or_else(|| only(&|_| true))
+            .or_else(|| only(&of_an_agent).filter(|_| awaited.is_empty()))
+            // An agent that is not ours may have other letters, and can alone tell.
+            .or_else(|| only(&asks));
         if let Some(task) = to {
             return self.hand_on(run, &[], task, false).await;
         }

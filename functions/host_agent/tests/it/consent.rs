@@ -170,8 +170,9 @@ impl World {
 
     /// Granted in another browser: the code that the starter is to type back until then.
     async fn held(&self, task: &Task, sealed: String, until: Timestamp) -> SecretString {
-        let code = consent_code::random(&SystemEntropy);
-        let hash = consent_code::hash(&self.consent(task).await.id, &code);
+        let id = self.consent(task).await.id;
+        let code = consent_code::random(&id, &SystemEntropy);
+        let hash = consent_code::hash(&id, &code);
         self.change_consent(task, |consent| {
             started(consent)?.hold("state", hash.clone(), sealed.clone(), until)
         })
@@ -211,6 +212,18 @@ impl World {
                 .await;
         }
     }
+}
+
+/// A code with a slip in its last letter.
+fn mistyped(code: &SecretString) -> String {
+    let (rest, last) = code.expose_secret().split_at(8);
+    format!("{rest}{}", if last == "B" { "C" } else { "B" })
+}
+
+/// A code that another consent's could be: it begins with another letter.
+fn of_another(code: &SecretString) -> String {
+    let (first, rest) = code.expose_secret().split_at(1);
+    format!("{}{rest}", if first == "B" { "C" } else { "B" })
 }
 
 fn renewed() -> ResponseTemplate {
@@ -426,7 +439,9 @@ async fn a_code_typed_back_is_good_once_and_only_for_the_task_that_asked() {
         "pending: not anybody's yet"
     );
 
-    world.say("user-1", "wrong", "BBBB-BBBB", Some(task.id)).await;
+    world
+        .say("user-1", "wrong", &mistyped(&code), Some(task.id))
+        .await;
     let wrong = world.wake(task.id).await;
     assert_eq!(link(&wrong), first);
     assert!(
@@ -460,18 +475,28 @@ async fn the_fifth_wrong_code_is_void_together_with_its_link_and_the_task_gets_a
     };
     for wrong in 1..=4 {
         world
-            .say("user-1", &format!("w{wrong}"), "BBBB-BBBB", Some(task.id))
+            .say("user-1", &format!("w{wrong}"), &mistyped(&code), Some(task.id))
             .await;
         // Looked at twice: a process that ended before it wrote its answer is run again.
         world.wake(task.id).await;
         assert_eq!(link(&world.wake(task.id).await), first, "{wrong}");
         assert_eq!(stored().await.wrong_codes(), wrong);
     }
-    // What is no code counts for nothing.
-    world.say("user-1", "chat", "is it done?", Some(task.id)).await;
-    assert_eq!(link(&world.wake(task.id).await), first);
+    // What is no code counts for nothing, nor does what another consent's could be, or nobody's.
+    for (id, said) in [
+        ("chat", "is it done?".to_owned()),
+        ("slip", "AAAA-AAAA".to_owned()),
+        ("other", of_another(&code)),
+    ] {
+        world.say("user-1", id, &said, Some(task.id)).await;
+        let told = world.wake(task.id).await;
+        assert_eq!(link(&told), first);
+        let called_wrong = status(&told).1.starts_with("That code is not right");
+        assert_eq!(called_wrong, id != "chat", "{said}");
+        assert_eq!(stored().await.wrong_codes(), 4);
+    }
 
-    world.say("user-1", "w5", "BBBB-BBBB", Some(task.id)).await;
+    world.say("user-1", "w5", &mistyped(&code), Some(task.id)).await;
     let void = world.wake(task.id).await;
     assert_eq!(void.status.state, TaskState::AuthRequired, "not lost");
     assert_ne!(link(&void), first);

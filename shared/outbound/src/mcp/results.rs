@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{CallToolResult, ClientConfig, ContentBlock, ListToolsResult, PaginatedRequestParams};
-use rmcp::service::RunningService;
-use rmcp::{RoleClient, ServiceError};
+use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams};
+use rmcp::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 
 use super::error::words;
@@ -15,21 +14,22 @@ use crate::CallError;
 /// Most pages of a list of tools.
 const PAGES_MAX: usize = 5;
 
-/// All tools, and for how long the server says that the list is good.
+/// All tools, and for how long the server says that the list is good: all of its pages.
 pub(super) async fn list(
-    service: &RunningService<RoleClient, ClientConfig>,
+    peer: &Peer<RoleClient>,
 ) -> Result<(Arc<[McpTool]>, Option<Duration>), ServiceError> {
     let mut tools = Vec::new();
     let mut page: Option<PaginatedRequestParams> = None;
-    let mut good_for = None;
+    let mut good_for: Option<Duration> = None;
     for _ in 0..PAGES_MAX {
-        let listed: ListToolsResult = service.peer().list_tools(page.take()).await?;
+        let listed: ListToolsResult = peer.list_tools(page.take()).await?;
         for tool in listed.tools {
             if let Ok(Value::Object(definition)) = serde_json::to_value(tool) {
                 tools.push(McpTool::of(definition));
             }
         }
-        good_for = listed.ttl_ms.map(Duration::from_millis);
+        let told = listed.ttl_ms.map(Duration::from_millis);
+        good_for = good_for.into_iter().chain(told).min();
         let Some(cursor) = listed.next_cursor else {
             break;
         };

@@ -8,6 +8,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use domain::{Clock, ManualClock, SystemClock, Timestamp};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use outbound::mcp::{McpClient, McpError, McpTool, Pins};
@@ -48,7 +49,11 @@ impl Started {
     }
 
     fn client(&self) -> McpClient {
-        McpClient::new(outbound(), self.url.clone()).within(EventLimits {
+        self.client_by(Arc::new(SystemClock))
+    }
+
+    fn client_by(&self, clock: Arc<dyn Clock>) -> McpClient {
+        McpClient::new(outbound(), self.url.clone(), clock).within(EventLimits {
             first_byte: Duration::from_millis(500),
             idle: Duration::from_millis(300),
             whole: Duration::from_millis(1_500),
@@ -159,6 +164,16 @@ fn changed_list(asked: &Asked, change: fn(&mut Value)) -> Option<Response> {
     })
 }
 
+/// The tools with this in the list.
+fn list_with(asked: &Asked, fields: Value) -> Option<Response> {
+    (asked.method == "tools/list").then(|| {
+        let mut result = json!({"resultType": "complete", "cacheScope": "public", "tools": tools()});
+        let fields = fields.as_object().unwrap().clone();
+        result.as_object_mut().unwrap().extend(fields);
+        as_json(json_rpc(&asked.id, result).to_string())
+    })
+}
+
 /// A stream that says this again and again, or stops for ever.
 fn endless(first: &'static str, again: bool) -> Response {
     let stream = stream::unfold(0_u64, move |said| async move {
@@ -183,6 +198,57 @@ async fn the_newest_revision_takes_one_request_a_call_once_it_is_known() {
     assert_eq!(server.asked(), ["server/discover", "tools/list", "tools/call"]);
     search(&client).await.unwrap();
     assert_eq!(server.asked(), ["tools/call"]);
+}
+
+/// By what its server says (`ttlMs`), a minute where it says nothing, an hour at most.
+#[tokio::test]
+async fn a_list_of_tools_is_fetched_again_when_its_time_is_over_and_not_before() {
+    let rows: [(Revisions, Fault, u64); 4] = [
+        (Revisions::Both, |_| None, 300_000),
+        (Revisions::Before, |_| None, 60_000),
+        (
+            Revisions::Both,
+            |asked| list_with(asked, json!({"ttlMs": 1_500})),
+            1_500,
+        ),
+        (
+            Revisions::Both,
+            |asked| list_with(asked, json!({"ttlMs": 86_400_000})),
+            3_600_000,
+        ),
+    ];
+    for (revisions, fault, lasts) in rows {
+        let server = start(revisions, fault);
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(0)));
+        let client = server.client_by(clock.clone());
+        let listed = async |expect: bool| {
+            client.tools().await.unwrap();
+            let lists = server
+                .asked()
+                .iter()
+                .filter(|asked| *asked == "tools/list")
+                .count();
+            assert_eq!(
+                lists,
+                usize::from(expect),
+                "{revisions:?} {lasts}: {:?}",
+                clock.now()
+            );
+        };
+        listed(true).await;
+        for _ in 0..2 {
+            clock.advance(Duration::from_millis(lasts - 1));
+            listed(false).await;
+            clock.advance(Duration::from_millis(1));
+            listed(true).await;
+        }
+    }
+    let server = start(Revisions::Both, |asked| changed_list(asked, |_| {}));
+    let client = server.client();
+    for _ in 0..2 {
+        client.tools().await.unwrap();
+        assert!(server.asked().contains(&"tools/list".to_owned()), "ttlMs 0");
+    }
 }
 
 #[tokio::test]
@@ -550,7 +616,7 @@ async fn private_addresses_are_not_reached() {
         "https://10.0.0.1/mcp",
         "https://[fd00::1]/mcp",
     ] {
-        let client = McpClient::new(outbound(), url.parse().unwrap());
+        let client = McpClient::new(outbound(), url.parse().unwrap(), Arc::new(SystemClock));
         let error = client.tools().await.unwrap_err();
         assert!(
             matches!(error, McpError::Call(CallError::NotAllowed(_))),

@@ -5,20 +5,17 @@
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
-};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY};
+use http::{HeaderMap, HeaderValue};
 use store::Logo;
 
 use crate::error::RouteError;
-use crate::serving::{FOR_EVER, guarded, tag_of};
+use crate::serving::{answered, tag_of};
 use crate::state::AppState;
 
 /// A logo that is opened by itself runs and loads nothing, whatever it holds.
 const ALONE: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
-const ASKS: &str = "no-cache";
 /// What a stored logo may say that it is.
 const MEDIA: [&str; 2] = ["image/png", "image/svg+xml"];
 
@@ -58,31 +55,4 @@ pub(crate) async fn logo(
         HeaderValue::from_static("inline; filename=\"logo\""),
     );
     Ok(response)
-}
-
-fn answered(
-    version: Option<String>,
-    headers: &HeaderMap,
-    tag: &str,
-    (media, bytes): (HeaderValue, Vec<u8>),
-) -> Response {
-    let is_named = version.is_some_and(|query| query.strip_prefix("v=") == Some(tag));
-    // Who asks for no version, or for one that is over, does not keep this for the other.
-    let keeps = if is_named { FOR_EVER } else { ASKS };
-    let entity = format!("\"{tag}\"");
-    let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    let is_known = known.is_some_and(|known| known.contains(&entity));
-    let mut response = match is_known {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => bytes.into_response(),
-    };
-    let own = response.headers_mut();
-    if !is_known {
-        own.insert(CONTENT_TYPE, media);
-    }
-    own.insert(CACHE_CONTROL, HeaderValue::from_static(keeps));
-    if let Ok(entity) = HeaderValue::from_str(&entity) {
-        own.insert(ETAG, entity);
-    }
-    guarded(response)
 }

@@ -116,6 +116,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             page::page,
         )
         .get("/assets/{file}", "a file of the page", page::asset)
+        .get(
+            "/worker.js",
+            "the page's service worker, which opens it without a network",
+            page::worker,
+        )
         .get("/brand.css", "the accent colours of the tenant", brand::css)
         .get("/logo", "the tenant's logo", brand::logo)
         .get(

@@ -1,6 +1,7 @@
 //! The chat page: one document for every view, and the files it is built of (`ui/`), all from here. Nothing else is loaded, and
 //! the policy says so to the browser.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -8,13 +9,14 @@ use axum::response::{IntoResponse, Response};
 use domain::Brand;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
+    IF_NONE_MATCH, STRICT_TRANSPORT_SECURITY, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use miniz_oxide::inflate::decompress_to_vec;
+use serde_json::json;
 
 use crate::error::RouteError;
-use crate::serving::{FOR_EVER, guarded, tag_of};
+use crate::serving::{FOR_EVER, answered, guarded, tag_of};
 use crate::state::AppState;
 
 /// A file of the page, as the build script packed it.
@@ -31,6 +33,7 @@ struct Asset {
 
 const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 const INDEX: &str = include_str!("../ui/dist/index.html");
+const WORKER: &str = include_str!("../ui/dist/worker.js");
 
 /// What stands around the deflated bytes in a gzip file of ours.
 const HEAD: usize = 10;
@@ -38,40 +41,62 @@ const FOOT: usize = 8;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; \
     worker-src 'self'; manifest-src 'self'; img-src 'self' data: blob:; base-uri 'self'; form-action 'self'; \
-    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types switchyard-worker";
+/// The service worker fetches what the page asks for, and does nothing else.
+const WORKER_POLICY: &str = "default-src 'none'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 const HSTS: &str = "max-age=31536000; includeSubDomains";
 /// What the page calls itself where its tenant has not said.
 const PRODUCT: &str = "Switchyard";
 
+/// What the document is served with, wherever it comes from.
+const HEADERS: [(&str, &str); 6] = [
+    ("content-type", "text/html; charset=utf-8"),
+    ("cache-control", "no-cache"),
+    ("content-security-policy", POLICY),
+    ("referrer-policy", "no-referrer"),
+    ("permissions-policy", PERMISSIONS),
+    ("cross-origin-opener-policy", "same-origin"),
+];
+
 pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
-    // The base makes every address on the page relative to the tenant, whichever view it shows.
-    let base = format!("{}/", room.base.path().trim_end_matches('/'));
-    let brand = room.own.brand().await;
-    let html = INDEX
-        .replace("{{base}}", &escaped(&base))
-        .replace("{{tenant}}", &escaped(room.tenant.name()))
-        .replace("{{product}}", &escaped(brand.name.as_deref().unwrap_or(PRODUCT)))
-        .replacen("</head>", &format!("{}</head>", head_of(&brand)), 1);
-    let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response();
+    let mut response = document(&room, &room.own.brand().await).into_response();
     let headers = response.headers_mut();
-    let own = [
-        (CACHE_CONTROL, "no-cache"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("permissions-policy"), PERMISSIONS),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-    ];
-    for (name, value) in own {
-        headers.insert(name, HeaderValue::from_static(value));
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     if room.base.scheme() == "https" {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
     }
     guarded(response)
+}
+
+/// The service worker: the page's own, behind what it opens while the server cannot be reached.
+pub(crate) async fn worker(State(room): State<Arc<AppState>>, headers: HeaderMap) -> Response {
+    let brand = room.own.brand().await;
+    let own = ASSETS.iter().map(|asset| format!("assets/{}", asset.name));
+    let page = json!({
+        "html": document(&room, &brand),
+        "headers": HEADERS.iter().copied().collect::<BTreeMap<_, _>>(),
+        "files": own.chain(sheet_of(&brand)).chain(logo_of(&brand)).collect::<Vec<_>>(),
+    });
+    let script = format!("self.page = {page};\n{WORKER}").into_bytes();
+    let media = HeaderValue::from_static("text/javascript; charset=utf-8");
+    let mut response = answered(None, &headers, &tag_of(&script), (media, script));
+    let policy = HeaderValue::from_static(WORKER_POLICY);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// The page of every view, as its tenant has it.
+fn document(room: &AppState, brand: &Brand) -> String {
+    // The base makes every address on the page relative to the tenant, whichever view it shows.
+    let base = format!("{}/", room.base.path().trim_end_matches('/'));
+    INDEX
+        .replace("{{base}}", &escaped(&base))
+        .replace("{{tenant}}", &escaped(room.tenant.name()))
+        .replace("{{product}}", &escaped(brand.name.as_deref().unwrap_or(PRODUCT)))
+        .replacen("</head>", &format!("{}</head>", head_of(brand)), 1)
 }
 
 pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, RouteError> {
@@ -100,17 +125,25 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Resul
 /// What the document's head says of a brand: its style sheet comes after the page's own.
 fn head_of(brand: &Brand) -> String {
     let mut head = String::new();
-    if brand.accents.is_some() {
-        let tag = tag_of(brand.css().as_bytes());
-        head.push_str(&format!("<link rel=\"stylesheet\" href=\"brand.css?v={tag}\">\n"));
+    if let Some(sheet) = sheet_of(brand) {
+        head.push_str(&format!("<link rel=\"stylesheet\" href=\"{sheet}\">\n"));
     }
-    if let Some(hash) = &brand.logo {
-        // Of hexadecimal digits alone.
+    if let Some(logo) = logo_of(brand) {
         head.push_str(&format!(
-            "<meta name=\"logo\" content=\"logo?v={hash}\">\n<link rel=\"icon\" href=\"logo?v={hash}\">\n"
+            "<meta name=\"logo\" content=\"{logo}\">\n<link rel=\"icon\" href=\"{logo}\">\n"
         ));
     }
     head
+}
+
+/// The addresses of a brand's style sheet and logo, by what they hold: of hexadecimal digits alone.
+fn sheet_of(brand: &Brand) -> Option<String> {
+    let css = brand.accents.is_some().then(|| brand.css())?;
+    Some(format!("brand.css?v={}", tag_of(css.as_bytes())))
+}
+
+fn logo_of(brand: &Brand) -> Option<String> {
+    brand.logo.as_ref().map(|hash| format!("logo?v={hash}"))
 }
 
 fn escaped(text: &str) -> String {

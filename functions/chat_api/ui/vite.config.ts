@@ -15,5 +15,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     cssCodeSplit: false,
     chunkSizeWarningLimit: 700,
+    rolldownOptions: {
+      input: ['index.html', 'worker/worker.ts'],
+      // The service worker has one address for ever: what it holds tells the browser that there is another.
+      output: { entryFileNames: ({ name }) => (name === 'worker' ? 'worker.js' : 'assets/[name]-[hash].js') },
+    },
   },
 });

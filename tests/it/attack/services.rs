@@ -184,6 +184,7 @@ fn chat() -> impl Iterator<Item = Row> {
         public("/accounts"),
         public("/ops"),
         public("/assets/{file}"),
+        public("/worker.js"),
         public("/brand.css"),
         // The tenant has none; whoever may open the page may see it.
         Row {

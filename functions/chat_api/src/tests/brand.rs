@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{DARK_SURFACES, LIGHT_SURFACES, SettingChange};
 use http::StatusCode;
+use serde_json::Value;
 use store::Logo;
 
 use super::world::{Browser, World};
@@ -81,6 +82,48 @@ async fn a_page_has_its_tenants_name_colours_and_logo() {
             "{rubbish}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_service_worker_has_the_page_as_it_is_and_changes_with_it() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let worker = browser.get(&app, "/worker.js").await;
+    assert_eq!(worker.headers["content-type"], "text/javascript; charset=utf-8");
+    assert_eq!(worker.headers["cache-control"], "no-cache");
+    assert_eq!(worker.headers["x-content-type-options"], "nosniff");
+    let policy = worker.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'; connect-src 'self'"), "{policy}");
+
+    let page = browser.get(&app, "/").await;
+    let told = |script: &str| -> Value {
+        let first = script.lines().next().and_then(|line| line.strip_prefix("self.page = "));
+        serde_json::from_str(first.unwrap().trim_end_matches(';')).unwrap()
+    };
+    let known = told(&worker.text);
+    assert_eq!(known["html"], page.text.as_str());
+    // Another way to the document weakens nothing.
+    for (name, value) in known["headers"].as_object().unwrap() {
+        assert_eq!(page.headers[name.as_str()], value.as_str().unwrap(), "{name}");
+    }
+    assert!(known["headers"]["content-security-policy"].is_string());
+    for file in known["files"].as_array().unwrap() {
+        let path = format!("/{}", file.as_str().unwrap());
+        assert_eq!(browser.get(&app, &path).await.status, StatusCode::OK, "{path}");
+    }
+
+    let tenants = world.store.tenants();
+    tenants.add(&world.tenant).await.unwrap();
+    let changes = [("brand", "</script> \u{2028}"), ("accent", "#7a1f5c")]
+        .map(|(key, value)| SettingChange::parse(key, Some(value)).unwrap());
+    assert!(tenants.set(&world.tenant, &changes).await.unwrap());
+    world.clock.advance(Duration::from_secs(11));
+    let other = browser.get(&app, "/worker.js").await;
+    assert_ne!(other.headers["etag"], worker.headers["etag"]);
+    let known = told(&other.text);
+    assert_eq!(known["html"], browser.get(&app, "/").await.text.as_str());
+    let sheet = known["files"].as_array().unwrap().iter().filter_map(Value::as_str);
+    assert!(sheet.into_iter().any(|file| file.starts_with("brand.css?v=")), "{known}");
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ import { Router } from 'wouter';
 import { App } from './app.tsx';
 import { root } from './api.ts';
 import { queries } from './queries.ts';
+import { serveOffline } from './worker.ts';
 
 const page = document.getElementById('page');
 if (page) {
@@ -26,3 +27,4 @@ if (page) {
     </StrictMode>,
   );
 }
+serveOffline();

@@ -10,8 +10,11 @@ export const queries = new QueryClient({
     queries: {
       staleTime: 10_000,
       refetchOnWindowFocus: true,
+      // Without a network a view says so at once, and asks again when there is one.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // What the server refuses, it refuses again.
-      retry: (failures, error) => failures < 3 && !(error instanceof ApiError && !error.mayPass),
+      retry: (failures, error) => navigator.onLine && failures < 3 && !(error instanceof ApiError && !error.mayPass),
     },
   },
 });

@@ -9,10 +9,14 @@ use std::path::{Path, PathBuf};
 use miniz_oxide::deflate::compress_to_vec;
 use sha2::{Digest as _, Sha256};
 
+#[path = "src/media.rs"]
+mod media;
+
 const MENDS: &str = "npm --prefix functions/chat_api/ui run build";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/media.rs");
     let ui = PathBuf::from(setting("CARGO_MANIFEST_DIR")?).join("ui");
     let out = PathBuf::from(setting("OUT_DIR")?);
     check(&ui)?;
@@ -27,9 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let (media, tag) = (media(path)?, hex(&Sha256::digest(&bytes), 16));
+        let media = media::media(&name).ok_or_else(|| format!("no media type is known for {name}"))?;
+        let tag = hex(&Sha256::digest(&bytes), 16);
         table.push_str(&format!(
-            "Asset {{ name: {name:?}, media: {media:?}, tag: \"\\\"{tag}\\\"\", packed: include_bytes!({packed:?}) }},\n"
+            "Held {{ name: {name:?}, media: {media:?}, tag: \"\\\"{tag}\\\"\", packed: include_bytes!({packed:?}) }},\n"
         ));
     }
     table.push(']');
@@ -87,22 +92,6 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     }
     found.sort();
     Ok(found)
-}
-
-fn media(path: &Path) -> Result<&'static str, Box<dyn Error>> {
-    let ending = path
-        .extension()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    Ok(match ending.as_str() {
-        "js" => "text/javascript; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "json" => "application/json",
-        "webmanifest" => "application/manifest+json",
-        "svg" => "image/svg+xml",
-        other => return Err(format!("no media type is known for .{other}").into()),
-    })
 }
 
 /// RFC 1952: a head, the deflated bytes, their CRC-32 and their length.

@@ -166,7 +166,7 @@ fn of_no_use(stack: &Stack, id: &str) -> BTreeSet<&'static str> {
 
 /// The settings that a function reads where it has these.
 fn read_by(package: &str, variables: BTreeMap<String, String>) -> BTreeSet<String> {
-    let functions = local::functions(&host_agent::Patience::default());
+    let functions = local::functions(&host_agent::Patience::default(), None);
     let function = functions.iter().find(|function| function.name == package);
     let mut env = Env::of(variables);
     let read = function

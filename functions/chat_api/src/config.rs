@@ -1,5 +1,6 @@
 //! The function's settings.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::Tenant;
@@ -25,6 +26,9 @@ pub struct Config {
     pub require_sign_in: bool,
     /// `CHAT_GRACE` (seconds, default 60): how long a turn stays open at most, while the host itself works.
     pub grace: Duration,
+    /// A folder with a build of the page in place of the function's own. No variable says it: only the local system does, for whoever
+    /// works on the page.
+    pub page: Option<PathBuf>,
 }
 
 impl Config {
@@ -49,6 +53,7 @@ impl Config {
             session_key: session_key?,
             require_sign_in: require_sign_in?,
             grace: grace?,
+            page: None,
         })
     }
 }

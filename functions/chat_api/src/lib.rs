@@ -9,6 +9,7 @@
 
 mod act;
 mod brand;
+mod built;
 mod chat;
 mod chat_change;
 mod chats;
@@ -25,6 +26,7 @@ mod guest;
 mod host;
 mod kept;
 mod known_models;
+mod media;
 mod messages;
 mod models;
 mod news;
@@ -80,6 +82,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         clock: ground.clock,
         entropy: ground.entropy,
         require_sign_in: config.require_sign_in,
+        page: config.page,
         settings: ChatSettings {
             grace: config.grace,
             ..ChatSettings::default()

@@ -12,38 +12,18 @@ use http::header::{
     IF_NONE_MATCH, STRICT_TRANSPORT_SECURITY, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use miniz_oxide::inflate::decompress_to_vec;
 use serde_json::json;
 
 use crate::error::RouteError;
 use crate::serving::{FOR_EVER, answered, guarded, tag_of};
 use crate::state::AppState;
 
-/// A file of the page, as the build script packed it.
-struct Asset {
-    /// Its name, with a hash of what it holds.
-    name: &'static str,
-    /// Its media type.
-    media: &'static str,
-    /// Its entity tag.
-    tag: &'static str,
-    /// Itself, gzipped.
-    packed: &'static [u8],
-}
-
-const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
-const INDEX: &str = include_str!("../ui/dist/index.html");
-const WORKER: &str = include_str!("../ui/dist/worker.js");
-
-/// What stands around the deflated bytes in a gzip file of ours.
-const HEAD: usize = 10;
-const FOOT: usize = 8;
-
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; \
     worker-src 'self'; manifest-src 'self'; img-src 'self' data: blob:; base-uri 'self'; form-action 'self'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types switchyard-worker";
 /// The service worker fetches what the page asks for, and does nothing else.
-const WORKER_POLICY: &str = "default-src 'none'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
+const WORKER_POLICY: &str =
+    "default-src 'none'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 const HSTS: &str = "max-age=31536000; includeSubDomains";
 /// What the page calls itself where its tenant has not said.
@@ -74,13 +54,17 @@ pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
 /// The service worker: the page's own, behind what it opens while the server cannot be reached.
 pub(crate) async fn worker(State(room): State<Arc<AppState>>, headers: HeaderMap) -> Response {
     let brand = room.own.brand().await;
-    let own = ASSETS.iter().map(|asset| format!("assets/{}", asset.name));
+    let own = room
+        .built
+        .names()
+        .into_iter()
+        .map(|name| format!("assets/{name}"));
     let page = json!({
         "html": document(&room, &brand),
         "headers": HEADERS.iter().copied().collect::<BTreeMap<_, _>>(),
         "files": own.chain(sheet_of(&brand)).chain(logo_of(&brand)).collect::<Vec<_>>(),
     });
-    let script = format!("self.page = {page};\n{WORKER}").into_bytes();
+    let script = format!("self.page = {page};\n{}", room.built.worker()).into_bytes();
     let media = HeaderValue::from_static("text/javascript; charset=utf-8");
     let mut response = answered(None, &headers, &tag_of(&script), (media, script));
     let policy = HeaderValue::from_static(WORKER_POLICY);
@@ -92,33 +76,36 @@ pub(crate) async fn worker(State(room): State<Arc<AppState>>, headers: HeaderMap
 fn document(room: &AppState, brand: &Brand) -> String {
     // The base makes every address on the page relative to the tenant, whichever view it shows.
     let base = format!("{}/", room.base.path().trim_end_matches('/'));
-    INDEX
+    let index = room.built.index();
+    index
         .replace("{{base}}", &escaped(&base))
         .replace("{{tenant}}", &escaped(room.tenant.name()))
         .replace("{{product}}", &escaped(brand.name.as_deref().unwrap_or(PRODUCT)))
         .replacen("</head>", &format!("{}</head>", head_of(brand)), 1)
 }
 
-pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, RouteError> {
-    let found = ASSETS.iter().find(|asset| asset.name == name);
-    let asset = found.ok_or(RouteError::NotFound)?;
+pub(crate) async fn asset(
+    State(room): State<Arc<AppState>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, RouteError> {
+    let file = room.built.file(&name).ok_or(RouteError::NotFound)?;
     let own = [
-        (ETAG, asset.tag),
-        (CACHE_CONTROL, FOR_EVER),
-        (VARY, "accept-encoding"),
+        (ETAG, file.tag.clone().into_owned()),
+        (CACHE_CONTROL, FOR_EVER.to_owned()),
+        (VARY, "accept-encoding".to_owned()),
     ];
     let says = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if says(IF_NONE_MATCH).is_some_and(|known| known.contains(asset.tag)) {
+    if says(IF_NONE_MATCH).is_some_and(|known| known.contains(&*file.tag)) {
         return Ok(guarded((StatusCode::NOT_MODIFIED, own).into_response()));
     }
-    let media = [(CONTENT_TYPE, asset.media)];
-    if says(ACCEPT_ENCODING).is_some_and(|takes| takes.contains("gzip")) {
-        let packed = [(CONTENT_ENCODING, "gzip")];
-        return Ok(guarded((own, media, packed, asset.packed).into_response()));
+    let media = [(CONTENT_TYPE, file.media)];
+    let takes = says(ACCEPT_ENCODING).is_some_and(|takes| takes.contains("gzip"));
+    if let Some(packed) = file.packed().filter(|_| takes) {
+        let coding = [(CONTENT_ENCODING, "gzip")];
+        return Ok(guarded((own, media, coding, packed).into_response()));
     }
-    let inner = HEAD..asset.packed.len().saturating_sub(FOOT);
-    let plain = decompress_to_vec(asset.packed.get(inner).unwrap_or_default());
-    let plain = plain.map_err(|_| RouteError::NotFound)?;
+    let plain = file.plain().ok_or(RouteError::NotFound)?;
     Ok(guarded((own, media, plain).into_response()))
 }
 

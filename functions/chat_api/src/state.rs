@@ -1,5 +1,6 @@
 //! The app state: what the function is given, and what its handlers share.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use outbound::{Outbound, below};
 use store::{OwnSettings, Store};
 use url::Url;
 
+use crate::built::Built;
 use crate::host::{HostClient, HostClientParts};
 use crate::known_models::LastModels;
 use crate::registry::RegistryClient;
@@ -37,6 +39,8 @@ pub struct State {
     pub entropy: Arc<dyn Entropy>,
     /// Whether nobody is let in who has not signed in.
     pub require_sign_in: bool,
+    /// A folder with a build of the page in place of the function's own.
+    pub page: Option<PathBuf>,
     /// Times.
     pub settings: ChatSettings,
 }
@@ -81,6 +85,7 @@ pub(crate) struct AppState {
     /// Where people sign in.
     pub(crate) sign_in: Url,
     pub(crate) require_sign_in: bool,
+    pub(crate) built: Built,
     pub(crate) settings: ChatSettings,
     /// What the tenant has set, for users who do not say it themselves.
     pub(crate) own: OwnSettings,
@@ -102,6 +107,7 @@ impl AppState {
             clock,
             entropy,
             require_sign_in,
+            page,
             settings,
         } = state;
         let issuer = base.as_str().trim_end_matches('/').to_owned();
@@ -126,6 +132,7 @@ impl AppState {
         Self {
             sign_in: below(&base, "signin"),
             require_sign_in,
+            built: page.map_or(Built::Held, Built::In),
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             models: LastModels::default(),
             tenant,

@@ -1,6 +1,7 @@
 //! Every function of the system, a line each: what it is called, where it stands, how its settings are read and how it is
 //! built. Its `main.rs` says the same to Lambda.
 
+use std::path::Path;
 use std::pin::Pin;
 
 use domain::{AgentName, InvalidId};
@@ -61,10 +62,18 @@ macro_rules! spec {
     };
 }
 
-/// Every function; the hosts among them wait for other agents as this says. Where several stand at one base, the first that fits a path gets it.
+/// Every function; the hosts among them wait for other agents as this says, and the chat's page may be one that is built in a
+/// folder. Where several stand at one base, the first that fits a path gets it.
 #[must_use]
-pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
-    let patience = patience.clone();
+pub fn all(patience: &host_agent::Patience, page: Option<&Path>) -> Vec<Spec> {
+    let (patience, page) = (patience.clone(), page.map(Path::to_owned));
+    let chat = move |env: &mut Env| {
+        let read = chat_api::Config::read(env);
+        read.map(|config| chat_api::Config {
+            page: page.clone(),
+            ..config
+        })
+    };
     let host = move |env: &mut Env| {
         let read = host_agent::Config::read(env);
         read.map(|config| host_agent::Config {
@@ -95,7 +104,7 @@ pub fn all(patience: &host_agent::Patience) -> Vec<Spec> {
             oauth_callback,
             Mounting::Below(&["/connect/", "/callback", "/signin", "/signout"])
         ),
-        spec!(chat_api, Mounting::Below(&["/"])),
+        spec!(chat_api, Mounting::Below(&["/"]), chat),
         spec!(task_sweeper, Mounting::Timer),
     ]
 }

@@ -42,6 +42,8 @@ pub struct Options {
     pub plan_approval: PlanApproval,
     /// Whether chats let nobody in who has not signed in; else there are guests.
     pub require_sign_in: bool,
+    /// A folder with a build of the page, which is shown instead of the one that is in here.
+    pub page: Option<PathBuf>,
     /// The MQTT broker that agents are on as well.
     pub mqtt: Option<MqttBroker>,
     /// The time, for everything but the database's own.
@@ -179,6 +181,7 @@ impl Default for Options {
             models: None,
             plan_approval: PlanApproval::Never,
             require_sign_in: false,
+            page: None,
             mqtt: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),

@@ -91,7 +91,7 @@ impl System {
             // Whoever waits for the file must not find the last run's.
             let _none = std::fs::remove_file(list);
         }
-        let mut functions = functions::all(&options.tempo.patience);
+        let mut functions = functions::all(&options.tempo.patience, options.page.as_deref());
         functions.extend(options.mqtt.as_ref().map(|_| functions::bridge()));
         let names = Names::of(&functions).map_err(StartError::part("list of agents"))?;
         let names = names.with_mqtt(options.mqtt.as_ref().and_then(MqttBroker::users));

@@ -14,15 +14,23 @@ import { chromium } from 'playwright-core';
 
 const root = join(import.meta.dirname, '../../..');
 
+/** The program. */
+export const switchyard = process.env.SWITCHYARD ?? join(root, 'target/debug/switchyard');
+
 /** A `switchyard` of its own, over a folder that outlives it. */
 export class System {
   #process;
   #folder = mkdtempSync(join(tmpdir(), 'switchyard-page-'));
   #more;
 
-  static async start(...more) {
+  static start(...more) {
+    return System.as(['up', ...more]);
+  }
+
+  /** As another command starts it. */
+  static async as(command) {
     const system = new System();
-    system.#more = more;
+    system.#more = command;
     await system.up();
     return system;
   }
@@ -32,13 +40,13 @@ export class System {
   }
 
   get program() {
-    return process.env.SWITCHYARD ?? join(root, 'target/debug/switchyard');
+    return switchyard;
   }
 
   async up() {
     const file = join(this.#folder, 'endpoints.json');
     rmSync(file, { force: true });
-    const arguments_ = ['up', '--port', String(this.port ?? 0), '--data', this.#folder, ...this.#more];
+    const arguments_ = [...this.#more, '--port', String(this.port ?? 0), '--data', this.#folder];
     const started = spawn(this.program, arguments_, { stdio: ['ignore', 'ignore', 'inherit'] });
     this.#process = started;
     for (let waited = 0; !existsSync(file); waited += 50) {
@@ -120,8 +128,11 @@ async function fromDist(context) {
   });
 }
 
-/** A profile whose pages are watched. */
-export async function visitor(browser, options = {}) {
+/**
+ * A profile whose pages are watched. Without the page's service worker, unless a test is about it or asks for it: what a worker
+ * hands on is neither counted nor changed by Playwright in every case.
+ */
+export async function visitor(browser, { worker = false, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'Europe/Oslo', ...options });
   if (process.env.PAGE === 'dist') await fromDist(context);
   const wrong = [];
@@ -137,6 +148,11 @@ export async function visitor(browser, options = {}) {
     const { protocol, hostname } = new URL(asked.url());
     if (protocol.startsWith('http') && hostname !== '127.0.0.1') wrong.push(`elsewhere: ${asked.url()}`);
   });
+  if (!worker) {
+    await context.addInitScript(() => {
+      delete Navigator.prototype.serviceWorker;
+    });
+  }
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
   });
@@ -168,11 +184,11 @@ export async function signIn(page, system, name) {
 }
 
 /** One system and one browser for all tests of a file, with a visit to Acme's page. What it holds is there once a test runs. */
-export function shared() {
+export function shared(options) {
   const all = {
     /** A page of a new visitor, closed with the test; with a name, of that person who has signed in. */
     async visit(t, name) {
-      const own = await visitor(all.browser);
+      const own = await visitor(all.browser, options);
       t.after(() => own.context.close());
       const page = await own.context.newPage();
       page.setDefaultTimeout(20_000);

@@ -19,7 +19,7 @@ after(async () => {
 
 /** A fresh profile at the page's start; what it did wrong fails the test. */
 async function visit(t, options) {
-  const own = await visitor(browser, options);
+  const own = await visitor(browser, { worker: true, ...options });
   // The line cuts streams on purpose.
   own.expect(/net::ERR_INCOMPLETE_CHUNKED_ENCODING|net::ERR_EMPTY_RESPONSE/);
   t.after(() => own.context.close());

@@ -93,11 +93,17 @@ async fn the_service_worker_has_the_page_as_it_is_and_changes_with_it() {
     assert_eq!(worker.headers["cache-control"], "no-cache");
     assert_eq!(worker.headers["x-content-type-options"], "nosniff");
     let policy = worker.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.starts_with("default-src 'none'; connect-src 'self'"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; connect-src 'self'"),
+        "{policy}"
+    );
 
     let page = browser.get(&app, "/").await;
     let told = |script: &str| -> Value {
-        let first = script.lines().next().and_then(|line| line.strip_prefix("self.page = "));
+        let first = script
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix("self.page = "));
         serde_json::from_str(first.unwrap().trim_end_matches(';')).unwrap()
     };
     let known = told(&worker.text);
@@ -114,7 +120,7 @@ async fn the_service_worker_has_the_page_as_it_is_and_changes_with_it() {
 
     let tenants = world.store.tenants();
     tenants.add(&world.tenant).await.unwrap();
-    let changes = [("brand", "</script> \u{2028}"), ("accent", "#7a1f5c")]
+    let changes = [("brand", "</script> \"A\""), ("accent", "#7a1f5c")]
         .map(|(key, value)| SettingChange::parse(key, Some(value)).unwrap());
     assert!(tenants.set(&world.tenant, &changes).await.unwrap());
     world.clock.advance(Duration::from_secs(11));
@@ -122,8 +128,15 @@ async fn the_service_worker_has_the_page_as_it_is_and_changes_with_it() {
     assert_ne!(other.headers["etag"], worker.headers["etag"]);
     let known = told(&other.text);
     assert_eq!(known["html"], browser.get(&app, "/").await.text.as_str());
-    let sheet = known["files"].as_array().unwrap().iter().filter_map(Value::as_str);
-    assert!(sheet.into_iter().any(|file| file.starts_with("brand.css?v=")), "{known}");
+    let sheet = known["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str);
+    assert!(
+        sheet.into_iter().any(|file| file.starts_with("brand.css?v=")),
+        "{known}"
+    );
 }
 
 #[tokio::test]
@@ -157,4 +170,42 @@ fn contrast_is_checked_against_the_surfaces_of_the_page() {
         assert!(LIGHT_SURFACES.contains(&light), "{name} {light}");
         assert!(DARK_SURFACES.contains(&dark), "{name} {dark}");
     }
+}
+
+#[tokio::test]
+async fn a_page_that_is_built_in_a_folder_is_shown_as_it_is_there_and_nothing_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    std::fs::create_dir_all(folder.path().join("assets/below")).unwrap();
+    write("index.html", "<head></head>{{product}} {{tenant}}");
+    write("worker.js", "// worker");
+    write("assets/index-1.js", "one()");
+    write("assets/notes.txt", "no file of a page");
+    write("secret.js", "no file of the page");
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app_in(folder.path());
+    assert!(browser.get(&app, "/").await.text.ends_with("Switchyard acme"));
+    let file = browser.get(&app, "/assets/index-1.js").await;
+    assert_eq!(
+        (file.text.as_str(), file.headers["content-type"].to_str().unwrap()),
+        ("one()", "text/javascript; charset=utf-8")
+    );
+    let worker = browser.get(&app, "/worker.js").await.text;
+    assert!(
+        worker.contains("assets/index-1.js") && worker.ends_with("// worker"),
+        "{worker}"
+    );
+    for other in [
+        "notes.txt",
+        "below",
+        "..%2fsecret.js",
+        "%2e%2e%2Fsecret.js",
+        "%2Fetc%2Fpasswd",
+        "%00",
+    ] {
+        let answered = browser.get(&app, &format!("/assets/{other}")).await;
+        assert_eq!(answered.status, StatusCode::NOT_FOUND, "{other}");
+    }
+    write("assets/index-1.js", "two()");
+    assert_eq!(browser.get(&app, "/assets/index-1.js").await.text, "two()");
 }

@@ -1,6 +1,7 @@
 //! A tenant with its tables, a host agent that does what the prompt says, and a browser.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -285,14 +286,26 @@ impl World {
             grace: Duration::ZERO,
             ..ChatSettings::default()
         };
-        self.built(settings, self.host.card.url.clone(), true)
+        self.built(settings, self.host.card.url.clone(), true, None)
     }
 
     fn app_with(&self, settings: ChatSettings, host_url: Url) -> Router {
-        self.built(settings, host_url, false)
+        self.built(settings, host_url, false, None)
     }
 
-    fn built(&self, settings: ChatSettings, host_url: Url, require_sign_in: bool) -> Router {
+    /// The app with a page that was built elsewhere.
+    pub(super) fn app_in(&self, page: &Path) -> Router {
+        let host_url = self.host.card.url.clone();
+        self.built(ChatSettings::default(), host_url, false, Some(page.to_owned()))
+    }
+
+    fn built(
+        &self,
+        settings: ChatSettings,
+        host_url: Url,
+        require_sign_in: bool,
+        page: Option<PathBuf>,
+    ) -> Router {
         router(State {
             tenant: self.tenant.clone(),
             base: self.base.clone(),
@@ -305,6 +318,7 @@ impl World {
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
             require_sign_in,
+            page,
             settings,
         })
     }

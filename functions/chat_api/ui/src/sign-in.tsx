@@ -19,7 +19,7 @@ function useSignIn(): string {
 
 /** Draws the page once it is known that whoever is there may use it. */
 export function Gate({ children }: { children: ReactNode }) {
-  const { data, dataUpdatedAt, failureCount } = useSession();
+  const { data, dataUpdatedAt, failureCount, errorUpdateCount } = useSession();
   const signIn = useSignIn();
   useEffect(() => {
     // A session that ended meanwhile: what is refused for that says so, and what was begun here is nobody else's.
@@ -30,8 +30,8 @@ export function Gate({ children }: { children: ReactNode }) {
     // Who is there is asked for anew whenever somebody comes back to the page: that is when there is time for it.
     if (data) renew(data, signIn);
   }, [dataUpdatedAt]);
-  // A server that cannot be reached is no reason to hide what this browser has; it lets nobody in by that.
-  if (!data) return failureCount > 0 ? children : <main className="page" id="conversation"><Loading /></main>;
+  // A server that cannot be reached is no reason to hide what this browser has, also while it is asked again; it lets nobody in by that.
+  if (!data) return failureCount + errorUpdateCount > 0 ? children : <main className="page" id="conversation"><Loading /></main>;
   if (!data.signInRequired || data.who === 'person') return children;
   return (
     <main className="page sign-in" id="conversation">

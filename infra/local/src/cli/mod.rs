@@ -22,6 +22,7 @@ mod mcp;
 mod mqtt;
 mod openapi;
 mod orders;
+mod page;
 mod place;
 mod registered;
 mod rotating;
@@ -108,6 +109,8 @@ enum Command {
     Mcp(mcp::McpCommand),
     #[command(subcommand)]
     Mqtt(mqtt::MqttCommand),
+    /// Work on the page: start everything, with a page that is built anew whenever its sources change
+    Page(Box<page::Page>),
     /// Print the API document (OpenAPI 3.1)
     Openapi,
 }
@@ -179,6 +182,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::SamEnv(sam_env) => sam_env.run().await,
         Command::Mcp(mcp) => mcp.run().await,
         Command::Mqtt(mqtt) => mqtt.run().await,
+        Command::Page(page) => Box::pin(page.run()).await,
         Command::Openapi => openapi::print(),
     }
 }

@@ -67,7 +67,8 @@ impl RunningSystem {
             Err(StartError::Busy(_)) => return Ok(None),
             Err(fault) => return Err(fault.into()),
         };
-        let names = Names::of(&functions::all(&host_agent::Patience::default())).map_err(Failure::other)?;
+        let names =
+            Names::of(&functions::all(&host_agent::Patience::default(), None)).map_err(Failure::other)?;
         let (vault, secrets) = Vault::open(Some(file), &names.wanted(&[]), &SystemEntropy)?;
         Ok(Some(Resting {
             names,

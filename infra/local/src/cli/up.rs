@@ -126,6 +126,9 @@ pub(super) struct Up {
         default_value = ""
     )]
     otlp_headers: Headers,
+    /// A folder with a build of the page, which `page --watch` makes.
+    #[arg(skip)]
+    pub(super) page: Option<PathBuf>,
 }
 
 /// What is logged, beside the lines that tell of tasks.
@@ -219,6 +222,11 @@ fn end_last(folder: &Path) {
 }
 
 impl Up {
+    /// The data folder, where there is to be one.
+    pub(super) fn data(&self) -> Option<&Path> {
+        (!self.memory).then_some(&self.data)
+    }
+
     pub(super) async fn run(self) -> Result<(), Failure> {
         let collector = self
             .otlp
@@ -313,6 +321,7 @@ impl Up {
             models,
             plan_approval: self.plan_approval,
             require_sign_in: self.require_sign_in,
+            page: self.page,
             mqtt,
             ..Options::default()
         };

@@ -9,6 +9,7 @@ mod foreign;
 mod hosts;
 mod identities;
 mod killed;
+mod members;
 mod paho;
 mod pools;
 mod requester;

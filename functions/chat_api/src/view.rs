@@ -626,6 +626,7 @@ mod tests {
                 }),
                 artifacts: Vec::new(),
                 snapshot: false,
+                responder: None,
             };
             job.note(news, Timestamp::from_millis(at));
             let kind = EventKind::Job {

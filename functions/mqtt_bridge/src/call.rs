@@ -1,5 +1,6 @@
-//! `POST /call?to=ORG/UNIT/AGENT`: a host calls an agent on the broker. The request is published, and its first reply is the answer;
-//! what comes after that goes to the webhook that the call names ([`crate::replies`]).
+//! `POST /call?to=ORG/UNIT/AGENT`, or `ORG/UNIT/pool/POOL`: a host calls an agent on the broker, or whichever member of a pool takes the
+//! request. It is published, and its first reply is the answer; what comes after that goes to the webhook that the call names
+//! ([`crate::replies`]). Who has the task, where its agent says that, is told by `a2a-responder-agent-id`.
 //!
 //! A call is one attempt. It is stored nowhere: the host repeats it, under the same `Task.id` and with another correlation.
 
@@ -19,7 +20,7 @@ use axum::response::{IntoResponse, Response};
 use domain::TraceParent;
 use edge::refused;
 use http::header::WWW_AUTHENTICATE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mqtt::{PublishError, Published, Publisher};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +28,7 @@ use serde_json::{Value, json};
 use crate::bridge::Bridge;
 use crate::caller::Host;
 use crate::correlation::{Correlation, ReplyPlace};
+use crate::waiting::Reply;
 
 /// How long an agent may take for its first reply, and its broker before that.
 const ATTEMPT: Duration = Duration::from_secs(15);
@@ -34,6 +36,8 @@ const ATTEMPT: Duration = Duration::from_secs(15);
 const EXPIRY: u32 = 60;
 /// Longest token for an agent.
 const TOKEN_MAX: usize = 16 * 1024;
+/// Tells who has a task.
+const RESPONDER: HeaderName = HeaderName::from_static(property::RESPONDER);
 /// Longest challenge that is handed on.
 const CHALLENGE_MAX: usize = 2_048;
 
@@ -46,7 +50,7 @@ pub(crate) struct To {
 /// Why a call is not made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RouteError {
-    #[error("`to` is ORG/UNIT/AGENT")]
+    #[error("`to` is ORG/UNIT/AGENT or ORG/UNIT/pool/POOL")]
     To,
     #[error("a2a-authorization is not one bearer token of at most {TOKEN_MAX} bytes")]
     Token,
@@ -73,7 +77,7 @@ impl IntoResponse for RouteError {
 
 /// What came of an attempt.
 enum Outcome {
-    Reply(ReplyItem),
+    Reply(Reply),
     /// The binding's own error, by its name, with the code that MQTT has for it.
     Failed(&'static str, Option<&'static str>),
 }
@@ -85,7 +89,7 @@ pub(crate) async fn call(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, RouteError> {
-    let to: AgentAddress = to.parse().map_err(|_| RouteError::To)?;
+    let to: Recipient = to.parse().map_err(|_| RouteError::To)?;
     let token = token(&headers)?;
     let host = bridge.host_of(&tenant).ok_or(RouteError::NoHost)?;
     let call = match OutgoingCall::read(&body) {
@@ -134,7 +138,7 @@ struct Attempt<'b> {
     bridge: &'b Bridge,
     identity: AgentAddress,
     publisher: Arc<dyn Publisher>,
-    to: AgentAddress,
+    to: Recipient,
     token: Option<String>,
 }
 
@@ -142,7 +146,10 @@ impl Attempt<'_> {
     async fn made(&self, call: &OutgoingCall) -> Result<Outcome, RouteError> {
         let outcome = self.published(call).await?;
         // An agent that does not stream answers when the task is settled: over MQTT that is a reply like any other.
-        if let Outcome::Reply(ReplyItem::Error(error)) = &outcome
+        if let Outcome::Reply(Reply {
+            item: ReplyItem::Error(error),
+            ..
+        }) = &outcome
             && refuses_streams(error)
             && let Some(call) = call.without_stream()
         {
@@ -164,7 +171,7 @@ impl Attempt<'_> {
         };
         let correlation = Correlation {
             webhook: call.webhook.clone(),
-            responder: self.to.clone(),
+            asked: self.to.clone(),
             expires_at: bridge.clock.now().after(lasts),
         };
         let correlation = correlation.seal(&bridge.sealer, place, bridge.entropy.as_ref());
@@ -191,7 +198,7 @@ impl Attempt<'_> {
         let token = self.token.clone();
         let token = token.map(|token| (property::AUTHORIZATION.to_owned(), token));
         Publication {
-            topic: self.bridge.prefix.request(&Recipient::Agent(self.to.clone())),
+            topic: self.bridge.prefix.request(&self.to),
             payload: call.payload().into(),
             retain: false,
             properties: Properties {
@@ -222,11 +229,23 @@ impl Attempt<'_> {
 
 fn answered(call: &OutgoingCall, outcome: Outcome) -> Response {
     let error = match outcome {
-        Outcome::Reply(ReplyItem::Result(item)) => {
+        Outcome::Reply(Reply {
+            item: ReplyItem::Result(item),
+            responder,
+        }) => {
             let result = first_answer(call.answer, &item);
-            return Json(a2a::jsonrpc::success(call.id.clone(), result)).into_response();
+            let mut response = Json(a2a::jsonrpc::success(call.id.clone(), result)).into_response();
+            let responder = responder.and_then(|agent| HeaderValue::from_str(&agent.to_string()).ok());
+            response
+                .headers_mut()
+                .extend(responder.map(|agent| (RESPONDER, agent)));
+            return response;
         }
-        Outcome::Reply(ReplyItem::Error(error)) => error,
+        // Who refuses a task does not have it.
+        Outcome::Reply(Reply {
+            item: ReplyItem::Error(error),
+            ..
+        }) => error,
         Outcome::Failed(name, reason_code) => {
             json!({ "code": -32004, "message": name, "data": { "a2a_error": name, "reason_code": reason_code } })
         }

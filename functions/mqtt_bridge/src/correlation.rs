@@ -1,7 +1,7 @@
 //! What a reply is known by: the webhook of whoever called, sealed. It is all that is needed to hand a reply on, so that nothing
 //! is remembered of a call, and a reply that comes late, or to another process, still reaches its caller.
 
-use a2a::mqtt::{AgentAddress, CallWebhook};
+use a2a::mqtt::{AgentAddress, CallWebhook, Recipient};
 use auth::Sealer;
 use domain::{Entropy, ExposeSecret as _, SecretString, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub(crate) struct Correlation {
     /// Where items after the first go.
     pub(crate) webhook: Option<CallWebhook>,
     /// Who was asked.
-    pub(crate) responder: AgentAddress,
+    pub(crate) asked: Recipient,
     /// Until when replies are taken.
     pub(crate) expires_at: Timestamp,
 }
@@ -51,7 +51,7 @@ impl Correlation {
         let sealed = Sealed {
             w: webhook.map(|webhook| webhook.url.clone()),
             t: webhook.map(|webhook| webhook.token.expose_secret().to_owned()),
-            r: self.responder.to_string(),
+            r: self.asked.to_string(),
             e: self.expires_at.seconds(),
         };
         // Texts and a number alone cannot fail to be written.
@@ -73,7 +73,7 @@ impl Correlation {
                 url,
                 token: SecretString::from(token),
             }),
-            responder: sealed.r.parse().ok()?,
+            asked: sealed.r.parse().ok()?,
             expires_at: Timestamp::from_millis(sealed.e.checked_mul(1_000)?),
         })
     }
@@ -98,7 +98,7 @@ mod tests {
                     .unwrap(),
                 token: auth::token::webhook(domain::TaskId::random(&SystemEntropy), &SystemEntropy),
             }),
-            responder: "acme/lab/echo".parse().unwrap(),
+            asked: "acme/lab/pool/echoes".parse().unwrap(),
             expires_at: Timestamp::from_millis(1_767_225_600_000),
         };
         let sealed = correlation.seal(&sealer, at(&acme, "t"), &SystemEntropy);
@@ -109,7 +109,7 @@ mod tests {
         );
         assert_ne!(sealed, correlation.seal(&sealer, at(&acme, "t"), &SystemEntropy));
         let opened = Correlation::open(sealed.as_bytes(), &sealer, at(&acme, "t")).unwrap();
-        assert_eq!(opened.responder, correlation.responder);
+        assert_eq!(opened.asked, correlation.asked);
         assert_eq!(opened.expires_at, correlation.expires_at);
         assert_eq!(
             opened.webhook.unwrap().token.expose_secret(),

@@ -104,10 +104,9 @@ fn read(payload: &[u8], agent: &AgentAddress) -> Result<Value, &'static str> {
     if skills.is_none_or(Vec::is_empty) {
         return Err("card_without_skills");
     }
-    let own = Recipient::Agent(agent.clone());
-    let names_another = interfaces(&card).filter_map(mqtt_url).any(|url| {
-        TopicPrefix::read_interface(&url)
-            .is_ok_and(|(_, _, to)| matches!(to, Recipient::Agent(_)) && to != own)
+    let names_another = recipients(&card).any(|to| match &to {
+        Recipient::Agent(named) => named != agent,
+        Recipient::Pool(_) => to.responder(&agent.to_string()).is_none(),
     });
     match names_another {
         true => Err("card_of_another"),
@@ -122,21 +121,29 @@ fn interfaces(card: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
+/// Whom its interfaces on a broker are for, as far as they say.
+fn recipients(card: &Value) -> impl Iterator<Item = Recipient> {
+    let urls = interfaces(card).filter_map(mqtt_url);
+    urls.filter_map(|url| TopicPrefix::read_interface(&url).ok().map(|(_, _, to)| to))
+}
+
 fn mqtt_url(interface: &Value) -> Option<Url> {
     let url = Url::parse(interface.get("url")?.as_str()?).ok()?;
     matches!(url.scheme(), "mqtt" | "mqtts").then_some(url)
 }
 
 /// The card as the registry gets it: with the agent's interface on the broker of the configuration, whatever the card says of
-/// brokers. That is not what was signed, so it has no signature.
+/// brokers; that of a pool of its unit, where the card names one first. That is not what was signed, so it has no signature.
 #[must_use]
 pub fn normalised(mut card: Value, (broker, prefix): (&Url, &TopicPrefix), agent: &AgentAddress) -> Value {
     let others: Vec<Value> = interfaces(&card)
         .filter(|it| mqtt_url(it).is_none())
         .cloned()
         .collect();
+    let to = recipients(&card).next();
+    let to = to.unwrap_or_else(|| Recipient::Agent(agent.clone()));
     let own = json!({
-        "url": prefix.interface(broker, &Recipient::Agent(agent.clone())).as_str(),
+        "url": prefix.interface(broker, &to).as_str(),
         "protocolBinding": BINDING,
         "protocolVersion": "1.0",
     });
@@ -229,5 +236,26 @@ mod tests {
                 "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" }])
         );
         assert!(card.get("signatures").is_none());
+    }
+
+    #[test]
+    fn a_card_may_name_a_pool_of_its_own_unit() {
+        let pool = |unit: &str| {
+            CARD.replace(
+                "mqtt://elsewhere:1883",
+                &format!("mqtt://elsewhere/a2a/v1/request/acme/{unit}/pool/echoes"),
+            )
+        };
+        let discovered = Discovered::default();
+        let take = |card: &str| discovered.take(&TopicPrefix::standard(), &told(ECHO, card, &[]));
+        assert_eq!(take(&pool("press")), Err("card_of_another"));
+        let (agent, _) = take(&pool("lab")).unwrap();
+        let broker = Url::parse("mqtts://broker.example:8883").unwrap();
+        let card = discovered.card(&agent).unwrap().card;
+        let card = normalised(card, (&broker, &TopicPrefix::standard()), &agent);
+        assert_eq!(
+            card["supportedInterfaces"][0]["url"],
+            "mqtts://broker.example:8883/$a2a/v1/request/acme/lab/pool/echoes"
+        );
     }
 }

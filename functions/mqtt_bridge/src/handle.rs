@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use a2a::mqtt::{
     AgentAddress, ArtifactMode, Asked, Publication, Recipient, Refused, ReplyWriter, Request, RequestRules,
-    is_stream_end, read_request,
+    Topic, is_stream_end, read_request,
 };
 use domain::trace::within;
 use domain::{ExposeSecret as _, TraceParent};
@@ -52,10 +52,14 @@ pub async fn handle(
     match read_request(publication, &rules) {
         Err(Refused::Dropped(why)) => Handled::Dropped(why.as_str()),
         Err(Refused::Answered { reply, id, error }) => {
+            let pooled = matches!(
+                bridge.prefix.read(&publication.topic),
+                Some(Topic::Request(Recipient::Pool(_)))
+            );
             let writer = ReplyWriter {
                 path: reply,
                 id,
-                responder: None,
+                responder: pooled.then(|| agent.clone()),
                 artifacts: ArtifactMode::Json,
                 max_packet: publisher.max_packet(),
             };

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::mqtt::{AgentAddress, CallWebhook, ReplyItem, Topic, is_result_alone, property, read_reply};
+use a2a::mqtt::{
+    AgentAddress, BindingError, CallWebhook, Properties, Recipient, ReplyItem, Topic, is_result_alone,
+    property, read_reply,
+};
 use domain::{Generation, Tenant};
 use mqtt::{Received, Taking};
 use outbound::{CallError, PushDelivery, PushError};
@@ -15,6 +18,7 @@ use crate::bridge::Bridge;
 use crate::correlation::{Correlation, ReplyPlace};
 use crate::drops::dropped;
 use crate::lines::Place;
+use crate::waiting::Reply;
 
 /// Most bytes of a reply.
 const REPLY_MAX: usize = 512 * 1024;
@@ -48,6 +52,8 @@ struct Delivery {
     /// What keeps it in order with others: its job.
     line: String,
     tenant: Tenant,
+    /// Who has the task, where the reply says so.
+    responder: Option<AgentAddress>,
 }
 
 /// What is left to be done about a reply; nothing where whoever waited for it has it.
@@ -70,29 +76,38 @@ fn read(bridge: &Bridge, host: &AgentAddress, received: &Received) -> Result<Opt
     if opened.expires_at <= bridge.clock.now() {
         return Err("expired_correlation");
     }
-    let responder = publication.properties.one(property::RESPONDER);
-    if responder
-        .map_err(|_| "doubled_property")?
-        .is_some_and(|told| told != opened.responder.to_string())
-    {
-        return Err("foreign_responder");
-    }
     let item = read_reply(&publication.payload).ok_or("no_reply")?;
     let correlation = String::from_utf8_lossy(data).into_owned();
-    let item = match item {
-        ReplyItem::Result(result) if is_result_alone(&result) => {
-            // Whoever waits learns that there is work; the result itself is news like any other.
-            let _ = bridge
-                .waiting
-                .answer(&correlation, ReplyItem::Result(result.clone()));
-            ReplyItem::Result(result)
+    let responder = responder(&publication.properties, &opened.asked).inspect_err(|reason| {
+        // A pool's member that does not say who it is has broken the profile: whoever waits is not left to wait.
+        if *reason == NAMELESS {
+            let item = ReplyItem::Error(BindingError::Protocol("no a2a-responder-agent-id").to_json());
+            let _ = bridge.waiting.answer(
+                &correlation,
+                Reply {
+                    item,
+                    responder: None,
+                },
+            );
         }
-        item => match bridge.waiting.answer(&correlation, item) {
+    })?;
+    let reply = Reply { item, responder };
+    let reply = match &reply.item {
+        ReplyItem::Result(result) if is_result_alone(result) => {
+            // Whoever waits learns that there is work; the result itself is news like any other.
+            let _ = bridge.waiting.answer(&correlation, reply.clone());
+            reply
+        }
+        _ => match bridge.waiting.answer(&correlation, reply) {
             Ok(()) => return Ok(None),
-            Err(item) => item,
+            Err(reply) => reply,
         },
     };
-    let ReplyItem::Result(result) = item else {
+    let Reply {
+        item: ReplyItem::Result(result),
+        responder,
+    } = reply
+    else {
         // Its host finds out what became of the task by asking for it.
         return Err("late_error");
     };
@@ -106,7 +121,23 @@ fn read(bridge: &Bridge, host: &AgentAddress, received: &Received) -> Result<Opt
         body: notification(result),
         webhook,
         tenant,
+        responder,
     }))
+}
+
+/// Why a reply of a pool is dropped that does not say whose it is.
+const NAMELESS: &str = "no_responder";
+
+/// Who has the task, where the reply says so: an agent of the unit that was asked. Of a pool each reply must.
+fn responder(told: &Properties, asked: &Recipient) -> Result<Option<AgentAddress>, &'static str> {
+    match (
+        told.one(property::RESPONDER).map_err(|_| "doubled_property")?,
+        asked,
+    ) {
+        (Some(name), _) => asked.responder(name).ok_or("foreign_responder").map(Some),
+        (None, Recipient::Pool(_)) => Err(NAMELESS),
+        (None, Recipient::Agent(_)) => Ok(None),
+    }
 }
 
 fn line(webhook: &CallWebhook) -> String {
@@ -129,6 +160,7 @@ async fn delivered(bridge: &Bridge, host: &AgentAddress, delivery: Delivery, mut
         body,
         id,
         tenant,
+        responder,
         ..
     } = delivery;
     let push = PushDelivery {
@@ -140,6 +172,7 @@ async fn delivered(bridge: &Bridge, host: &AgentAddress, delivery: Delivery, mut
         body,
         generation: Generation::V1_0,
         id,
+        responder: responder.map(|agent| agent.to_string()),
     };
     let (begun, mut wait) = (Instant::now(), AGAIN.0);
     loop {

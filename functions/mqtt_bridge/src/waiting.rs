@@ -4,10 +4,18 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use a2a::mqtt::ReplyItem;
+use a2a::mqtt::{AgentAddress, ReplyItem};
 use tokio::sync::oneshot;
 
-type Answer = oneshot::Sender<ReplyItem>;
+type Answer = oneshot::Sender<Reply>;
+
+/// A reply to a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    pub(crate) item: ReplyItem,
+    /// Who has the task, where the reply says so.
+    pub(crate) responder: Option<AgentAddress>,
+}
 
 /// The calls that wait, by their correlation.
 #[derive(Debug, Default, Clone)]
@@ -19,7 +27,7 @@ pub(crate) struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Waits {
     correlation: String,
-    answer: oneshot::Receiver<ReplyItem>,
+    answer: oneshot::Receiver<Reply>,
     waiting: Waiting,
 }
 
@@ -35,10 +43,10 @@ impl Waiting {
     }
 
     /// Gives the call its first reply; gives it back where nobody waits for it any more.
-    pub(crate) fn answer(&self, correlation: &str, item: ReplyItem) -> Result<(), ReplyItem> {
+    pub(crate) fn answer(&self, correlation: &str, reply: Reply) -> Result<(), Reply> {
         match self.calls().remove(correlation) {
-            Some(call) => call.send(item),
-            None => Err(item),
+            Some(call) => call.send(reply),
+            None => Err(reply),
         }
     }
 
@@ -49,7 +57,7 @@ impl Waiting {
 
 impl Waits {
     /// The first reply.
-    pub(crate) async fn reply(&mut self) -> Option<ReplyItem> {
+    pub(crate) async fn reply(&mut self) -> Option<Reply> {
         (&mut self.answer).await.ok()
     }
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use a2a::mqtt::TopicPrefix;
 use domain::{
-    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, RemoteTaskId, Revision, Task,
-    TaskState, Timestamp,
+    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, RemoteTaskId, Responder,
+    Revision, Task, TaskState, Timestamp, Transport,
 };
 use store::Due;
 
@@ -31,28 +32,37 @@ pub enum Decision {
     },
 }
 
+/// What its sender says of a notification beside the news in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Delivery<'d> {
+    /// What it calls the notification, the same with every resend: a piece of an artifact that was added once is not added again.
+    pub id: Option<&'d str>,
+    /// Over MQTT: the address of the agent that has the task.
+    pub responder: Option<&'d str>,
+}
+
 /// Takes the news of the job with this number into the task.
 ///
 /// A job that is over or waits for the user is the host's to judge, so the task becomes due; mere progress is shown as
 /// the task's own. Either way the job's record is written first: a job takes news before it is linked, so that a
 /// notification may overtake the acknowledgement of its own send.
 ///
-/// `delivery` is what its sender calls the notification, the same with every resend: a piece of an artifact that was
-/// added once is not added again. How much mere progress a job may report is bounded; its end is always heard.
+/// How much mere progress a job may report is bounded; its end is always heard.
 #[must_use]
 pub fn decide(
     task: &Task,
     number: u32,
-    news: Notification,
-    delivery: Option<&str>,
+    mut news: Notification,
+    delivery: Delivery<'_>,
     now: Timestamp,
 ) -> Decision {
     let Some(known) = task.jobs.iter().find(|job| job.number == number) else {
         return Decision::Nothing;
     };
-    if delivery.is_some_and(|id| known.heard.knows(id)) {
+    if delivery.id.is_some_and(|id| known.heard.knows(id)) {
         return Decision::Nothing;
     }
+    news.responder = delivery.responder.and_then(|agent| responder(known, agent));
     let mut job = known.clone();
     let noted = job.note(news, now);
     let wake = match noted {
@@ -64,7 +74,7 @@ pub fn decide(
     if let Some(wait) = known.heard.too_many(now).filter(|_| noted != Noted::Settled) {
         return Decision::TooMany(wait);
     }
-    job.heard.take(delivery, now);
+    job.heard.take(delivery.id, now);
     let unlinked = known.remote_task_id().is_none() && !job.is_settled();
     let orphan = job.remote_task_id().filter(|_| unlinked).cloned();
     let status = (!wake).then(|| progress(task, known, &job)).flatten();
@@ -77,6 +87,13 @@ pub fn decide(
         // A finished task takes nothing more.
         Err(_) => orphan.map_or(Decision::Nothing, Decision::CallOff),
     }
+}
+
+/// The agent that has a job's task from now on: an agent of the broker that the job is at, in the unit that was asked.
+fn responder(job: &Job, agent: &str) -> Option<Responder> {
+    let asked = (job.endpoint.transport == Transport::Mqtt).then(|| job.endpoint.url.clone())?;
+    let url = TopicPrefix::interface_of_responder(&asked, agent)?;
+    Some(Responder { asked, url })
 }
 
 fn revised(
@@ -138,6 +155,7 @@ mod tests {
             }),
             artifacts: Vec::new(),
             snapshot: false,
+            responder: None,
         }
     }
 
@@ -147,7 +165,7 @@ mod tests {
 
     /// Decides, and gives the task after it with what is to happen.
     fn step(task: &Task, number: u32, news: Notification) -> (Task, Option<bool>) {
-        match decide(task, number, news, None, at(9)) {
+        match decide(task, number, news, Delivery::default(), at(9)) {
             Decision::Write { revision, due, wake } => {
                 assert_eq!(due, if wake { Due::At(at(9)) } else { Due::Keep });
                 (revision.into_task(), Some(wake))
@@ -244,13 +262,19 @@ mod tests {
     fn a_finished_task_and_an_unknown_job_take_nothing() {
         let mut task = task_with(vec![prepared_job(0, "a")]);
         assert!(matches!(
-            decide(&task, 7, news(TaskState::Working, ""), None, at(9)),
+            decide(&task, 7, news(TaskState::Working, ""), Delivery::default(), at(9)),
             Decision::Nothing
         ));
         task.record(EventKind::status(TaskState::Canceled, None), at(2))
             .unwrap();
         assert!(matches!(
-            decide(&task, 0, news(TaskState::Completed, ""), None, at(9)),
+            decide(
+                &task,
+                0,
+                news(TaskState::Completed, ""),
+                Delivery::default(),
+                at(9)
+            ),
             Decision::Nothing
         ));
     }
@@ -263,14 +287,20 @@ mod tests {
             .unwrap();
         let on_it = || news(TaskState::Working, "on it");
         assert!(
-            matches!(decide(&task, 0, on_it(), None, at(9)), Decision::CallOff(id) if id.as_str() == "r-1")
+            matches!(decide(&task, 0, on_it(), Delivery::default(), at(9)), Decision::CallOff(id) if id.as_str() == "r-1")
         );
         assert!(matches!(
-            decide(&task, 0, news(TaskState::Failed, ""), None, at(9)),
+            decide(&task, 0, news(TaskState::Failed, ""), Delivery::default(), at(9)),
             Decision::Nothing
         ));
         assert!(matches!(
-            decide(&task, 1, news(TaskState::InputRequired, "known"), None, at(9)),
+            decide(
+                &task,
+                1,
+                news(TaskState::InputRequired, "known"),
+                Delivery::default(),
+                at(9)
+            ),
             Decision::Nothing
         ));
     }
@@ -281,7 +311,40 @@ mod tests {
         let (task, _) = step(&task, 0, news(TaskState::Working, "on it"));
         let mut other = news(TaskState::Completed, "done");
         other.remote_task_id = Some(RemoteTaskId::parse("r-2").unwrap());
-        assert!(matches!(decide(&task, 0, other, None, at(9)), Decision::Foreign));
+        assert!(matches!(
+            decide(&task, 0, other, Delivery::default(), at(9)),
+            Decision::Foreign
+        ));
+    }
+
+    #[test]
+    fn a_job_on_a_broker_follows_its_task_within_its_unit_and_others_stay() {
+        let broker = "mqtts://broker.example/$a2a/v1/request";
+        let after = |transport: Transport, agent: &str| {
+            let mut job = prepared_job(0, "a");
+            job.endpoint.transport = transport;
+            job.endpoint.url = format!("{broker}/acme/lab/pool/echoes").parse().unwrap();
+            let delivery = Delivery {
+                id: None,
+                responder: Some(agent),
+            };
+            let told = news(TaskState::Working, "on it");
+            match decide(&task_with(vec![job]), 0, told, delivery, at(9)) {
+                Decision::Write { revision, .. } => revision.into_task().jobs[0].endpoint.url.to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let moved = format!("{broker}/acme/lab/echo-2");
+        let stays = format!("{broker}/acme/lab/pool/echoes");
+        assert_eq!(after(Transport::Mqtt, "acme/lab/echo-2"), moved);
+        for (transport, agent) in [
+            (Transport::Mqtt, "acme/press/echo-2"),
+            (Transport::Mqtt, "globex/lab/echo-2"),
+            (Transport::Mqtt, "https://evil.example"),
+            (Transport::JsonRpc, "acme/lab/echo-2"),
+        ] {
+            assert_eq!(after(transport, agent), stays, "{agent}");
+        }
     }
 
     #[test]
@@ -291,6 +354,7 @@ mod tests {
             update: None,
             artifacts: vec![(Artifact::new("a", vec![Part::text("x")]), true)],
             snapshot: false,
+            responder: None,
         };
         let mut task = task_with(vec![prepared_job(0, "a")]);
         for (delivery, parts) in [
@@ -300,7 +364,16 @@ mod tests {
             (Some("one"), 2),
             (Some("two"), 2),
         ] {
-            if let Decision::Write { revision, .. } = decide(&task, 0, piece(), delivery, at(9)) {
+            if let Decision::Write { revision, .. } = decide(
+                &task,
+                0,
+                piece(),
+                Delivery {
+                    id: delivery,
+                    ..Delivery::default()
+                },
+                at(9),
+            ) {
                 task = revision.into_task();
             }
             assert_eq!(task.jobs[0].artifacts[0].parts.len(), parts, "{delivery:?}");
@@ -313,7 +386,7 @@ mod tests {
         let mut heard = 0;
         let wait = loop {
             let told = news(TaskState::Working, &format!("{heard}"));
-            match decide(&task, 0, told, None, at(9)) {
+            match decide(&task, 0, told, Delivery::default(), at(9)) {
                 Decision::Write { revision, .. } => task = revision.into_task(),
                 Decision::TooMany(wait) => break wait,
                 other => panic!("{other:?}"),
@@ -324,11 +397,17 @@ mod tests {
         let told = || news(TaskState::Working, "later");
         let later = at(9).after(wait);
         assert!(matches!(
-            decide(&task, 0, told(), None, later),
+            decide(&task, 0, told(), Delivery::default(), later),
             Decision::Write { .. }
         ));
         assert!(matches!(
-            decide(&task, 0, news(TaskState::Completed, "done"), None, at(9)),
+            decide(
+                &task,
+                0,
+                news(TaskState::Completed, "done"),
+                Delivery::default(),
+                at(9)
+            ),
             Decision::Write { wake: true, .. }
         ));
     }

@@ -29,7 +29,7 @@ use store::Store;
 use crate::source::Sources;
 
 pub use config::Config;
-pub use decide::{Decision, decide};
+pub use decide::{Decision, Delivery, decide};
 
 /// How long a webhook token is good when nothing else is configured: longer than the longest retries of a sender.
 pub const TOKEN_TTL: Duration = Duration::from_secs(7 * 24 * 3600);

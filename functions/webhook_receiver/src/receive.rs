@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use a2a::mqtt::property::RESPONDER;
 use agent::{Wake, measure, wake_deliveries, wake_or_log};
 use auth::webhook::{self, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use axum::body::Bytes;
@@ -18,7 +19,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use store::{Revised, Standing, TaskKey};
 
-use crate::decide::{Decision, decide};
+use crate::decide::{Decision, Delivery, decide};
 use crate::error::RouteError;
 use crate::token;
 use crate::{Receiver, Shared};
@@ -75,7 +76,12 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     // Who speaks no A2A may know the task by our own id alone.
     news.remote_task_id
         .take_if(|told| told.as_str() == task.id.to_string());
-    let noted = note(receiver, task.clone(), number, (&news, delivery.as_deref()));
+    let responder = headers.get(RESPONDER).and_then(|agent| agent.to_str().ok());
+    let delivery = Delivery {
+        id: delivery.as_deref(),
+        responder,
+    };
+    let noted = note(receiver, task.clone(), number, (&news, delivery));
     within(task.trace, noted).await?;
     Ok(())
 }
@@ -85,7 +91,7 @@ async fn note(
     receiver: &Receiver,
     task: Task,
     number: u32,
-    (news, delivery): (&Notification, Option<&str>),
+    (news, delivery): (&Notification, Delivery<'_>),
 ) -> Result<(), RouteError> {
     let (key, now) = (TaskKey::from(&task), receiver.clock.now());
     let told = news.update.as_ref().map(|update| update.state.as_str());

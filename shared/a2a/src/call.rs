@@ -2,7 +2,7 @@
 
 use domain::{
     Artifact, ContextId, Message, Metadata, Notification, PushConfigId, RemoteTaskId, RemoteUpdate,
-    SecretString, TaskState, Timestamp,
+    Responder, SecretString, TaskState, Timestamp,
 };
 use url::Url;
 
@@ -250,6 +250,7 @@ impl SendResponse {
                     }),
                     artifacts: vec![(artifact, false)],
                     snapshot: true,
+                    responder: None,
                 }
             }
         }
@@ -267,6 +268,8 @@ pub struct RemoteTask {
     pub status: RemoteUpdate,
     /// Its results so far.
     pub artifacts: Vec<Artifact>,
+    /// Who has it, where that is another agent than the one that was asked.
+    pub responder: Option<Responder>,
 }
 
 impl RemoteTask {
@@ -282,6 +285,7 @@ impl RemoteTask {
                 .map(|artifact| (artifact, false))
                 .collect(),
             snapshot: true,
+            responder: self.responder,
         }
     }
 }

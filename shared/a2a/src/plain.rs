@@ -36,6 +36,7 @@ pub(crate) fn read(told: &Value) -> Result<Notification, Fault> {
         }),
         artifacts: artifacts.into_iter().collect(),
         snapshot: true,
+        responder: None,
     })
 }
 

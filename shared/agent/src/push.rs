@@ -190,6 +190,7 @@ async fn send(
         body,
         generation: config.generation,
         id: id.to_string(),
+        responder: None,
     };
     agent
         .outbound

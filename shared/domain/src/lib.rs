@@ -65,7 +65,7 @@ pub use ids::{
 };
 pub use job::{
     Answered, AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, KEYS_OWED, NewJob, Noted,
-    Notification, Protection, RemoteUpdate, SealedToken, Transport,
+    Notification, Protection, RemoteUpdate, Responder, SealedToken, Transport,
 };
 pub use job_log::JobLog;
 pub use message::{

@@ -108,6 +108,7 @@ mod tests {
             }),
             artifacts,
             snapshot,
+            responder: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! The A2A client: send, look, cancel, over both bindings and both generations.
 
+use a2a::mqtt::TopicPrefix;
 use a2a::{A2aError, Call, ListCall, RemoteTask, SendCall, SendResponse, Transport, decode, jsonrpc, rest};
-use domain::{ContextId, Endpoint, Generation, MessageId, Metadata, RemoteTaskId, SecretString};
+use domain::{ContextId, Endpoint, Generation, MessageId, Metadata, RemoteTaskId, Responder, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -19,6 +20,23 @@ enum Operation {
     Cancel(RemoteTaskId),
     List(ListCall),
     ExtendedCard,
+}
+
+/// What a call brought.
+struct Told {
+    result: Value,
+    /// Over MQTT: who has the task, where that is another agent than the one that was asked.
+    responder: Option<Responder>,
+}
+
+impl Told {
+    fn task(self, generation: Generation) -> Result<RemoteTask, CallError> {
+        let task = decode::task(&self.result, generation).map_err(unusable)?;
+        Ok(RemoteTask {
+            responder: self.responder,
+            ..task
+        })
+    }
 }
 
 impl Outbound {
@@ -59,8 +77,13 @@ impl Outbound {
             ..call.clone()
         };
         let operation = Operation::Send(Box::new(call), extension);
-        let result = self.call(to, operation, token).await?;
-        decode::send_result(&result, to.generation).map_err(unusable)
+        let Told { result, responder } = self.call(to, operation, token).await?;
+        Ok(
+            match decode::send_result(&result, to.generation).map_err(unusable)? {
+                SendResponse::Task(task) => SendResponse::Task(RemoteTask { responder, ..task }),
+                message @ SendResponse::Message(_) => message,
+            },
+        )
     }
 
     /// Looks at a task at an agent.
@@ -73,8 +96,8 @@ impl Outbound {
         id: &RemoteTaskId,
         token: Option<&SecretString>,
     ) -> Result<RemoteTask, CallError> {
-        let result = self.call(to, Operation::Get(id.clone()), token).await?;
-        decode::task(&result, to.generation).map_err(unusable)
+        let told = self.call(to, Operation::Get(id.clone()), token).await?;
+        told.task(to.generation)
     }
 
     /// Calls a task at an agent off.
@@ -87,8 +110,8 @@ impl Outbound {
         id: &RemoteTaskId,
         token: Option<&SecretString>,
     ) -> Result<RemoteTask, CallError> {
-        let result = self.call(to, Operation::Cancel(id.clone()), token).await?;
-        decode::task(&result, to.generation).map_err(unusable)
+        let told = self.call(to, Operation::Cancel(id.clone()), token).await?;
+        told.task(to.generation)
     }
 
     /// The task that an agent has for a message of ours, if it has one: looked for among the newest tasks of the
@@ -108,7 +131,7 @@ impl Outbound {
             tenant: to.tenant.clone(),
             ..ListCall::default()
         };
-        let result = self.call(to, Operation::List(call), token).await?;
+        let Told { result, .. } = self.call(to, Operation::List(call), token).await?;
         let tasks = result.get("tasks").and_then(Value::as_array);
         let is_it = |task: &&Value| {
             let history = task.get("history").and_then(Value::as_array);
@@ -130,7 +153,8 @@ impl Outbound {
         to: &Endpoint,
         token: Option<&SecretString>,
     ) -> Result<Value, CallError> {
-        self.call(to, Operation::ExtendedCard, token).await
+        let told = self.call(to, Operation::ExtendedCard, token).await?;
+        Ok(told.result)
     }
 
     /// One call over the endpoint's binding in the endpoint's generation; what it brought, unwrapped.
@@ -139,14 +163,21 @@ impl Outbound {
         to: &Endpoint,
         operation: Operation,
         token: Option<&SecretString>,
-    ) -> Result<Value, CallError> {
+    ) -> Result<Told, CallError> {
         if to.transport == Transport::Mqtt {
             let body = self.jsonrpc_request(to, operation);
             let answered = self.call_over_mqtt(to, &body, token).await?;
-            return match bridge::fault(&answered) {
-                Some(fault) => Err(fault.into()),
-                None => jsonrpc_answer(answered),
-            };
+            if let Some(fault) = bridge::fault(&answered) {
+                return Err(fault.into());
+            }
+            let named = answered.responder.as_deref();
+            let url = named.and_then(|agent| TopicPrefix::interface_of_responder(&to.url, agent));
+            let responder = url.map(|url| Responder {
+                asked: to.url.clone(),
+                url,
+            });
+            let result = jsonrpc_answer(answered)?;
+            return Ok(Told { result, responder });
         }
         let extension = match &operation {
             Operation::Send(_, extension) => *extension,
@@ -179,10 +210,14 @@ impl Outbound {
             ..ask
         };
         let answered = self.exchange(ask).await?;
-        match to.transport {
+        let result = match to.transport {
             Transport::JsonRpc | Transport::Mqtt => jsonrpc_answer(answered),
             Transport::Rest => rest_answer(answered),
-        }
+        }?;
+        Ok(Told {
+            result,
+            responder: None,
+        })
     }
 
     fn jsonrpc_request(&self, to: &Endpoint, operation: Operation) -> Value {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use a2a::mqtt::{Recipient, TopicPrefix};
+use a2a::mqtt::TopicPrefix;
 use domain::{Endpoint, SecretString};
 use http::header::HeaderName;
 use serde_json::Value;
@@ -39,15 +39,12 @@ impl Outbound {
     }
 }
 
-/// Where the bridge is asked to call the agent of this interface.
+/// Where the bridge is asked to call the agent, or the pool, of this interface.
 fn address(bridge: &Url, interface: &Url) -> Result<Url, CallError> {
     let read = TopicPrefix::read_interface(interface);
     let (_, _, recipient) = read.map_err(|reason| CallError::NotAllowed(reason.to_string()))?;
-    let Recipient::Agent(agent) = recipient else {
-        return Err(CallError::NotAllowed("it is a pool's address".to_owned()));
-    };
     let mut url = crate::below(bridge, "call");
-    url.query_pairs_mut().append_pair("to", &agent.to_string());
+    url.query_pairs_mut().append_pair("to", &recipient.to_string());
     Ok(url)
 }
 
@@ -80,6 +77,10 @@ mod tests {
         assert_eq!(
             to("mqtts://broker.example:8883/$a2a/v1/request/acme/lab/echo").as_deref(),
             Some("https://gateway.example/mqtt/call?to=acme%2Flab%2Fecho")
+        );
+        assert_eq!(
+            to("mqtts://broker.example:8883/a2a/v1/request/acme/lab/pool/echoes").as_deref(),
+            Some("https://gateway.example/mqtt/call?to=acme%2Flab%2Fpool%2Fechoes")
         );
         assert_eq!(to("mqtts://broker.example"), None);
         assert_eq!(to("https://agents.example/a"), None);

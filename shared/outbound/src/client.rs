@@ -105,6 +105,8 @@ pub(crate) struct Answered {
     pub(crate) status: u16,
     /// Its entity tag (RFC 9110 §8.8.3), quotes and all.
     pub(crate) etag: Option<HeaderValue>,
+    /// Of a bridge to a broker: the address of the agent that has the task.
+    pub(crate) responder: Option<String>,
     challenge: Option<String>,
     with_token: bool,
     pub(crate) body: Bytes,
@@ -189,6 +191,8 @@ impl Outbound {
             .iter()
             .find_map(|name| response.headers().get(*name)?.to_str().ok().map(str::to_owned));
         let etag = response.headers().get(ETAG).cloned();
+        let responder = response.headers().get(a2a::mqtt::property::RESPONDER);
+        let responder = responder.and_then(|agent| agent.to_str().ok().map(str::to_owned));
         let body = match read(response, most).await {
             Ok(body) => body,
             // A refusal is told by its status; a body too large for it is not needed.
@@ -198,6 +202,7 @@ impl Outbound {
         Ok(Answered {
             status,
             etag,
+            responder,
             challenge,
             with_token,
             body,

@@ -29,6 +29,8 @@ pub struct PushDelivery {
     pub generation: Generation,
     /// Its id, without full stops: the same one with every resend.
     pub id: String,
+    /// The address of the agent on a broker that has the task, where that is another one than was asked.
+    pub responder: Option<String>,
 }
 
 impl std::fmt::Debug for PushDelivery {
@@ -103,6 +105,9 @@ impl Outbound {
             .secret(HeaderName::from_static(ID_HEADER), &delivery.id)?
             .secret(HeaderName::from_static(TIMESTAMP_HEADER), &seconds)?
             .secret(HeaderName::from_static(SIGNATURE_HEADER), &signatures.join(" "))?;
+        if let Some(agent) = &delivery.responder {
+            ask = ask.secret(HeaderName::from_static(a2a::mqtt::property::RESPONDER), agent)?;
+        }
         let token = delivery.token.as_ref().filter(|token| !webhook::is_secret(token));
         let credentials = delivery.credentials.as_ref().map(SecretString::expose_secret);
         match (&delivery.scheme, credentials) {

@@ -49,7 +49,13 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
         }
     }
     match calls::task_of_message(on, job).await {
-        Ok(Some(sent)) => cancel_one(on, job, &sent.id).await,
+        Ok(Some(sent)) => {
+            let id = sent.id.clone();
+            let mut job = job.clone();
+            // Of a pool it is the member that has the task.
+            job.note(sent.into_notification(), on.now);
+            cancel_one(on, &job, &id).await
+        }
         Ok(None) => {
             // A call that was under way when the task ended may reach the agent after this look.
             let young = on.now < job.updated_at.max(on.task.status.at).after(ON_ITS_WAY);

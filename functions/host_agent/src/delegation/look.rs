@@ -163,6 +163,7 @@ pub(crate) async fn look_at_all(on: OnTask<'_>) -> Looks {
             known.number == job.number
                 && (known.state != job.state
                     || known.artifacts != job.artifacts
+                    || known.endpoint != job.endpoint
                     || known.sender_keys != job.sender_keys)
         })
     };

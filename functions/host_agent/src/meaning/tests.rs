@@ -53,6 +53,7 @@ fn task(number: u8, asked: &str, agent: &str, told: Option<(TaskState, &str)>) -
                 update: Some(update),
                 artifacts: Vec::new(),
                 snapshot: false,
+                responder: None,
             };
             job.note(news, now);
             task.status.state = state;

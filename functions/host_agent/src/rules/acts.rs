@@ -149,6 +149,7 @@ mod tests {
             update: Some(update),
             artifacts: Vec::new(),
             snapshot: false,
+            responder: None,
         };
         job.note(news, at(0));
         job

@@ -161,6 +161,7 @@ mod tests {
             update: Some(update),
             artifacts: Vec::new(),
             snapshot: false,
+            responder: None,
         };
         job.note(news, at(9));
         job

@@ -187,6 +187,11 @@ fn reply_to(request: &Publication, item: Value) -> Publication {
     }
 }
 
+/// The user property by which a reply names its responder.
+fn responder(name: &str) -> Vec<(String, String)> {
+    vec![("a2a-responder-agent-id".to_owned(), name.to_owned())]
+}
+
 fn status(state: &str) -> Value {
     json!({ "statusUpdate": { "taskId": TASK, "contextId": "c", "status": { "state": state } } })
 }
@@ -273,7 +278,10 @@ async fn replies_that_are_none_of_ours_change_nothing() {
         changed(&|it| it.topic = "$a2a/v1/reply/switchyard/acme/host/other".to_owned()),
         changed(&|it| it.topic = it.topic.replace("/acme/", "/globex/")),
         changed(&|it| it.topic = "$a2a/v1/request/switchyard/acme/host".to_owned()),
-        changed(&|it| it.properties.user = vec![("a2a-responder-agent-id".into(), "acme/lab/other".into())]),
+        changed(&|it| it.properties.user = responder("acme/press/other")),
+        changed(&|it| it.properties.user = responder("globex/lab/other")),
+        changed(&|it| it.properties.user = responder("+")),
+        changed(&|it| it.properties.user = [responder("other"), responder("other")].concat()),
         changed(&|it| it.payload = "[]".into()),
         changed(&|it| it.payload = "{".into()),
         changed(&|it| it.payload = json!({ "result": 1 }).to_string().into()),
@@ -298,7 +306,7 @@ async fn replies_that_are_none_of_ours_change_nothing() {
                 url: format!("{}/t/acme/hook", world.webhook.uri()).parse().unwrap(),
                 token: "the-webhook's-token".into(),
             }),
-            responder: "acme/lab/echo".parse().unwrap(),
+            asked: "acme/lab/echo".parse().unwrap(),
             expires_at: Timestamp::from_millis(SystemClock.now().millis() + until),
         };
         let sealed = correlation.seal(&world.sealer, place, &SystemEntropy);
@@ -338,6 +346,77 @@ async fn replies_that_are_none_of_ours_change_nothing() {
     });
     assert_eq!(answer.2["result"]["id"], TASK);
     assert_eq!(world.told().await.len(), 1);
+}
+
+#[tokio::test]
+async fn who_has_a_task_is_told_to_whoever_called_and_to_its_webhook() {
+    let world = world().await;
+    let body = world.send("acme");
+    let from = |request: &Publication, name: Option<&str>, state: &str| {
+        let mut reply = reply_to(request, json!({ "result": status(state) }));
+        reply.properties.user = name.map(responder).unwrap_or_default();
+        reply
+    };
+    let (answer, request) = tokio::join!(world.call("acme/lab/pool/echoes", &body), async {
+        let request = world.published(0).await;
+        assert_eq!(request.topic, "$a2a/v1/request/acme/lab/pool/echoes");
+        world
+            .came(&from(&request, Some("echo-2"), "TASK_STATE_SUBMITTED"))
+            .await;
+        request
+    });
+    assert_eq!(answer.1["a2a-responder-agent-id"], "acme/lab/echo-2");
+    // Handed over, by the name or by the whole address. Of a pool, what does not say who it is, is dropped.
+    for (name, told) in [
+        (Some("echo-3"), Some("acme/lab/echo-3")),
+        (Some("acme/lab/echo-1"), Some("acme/lab/echo-1")),
+        (None, None),
+        (Some("acme/press/echo"), None),
+    ] {
+        world.webhook.reset().await;
+        let taking = ResponseTemplate::new(204);
+        Mock::given(any())
+            .respond_with(taking)
+            .mount(&world.webhook)
+            .await;
+        world.came(&from(&request, name, "TASK_STATE_WORKING")).await;
+        let posted = world.webhook.received_requests().await.unwrap();
+        let posted = posted
+            .first()
+            .map(|posted| &posted.headers["a2a-responder-agent-id"]);
+        assert_eq!(posted.map(|agent| agent.to_str().unwrap()), told, "{name:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_of_a_pool_that_does_not_say_who_it_is_has_broken_the_profile() {
+    let world = world().await;
+    let body = world.send("acme");
+    let (answer, ()) = tokio::join!(world.call("acme/lab/pool/echoes", &body), async {
+        let request = world.published(0).await;
+        world
+            .reply(&request, json!({ "result": status("TASK_STATE_SUBMITTED") }))
+            .await;
+    });
+    assert_eq!(answer.2["error"]["code"], -32005);
+    assert_eq!(answer.2["error"]["data"]["a2a_error"], "transport_protocol_error");
+    assert!(answer.1.get("a2a-responder-agent-id").is_none());
+}
+
+#[tokio::test]
+async fn an_agent_that_was_asked_itself_may_hand_a_task_over_and_need_not() {
+    for (name, told) in [(Some("echo-9"), Some("acme/lab/echo-9")), (None, None)] {
+        let world = world().await;
+        let body = world.send("acme");
+        let (answer, ()) = tokio::join!(world.call("acme/lab/echo", &body), async {
+            let request = world.published(0).await;
+            let mut reply = reply_to(&request, json!({ "result": status("TASK_STATE_SUBMITTED") }));
+            reply.properties.user = name.map(responder).unwrap_or_default();
+            world.came(&reply).await;
+        });
+        let named = answer.1.get("a2a-responder-agent-id");
+        assert_eq!(named.map(|agent| agent.to_str().unwrap()), told);
+    }
 }
 
 #[tokio::test]
@@ -443,7 +522,14 @@ async fn nobody_calls_with_another_tenants_webhook_or_without_a_hosts_token() {
     let world = world().await;
     let (status, _, _) = world.call("acme/lab/echo", &world.send("globex")).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
-    for to in ["", "acme/lab", "acme/lab/+", "acme/lab/echo/x"] {
+    for to in [
+        "",
+        "acme/lab",
+        "acme/lab/+",
+        "acme/lab/echo/x",
+        "acme/lab/pool/",
+        "acme/lab/pool/+",
+    ] {
         let (status, _, _) = world.call(to, &world.send("acme")).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{to}");
     }

@@ -114,11 +114,6 @@ impl PoolAddress {
         })
     }
 
-    /// Its topic behind `request/`.
-    pub(super) fn levels(&self) -> String {
-        format!("{}/{}/pool/{}", self.org, self.unit, self.pool)
-    }
-
     /// The group of its members' shared subscription: the same one for each of them, at most 64 characters.
     #[must_use]
     pub fn group(&self) -> String {
@@ -136,6 +131,12 @@ impl PoolAddress {
     }
 }
 
+impl fmt::Display for PoolAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/pool/{}", self.org, self.unit, self.pool)
+    }
+}
+
 /// Whom a request is for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Recipient {
@@ -145,9 +146,89 @@ pub enum Recipient {
     Pool(PoolAddress),
 }
 
+impl Recipient {
+    /// The agent that a reply names as its responder: by its name within the unit that was asked, as the profile has it, or by its
+    /// whole address. `None` where that is no agent of this unit.
+    #[must_use]
+    pub fn responder(&self, told: &str) -> Option<AgentAddress> {
+        let (org, unit) = match self {
+            Self::Agent(agent) => (agent.org(), agent.unit()),
+            Self::Pool(pool) => (&*pool.org, &*pool.unit),
+        };
+        match told.contains('/') {
+            true => told.parse().ok(),
+            false => AgentAddress::new(org, unit, told).ok(),
+        }
+        .filter(|agent| (agent.org(), agent.unit()) == (org, unit))
+    }
+}
+
+impl fmt::Display for Recipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(agent) => agent.fmt(f),
+            Self::Pool(pool) => pool.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Recipient {
+    type Err = InvalidAddress;
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let levels: Vec<&str> = text.split('/').collect();
+        match *levels.as_slice() {
+            [org, unit, agent] => AgentAddress::new(org, unit, agent).map(Self::Agent),
+            [org, unit, "pool", pool] => PoolAddress::new(org, unit, pool).map(Self::Pool),
+            _ => Err(InvalidAddress(
+                "a recipient is ORG/UNIT/AGENT or ORG/UNIT/pool/POOL",
+            )),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_responder_is_an_agent_of_the_unit_that_was_asked() {
+        for asked in ["acme/lab/echo", "acme/lab/pool/echoes"] {
+            let asked: Recipient = asked.parse().unwrap();
+            let named = |told: &str| asked.responder(told).map(|agent| agent.to_string());
+            for told in ["echo-2", "acme/lab/echo-2"] {
+                assert_eq!(named(told).as_deref(), Some("acme/lab/echo-2"));
+            }
+            for told in [
+                "",
+                "acme/press/echo-2",
+                "globex/lab/echo-2",
+                "lab/echo-2",
+                "acme/lab/pool/echoes",
+                "+",
+                "echo 2",
+            ] {
+                assert_eq!(named(told), None, "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_recipient_is_an_agent_or_a_pool() {
+        for good in ["acme/lab/echo", "acme/lab/pool", "acme/lab/pool/echoes"] {
+            let read: Recipient = good.parse().unwrap();
+            assert_eq!(read.to_string(), good);
+        }
+        for bad in [
+            "",
+            "acme/lab",
+            "acme/lab/pools/echoes",
+            "acme/lab/pool/",
+            "acme/lab/pool/a/b",
+            "acme/+/echo",
+        ] {
+            assert!(bad.parse::<Recipient>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn only_three_names_are_an_agent() {

@@ -50,10 +50,7 @@ impl TopicPrefix {
     /// Where an agent or a pool takes requests.
     #[must_use]
     pub fn request(&self, to: &Recipient) -> String {
-        match to {
-            Recipient::Agent(agent) => format!("{self}/request/{agent}"),
-            Recipient::Pool(pool) => format!("{self}/request/{}", pool.levels()),
-        }
+        format!("{self}/request/{to}")
     }
 
     /// The filter by which a member takes its share of a pool's requests.
@@ -87,7 +84,7 @@ impl TopicPrefix {
         match kind {
             "discovery" => rest.parse().ok().map(Topic::Discovery),
             "event" => rest.parse().ok().map(Topic::Event),
-            "request" => recipient(rest).map(Topic::Request),
+            "request" => rest.parse().ok().map(Topic::Request),
             "reply" => {
                 let mut levels = rest.splitn(4, '/');
                 let mut next = || levels.next();
@@ -107,6 +104,15 @@ impl TopicPrefix {
         url
     }
 
+    /// The interface of the agent that a reply to a request at this one names as its responder; `None` where the reply may not do
+    /// that ([`Recipient::responder`]).
+    #[must_use]
+    pub fn interface_of_responder(asked: &Url, told: &str) -> Option<Url> {
+        let (broker, prefix, recipient) = Self::read_interface(asked).ok()?;
+        let responder = Recipient::Agent(recipient.responder(told)?);
+        Some(prefix.interface(&broker, &responder))
+    }
+
     /// The broker, the prefix and the recipient of an interface's URL.
     ///
     /// # Errors
@@ -114,25 +120,13 @@ impl TopicPrefix {
     pub fn read_interface(url: &Url) -> Result<(Url, Self, Recipient), InvalidAddress> {
         let wrong = InvalidAddress("the URL's path is not PREFIX/request/ORG/UNIT/AGENT");
         let path = url.path().strip_prefix('/').ok_or_else(|| wrong.clone())?;
-        let (prefix, rest) = path.split_once("/request/").ok_or_else(|| wrong.clone())?;
-        let recipient = recipient(rest).ok_or(wrong)?;
+        let (prefix, rest) = path.split_once("/request/").ok_or(wrong)?;
+        let recipient = rest.parse()?;
         let mut broker = url.clone();
         broker.set_path("");
         broker.set_query(None);
         broker.set_fragment(None);
         Ok((broker, prefix.parse()?, recipient))
-    }
-}
-
-/// What stands behind `request/`.
-fn recipient(levels: &str) -> Option<Recipient> {
-    let mut levels = levels.split('/');
-    let mut next = || levels.next();
-    let (org, unit, agent) = (next()?, next()?, next()?);
-    match (next(), next()) {
-        (None, _) => AgentAddress::new(org, unit, agent).ok().map(Recipient::Agent),
-        (Some(pool), None) if agent == "pool" => PoolAddress::new(org, unit, pool).ok().map(Recipient::Pool),
-        _ => None,
     }
 }
 
@@ -259,6 +253,20 @@ mod tests {
                 "{bad}"
             );
         }
+    }
+
+    #[test]
+    fn a_responders_interface_lies_beside_the_one_that_was_asked() {
+        let of = |asked: &str, told: &str| {
+            TopicPrefix::interface_of_responder(&Url::parse(asked).unwrap(), told).map(String::from)
+        };
+        let pool = "mqtts://broker.example:8884/a2a/v1/request/acme/lab/pool/echoes";
+        assert_eq!(
+            of(pool, "echo-2").as_deref(),
+            Some("mqtts://broker.example:8884/a2a/v1/request/acme/lab/echo-2")
+        );
+        assert_eq!(of(pool, "acme/press/echo-2"), None);
+        assert_eq!(of("https://agents.example/a", "echo-2"), None);
     }
 
     #[test]

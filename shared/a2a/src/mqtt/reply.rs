@@ -94,7 +94,7 @@ impl ReplyWriter {
     /// What stands beside every reply.
     fn properties(&self) -> Properties {
         let responder = self.responder.iter();
-        let responder = responder.map(|agent| (property::RESPONDER.to_owned(), agent.to_string()));
+        let responder = responder.map(|agent| (property::RESPONDER.to_owned(), agent.agent().to_owned()));
         Properties {
             correlation: Some(self.path.correlation.clone()).filter(|data| !data.is_empty()),
             user: responder.collect(),
@@ -143,10 +143,7 @@ mod tests {
             let size = item.payload.len() + item.topic.len() + 200;
             assert!(size <= 2_000, "{size}");
             assert_eq!(item.properties.correlation.as_deref(), Some(&[0, 0xff, 7][..]));
-            assert_eq!(
-                item.properties.one(property::RESPONDER),
-                Ok(Some("acme/pool/member"))
-            );
+            assert_eq!(item.properties.one(property::RESPONDER), Ok(Some("member")));
             let told: Value = serde_json::from_slice(&item.payload).unwrap();
             let told = &told["result"]["artifactUpdate"];
             assert_eq!(

@@ -97,6 +97,7 @@ pub(crate) fn read_event(told: Value) -> Result<Notification, Fault> {
                 update: Some(status(read.status)?),
                 artifacts: Vec::new(),
                 snapshot: false,
+                responder: None,
             })
         }
         Some("artifact-update") => {
@@ -106,6 +107,7 @@ pub(crate) fn read_event(told: Value) -> Result<Notification, Fault> {
                 update: None,
                 artifacts: vec![(artifact(read.artifact)?, read.append)],
                 snapshot: false,
+                responder: None,
             })
         }
         _ => read_answer(told).map(SendResponse::into_notification),
@@ -140,6 +142,7 @@ fn task_type(told: Value) -> Result<RemoteTask, Fault> {
             .into_iter()
             .map(artifact)
             .collect::<Result<_, _>>()?,
+        responder: None,
     })
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn read_task(mut told: Value) -> Result<RemoteTask, Fault> {
             .into_iter()
             .map(read_artifact)
             .collect(),
+        responder: None,
     })
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn read_stream_response(mut told: Value) -> Result<Notification, Faul
             update: Some(read_status(read.status)?),
             artifacts: Vec::new(),
             snapshot: false,
+            responder: None,
         });
     }
     if let Some(mut update) = told.get_mut("artifactUpdate").map(Value::take) {
@@ -92,6 +94,7 @@ pub(crate) fn read_stream_response(mut told: Value) -> Result<Notification, Faul
             update: None,
             artifacts: vec![(read_artifact(read.artifact), read.append.unwrap_or(false))],
             snapshot: false,
+            responder: None,
         });
     }
     read_answer(told).map(SendResponse::into_notification)

@@ -101,6 +101,7 @@ fn as_remote(task: &Task) -> a2a::RemoteTask {
             consent: None,
         },
         artifacts: task.artifacts.clone(),
+        responder: None,
     }
 }
 
@@ -193,6 +194,7 @@ proptest! {
             update: Some(RemoteUpdate { state, text, at: Some(at), consent: None, }),
             artifacts: Vec::new(),
             snapshot: false,
+            responder: None,
         };
         prop_assert_eq!(decode::notification(written.to_string().as_bytes()), Ok(expected));
 
@@ -203,6 +205,7 @@ proptest! {
             update: None,
             artifacts: vec![(artifact, append)],
             snapshot: false,
+            responder: None,
         };
         prop_assert_eq!(decode::notification(written.to_string().as_bytes()), Ok(expected));
     }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use self::change::JobChange;
 pub use self::endpoint::{Endpoint, Generation, SealedToken, Transport};
-pub use self::news::{Noted, Notification};
+pub use self::news::{Noted, Notification, Responder};
 pub use self::state::{AwaitedConsent, JobState, Protection, RemoteUpdate};
 use crate::unkept::{self, Unkept};
 use crate::{AgentId, AgentType, Artifact, Heard, MessageId, TaskId, Timestamp};

@@ -1,6 +1,8 @@
 //! News of a job from its agent, and what they change.
 
-use super::{Job, JobState, RemoteUpdate};
+use url::Url;
+
+use super::{Endpoint, Job, JobState, RemoteUpdate};
 use crate::{Artifact, RemoteTaskId, TaskState, Timestamp};
 
 /// News of a job from its agent: an acknowledgement, a push notification, or the answer to a look-up.
@@ -14,6 +16,18 @@ pub struct Notification {
     pub artifacts: Vec<(Artifact, bool)>,
     /// True where the news is the whole task, not one change of it.
     pub snapshot: bool,
+    /// Who has the task, where that is another agent than the one that was asked.
+    pub responder: Option<Responder>,
+}
+
+/// An agent that has a task which another address was asked for: the member of a pool that took it, or the agent that it was handed
+/// over to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Responder {
+    /// The interface that was asked. An answer of one that is no longer the job's moves nothing.
+    pub asked: Url,
+    /// The interface of the agent that has the task.
+    pub url: Url,
 }
 
 /// What news did to a job.
@@ -54,6 +68,7 @@ impl Job {
         {
             return Noted::Foreign;
         }
+        let moved = news.responder.and_then(|responder| self.endpoint.of(responder));
         let remote_task_id = known_id.cloned().or_else(|| news.remote_task_id.clone());
         let update = news.update.filter(|update| is_newer(known, update));
 
@@ -72,7 +87,7 @@ impl Job {
         }
         let artifacts_changed = artifacts.len() != artifacts_before || artifacts != self.artifacts;
         let linked_now = known_id.is_none() && remote_task_id.is_some();
-        if update.is_none() && !artifacts_changed && !linked_now {
+        if update.is_none() && !artifacts_changed && !linked_now && moved.is_none() {
             return Noted::Nothing;
         }
         let remote = update.clone().or_else(|| known.cloned()).unwrap_or(RemoteUpdate {
@@ -82,6 +97,9 @@ impl Job {
             consent: None,
         });
         self.artifacts = artifacts;
+        if let Some(endpoint) = moved {
+            self.endpoint = endpoint;
+        }
         self.updated_at = now;
         let state = remote.state;
         self.wants_sign_in |= state == TaskState::AuthRequired;
@@ -107,6 +125,19 @@ impl Job {
             _ if state.is_interrupted() && update.is_some() => Noted::Interrupted,
             _ => Noted::Progress,
         }
+    }
+}
+
+impl Endpoint {
+    /// How the agent that has a task is called, where that is another one. The audience of tokens stays the one that was consented
+    /// to: whoever took the task with such a token takes the next one too.
+    fn of(&self, responder: Responder) -> Option<Self> {
+        let moves = responder.asked == self.url && responder.url != self.url;
+        moves.then(|| Self {
+            url: responder.url,
+            resource: Some(self.audience().clone()),
+            ..self.clone()
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use url::Url;
 
 use super::*;
 use crate::{Part, RemoteTaskId, TaskState};
@@ -22,6 +23,7 @@ fn news(id: &str, state: TaskState, at: i64) -> Notification {
         }),
         artifacts: Vec::new(),
         snapshot: false,
+        responder: None,
     }
 }
 
@@ -66,6 +68,36 @@ fn a_late_working_and_duplicates_change_nothing() {
 }
 
 #[test]
+fn a_job_goes_on_with_whoever_has_its_task_and_takes_the_same_tokens_there() {
+    let mut job = job();
+    let asked = job.endpoint.url.clone();
+    let [second, third] = ["2", "3"].map(|path| asked.join(path).unwrap());
+    let told = |id: &str, asked: &Url, url: &Url, at: i64| Notification {
+        responder: Some(Responder {
+            asked: asked.clone(),
+            url: url.clone(),
+        }),
+        ..news(id, TaskState::Working, at)
+    };
+    let now = Timestamp::from_millis(9);
+    assert_eq!(job.note(told("r", &asked, &second, 1), now), Noted::Progress);
+    assert_eq!((&job.endpoint.url, job.endpoint.audience()), (&second, &asked));
+    // The same news, from where it was handed over to.
+    let before = job.clone();
+    assert_eq!(job.note(told("r", &second, &third, 1), now), Noted::Progress);
+    assert_eq!((&job.endpoint.url, job.endpoint.audience()), (&third, &asked));
+    let change = JobChange::between(&before, &job).unwrap();
+    let mut read = before.clone();
+    read.apply(&serde_json::from_str(&serde_json::to_string(&change).unwrap()).unwrap());
+    assert_eq!(read, job);
+    // What an earlier one says late, or of another task, moves nothing.
+    assert_eq!(job.note(told("r", &asked, &second, 1), now), Noted::Nothing);
+    assert_eq!(job.note(told("other", &third, &second, 2), now), Noted::Foreign);
+    assert_eq!(job.note(told("r", &third, &third, 1), now), Noted::Nothing);
+    assert_eq!(job.endpoint.url, third);
+}
+
+#[test]
 fn artifact_updates_append_and_a_snapshot_replaces() {
     let mut job = job();
     let piece = |text: &str, append| Notification {
@@ -73,6 +105,7 @@ fn artifact_updates_append_and_a_snapshot_replaces() {
         update: None,
         artifacts: vec![(Artifact::new("a", vec![Part::text(text)]), append)],
         snapshot: false,
+        responder: None,
     };
     assert_eq!(
         job.note(piece("1", false), Timestamp::from_millis(1)),

@@ -36,6 +36,7 @@ fn to(url: &str) -> PushDelivery {
         body: json!({"statusUpdate": {}}),
         generation: Generation::V1_0,
         id: "t-1_c-1_7".into(),
+        responder: None,
     }
 }
 

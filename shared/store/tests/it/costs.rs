@@ -166,6 +166,7 @@ async fn the_life_of_a_task_that_is_delegated_costs_no_more_than_it_did() {
         }),
         artifacts,
         snapshot: true,
+        responder: None,
     };
     job.note(news(TaskState::Submitted, Vec::new()), later(2));
     let on_it = said(TaskState::Working, "Weather is working on it.");

@@ -71,6 +71,7 @@ fn settled(job: &Job, specialist: &Logged) -> EventKind {
         }),
         artifacts: Vec::new(),
         snapshot: false,
+        responder: None,
     };
     job.note(news, at(5));
     EventKind::Job { job: Box::new(job) }

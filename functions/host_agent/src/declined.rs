@@ -6,22 +6,24 @@ use futures_util::future::join_all;
 
 use crate::delegation::cancel::cancel_asking;
 use crate::deps::{Deps, OnTask};
+use crate::meaning::Declined;
 use crate::rules::{plans, wording};
 
-/// Ends the jobs that wait for the user; the agents of those that asked something are told.
-pub(crate) async fn decline(deps: &Deps, run: &mut Run) -> Result<(), ExecuteError> {
+/// Ends the jobs that wait for the user with what is declined; the agents of those that asked something are told.
+pub(crate) async fn decline(deps: &Deps, run: &mut Run, declined: Declined) -> Result<(), ExecuteError> {
     let (task, now) = (run.task().clone(), run.now());
     let on = OnTask {
         deps,
         task: &task,
         now,
     };
-    let asks = |job: &&Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
+    let asks = |job: &&Job| {
+        let asked = job.remote().map(|remote| remote.state);
+        asked.is_some_and(TaskState::is_interrupted) && declined != Declined::Consents
+    };
+    let consents = |job: &&Job| job.awaited_consent().is_some() && declined != Declined::Questions;
     join_all(task.jobs.iter().filter(asks).map(|job| cancel_asking(on, job))).await;
-    let waiting = task
-        .jobs
-        .iter()
-        .filter(|job| job.awaited_consent().is_some() || asks(job));
+    let waiting = task.jobs.iter().filter(|job| consents(job) || asks(job));
     let mut kinds: Vec<EventKind> = waiting
         .cloned()
         .map(|mut job| {
@@ -33,11 +35,7 @@ pub(crate) async fn decline(deps: &Deps, run: &mut Run) -> Result<(), ExecuteErr
             EventKind::Job { job: Box::new(job) }
         })
         .collect();
-    let given_up = || {
-        task.jobs
-            .iter()
-            .filter(|job| job.awaited_consent().is_some() || asks(job))
-    };
+    let given_up = || task.jobs.iter().filter(|job| consents(job) || asks(job));
     if let Some(mut plan) = task.plan.clone() {
         // It was said already that the task goes on without them.
         given_up().for_each(|job| plan.make_optional(job.number));

@@ -53,8 +53,9 @@ impl HostExecutor {
                 None => return Box::pin(self.go_on(run)).await,
             }
         }
-        if declined {
-            decline(deps, run).await?;
+        if let Some(said) = said.filter(|_| declined) {
+            let declined = meaning::declined(run.task(), &said.text());
+            decline(deps, run, declined).await?;
         }
         let awaited = awaiting_consent(run.task());
         look_at_consents(deps, run).await?;

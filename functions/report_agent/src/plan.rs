@@ -1,5 +1,10 @@
 //! What a report is about, and its steps: pure rules over the words that asked for it.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::card;
+
 /// Steps where nobody says how many.
 const USUAL: usize = 4;
 /// Most steps of one report.
@@ -48,7 +53,7 @@ const THAT: [&str; 12] = [
     "it all",
     "all of it",
 ];
-const POLITE: [&str; 3] = ["please", "pls", "thanks"];
+const POLITE: [&str; 5] = ["please", "pls", "thanks", "bitte", "tack"];
 const NUMBERS: [&str; 12] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 ];
@@ -178,16 +183,66 @@ fn beside_noun(said: &str) -> Option<&str> {
     for word in said.split(' ') {
         let end = at + word.len();
         if is_noun(word) {
-            let sides = [said.get(end..), said.get(..at)];
+            let sides = [said.get(end..), said.get(..at).map(behind_article)];
             return sides
                 .into_iter()
                 .flatten()
-                .find(|side| !bare(side, true).is_empty());
+                .find(|side| !bare(side, true).is_empty() && !only_asks(side));
         }
         at = end + 1;
     }
     None
 }
+
+/// What stands behind the last article: "I need an electric cars", where a report follows.
+fn behind_article(before: &str) -> &str {
+    let is_article = |word: &str| ARTICLES.contains(&trimmed(word).to_lowercase().as_str());
+    let words = before.split_inclusive(' ');
+    let mut behind = before;
+    let mut at = 0;
+    for word in words {
+        at += word.len();
+        if is_article(word) {
+            behind = before.get(at..).unwrap_or_default();
+        }
+    }
+    behind
+}
+
+/// Articles before a report.
+const ARTICLES: [&str; 14] = [
+    "a", "an", "the", "ein", "einen", "eine", "un", "une", "una", "um", "een", "en", "ett", "den",
+];
+
+/// Whether words only ask for a report, in whatever language: they hold a sentence together, or the card asks so too. "Schreib mir
+/// bitte einen" names no topic.
+fn only_asks(text: &str) -> bool {
+    // "Schreiben" is a form of "schreibe".
+    let asks = |word: &str| {
+        POLITE.contains(&word)
+            || ASKS.contains(word)
+            || word.strip_suffix('n').is_some_and(|stem| ASKS.contains(stem))
+    };
+    let mut words = text.split_whitespace().map(|word| trimmed(word).to_lowercase());
+    words.all(|word| word.is_empty() || asks(&word))
+}
+
+/// What the card's examples say before what their reports are about, and the words that hold sentences together.
+static ASKS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let leads: Vec<&str> = LEADS.into_iter().chain(LEADS_ELSEWHERE).collect();
+    let asked = card::EXAMPLES.iter().map(|example| {
+        let ends = leads.iter().filter_map(|lead| example.find(lead));
+        example
+            .get(..ends.min().unwrap_or(example.len()))
+            .unwrap_or_default()
+    });
+    let asked = asked.flat_map(str::split_whitespace).map(trimmed);
+    let little = LANGUAGES.into_iter().filter_map(stop_words::lookup).flatten();
+    asked.chain(little.copied()).map(str::to_lowercase).collect()
+});
+
+/// The languages that reports are asked for in.
+const LANGUAGES: [&str; 10] = ["en", "de", "es", "fr", "it", "nl", "no", "sv", "pt", "pl"];
 
 fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ".,;:!?\"'–—-".contains(c))
@@ -280,6 +335,22 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(read(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn who_asks_in_another_language_and_names_no_topic_is_asked_for_it() {
+        for text in [
+            "Schreib mir bitte einen Bericht",
+            "Kannst du mir einen Bericht schreiben?",
+            "Ich brauche einen Bericht",
+            "escribe un informe",
+            "Rédige un rapport",
+            "Scrivi un rapporto",
+            "Schrijf een rapport",
+            "Skriv en rapport",
+        ] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 

@@ -44,4 +44,6 @@ pub use model::{
     ToolOutcome, ToolResult, Turn,
 };
 pub use models::offline;
-pub use rules::{Rules, best_fitting, is_surely_for_somebody, lacking, nearest, offer, summary};
+pub use rules::{
+    Rules, best_fitting, is_for_somebody, is_surely_for_somebody, lacking, nearest, offer, summary,
+};

@@ -142,6 +142,19 @@ pub(super) fn named(choices: &[&str], text: &str) -> bool {
     }
 }
 
+/// What a text says beside the words of these; none where it asks something.
+pub(crate) fn beside(question: &str, text: &str) -> Option<String> {
+    let known: Vec<String> = of(question).into_iter().flat_map(words_of).collect();
+    let said = lower(text)
+        .into_iter()
+        .filter(|word| !known.contains(&singular(word)));
+    (!asks(text)).then(|| said.collect::<Vec<_>>().join(" "))
+}
+
+fn asks(text: &str) -> bool {
+    text.contains(['?', '？'])
+}
+
 fn words_of(choice: &str) -> Vec<String> {
     lower(choice).iter().map(|word| singular(word)).collect()
 }
@@ -168,21 +181,43 @@ pub(super) fn is_number_asked(question: &str, text: &str) -> bool {
             .any(|word| matches!(word.as_str(), "number" | "many" | "much" | "amount"))
 }
 
-/// Whether a question asks for days, and the text says nothing else: "22 to 25 May".
+/// Whether a question asks for days, and the text says nothing else: "22 to 25 May", "Freitag bis Sonntag".
 pub(super) fn is_days_asked(question: &str, text: &str) -> bool {
-    let asks = |word: &String| {
+    let asks_for = |word: &String| {
         matches!(
             word.as_str(),
             "day" | "days" | "date" | "dates" | "when" | "night" | "nights"
         )
     };
-    if !lower(question).iter().any(asks) || text.contains(['?', '？']) {
-        return false;
-    }
-    let mut said = words::text::split(text, DAYS_MAX);
+    lower(question).iter().any(asks_for) && !asks(text) && is_days(text)
+}
+
+fn is_days(text: &str) -> bool {
+    // A glossary that knows nothing more than when: that is all that is looked for.
+    let when = |_| &[("", "")] as words::Glossary;
+    let english = words::in_english(text, when, filler::is_english);
+    let mut said = words::text::split(english.as_deref().unwrap_or(text), DAYS_MAX);
     let found = words::days::take(&mut said, None);
-    let left = said.iter().filter(|word| word.kind == words::text::Kind::Word);
-    !found.days.is_empty() && left.into_iter().all(|word| is_polite(&word.lower))
+    let mut left = said.iter().filter(|word| word.kind == words::text::Kind::Word);
+    !found.days.is_empty() && left.all(|word| is_polite(&word.lower))
+}
+
+/// Whether a question asks for a place, and the text may name one and says nothing else: "Rotterdam", "in Oslo tomorrow".
+pub(super) fn is_place_asked(question: &str, text: &str) -> bool {
+    let asks_for = |word: &String| matches!(word.as_str(), "place" | "where" | "town" | "city");
+    let mut said = words::text::split(text, DAYS_MAX);
+    words::days::take(&mut said, None);
+    let named = words::places::find(&said);
+    let in_place = |at: usize| {
+        let mut named = named.iter();
+        named.any(|place| (place.at..place.at + place.words).contains(&at))
+    };
+    let rest = said.iter().enumerate().filter(|(at, _)| !in_place(*at));
+    let mut rest = rest.filter(|(_, word)| word.kind == words::text::Kind::Word);
+    lower(question).iter().any(asks_for)
+        && !asks(text)
+        && !named.is_empty()
+        && rest.all(|(_, word)| is_polite(&word.lower))
 }
 
 /// A word that goes with a choice and chooses nothing.

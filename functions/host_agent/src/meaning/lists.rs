@@ -203,6 +203,20 @@ pub(super) const HELP: &[&str] = &[
     "help", "menu", "commands", "capabilities", "agents", "hilfe", "kannst", "ayuda", "aide", "hjelp",
 ];
 
+/// Verbs that ask whether somebody can do something: a question that begins so wants it done.
+#[rustfmt::skip]
+pub(super) const CAN: &[&str] = &[
+    "can", "could", "would", "will", "may", "do", "kannst", "könntest", "könnt", "kann", "puedes", "podrías", "peux", "pourrais", "pouvez",
+    "puoi", "potresti", "kun", "kunt", "kan", "kunne", "podes", "pode", "poderias",
+];
+
+/// Words that say no within a sentence.
+#[rustfmt::skip]
+pub(super) const NOT: &[&str] = &[
+    "no", "not", "don", "won", "never", "without", "skip", "nicht", "kein", "keine", "nein", "pas", "non", "nei", "ikke", "niet", "geen",
+    "nee", "não", "nej", "inte",
+];
+
 /// Words of somebody who means to agree. They never are an agreement.
 #[rustfmt::skip]
 pub(super) const AGREEING: &[&str] = &[

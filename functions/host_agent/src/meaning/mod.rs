@@ -142,6 +142,26 @@ pub(crate) struct Free<'a> {
     pub(crate) open: bool,
     /// The text begins with a no: what waits is declined.
     pub(crate) declines: bool,
+    /// The text names one of its choices.
+    pub(crate) names: bool,
+}
+
+impl<'a> Free<'a> {
+    /// To this task, by nothing but that nobody else is found.
+    fn to(task: &'a Task) -> Self {
+        Self {
+            task,
+            open: false,
+            declines: false,
+            names: false,
+        }
+    }
+
+    /// What a text says beside the choice that it names, where it only states something.
+    pub(crate) fn beside_choice(&self, text: &str) -> Option<String> {
+        let (_, question) = transcript::question(self.task).filter(|_| self.names)?;
+        choices::beside(question, text)
+    }
 }
 
 /// What there is nothing of.
@@ -185,6 +205,12 @@ impl<'a> Chat<'a> {
         if self.is_canceled_too(text) {
             return self.cancel(text, &Target::default(), None);
         }
+        if let Some(task) = self
+            .not_signed_in_for(text)
+            .filter(|_| wish::refuses_to_sign_in(text))
+        {
+            return Meaning::Decline(task);
+        }
         match wish {
             Wish::Code => Meaning::Code(self.codes().collect()),
             Wish::Yes => self.yes(),
@@ -201,8 +227,15 @@ impl<'a> Chat<'a> {
 
     /// A question about something that was spoken of: "was it printed?", "Wie weit ist der Bericht?".
     fn asked_about(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
-        if !matches!(wish, Wish::Words(_)) {
-            return None;
+        let is_other = |target: &Target| {
+            let meant = |task: &Task| which::is_meant(target, task);
+            target.id.is_none() && !target.words.is_empty() && !self.here.iter().any(meant)
+        };
+        match wish {
+            Wish::Words(_) => {}
+            // By a word that nobody here was asked with: it may be another language's.
+            Wish::Status(target) if is_other(target) => {}
+            _ => return None,
         }
         let worked = || self.here.iter().filter(|task| !task.jobs.is_empty());
         if let Some(word) = wish::done_asked(text) {
@@ -212,11 +245,38 @@ impl<'a> Chat<'a> {
                 .find(|task| cancel || which::has_word(task, &word))
                 .map(|task| Meaning::Status(vec![task]));
         }
-        let words = wish::asked_abroad(text).filter(|words| words.len() <= 2)?;
+        let asked = wish::asked_of(text)?;
+        let mut known = asked.words.iter().filter_map(|word| self.names.works(word));
+        let only = known
+            .next()
+            .filter(|_| known.next().is_none() && asked.words.len() <= 2);
+        let works = only.filter(|_| asked.words.len() == 1 || asked.is_abroad);
+        let Some(works) = works else {
+            return self.told_of(&asked.words).filter(|_| asked.is_abroad);
+        };
+        // What is asked about somebody's work never begins some.
+        let own = |task: &&Task| task.jobs.iter().any(|job| job.agent_type == *works);
+        let here: Vec<&Task> = self.here.iter().filter(own).collect();
+        let runs: Vec<&Task> = here.iter().copied().filter(|task| is_open(task)).collect();
+        match (here.last().copied(), self.elsewhere) {
+            _ if !runs.is_empty() => Some(Meaning::Status(runs)),
+            _ if !asked.is_news => None,
+            (Some(newest), _) => Some(Meaning::Status(vec![newest])),
+            (None, None) => Some(Meaning::LookElsewhere),
+            (None, Some(elsewhere)) => Some(match elsewhere.iter().find(own) {
+                Some(task) => Meaning::Status(vec![task]),
+                None => Meaning::Nothing(Nothing::ToTell, None),
+            }),
+        }
+    }
+
+    /// The tasks at work that a short question's words are of.
+    fn told_of(&self, said: &[String]) -> Option<Meaning<'a>> {
         let runs = |task: &&Task| matches!(task.status.state, TaskState::Submitted | TaskState::Working);
-        let named = |task: &&Task| words.iter().any(|word| which::has_word(task, word));
-        let about: Vec<&Task> = worked().filter(runs).filter(named).collect();
-        (!about.is_empty()).then_some(Meaning::Status(about))
+        let named = |task: &&Task| said.iter().any(|word| which::has_word(task, word));
+        let worked = self.here.iter().filter(|task| !task.jobs.is_empty());
+        let about: Vec<&Task> = worked.filter(runs).filter(named).collect();
+        (!about.is_empty() && said.len() <= 2).then_some(Meaning::Status(about))
     }
 
     /// "And the other one too", right behind something that was called off.
@@ -386,11 +446,7 @@ impl<'a> Chat<'a> {
     /// The one task that waits for a consent, where a refusal names what that takes: who does not want to sign in leaves what an
     /// agent asked alone.
     fn not_signed_in_for(&self, text: &str) -> Option<&'a Task> {
-        let names = |text: &str| {
-            wish::lower(text)
-                .iter()
-                .any(|word| lists::SIGNING_IN.contains(&word.as_str()))
-        };
+        let names = |text: &str| wish::signs_in(&wish::lower(text));
         let mut consents = self.consents();
         let only = consents.next().filter(|_| consents.next().is_none())?;
         let is_asked = self.questions().any(|(_, question)| names(question));
@@ -419,6 +475,10 @@ impl<'a> Chat<'a> {
         let open: Vec<&Task> = self.here.iter().filter(fits).collect();
         if target.words.is_empty() && target.id.is_none() {
             return match open.as_slice() {
+                // "Never mind. Will it snow?": there was nothing to mind.
+                [] if let Some(rest) = rest.as_ref().filter(|_| wish::begins_with_dismissal(text)) => {
+                    self.request(rest, rest)
+                }
                 [] if wish::is_dismissal(text) => Meaning::Nothing(Nothing::ToDecline, rest),
                 [] if self.is_told_of_elsewhere() => self.cancel_elsewhere(rest),
                 [] => Meaning::Nothing(Nothing::ToCancel, rest),
@@ -549,10 +609,8 @@ impl<'a> Chat<'a> {
     }
 
     fn all_named(&self, target: &Target) -> bool {
-        target
-            .words
-            .iter()
-            .all(|word| self.names.has(word) && word != "weather")
+        let mut words = target.words.iter();
+        words.all(|word| self.names.has(word) && word != "weather" || self.names.works(word).is_some())
     }
 
     fn retry(&self, text: &str, target: &Target) -> Meaning<'a> {
@@ -636,27 +694,28 @@ impl<'a> Chat<'a> {
         let only = waiting.first().copied().filter(|_| waiting.len() == 1);
         let declined = only.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
         let declined = declined.or_else(|| self.not_signed_in_for(text).filter(|_| wish::refuses(text)));
+        let place = || {
+            let mut asked = self.questions().rev();
+            asked.find(|(_, question)| choices::is_place_asked(question, words))
+        };
         let free = match (named, self.last_asked()) {
             (None, _) if let Some(task) = declined => Some(Free {
-                task,
-                open: false,
                 declines: true,
+                ..Free::to(task)
             }),
             (Some((task, _)), _) => Some(Free {
-                task,
-                open: false,
-                declines: false,
+                names: true,
+                ..Free::to(task)
             }),
             (None, Some((task, question))) => Some(Free {
-                task,
                 open: choices::of(question).is_empty(),
-                declines: false,
+                ..Free::to(task)
             }),
-            (None, None) => self.last_planned().map(|task| Free {
-                task,
-                open: false,
-                declines: false,
+            (None, None) if let Some((task, _)) = place() => Some(Free {
+                open: true,
+                ..Free::to(task)
             }),
+            (None, None) => self.last_planned().map(Free::to),
         };
         let text = if free.is_some() { text } else { words };
         Meaning::Request {
@@ -683,6 +742,32 @@ pub(crate) fn declines(task: &Task, text: &str) -> bool {
         .and_then(|remote| remote.text.as_deref());
     let yes_or_no = question.is_some_and(choices::is_yes_or_no) && transcript::unconsented(task).is_none();
     is_no(text) && !yes_or_no
+}
+
+/// What of a task that waits for several things is declined by this text, said to the task itself: what it names, what it says it
+/// is about, or what the task asks for now.
+pub(crate) fn declined(task: &Task, text: &str) -> Declined {
+    let words = wish::lower(text);
+    let all =
+        |word: &String| lists::ALL.contains(&word.as_str()) || matches!(word.as_str(), "neither" | "none");
+    let is_consent = wish::signs_in(&words) || task.status.state == TaskState::AuthRequired;
+    match (transcript::unconsented(task), transcript::question(task)) {
+        (Some(_), Some(_)) if words.iter().any(all) => Declined::All,
+        (Some(_), Some(_)) if is_consent => Declined::Consents,
+        (Some(_), Some(_)) => Declined::Questions,
+        _ => Declined::All,
+    }
+}
+
+/// What of a task is declined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Declined {
+    /// Whatever waits.
+    All,
+    /// What its user was to consent to.
+    Consents,
+    /// What agents asked.
+    Questions,
 }
 
 /// Whether a text is one of the closed list for no.

@@ -1119,3 +1119,111 @@ fn an_answer_may_have_another_wish_behind_it() {
         },
     );
 }
+
+#[test]
+fn a_question_about_somebodys_work_begins_none_whatever_its_language() {
+    let card = |name: &'static str, examples: &[&str]| {
+        let examples: Vec<String> = examples.iter().map(|example| (*example).to_owned()).collect();
+        let skill = llm::SkillText {
+            examples: &examples,
+            ..llm::SkillText::default()
+        };
+        let text = llm::CardText {
+            name,
+            description: "",
+        };
+        llm::AgentBrief::new(domain::AgentType::parse(name).unwrap(), text, [skill])
+    };
+    let type_of_jobs = report(1, "write a report on cranes").jobs[0]
+        .agent_type
+        .to_string();
+    let does: &'static str = Box::leak(type_of_jobs.into_boxed_str());
+    let cards = [
+        card(
+            does,
+            &[
+                "Write a report",
+                "Schreibe einen Bericht",
+                "Escribe un informe",
+                "Rédige un rapport",
+            ],
+        ),
+        card("orders", &["Wo ist meine Bestellung?"]),
+    ];
+    let names = known().with_examples(&cards);
+    let here = [report(1, "write a report on cranes")];
+    let chat = |here| Chat {
+        here,
+        asked: None,
+        elsewhere: Some(&[]),
+        names: &names,
+        since: at(1_000),
+    };
+    for text in [
+        "wie weit ist der Bericht?",
+        "Wo bleibt mein Bericht?",
+        "¿cómo va mi informe?",
+        "où en est mon rapport ?",
+    ] {
+        assert_eq!(
+            chat(&here).meaning(text),
+            Meaning::Status(vec![&here[0]]),
+            "{text}"
+        );
+        let nothing = Meaning::Nothing(Nothing::ToTell, None);
+        assert_eq!(chat(&[]).meaning(text), nothing, "{text}");
+    }
+    // What an agent answers is asked of it.
+    for text in ["Wie weit ist meine Bestellung?", "can you do a report?"] {
+        let meant = chat(&[]).meaning(text);
+        assert!(
+            matches!(meant, Meaning::Request { .. }),
+            "{text}: {}",
+            meant.word()
+        );
+    }
+}
+
+#[test]
+fn of_a_task_that_waits_for_two_things_what_is_named_is_declined() {
+    let mut both = order(1, "where is my order");
+    both.jobs.extend(greets(1).jobs);
+    for (text, of) in [
+        ("no to signing in", Declined::Consents),
+        ("no", Declined::Consents),
+        ("neither", Declined::All),
+    ] {
+        assert_eq!(declined(&both, text), of, "{text}");
+    }
+    both.status.state = TaskState::InputRequired;
+    assert_eq!(declined(&both, "no"), Declined::Questions);
+    assert_eq!(declined(&order(1, "where is my order"), "no"), Declined::All);
+    let here = [order(1, "where is my order"), greets(2)];
+    for text in ["no to signing in", "nein, anmelden will ich mich nicht"] {
+        means(
+            &here,
+            text,
+            |meant| matches!(meant, Meaning::Decline(task) if task.id == here[0].id),
+        );
+    }
+}
+
+#[test]
+fn with_nothing_running_nothing_is_minded() {
+    means(
+        &[],
+        "never mind. Will it snow in Rome?",
+        |meant| matches!(meant, Meaning::Request { text, .. } if text == "Will it snow in Rome"),
+    );
+    for text in [
+        "so what can you do?",
+        "¿qué puedes hacer?",
+        "tell me what you can do",
+    ] {
+        assert!(
+            matches!(read(text), Wish::Talk(Talk::Help)),
+            "{text}: {:?}",
+            read(text)
+        );
+    }
+}

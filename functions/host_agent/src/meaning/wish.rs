@@ -1,7 +1,10 @@
 //! What a message asks for by its words alone, whatever waits and whoever is there.
 
+use std::collections::BTreeSet;
+
 use auth::consent_code;
-use domain::TaskId;
+use domain::{AgentType, TaskId};
+use llm::AgentBrief;
 use words::phrases::words;
 
 use super::{filler, lists};
@@ -59,26 +62,63 @@ pub(crate) struct Target {
     pub(crate) running: bool,
 }
 
-/// Names and types of agents, as words.
+/// Names and types of agents, as words, and who is known by which words to do work that is never asked for by a question.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct Names {
+    named: Vec<String>,
+    /// Words of those agents' examples that no other agent has.
+    works: Vec<(String, AgentType)>,
+}
 
 impl Names {
     /// Of these names and types.
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let known = |word: &String| word != "agent" && !filler::is_english(word);
-        Self(
-            names
-                .into_iter()
-                .flat_map(lower)
-                .map(|word| singular(&word))
-                .filter(known)
-                .collect(),
-        )
+        let named = names.into_iter().flat_map(lower).map(|word| singular(&word));
+        Self {
+            named: named.filter(known).collect(),
+            works: Vec::new(),
+        }
+    }
+
+    /// The same with what these agents' examples say. An agent of which no example asks does work: what is asked about it is how
+    /// that is doing.
+    pub(crate) fn with_examples(self, agents: &[AgentBrief]) -> Self {
+        let examples = |agent: &AgentBrief| -> Vec<String> {
+            let skills = agent.skills().iter();
+            skills.flat_map(|skill| skill.examples()).cloned().collect()
+        };
+        let asks = |example: &String| example.contains(['?', '？']);
+        let (answers, works): (Vec<&AgentBrief>, Vec<&AgentBrief>) =
+            agents.iter().partition(|agent| examples(agent).iter().any(asks));
+        let said = |agent: &AgentBrief| -> BTreeSet<String> {
+            let words = examples(agent)
+                .iter()
+                .flat_map(|example| lower(example))
+                .collect();
+            words
+        };
+        let of_others: BTreeSet<String> = answers.into_iter().flat_map(said).collect();
+        let own = |agent: &&AgentBrief| -> Vec<(String, AgentType)> {
+            let own = said(agent).into_iter();
+            let own = own.filter(|word| !of_others.contains(word) && !filler::is_any(word));
+            own.map(|word| (word, agent.agent_type().clone())).collect()
+        };
+        Self {
+            works: works.iter().flat_map(own).collect(),
+            ..self
+        }
     }
 
     pub(crate) fn has(&self, word: &str) -> bool {
-        self.0.iter().any(|name| is_alike(name, word))
+        self.named.iter().any(|name| is_alike(name, word))
+    }
+
+    /// Who does work that this word is for, whatever its language.
+    pub(super) fn works(&self, word: &str) -> Option<&AgentType> {
+        let mut found = self.works.iter().filter(|(known, _)| is_alike(known, word));
+        let (_, only) = found.next()?;
+        found.all(|(_, other)| other == only).then_some(only)
     }
 }
 
@@ -271,15 +311,14 @@ fn talk(words: &[String]) -> Option<Talk> {
         .iter()
         .any(|word| matches!(*word, "you" | "i" | "your" | "this"));
     let little = behind.iter().all(|word| filler::is_any(word));
-    let opens = |ways: &[&str]| behind.first().is_some_and(|first| ways.contains(first));
     let has = |ways: &[&str]| behind.iter().any(|word| ways.contains(word));
-    if asks(lists::HELP)
-        || you
-            && little
-            && opens(&["what", "which", "how"])
-            && has(&["can", "do", "does"])
-            && !has(&["yet", "far"])
-    {
+    // "So what can you do?", "tell me what you do".
+    let asks_what = has(&["what", "which", "how"]) && has(&["can", "do", "does"]);
+    let what = asks_what && !has(&["yet", "far", "long", "with", "about"]);
+    // "¿Qué puedes hacer?"
+    let abroad = |word: &&str| lists::CAN.contains(word) && !filler::is_english(word);
+    let can = asks(lists::CAN) && behind.iter().any(abroad) && !has(lists::NEWS_TOO);
+    if asks(lists::HELP) || you && little && what || can {
         return Some(match behind.as_slice() {
             ["how", "do", "you", "do"] => Talk::About,
             _ => Talk::Help,
@@ -419,6 +458,32 @@ pub(super) fn is_dismissal(text: &str) -> bool {
         && all.iter().all(|clause| {
             says(clause) || is_made_of(&clause.words, lists::NO) || talk(&clause.words).is_some()
         })
+}
+
+/// Whether a short statement says no to what a consent takes: "no to signing in", "ich melde mich nicht an".
+pub(super) fn refuses_to_sign_in(text: &str) -> bool {
+    let words = lower(text);
+    let no = |word: &String| lists::NOT.contains(&word.as_str());
+    !text.contains(['?', '？']) && words.len() <= SHORT && words.iter().any(no) && signs_in(&words)
+}
+
+/// Whether words name what a consent takes.
+pub(super) fn signs_in(words: &[String]) -> bool {
+    let is_form = |word: &String| {
+        let stem = word.strip_suffix("ing").unwrap_or(word);
+        let stem = stem
+            .strip_suffix("gg")
+            .map_or(stem.to_owned(), |stem| format!("{stem}g"));
+        lists::SIGNING_IN.contains(&stem.as_str())
+    };
+    words.iter().any(is_form)
+}
+
+/// Whether a text begins with a clause that says that something is of no matter: "never mind. Will it snow?".
+pub(super) fn begins_with_dismissal(text: &str) -> bool {
+    let all = clauses(text);
+    let first = all.iter().find(|clause| talk(&clause.words).is_none());
+    first.is_some_and(|clause| is_never_mind(&clause.words.join(" ")))
 }
 
 /// Whether a clause has one of the ways to say so, and little words around it.
@@ -782,14 +847,35 @@ pub(super) fn is_cancel(word: &str) -> bool {
     forms.any(|rest| matches!(rest, Some("" | "ed" | "led" | "ped" | "ted")))
 }
 
-/// The words that say something in a question that is not English: "Wie weit ist der Bericht?" has one. None where it is
-/// English or no question.
-pub(super) fn asked_abroad(text: &str) -> Option<Vec<String>> {
+/// What a short question is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The words that say something, beside those that ask for news: "Wie weit ist der Bericht?" has one.
+    pub(super) words: Vec<String>,
+    /// It asks for news, or after something of the user's own.
+    pub(super) is_news: bool,
+    /// It is not in English.
+    pub(super) is_abroad: bool,
+}
+
+/// The short question that a text is; none where it wants something done: "can you do a report?".
+pub(super) fn asked_of(text: &str) -> Option<Asked> {
     let words = lower(text);
-    let little = |word: &&String| filler::is_any(word) || lists::NEWS_TOO.contains(&word.as_str());
-    let abroad = words.iter().filter(little).any(|word| !filler::is_english(word));
-    let asks = text.contains(['?', '？']) && words.len() <= SHORT;
-    (asks && abroad).then(|| words.iter().filter(|word| !little(word)).cloned().collect())
+    let is_news =
+        |word: &&String| lists::NEWS_TOO.contains(&word.as_str()) || lists::NEWS.contains(&word.as_str());
+    let wants = |word: &String| lists::CAN.contains(&word.as_str());
+    let asks = text.contains(['?', '？']) && words.len() <= SHORT && !words.first().is_some_and(wants);
+    let any = words
+        .iter()
+        .any(|word| matches!(word.as_str(), "a" | "an" | "another"));
+    let little = |word: &&String| filler::is_any(word) || is_news(word);
+    let abroad = |word: &String| !filler::is_english(word) && little(&word);
+    let own = |word: &String| words::is_possessive(word);
+    (asks && !any).then(|| Asked {
+        is_news: words.iter().any(|word| is_news(&word) || own(word)),
+        is_abroad: words.iter().any(abroad),
+        words: words.iter().filter(|word| !little(word)).cloned().collect(),
+    })
 }
 
 /// Whether a text begins with a no of its own, and then says something that answers no question: "actually no, I brought

@@ -400,8 +400,16 @@ impl Thinker {
             thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
                 (None, None) => None,
-                (None, Some(Free { task, open, declines })) => {
+                (None, Some(free)) => {
+                    let Free {
+                        task, open, declines, ..
+                    } = free;
                     let prompt = self.prompt(run.task(), &thought);
+                    // "I'd prefer lunch, I think": what is said beside the choice is for nobody.
+                    let beside = free.beside_choice(&thought.asked);
+                    if beside.is_some_and(|beside| !llm::is_for_somebody(&prompt.agents, &beside)) {
+                        return self.hand_on(run, here, task, false).await;
+                    }
                     let brief = is_brief(&thought.asked) && !is_named(&prompt.agents, task, &thought.asked);
                     match self.first_step(run, &prompt).await? {
                         // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
@@ -555,7 +563,7 @@ fn names(briefs: &[AgentBrief], here: &[Task]) -> Names {
         .flat_map(|brief| [brief.name(), brief.agent_type().as_str()]);
     let worked = here.iter().flat_map(|task| &task.jobs);
     let worked = worked.flat_map(|job| [job.agent_name.as_str(), job.agent_type.as_str()]);
-    Names::of(known.chain(worked))
+    Names::of(known.chain(worked)).with_examples(briefs)
 }
 
 /// One line about what waits, where nobody mentioned it for a while.

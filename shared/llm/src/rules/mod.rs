@@ -142,6 +142,13 @@ pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
     reader.best(text, reader.bar(text) * reading::SURELY).is_some() || reader.is_called(text)
 }
 
+/// Whether anything says that a text is for some agent.
+#[must_use]
+pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
+    let reader = Reader::of(agents.index());
+    reader.best(text, reader.bar(text)).is_some() || reader.is_called(text)
+}
+
 /// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
 #[must_use]
 pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {

@@ -92,11 +92,10 @@ impl Names {
         let (answers, works): (Vec<&AgentBrief>, Vec<&AgentBrief>) =
             agents.iter().partition(|agent| examples(agent).iter().any(asks));
         let said = |agent: &AgentBrief| -> BTreeSet<String> {
-            let words = examples(agent)
+            examples(agent)
                 .iter()
                 .flat_map(|example| lower(example))
-                .collect();
-            words
+                .collect()
         };
         let of_others: BTreeSet<String> = answers.into_iter().flat_map(said).collect();
         let own = |agent: &&AgentBrief| -> Vec<(String, AgentType)> {

@@ -16,6 +16,7 @@ mod consent;
 mod consents_at_once;
 mod containers;
 mod conversations;
+mod executors;
 mod extended_card;
 mod features;
 mod files;

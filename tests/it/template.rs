@@ -478,6 +478,7 @@ fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
                     url.rsplit('/').next().unwrap()
                 ),
                 leading_keys: Vec::new(),
+                attributes: Vec::new(),
             };
             assert!(policy.allows(&send), "{url}");
         }
@@ -519,6 +520,7 @@ fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
                     table.name
                 ),
                 leading_keys: Vec::new(),
+                attributes: Vec::new(),
             };
             assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
         }
@@ -595,6 +597,7 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                         action: format!("dynamodb:{action}"),
                         resource: resource.clone(),
                         leading_keys: vec![key.to_owned()],
+                        attributes: Vec::new(),
                     })
                 };
                 // A name that begins like ours, and the keys of nobody.
@@ -613,11 +616,41 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                     action: format!("dynamodb:{action}"),
                     resource: resource.clone(),
                     leading_keys: mixed,
+                    attributes: Vec::new(),
                 };
                 assert!(!policy.allows(&mixed), "{id}: a batch over two tenants");
             }
         }
         assert!(allowed > 0, "{id} may do something");
+    }
+}
+
+/// Settings, suspension and incarnation are one item.
+#[test]
+fn of_the_tenants_record_the_chat_writes_the_settings_alone() {
+    let stack = tenant("acme");
+    for id in stack.template.functions().keys() {
+        let policy = Policy::of(&stack, id);
+        let ask = |action: &str, attributes: &[&str]| {
+            policy.allows(&Request {
+                action: format!("dynamodb:{action}"),
+                resource: format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-tenants"),
+                leading_keys: vec!["acme".to_owned()],
+                attributes: ["pk", "sk"]
+                    .iter()
+                    .chain(attributes)
+                    .map(|&name| name.to_owned())
+                    .collect(),
+            })
+        };
+        let is_chat = *id == "ChatApiFunction";
+        assert_eq!(ask("UpdateItem", &["settings"]), is_chat, "{id}");
+        for more in ["status", "prefix", "media"] {
+            assert!(!ask("UpdateItem", &["settings", more]), "{id} may write {more}");
+        }
+        for action in ["PutItem", "DeleteItem", "BatchWriteItem", "Scan"] {
+            assert!(!ask(action, &["settings"]), "{id}: {action}");
+        }
     }
 }
 
@@ -630,6 +663,7 @@ fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due() {
             action: "dynamodb:Query".to_owned(),
             resource: format!("{tasks}/index/by_due"),
             leading_keys: vec!["due#3".to_owned()],
+            attributes: Vec::new(),
         };
         assert_eq!(policy.allows(&due), id == "TaskSweeperFunction", "{id}");
         let own = match id.as_str() {
@@ -648,6 +682,7 @@ fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due() {
                 action: "dynamodb:GetItem".to_owned(),
                 resource: tasks.clone(),
                 leading_keys: vec![format!("acme#{agent}#task#1")],
+                attributes: Vec::new(),
             };
             assert_eq!(
                 policy.allows(&read),
@@ -802,6 +837,7 @@ fn secrets_and_logs_are_each_functions_own() {
                     action: "secretsmanager:GetSecretValue".to_owned(),
                     resource: value,
                     leading_keys: Vec::new(),
+                    attributes: Vec::new(),
                 };
                 assert!(policy.allows(&read), "{id} may read its {name}");
             }

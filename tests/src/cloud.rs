@@ -612,7 +612,7 @@ fn plan(tenant: &Tenant, base: &str) -> Plan {
         username: "ada".to_owned(),
         display_name: "Ada".to_owned(),
         password: PASSWORD.into(),
-        roles: Vec::new(),
+        roles: vec!["admin".to_owned()],
     };
     let base = Url::parse(base).expect("an address");
     let stack = TenantStack::new(name, STAGE, "switchyard").expect("plain names");

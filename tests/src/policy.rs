@@ -1,7 +1,7 @@
 //! What IAM would say: the policies of a function's role, read from its template, and asked about each request.
 //!
 //! As much of IAM as the templates use: Allow and Deny, actions and resources with wildcards, and `ForAllValues:StringLike`
-//! on `dynamodb:LeadingKeys`. A statement with anything else panics.
+//! on `dynamodb:LeadingKeys` and `dynamodb:Attributes`. A statement with anything else panics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -28,6 +28,8 @@ pub struct Request {
     pub resource: String,
     /// The partition keys it names, where it is one to DynamoDB.
     pub leading_keys: Vec<String>,
+    /// The attributes it names, of the top level alone, where it is one to DynamoDB.
+    pub attributes: Vec<String>,
 }
 
 /// The policies of one role, with what was asked of them.
@@ -47,6 +49,7 @@ struct Statement {
     actions: Vec<String>,
     resources: Vec<String>,
     leading_keys: Option<Vec<String>>,
+    attributes: Option<Vec<String>>,
 }
 
 impl Policy {
@@ -155,22 +158,25 @@ impl Statement {
             .keys()
             .find(|key| !known.contains(&key.as_str()));
         assert_eq!(unknown, None, "a statement with parts that are not understood");
-        let leading_keys = told.get("Condition").map(|condition| {
-            let patterns = condition
-                .pointer("/ForAllValues:StringLike/dynamodb:LeadingKeys")
-                .and_then(Value::as_array);
-            let only = condition.as_object().is_some_and(|all| all.len() == 1)
-                && condition["ForAllValues:StringLike"]
-                    .as_object()
-                    .is_some_and(|all| all.len() == 1);
-            let patterns = patterns.filter(|_| only);
-            let patterns =
-                patterns.unwrap_or_else(|| panic!("a condition that is not understood: {condition}"));
-            patterns
-                .iter()
-                .map(|value| value.as_str().expect("text").to_owned())
-                .collect()
+        let none = serde_json::Map::new();
+        let conditions = told.get("Condition").map(|condition| {
+            let only = condition.as_object().filter(|all| all.len() == 1);
+            let only = only.and_then(|all| all.get("ForAllValues:StringLike")?.as_object());
+            only.unwrap_or_else(|| panic!("a condition that is not understood: {condition}"))
         });
+        let conditions = conditions.unwrap_or(&none);
+        let patterns = |name: &str| {
+            let values = conditions.get(name)?.as_array().expect("a list");
+            let text = |value: &Value| value.as_str().expect("text").to_owned();
+            Some(values.iter().map(text).collect::<Vec<_>>())
+        };
+        let (leading_keys, attributes) = (patterns("dynamodb:LeadingKeys"), patterns("dynamodb:Attributes"));
+        let understood = usize::from(leading_keys.is_some()) + usize::from(attributes.is_some());
+        assert_eq!(
+            conditions.len(),
+            understood,
+            "a condition that is not understood: {conditions:?}"
+        );
         Self {
             sid: told["Sid"]
                 .as_str()
@@ -184,6 +190,7 @@ impl Statement {
             actions: list("Action"),
             resources: list("Resource"),
             leading_keys,
+            attributes,
         }
     }
 
@@ -192,12 +199,14 @@ impl Statement {
             action,
             resource,
             leading_keys,
+            attributes,
         } = request;
         let any = |patterns: &[String], text: &str| patterns.iter().any(|pattern| like(pattern, text));
         any(&self.actions, action)
             && any(&self.resources, resource)
             // ForAllValues: also true where there are none, which is why Scan is denied.
             && self.leading_keys.as_ref().is_none_or(|patterns| leading_keys.iter().all(|key| any(patterns, key)))
+            && self.attributes.as_ref().is_none_or(|patterns| attributes.iter().all(|name| any(patterns, name)))
     }
 }
 

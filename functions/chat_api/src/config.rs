@@ -20,6 +20,9 @@ pub struct Config {
     pub host_url: Url,
     /// `REGISTRY_URL`: the registry, which the tenant's operators look at through the page.
     pub registry: Url,
+    /// `IDP_URL`: the authorization servers' URL; the tenant's own lies below it, under its name. The tenant's admins look after its users
+    /// there through the page.
+    pub idp: Url,
     /// `SESSION_KEY_SECRET`: the name or ARN of the secret that holds the tenant's session key.
     pub session_key: String,
     /// `REQUIRE_SIGN_IN` (default `true`): whether nobody is let in who has not signed in; with `false` there are guests.
@@ -42,6 +45,7 @@ impl Config {
         let base = env.required("TENANT_BASE_URL");
         let host_url = env.required("HOST_AGENT_URL");
         let registry = env.required("REGISTRY_URL");
+        let idp = env.required("IDP_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
         let require_sign_in = env.or("REQUIRE_SIGN_IN", true);
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);
@@ -50,6 +54,7 @@ impl Config {
             base: base?,
             host_url: host_url?,
             registry: registry?,
+            idp: idp?,
             session_key: session_key?,
             require_sign_in: require_sign_in?,
             grace: grace?,

@@ -38,6 +38,8 @@ pub(crate) enum RouteError {
     Registry(#[source] CallError),
     #[error("the agent cannot be asked")]
     Agent(#[source] CallError),
+    #[error("the authorization server cannot be asked")]
+    Users(#[source] CallError),
     #[error("the tables")]
     Store(#[from] StoreError),
     #[error("the session key")]
@@ -50,6 +52,16 @@ impl RouteError {
         Self::Invalid {
             code,
             message: message.to_owned(),
+        }
+    }
+
+    /// What the log calls it.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { code, .. } | Self::Conflict { code, .. } => code,
+            Self::NotFound => "not_found",
+            Self::TooLarge => "payload_too_large",
+            _ => "failed",
         }
     }
 
@@ -118,40 +130,33 @@ impl IntoResponse for RouteError {
                     "the host agent does not answer as it should",
                 )
             }
-            Self::Registry(fault) => {
-                tracing::warn!(
-                    error = &fault as &dyn std::error::Error,
-                    "the registry does not answer an operator"
-                );
-                match fault.is_retryable() {
-                    true => later(
-                        "registry_unavailable",
-                        "the registry is out of reach; try again shortly",
-                    ),
-                    false => answer(
-                        StatusCode::BAD_GATEWAY,
-                        "registry_failed",
-                        "the registry does not answer as it should",
-                    ),
-                }
-            }
-            Self::Agent(fault) => {
-                tracing::warn!(
-                    error = &fault as &dyn std::error::Error,
-                    "an agent does not answer an operator"
-                );
-                match fault.is_retryable() {
-                    true => later(
-                        "agent_unavailable",
-                        "the agent is out of reach; try again shortly",
-                    ),
-                    false => answer(
-                        StatusCode::BAD_GATEWAY,
-                        "agent_failed",
-                        "the agent does not answer as it should",
-                    ),
-                }
-            }
+            Self::Registry(fault) => elsewhere(
+                &fault,
+                (
+                    "registry_unavailable",
+                    "the registry is out of reach; try again shortly",
+                ),
+                ("registry_failed", "the registry does not answer as it should"),
+            ),
+            Self::Agent(fault) => elsewhere(
+                &fault,
+                (
+                    "agent_unavailable",
+                    "the agent is out of reach; try again shortly",
+                ),
+                ("agent_failed", "the agent does not answer as it should"),
+            ),
+            Self::Users(fault) => elsewhere(
+                &fault,
+                (
+                    "users_unavailable",
+                    "the authorization server is out of reach; try again shortly",
+                ),
+                (
+                    "users_failed",
+                    "the authorization server does not answer as it should",
+                ),
+            ),
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",
@@ -180,6 +185,19 @@ impl IntoResponse for RouteError {
 
 fn answer(status: StatusCode, error: &str, message: &str) -> Response {
     (status, Json(json!({"error": error, "message": message}))).into_response()
+}
+
+/// Somebody whom an operator or admin asks through us does not answer: now, or as they should.
+fn elsewhere(fault: &CallError, now: (&str, &str), ever: (&str, &str)) -> Response {
+    tracing::warn!(
+        error = fault as &dyn std::error::Error,
+        code = ever.0,
+        "an operator gets no answer"
+    );
+    match fault.is_retryable() {
+        true => later(now.0, now.1),
+        false => answer(StatusCode::BAD_GATEWAY, ever.0, ever.1),
+    }
 }
 
 /// Where to sign in stands in the body, and for clients that look there in the header.

@@ -8,6 +8,7 @@
 //! something carries JSON and comes from here.
 
 mod act;
+mod admin;
 mod brand;
 mod built;
 mod chat;
@@ -40,6 +41,7 @@ mod resume;
 mod seat;
 mod serving;
 mod session;
+mod settings;
 mod shown_draft;
 mod state;
 mod stop;
@@ -77,6 +79,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         host: AgentName::parse("host")?,
         host_url: config.host_url,
         registry: config.registry,
+        idp: config.idp,
         store: ground.store,
         outbound: ground.outbound,
         clock: ground.clock,
@@ -224,6 +227,41 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/ops/usage",
             "tells what the tenant's language models took by day",
             ops::usage,
+        )
+        .get(
+            "/api/admin/users",
+            "lists the tenant's users, for its admins",
+            admin::list,
+        )
+        .post(
+            "/api/admin/users",
+            "adds a user; tells the first password once",
+            admin::add,
+        )
+        .patch(
+            "/api/admin/users/{username}",
+            "changes a user's name or roles",
+            admin::change,
+        )
+        .delete(
+            "/api/admin/users/{username}",
+            "removes a user, and ends whatever they had",
+            admin::remove,
+        )
+        .post(
+            "/api/admin/users/{username}/{verb}",
+            "gives a user another password, or ends every sign-in of theirs",
+            admin::act,
+        )
+        .get(
+            "/api/admin/settings",
+            "tells what the tenant has set, for its admins",
+            settings::show,
+        )
+        .patch(
+            "/api/admin/settings",
+            "changes what the tenant has set",
+            settings::change,
         )
 }
 

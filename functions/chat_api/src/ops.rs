@@ -8,8 +8,8 @@ use axum::extract::{FromRequestParts, Path, State};
 use domain::{AgentId, Owner};
 use http::request::Parts;
 use serde_json::{Value, json};
-use store::ROLES;
 use store::audit::{self, Action, Actor, Audit};
+use store::{ROLES, SignedIn};
 
 use crate::error::RouteError;
 use crate::guard::MayChange;
@@ -26,15 +26,25 @@ pub(crate) struct Operator(pub(crate) Owner);
 impl FromRequestParts<Arc<AppState>> for Operator {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
-        let seen = Seen::from_request_parts(parts, room).await?;
-        // Where one must sign in, that comes first.
-        let Visitor(_) = Visitor::of(&seen, room)?;
-        let session = seen.0.ok_or(RouteError::NotFound)?;
-        let person = session.signed_in.ok_or(RouteError::NotFound)?;
-        match person.roles.iter().any(|role| ROLES.contains(&role.as_str())) {
-            true => Ok(Self(session.owner)),
-            false => Err(RouteError::NotFound),
-        }
+        let (owner, _) = person_with(&ROLES, parts, room).await?;
+        Ok(Self(owner))
+    }
+}
+
+/// The person who has signed in, where they have one of these roles.
+pub(crate) async fn person_with(
+    roles: &[&str],
+    parts: &mut Parts,
+    room: &Arc<AppState>,
+) -> Result<(Owner, SignedIn), RouteError> {
+    let seen = Seen::from_request_parts(parts, room).await?;
+    // Where one must sign in, that comes first.
+    let Visitor(_) = Visitor::of(&seen, room)?;
+    let session = seen.0.ok_or(RouteError::NotFound)?;
+    let person = session.signed_in.ok_or(RouteError::NotFound)?;
+    match person.roles.iter().any(|role| roles.contains(&role.as_str())) {
+        true => Ok((session.owner, person)),
+        false => Err(RouteError::NotFound),
     }
 }
 

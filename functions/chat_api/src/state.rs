@@ -27,6 +27,8 @@ pub struct State {
     pub host_url: Url,
     /// The registry's URL.
     pub registry: Url,
+    /// The authorization server's URL; the tenant's own lies below it.
+    pub idp: Url,
     /// The tables.
     pub store: Store,
     /// The tenant's session key.
@@ -79,6 +81,8 @@ pub(crate) struct AppState {
     pub(crate) agent: AgentName,
     pub(crate) host: HostClient,
     pub(crate) registry: RegistryClient,
+    /// Where the tenant's users are looked after.
+    pub(crate) users: Url,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -101,6 +105,7 @@ impl AppState {
             host,
             host_url,
             registry,
+            idp,
             store,
             key,
             outbound,
@@ -135,6 +140,7 @@ impl AppState {
             built: page.map_or(Built::Held, Built::In),
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             models: LastModels::default(),
+            users: below(&idp, &format!("{}/users", tenant.prefix())),
             tenant,
             base,
             agent: host,

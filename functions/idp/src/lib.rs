@@ -6,6 +6,8 @@
 //! two steps: until client and redirect URI are known to belong together, errors are shown on a page; from then on they
 //! go to the client.
 //!
+//! `/{tenant}/users…` is for a tenant's admins: the users as the operator's command has them, and never another tenant's.
+//!
 //! Not here: who may call an agent (the agents check that themselves, offline, by `auth`), and passwords' recovery: the
 //! users are demo users; a tenant with a provider of its own lists that as a trusted issuer instead.
 
@@ -33,7 +35,9 @@ mod scope;
 mod state;
 mod tenant;
 mod token;
+mod user;
 mod userinfo;
+mod users;
 
 use std::sync::Arc;
 
@@ -44,7 +48,7 @@ use routes::{Route, Routes};
 
 pub use config::Config;
 pub use password::HashError;
-pub use people::{add_user, remove_user, reset_user};
+pub use people::{People, UserChange, new_password, new_user};
 pub use provision::{NewClient, NewUser, ProvisionError, ROLES, items, provision};
 pub use state::{HOST_CLIENT, Lifetimes, State};
 pub use tenant::issuer;
@@ -149,6 +153,36 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/{tenant}/browsers.json",
             "the issuer of the tenant's own sessions, and the keys of its browsers' proofs",
             jwks::browsers,
+        )
+        .get(
+            "/{tenant}/users",
+            "lists the tenant's users, for its admins",
+            users::list,
+        )
+        .post(
+            "/{tenant}/users",
+            "adds a user; tells the first password once",
+            users::add,
+        )
+        .patch(
+            "/{tenant}/users/{username}",
+            "changes a user's name or roles",
+            user::change,
+        )
+        .delete(
+            "/{tenant}/users/{username}",
+            "removes a user, and ends whatever they had",
+            user::remove,
+        )
+        .post(
+            "/{tenant}/users/{username}/reset",
+            "gives a user another password, which is told once",
+            user::reset,
+        )
+        .post(
+            "/{tenant}/users/{username}/end",
+            "ends every sign-in of a user",
+            user::end,
         );
     metadata.into_iter().fold(routes, |routes, path| {
         routes.get(path, "metadata (RFC 8414, OIDC Discovery)", metadata::show)

@@ -68,7 +68,7 @@ pub(crate) fn verify(app: &AppState, here: &Here, token: &str) -> Result<OwnToke
     Ok(told)
 }
 
-fn payload<T: for<'de> Deserialize<'de>>(token: &str) -> Option<T> {
+pub(crate) fn payload<T: for<'de> Deserialize<'de>>(token: &str) -> Option<T> {
     if token.len() > MAX {
         return None;
     }

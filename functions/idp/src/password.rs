@@ -22,16 +22,31 @@ pub struct HashError;
 /// # Errors
 /// [`HashError`] where it is longer than any password, or empty.
 pub(crate) fn hash(password: &SecretString, entropy: &dyn Entropy) -> Result<String, HashError> {
+    salted(bounded(password)?, &salt(entropy))
+}
+
+fn bounded(password: &SecretString) -> Result<&[u8], HashError> {
     let password = password.expose_secret().as_bytes();
-    if password.is_empty() || password.len() > MAX_PASSWORD {
-        return Err(HashError);
-    }
+    let fits = !password.is_empty() && password.len() <= MAX_PASSWORD;
+    fits.then_some(password).ok_or(HashError)
+}
+
+fn salt(entropy: &dyn Entropy) -> [u8; 16] {
     let mut salt = [0; 16];
     entropy.fill(&mut salt);
-    let hashed: PasswordHash = Argon2::default()
-        .hash_password_with_salt(password, &salt)
-        .map_err(|_| HashError)?;
-    Ok(hashed.to_string())
+    salt
+}
+
+fn salted(password: &[u8], salt: &[u8]) -> Result<String, HashError> {
+    let hashed: Result<PasswordHash, _> = Argon2::default().hash_password_with_salt(password, salt);
+    hashed.map(|hash| hash.to_string()).map_err(|_| HashError)
+}
+
+/// The same off the async threads.
+pub(crate) async fn hashed(password: &SecretString, entropy: &dyn Entropy) -> Result<String, HashError> {
+    let (password, salt) = (password.clone(), salt(entropy));
+    let hashed = tokio::task::spawn_blocking(move || salted(bounded(&password)?, &salt)).await;
+    hashed.map_err(|_| HashError)?
 }
 
 /// True where the hash is of that password. Takes its time.

@@ -240,9 +240,7 @@ impl NewUser {
 
     pub(crate) fn stored(&self, password_hash: String) -> Result<User, ProvisionError> {
         self.named()?;
-        if let Some(unknown) = self.roles.iter().find(|role| !ROLES.contains(&role.as_str())) {
-            return Err(ProvisionError::Role(unknown.clone()));
-        }
+        known_roles(&self.roles)?;
         Ok(User {
             subject: Owner::parse(&subject_of(&self.username))?,
             username: self.username.clone(),
@@ -252,6 +250,14 @@ impl NewUser {
             since: None,
             not_before: None,
         })
+    }
+}
+
+/// Refuses roles that there are none of.
+pub(crate) fn known_roles<'a>(roles: impl IntoIterator<Item = &'a String>) -> Result<(), ProvisionError> {
+    match roles.into_iter().find(|role| !ROLES.contains(&role.as_str())) {
+        Some(unknown) => Err(ProvisionError::Role(unknown.clone())),
+        None => Ok(()),
     }
 }
 

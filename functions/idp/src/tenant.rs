@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use auth::Refusal;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, RawPathParams};
 use domain::Tenant;
 use http::request::Parts;
 use store::Standing;
@@ -40,10 +40,12 @@ impl Here {
 impl FromRequestParts<Arc<AppState>> for Here {
     type Rejection = TokenError;
     async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, TokenError> {
-        let Path(name) = Path::<String>::from_request_parts(parts, app)
+        let params = RawPathParams::from_request_parts(parts, app)
             .await
             .map_err(|_| TokenError::NoTenant)?;
-        let tenant = Tenant::from_prefix(&name).map_err(|_| TokenError::NoTenant)?;
+        let name = params.iter().find(|(name, _)| *name == "tenant");
+        let (_, name) = name.ok_or(TokenError::NoTenant)?;
+        let tenant = Tenant::from_prefix(name).map_err(|_| TokenError::NoTenant)?;
         match app.given.store.tenants().standing(&tenant, app.now()).await? {
             Standing::Active => {}
             // Its keys stay known, so that whoever holds a token of it is told what is the matter.

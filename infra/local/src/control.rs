@@ -10,6 +10,7 @@ use auth::JwksCache;
 use domain::{AgentName, Clock, Entropy, ExposeSecret, Owner, SecretString, SettingChange, Tenant};
 use edge::Ground;
 use edge::secrets::Held;
+use idp::People;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
 use store::audit::{self, Action, Actor, Audit};
@@ -26,7 +27,7 @@ use crate::names::Names;
 use crate::options::Outside;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
-use crate::secrets::{self, Draft, ImportChange, Secrets, SignIn, Stored, Vault};
+use crate::secrets::{Draft, ImportChange, Secrets, SignIn, Stored, Vault};
 use crate::{ChangeError, Endpoints, StartError, Tempo, identity, mqtt, named, orders};
 
 /// Which keys are rotated.
@@ -247,14 +248,15 @@ impl Control {
             entropy,
             ..
         } = &self.site;
-        let password = SecretString::from(secrets::password(&**entropy));
+        let password = idp::new_password(&**entropy);
         let user = idp::NewUser {
             username: username.to_owned(),
             display_name: identity::display_name(username),
             password: password.clone(),
             roles: roles.to_vec(),
         };
-        idp::add_user(store, &tenant, &user, clock.now(), &**entropy).await?;
+        let people = People::of_operator(store, &tenant);
+        people.add(&user, clock.now(), &**entropy).await?;
         let kept = |stored: &mut Stored| stored.put_user(&tenant, (username, roles), &password);
         self.keep_users(&mut vault, kept).await?;
         Ok(password)
@@ -274,9 +276,10 @@ impl Control {
             entropy,
             ..
         } = &self.site;
-        let password = SecretString::from(secrets::password(&**entropy));
+        let password = idp::new_password(&**entropy);
         let at = (clock.now(), &**entropy);
-        idp::reset_user(store, &tenant, username, &password, at).await?;
+        let people = People::of_operator(store, &tenant);
+        people.reset(username, &password, at).await?;
         let current = self.now();
         let own = current.secrets.tenants.get(&tenant);
         let roles = own
@@ -292,7 +295,8 @@ impl Control {
     pub(crate) async fn remove_user(&self, name: &Tenant, username: &str) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
         let tenant = self.named(name)?;
-        idp::remove_user(&self.site.store, &tenant, username).await?;
+        let people = People::of_operator(&self.site.store, &tenant);
+        people.remove(username).await?;
         let kept = |stored: &mut Stored| stored.remove_user(&tenant, username);
         self.keep_users(&mut vault, kept).await
     }
@@ -346,14 +350,7 @@ impl Control {
                 .await
                 .map_err(part)?;
         }
-        tracing::info!(
-            audit.action = "user.end",
-            audit.actor = "operator",
-            audit.object = subject.as_str(),
-            audit.result = "done",
-            tenant.id = tenant.name(),
-            "audit"
-        );
+        told(Action::UserEnd, Some(&tenant), subject.as_str());
         Ok(())
     }
 

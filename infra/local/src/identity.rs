@@ -37,10 +37,11 @@ pub(crate) async fn set_up(
     entropy: &dyn Entropy,
 ) -> Result<(), StartError> {
     let mut users = Vec::new();
+    // Whom an admin has removed since does not come back: a tenant that is there has its users.
+    let host = store.identity().find_client(own.name, idp::HOST_CLIENT).await;
+    let is_there = host.map_err(StartError::part("authorization server"))?.is_some();
     for (name, password) in &own.secrets.users {
-        let found = store.identity().find_user(own.name, name).await;
-        let known = found.map_err(StartError::part("authorization server"))?.is_some();
-        if !known || password.is_new {
+        if !is_there || password.is_new {
             users.push(NewUser {
                 username: name.clone(),
                 display_name: display_name(name),

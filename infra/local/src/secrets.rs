@@ -18,7 +18,7 @@ use crate::StartError;
 pub(crate) use imports::ImportChange;
 pub(crate) use sign_in::{NamedIssuer, SignIn};
 use stored::StoredPassword;
-pub(crate) use stored::{OVERLAP, Stored, password, slug};
+pub(crate) use stored::{OVERLAP, Stored, slug};
 pub(crate) use vault::{Draft, Vault};
 
 /// The name of the file in a data folder.

@@ -10,7 +10,7 @@ pub struct Scope {
 }
 
 /// Every scope of our own authorization server.
-pub const SCOPES: [Scope; 7] = [
+pub const SCOPES: [Scope; 8] = [
     scope("openid", "Know that it is you"),
     scope("profile", "See your name and user name"),
     scope(
@@ -27,13 +27,20 @@ pub const SCOPES: [Scope; 7] = [
         DELIVERIES,
         "See which notifications of the agent did not arrive, and repeat them",
     ),
+    scope(
+        USERS,
+        "See, add, change and remove the users of your organisation",
+    ),
 ];
 
 /// Looks after a tenant's deliveries of push notifications.
 pub const DELIVERIES: &str = "deliveries";
 
+/// Looks after a tenant's users at its authorization server.
+pub const USERS: &str = "users";
+
 /// What only people with one of these roles can allow an application.
-const OF_ROLES: [(&str, [&str; 2]); 1] = [(DELIVERIES, ["operator", "admin"])];
+const OF_ROLES: [(&str, &[&str]); 2] = [(DELIVERIES, &["operator", "admin"]), (USERS, &["admin"])];
 
 /// Whether somebody with these roles can allow this scope. What is no role's, everybody can.
 #[must_use]
@@ -88,10 +95,13 @@ mod tests {
             (DELIVERIES, &["member"], false),
             (DELIVERIES, &["operator"], true),
             (DELIVERIES, &["member", "admin"], true),
+            (USERS, &[], false),
+            (USERS, &["operator"], false),
+            (USERS, &["admin"], true),
         ] {
             assert_eq!(may_allow(scope, &roles(of)), allowed, "{scope} {of:?}");
         }
-        assert!(is_of_role(DELIVERIES) && !is_of_role("tasks"));
+        assert!(is_of_role(DELIVERIES) && is_of_role(USERS) && !is_of_role("tasks"));
     }
 
     #[test]

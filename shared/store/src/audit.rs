@@ -90,6 +90,8 @@ actions! {
     OpsAgent = "ops.agent",
     /// An operator had a delivery tried again from the page.
     OpsReplay = "ops.replay",
+    /// An admin changed a user from the page.
+    AdminUser = "admin.user",
     /// A tenant was added.
     TenantAdd = "tenant.add",
     /// A tenant was removed.
@@ -106,8 +108,12 @@ actions! {
     UserAdd = "user.add",
     /// A user was removed.
     UserRemove = "user.remove",
+    /// A user's name or roles were changed.
+    UserChange = "user.change",
     /// A user's password was replaced.
     UserReset = "user.reset",
+    /// Every sign-in of a person was ended.
+    UserEnd = "user.end",
 }
 
 /// Who did it.

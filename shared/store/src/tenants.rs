@@ -13,7 +13,7 @@ use domain::{
 
 use crate::change::{Change, text};
 use crate::codec::{Item, Key, keyed, text_of};
-use crate::dynamo::Written;
+use crate::dynamo::{ROUNDS, Written};
 use crate::{Store, StoreError};
 
 /// How long a function goes on with what it has read of a tenant.
@@ -238,21 +238,44 @@ impl Tenants<'_> {
     /// # Errors
     /// What the database says.
     pub async fn set(&self, tenant: &Tenant, changes: &[SettingChange]) -> Result<bool, StoreError> {
-        let mut change = Change::new()
+        let change = with(Change::new(), changes)
             .when("attribute_exists(#settings)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()));
-        for each in changes {
-            let at = format!("{SETTINGS}.#{}", each.key());
-            change = match each.value() {
-                Some(value) => change
-                    .set_to(&at, &format!(":{}", each.key()))
-                    .value(each.key(), text(value)),
-                None => change.remove(&[&at]),
-            };
-        }
         let written = self.store.update(self.table(), &key(tenant), change).await?;
         Ok(matches!(written, Written::Done(_)))
+    }
+
+    /// Makes these changes for an admin of the tenant; what is set then, and nothing where the tenant is not known. As
+    /// [`Tenants::set`], and names no attribute but the settings: who may write those alone can neither resume a tenant nor make it
+    /// another incarnation. Whose they are is read before, and what was read there must still be so.
+    ///
+    /// # Errors
+    /// What the database says; [`StoreError::Throttled`] where others change them all the time.
+    pub async fn set_own(
+        &self,
+        tenant: &Tenant,
+        changes: &[SettingChange],
+    ) -> Result<Option<TenantSettings>, StoreError> {
+        for _ in 0..ROUNDS {
+            let item = self.store.item(self.table(), &key(tenant)).await?;
+            let own = |item: &Item| {
+                let record = record_of(tenant, item);
+                record.status != REMOVED && record.prefix == tenant.prefix()
+            };
+            let seen = item.filter(own).and_then(|mut item| item.remove(SETTINGS));
+            let Some(seen) = seen else { return Ok(None) };
+            let change = with(Change::new(), changes)
+                .when("#settings = :seen")
+                .value("seen", seen);
+            if let Written::Done(item) = self.store.update(self.table(), &key(tenant), change).await? {
+                self.store.inner.remembered.forget(tenant);
+                return Ok(Some(settings_of(&item)));
+            }
+        }
+        Err(StoreError::Throttled {
+            operation: "UpdateItem",
+        })
     }
 
     /// Stores the tenant's logo, and under which hash it is found, or removes it; false where the tenant is not known.
@@ -325,16 +348,33 @@ impl Tenants<'_> {
 
     async fn read(&self, tenant: &Tenant) -> Result<Option<Record>, StoreError> {
         let item = self.store.item(self.table(), &key(tenant)).await?;
-        Ok(item.map(|item| Record {
-            status: text_of(&item, STATUS).unwrap_or(ACTIVE).to_owned(),
-            prefix: text_of(&item, PREFIX).unwrap_or(tenant.name()).to_owned(),
-            settings: settings_of(&item),
-        }))
+        Ok(item.map(|item| record_of(tenant, &item)))
     }
 
     fn table(&self) -> &str {
         &self.store.tables().tenants
     }
+}
+
+fn record_of(tenant: &Tenant, item: &Item) -> Record {
+    Record {
+        status: text_of(item, STATUS).unwrap_or(ACTIVE).to_owned(),
+        prefix: text_of(item, PREFIX).unwrap_or(tenant.name()).to_owned(),
+        settings: settings_of(item),
+    }
+}
+
+/// A change with these changes of settings.
+fn with(change: Change, changes: &[SettingChange]) -> Change {
+    changes.iter().fold(change, |change, each| {
+        let at = format!("{SETTINGS}.#{}", each.key());
+        match each.value() {
+            Some(value) => change
+                .set_to(&at, &format!(":{}", each.key()))
+                .value(each.key(), text(value)),
+            None => change.remove(&[&at]),
+        }
+    })
 }
 
 fn standing_of(tenant: &Tenant, record: Option<&Record>) -> Standing {

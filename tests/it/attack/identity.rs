@@ -38,6 +38,9 @@ const STATE: &str = "a state is random and this callback's own";
 const SERVERS_WORD: &str =
     "what is granted is the server's word, and stored as that: oauth_callback's flow tests";
 
+/// The operation of rows of a tenant's users.
+const USERS: &str = "users";
+
 /// A row of the authorization server.
 fn row(
     (method, route, operation): (&'static str, &'static str, &'static str),
@@ -209,6 +212,18 @@ pub(super) fn rows() -> Vec<Row> {
             Is(200),
         ));
     }
+    // Who looks after users: a session of the tenant's chat vouches for an admin; a person's own token, for an admin alone.
+    for (method, route, good) in [
+        ("GET", "/{tenant}/users", 200),
+        ("POST", "/{tenant}/users", 201),
+        ("PATCH", "/{tenant}/users/{username}", 200),
+        ("POST", "/{tenant}/users/{username}/reset", 200),
+        ("POST", "/{tenant}/users/{username}/end", 204),
+        ("DELETE", "/{tenant}/users/{username}", 204),
+    ] {
+        let cells = [denied, denied, denied, denied, denied, denied, denied, Is(403)];
+        rows.push(row((method, route, USERS), cells, Is(good)));
+    }
     let callback = |route, cells, good| Row {
         function: "oauth_callback",
         at: "oauth_callback",
@@ -269,6 +284,7 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
     }
     let url = format!("{}{}", world.at("/idp"), row.route.replace("{tenant}", "acme"));
     match (row.method, row.operation) {
+        (_, USERS) => users(world, row, attack).await,
         ("POST", "login") => sign_in(world, attack).await,
         ("POST", "logout") => sign_out(world, &url, attack).await,
         ("GET", "") if row.route.ends_with("/authorize") => vec![authorize(world, attack).await],
@@ -289,6 +305,69 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
         (_, operation) if operation.starts_with("client") => clients(world, row, &url, attack).await,
         _ => tokens(world, row, &url, attack).await,
     }
+}
+
+/// Attacks on the users of the tenant: on one who is there; what is good is done to somebody of whom no other row knows.
+async fn users(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    let audience = format!("{}/users", world.local.issuer("acme"));
+    let signers = (Signer::Session("acme"), Signer::Session("globex"));
+    let mut tokens = world.tokens(signers, ("person-adam", &audience, "users"), attack);
+    let own = |subject, scope| {
+        let signed =
+            world
+                .local
+                .system
+                .signed(Signer::Idp("acme"), subject, &audience, scope, Duration::ZERO);
+        Some(signed.expect("a token"))
+    };
+    match attack {
+        // A member, an operator, and whoever was never here or is here no more.
+        Some(Attack::WrongOwner) => {
+            tokens = ["user-alan", "user-olga", "user-gone", "user-nobody"]
+                .map(|subject| own(subject, "users"))
+                .to_vec();
+        }
+        Some(Attack::SmallScope) => tokens.push(own("user-adam", "tasks")),
+        None if row.method == "GET" => tokens.push(own("user-adam", "users")),
+        _ => {}
+    }
+    let username = match attack {
+        Some(_) => "alan".to_owned(),
+        None => super::services::somebody(world).await,
+    };
+    let new = format!("new-{}", world.next());
+    let body = match row.method {
+        "PATCH" => json!({ "displayName": "Another" }),
+        _ => json!({ "username": new }),
+    };
+    let path = row
+        .route
+        .replace("{tenant}", "acme")
+        .replace("{username}", &username);
+    let url = format!("{}{path}", world.at("/idp"));
+    let mut answers = Vec::new();
+    for token in &tokens {
+        let mut request = world.request(row.method, &url);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if ["POST", "PATCH"].contains(&row.method) {
+            request = request.json(&body);
+        }
+        answers.push(told(request).await);
+    }
+    if attack == Some(Attack::WrongTenant) {
+        // And a good token of this tenant's at the other.
+        let good = world
+            .tokens(signers, ("person-adam", &audience, "users"), None)
+            .remove(0);
+        let url = url.replace("/acme/", "/globex/");
+        let request = world
+            .request(row.method, &url)
+            .bearer_auth(good.expect("a token"));
+        answers.push(told(request.json(&body)).await);
+    }
+    answers
 }
 
 /// What a client sends beside its credentials.

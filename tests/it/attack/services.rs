@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use domain::Tenant;
 use local::Signer;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use store::User;
 
 use super::Cell::{Hidden, Is, Na};
 use super::world::{World, session_after_guest, session_of, told};
@@ -215,6 +217,14 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("POST", "/api/ops/agents/{id}/{verb}", "check"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "disable"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "enable"), gone, 200),
+        row(("GET", "/api/admin/users", ""), gone, 200),
+        row(("POST", "/api/admin/users", ""), gone, 201),
+        row(("PATCH", "/api/admin/users/{username}", ""), gone, 200),
+        row(("POST", "/api/admin/users/{username}/{verb}", "reset"), gone, 200),
+        row(("POST", "/api/admin/users/{username}/{verb}", "end"), gone, 204),
+        row(("DELETE", "/api/admin/users/{username}", ""), gone, 204),
+        row(("GET", "/api/admin/settings", ""), gone, 200),
+        row(("PATCH", "/api/admin/settings", ""), gone, 200),
         row(("GET", "/api/connections", ""), empty, 200),
         // The victim's task waits: there is no answer to think of yet, which only its owner is told.
         row(("PUT", "/api/chats/{id}/feedback/{task}", ""), gone, 409),
@@ -232,21 +242,48 @@ fn chat() -> impl Iterator<Item = Row> {
     .into_iter()
 }
 
+/// Whoever may ask for an operator's or an admin's route.
+async fn in_charge(world: &World, row: &Row) -> Option<String> {
+    let name = match row.route {
+        route if route.starts_with("/api/ops/") => "olga",
+        route if route.starts_with("/api/admin/") => "adam",
+        _ => return None,
+    };
+    Some(session_of(&world.local, name).await)
+}
+
+/// A user of whom no other row knows.
+pub(super) async fn somebody(world: &World) -> String {
+    let tenant = Tenant::parse("acme").expect("a tenant");
+    let identity = world.local.system.store().identity();
+    let alan = identity
+        .find_user(&tenant, "alan")
+        .await
+        .expect("users")
+        .expect("alan");
+    let username = format!("somebody-{}", world.next());
+    let user = User {
+        username: username.clone(),
+        ..alan
+    };
+    identity.put_user(&tenant, &user).await.expect("a user");
+    username
+}
+
 /// What another site's page gets by the victim's own cookie, where the browser sends it: a request that changes something is
 /// refused, and nothing that is answered may be read there.
 pub(super) async fn from_another_site(world: &World, row: &Row) -> Vec<String> {
     let base = world.at("/tenants/acme/base");
-    let cookie = match row.route.starts_with("/api/ops/") {
-        true => session_of(&world.local, "olga").await,
-        false => world.user.cookie().expect("a session"),
-    };
+    let cookie = in_charge(world, row).await;
+    let cookie = cookie.unwrap_or_else(|| world.user.cookie().expect("a session"));
     let path = row
         .route
         .replace("{id}", &world.chat_task)
         .replace("{action}", "cancel");
     let path = path
         .replace("{task}", &world.chat_task)
-        .replace("{verb}", "disable");
+        .replace("{username}", "alan")
+        .replace("{verb}", if row.operation == "end" { "end" } else { "disable" });
     let mut wrong = Vec::new();
     for (name, value) in [
         ("origin", "https://evil.example"),
@@ -280,15 +317,15 @@ pub(super) async fn from_another_site(world: &World, row: &Row) -> Vec<String> {
 
 async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     let base = world.at("/tenants/acme/base");
-    let is_operators = row.route.starts_with("/api/ops/");
+    let in_charge = in_charge(world, row).await;
     if attack.is_none() && row.route == "/api/connections/{id}" {
         // There must be a connection to end. Whoever connects has another session then.
         connect(world).await;
     }
-    let own = match is_operators {
-        true => session_of(&world.local, "olga").await,
-        false if row.route == "/api/session/guest" => session_after_guest(world).await,
-        false => world.user.cookie().expect("a session"),
+    let own = match &in_charge {
+        Some(cookie) => cookie.clone(),
+        None if row.route == "/api/session/guest" => session_after_guest(world).await,
+        None => world.user.cookie().expect("a session"),
     };
     let value = |cookie: &str| cookie.split_once('=').expect("a cookie").1.to_owned();
     let foreign = world.foreigner.cookie().expect("a session");
@@ -310,8 +347,12 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             ]
         }
         // Who is signed in, and looks after nothing; who is a guest, however much is theirs.
-        Some(Attack::WrongOwner) if is_operators => {
-            vec![Some(session_of(&world.local, "alan").await), world.user.cookie()]
+        Some(Attack::WrongOwner) if in_charge.is_some() => {
+            let mut less = vec![Some(session_of(&world.local, "alan").await), world.user.cookie()];
+            if row.route.starts_with("/api/admin/") {
+                less.push(Some(session_of(&world.local, "olga").await));
+            }
+            less
         }
         Some(Attack::WrongOwner) if (row.route, row.operation) == ("/api/chat", "") => {
             // Somebody of whom no other row knows, as this one gives them a chat of that id.
@@ -324,8 +365,15 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     };
     let action = row.operation.split(' ').next().unwrap_or_default();
     let mut path = row.route.replace("{action}", action).replace("{verb}", action);
-    if is_operators {
+    if in_charge.is_some() && path.contains("{id}") {
         path = path.replace("{id}", &horizon(world).await);
+    }
+    if path.contains("{username}") {
+        let username = match attack {
+            Some(_) => "alan".to_owned(),
+            None => somebody(world).await,
+        };
+        path = path.replace("{username}", &username);
     }
     let (plan_task, plan) = &world.chat_plan;
     path = match path.contains("/tasks/") {
@@ -369,6 +417,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
             }
             "/api/session/guest" => json!({ "take": true }),
+            "/api/admin/users" => json!({ "username": format!("new-{}", world.next()) }),
+            "/api/admin/users/{username}" => json!({ "displayName": "Another" }),
+            "/api/admin/settings" => json!({ "brand": "Another" }),
             "/api/ops/deliveries/replay" => {
                 json!({ "agent": "host", "taskId": world.chat_task, "configId": "none" })
             }

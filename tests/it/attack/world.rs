@@ -171,6 +171,15 @@ impl World {
             ("chat", self.user.get(&messages).await.json()),
             ("registry", registered),
         ]);
+        let acme = Tenant::parse("acme").expect("a tenant");
+        let store = self.local.system.store();
+        let users = store.identity().list_users(&acme).await.expect("users");
+        let users = users
+            .into_iter()
+            .map(|user| serde_json::to_value(user).expect("JSON"));
+        found.insert("users", users.collect());
+        let settings = store.tenants().settings(&acme).await.expect("settings");
+        found.insert("settings", json!(settings));
         for (at, id) in agents::NAMES.into_iter().zip(&self.tasks) {
             found.insert(at, agents::look(self, at, id).await);
         }
@@ -490,14 +499,13 @@ async fn ended_sessions(local: &Local, victim: &User) -> Vec<String> {
         let own = user.get("/api/chats/victims-chat/messages").await;
         assert_eq!(own.status, 200, "{name} is there before: {own:?}");
         local.clock.advance(Duration::from_secs(1));
+        let people = idp::People::of_operator(store, &acme);
         match name {
-            "gone" => idp::remove_user(store, &acme, name).await.expect("removed"),
+            "gone" => people.remove(name).await.expect("removed"),
             "changed" => {
                 let at = (local.clock.now(), &SystemEntropy as &dyn domain::Entropy);
                 let password = "another-password-of-the-tests".into();
-                idp::reset_user(store, &acme, name, &password, at)
-                    .await
-                    .expect("changed");
+                people.reset(name, &password, at).await.expect("changed");
             }
             _ => {
                 let out = user.call(Method::POST, "/signout", Some(json!({}))).await;

@@ -479,6 +479,15 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     let (name, value) = session.expect("a session");
     ada.resume(&format!("{name}={value}"));
     assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
+    // An admin looks after the tenant's users and settings.
+    let users = ada.get("/api/admin/users").await;
+    assert_eq!(users.status, 200, "{users:?}\n{}", cloud.logs());
+    assert_eq!(users.json()["users"][0]["username"], "ada");
+    let settings = json!({ "timeZone": "Europe/Oslo" });
+    let set = ada
+        .call(Method::PATCH, "/api/admin/settings", Some(settings))
+        .await;
+    assert_eq!(set.status, 200, "{set:?}\n{}", cloud.logs());
     let out = ada.call(Method::POST, "/signout", Some(json!({}))).await;
     assert_eq!(out.status, 200, "{out:?}\n{}", cloud.logs());
     assert!(out.text.contains("/logout?client_id=host"), "{out:?}");

@@ -123,6 +123,7 @@ fn published(request: &wiremock::Request) -> (Vec<Request>, String, Value) {
         action: action.to_owned(),
         resource: format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
         leading_keys: Vec::new(),
+        attributes: Vec::new(),
     };
     let mut asked = vec![may("iot:Publish")];
     if request.url.query().unwrap_or_default().contains("retain=true") {

@@ -132,6 +132,7 @@ pub async fn answer(
                 action: "sqs:SendMessage".to_owned(),
                 resource: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
                 leading_keys: Vec::new(),
+                attributes: Vec::new(),
             };
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
@@ -148,6 +149,7 @@ pub async fn answer(
                 action: "secretsmanager:GetSecretValue".to_owned(),
                 resource: id.to_owned(),
                 leading_keys: Vec::new(),
+                attributes: Vec::new(),
             };
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
@@ -251,6 +253,11 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
         action: format!("dynamodb:{action}"),
         resource: table,
         leading_keys: keys,
+        attributes: Vec::new(),
+    };
+    let naming = |asked: Request, part: &Value| Request {
+        attributes: attributes(part),
+        ..asked
     };
     let key = |item: &Value| {
         item[schema::PARTITION]["S"]
@@ -261,13 +268,13 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
     };
     match operation {
         "GetItem" | "DeleteItem" | "UpdateItem" => {
-            vec![one(operation, table(&request["TableName"]), key(&request["Key"]))]
+            let asked = one(operation, table(&request["TableName"]), key(&request["Key"]));
+            vec![naming(asked, request)]
         }
-        "PutItem" => vec![one(
-            operation,
-            table(&request["TableName"]),
-            key(&request["Item"]),
-        )],
+        "PutItem" => {
+            let asked = one(operation, table(&request["TableName"]), key(&request["Item"]));
+            vec![naming(asked, request)]
+        }
         "Query" => {
             let mut resource = table(&request["TableName"]);
             if let Some(index) = request["IndexName"].as_str() {
@@ -309,12 +316,38 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                         "Get" => ("GetItem", &part["Key"]),
                         _ => ("ConditionCheckItem", &part["Key"]),
                     };
-                    one(action, table(&part["TableName"]), key(place))
+                    naming(one(action, table(&part["TableName"]), key(place)), part)
                 })
                 .collect()
         }
         other => vec![one(other, table(&request["TableName"]), Vec::new())],
     }
+}
+
+/// The attributes that a request names: those of its key or item, and those of its expressions, of which what stands behind a point is
+/// a part of an attribute. In expressions of ours each name has a placeholder.
+fn attributes(part: &Value) -> Vec<String> {
+    let own = ["Key", "Item"]
+        .into_iter()
+        .flat_map(|place| entries(&part[place]));
+    let mut named: Vec<String> = own.map(|(name, _)| name.clone()).collect();
+    for expression in ["UpdateExpression", "ConditionExpression", "ProjectionExpression"] {
+        let text = part[expression].as_str().unwrap_or_default();
+        for (at, _) in text
+            .match_indices('#')
+            .filter(|(at, _)| !text[..*at].ends_with('.'))
+        {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let length = text[at + 1..]
+                .find(|c| !is_name(c))
+                .unwrap_or(text.len() - at - 1);
+            let meant = &part["ExpressionAttributeNames"][&text[at..=at + length]];
+            named.push(meant.as_str().unwrap_or(&text[at..=at + length]).to_owned());
+        }
+    }
+    named.sort();
+    named.dedup();
+    named
 }
 
 fn entries(map: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -364,6 +397,16 @@ mod tests {
         assert_eq!(
             asked,
             ["dynamodb:PutItem [\"a\"]", "dynamodb:ConditionCheckItem [\"b\"]"]
+        );
+        let update = json!({
+            "TableName": "t", "Key": { "pk": { "S": "acme" }, "sk": { "S": "TENANT" } },
+            "UpdateExpression": "SET #settings.#brand = :brand REMOVE #settings.#accent",
+            "ConditionExpression": "(#settings = :seen) AND attribute_exists(#s)",
+            "ExpressionAttributeNames": { "#settings": "settings", "#brand": "status", "#accent": "prefix", "#s": "status" },
+        });
+        assert_eq!(
+            requests("UpdateItem", &update)[0].attributes,
+            ["pk", "settings", "sk", "status"]
         );
         assert_eq!(
             requests("Scan", &json!({ "TableName": "t" }))[0].action,

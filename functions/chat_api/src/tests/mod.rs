@@ -1,5 +1,6 @@
 //! The whole function, in-process, with a real host agent on a loopback port behind it.
 
+mod admin;
 mod brand;
 mod chats;
 mod chatting;

@@ -33,6 +33,8 @@ use crate::{ChatSettings, State, router};
 pub(super) struct World {
     /// Where the registry is; nowhere, unless a test says so.
     pub(super) registry: Mutex<Url>,
+    /// Where the authorization server is; nowhere, unless a test says so.
+    pub(super) idp: Mutex<Url>,
     pub(super) store: Store,
     pub(super) clock: Arc<ManualClock>,
     pub(super) tenant: Tenant,
@@ -224,6 +226,7 @@ impl World {
         tokio::spawn(async move { axum::serve(listener, served).await });
         Self {
             registry: Mutex::new("http://127.0.0.1:9/registry".parse().unwrap()),
+            idp: Mutex::new("http://127.0.0.1:9/idp".parse().unwrap()),
             store,
             clock,
             tenant,
@@ -312,6 +315,7 @@ impl World {
             host: self.host.name.clone(),
             host_url,
             registry: self.registry.lock().unwrap().clone(),
+            idp: self.idp.lock().unwrap().clone(),
             store: self.store.clone(),
             key: self.key.clone(),
             outbound: way_out(),

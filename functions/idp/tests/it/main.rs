@@ -21,3 +21,4 @@ mod rubbish;
 mod samples;
 mod signing_in;
 mod tokens;
+mod users;

@@ -34,7 +34,8 @@ async fn the_metadata_is_the_same_wherever_it_is_looked_for_and_every_address_in
             "orders:read",
             "orders:write",
             "tasks",
-            "deliveries"
+            "deliveries",
+            "users"
         ])
     );
     assert_eq!(document["authorization_response_iss_parameter_supported"], true);

@@ -4,7 +4,7 @@
 use axum::body::Body;
 use domain::{Clock as _, SecretString, SystemEntropy, Tenant};
 use http::{Method, Request, StatusCode};
-use idp::{NewUser, ProvisionError};
+use idp::{NewUser, People, ProvisionError};
 use serde_json::json;
 
 use crate::fixture::{Answer, Browser, Idp, PASSWORD, claims, encoded, request, request_with};
@@ -73,7 +73,9 @@ async fn a_removed_user_has_nothing_any_more_nor_has_the_next_of_that_name() {
     let idp = Idp::start().await;
     let got = Got::all(&idp).await;
     idp.advance(5);
-    idp::remove_user(&idp.store, &acme(), "ada").await.unwrap();
+    let tenant = acme();
+    let people = People::of_operator(&idp.store, &tenant);
+    people.remove("ada").await.unwrap();
     got.is_over(&idp).await;
 
     // Somebody else, at every agent too: tasks, grants and all else hang on the subject.
@@ -89,7 +91,7 @@ async fn a_removed_user_has_nothing_any_more_nor_has_the_next_of_that_name() {
         "the first one's sign-in: {}",
         page.text
     );
-    let refused = idp::remove_user(&idp.store, &acme(), "nobody").await;
+    let refused = people.remove("nobody").await;
     assert!(matches!(refused, Err(ProvisionError::Nobody(_))));
 }
 
@@ -103,7 +105,8 @@ impl Got {
             roles: Vec::new(),
         };
         let tenant = acme();
-        let add = || idp::add_user(&idp.store, &tenant, &ada, idp.clock.now(), &SystemEntropy);
+        let people = People::of_operator(&idp.store, &tenant);
+        let add = || people.add(&ada, idp.clock.now(), &SystemEntropy);
         add().await.unwrap();
         assert!(matches!(add().await, Err(ProvisionError::Taken(_))));
         Self::all(idp).await
@@ -117,9 +120,9 @@ async fn a_new_password_ends_what_was_begun_with_the_old_one() {
     idp.advance(5);
     let new: SecretString = "another password".into();
     let at = (idp.clock.now(), &SystemEntropy as &dyn domain::Entropy);
-    idp::reset_user(&idp.store, &acme(), "ada", &new, at)
-        .await
-        .unwrap();
+    let tenant = acme();
+    let people = People::of_operator(&idp.store, &tenant);
+    people.reset("ada", &new, at).await.unwrap();
     got.is_over(&idp).await;
     let page = got.browser.authorize(&idp, &request()).await;
     let sent = |password: &'static str| [("username", "ada"), ("password", password)];

@@ -167,7 +167,7 @@ impl Stored {
                 }
                 tenant.users.entry((*user).to_owned()).or_insert_with(|| {
                     changed = true;
-                    let text = password(entropy);
+                    let text = idp::new_password(entropy).expose_secret().to_owned();
                     StoredPassword { text, is_new: true }
                 });
             }
@@ -344,17 +344,6 @@ fn add_passwords<'n>(
         }
     }
     changed
-}
-
-/// 80 random bits, in groups that can be typed. Behind argon2 and a throttle nobody finds them by trying.
-pub(crate) fn password(entropy: &dyn Entropy) -> String {
-    let mut bytes = [0; 10];
-    entropy.fill(&mut bytes);
-    let groups: Vec<String> = bytes
-        .chunks(2)
-        .map(|pair| pair.iter().map(|byte| format!("{byte:02x}")).collect())
-        .collect();
-    groups.join("-")
 }
 
 /// 160 random bits: the path of an agent cannot be guessed, and two agents' paths have nothing in common.

@@ -3,11 +3,11 @@
 use domain::{Owner, Tenant, Timestamp};
 
 use super::{Client, Identity, User};
-use crate::StoreError;
 use crate::change::{Change, text};
-use crate::codec::{Key, key_of, text_of};
+use crate::codec::{Item, Key, key_of, keyed, text_of};
 use crate::dynamo::{Query, ROUNDS, Written};
 use crate::record::{digest, document_of, record};
+use crate::{Page, PageRequest, StoreError};
 
 pub(super) fn user_key(tenant: &Tenant, username: &str) -> Key {
     (format!("{}#user#{username}", tenant.prefix()), "USER".to_owned())
@@ -119,6 +119,38 @@ impl Identity<'_> {
             users.extend(self.find_user(tenant, &username).await?);
         }
         Ok(users)
+    }
+
+    /// Some users of a tenant, by their names, behind the one of the cursor; of older releases as [`Identity::list_users`] has them.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn page_of_users(&self, tenant: &Tenant, page: &PageRequest) -> Result<Page<User>, StoreError> {
+        let partition = listed_key(tenant, "").0;
+        let start = page
+            .cursor
+            .as_deref()
+            .map(|name| keyed(&listed_key(tenant, name)));
+        let listed = self.store.query(Query {
+            table: self.table(),
+            condition: "#pk = :pk",
+            values: vec![(":pk", text(&partition))],
+            limit: Some(page.limit.clamp(1, 100)),
+            start,
+            ..Query::default()
+        });
+        let (listed, last) = listed.await?;
+        let name = |item: &Item| key_of(self.table(), item).map(|(_, username)| username);
+        let names: Vec<String> = listed.iter().map(name).collect::<Result<_, _>>()?;
+        let keys: Vec<Key> = names.iter().map(|username| user_key(tenant, username)).collect();
+        let mut found = self.store.items(self.table(), &keys).await?;
+        // A name without a user is one that was being added or removed.
+        let found = keys.iter().filter_map(|key| found.remove(key));
+        let users = found.map(|item| document_of(self.table(), item));
+        Ok(Page {
+            items: users.collect::<Result<_, _>>()?,
+            next: last.as_ref().map(name).transpose()?,
+        })
     }
 
     /// Ends whatever a user has proved before this time, by the subject that tokens say; false where nobody has it.

@@ -30,6 +30,8 @@ pub struct SignedIn {
     pub roles: Vec<String>,
     /// Their own id ([`super::person_id`]); sessions of older releases do not say it.
     pub id: Option<Owner>,
+    /// Whether they signed in at another issuer than our own authorization server, where their name is somebody else's.
+    pub is_foreign: bool,
 }
 
 impl Sessions<'_> {
@@ -73,6 +75,7 @@ impl Sessions<'_> {
                 display_name: profile.display_name,
                 roles: profile.roles,
                 id: Some(id),
+                is_foreign: true,
             }));
         }
         let found = self.store.identity().find_user(tenant, &person.username).await?;
@@ -82,6 +85,7 @@ impl Sessions<'_> {
             display_name: user.display_name,
             roles: user.roles,
             id: person.id,
+            is_foreign: false,
         }))
     }
 }

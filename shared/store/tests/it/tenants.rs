@@ -226,3 +226,33 @@ async fn a_logo_is_of_one_incarnation_and_goes_with_it() {
     let settings = tenants.settings(&second).await.unwrap().unwrap();
     assert_eq!(json!(settings), json!({}));
 }
+
+#[tokio::test]
+async fn an_admin_sets_what_is_the_tenants_own_and_nothing_of_its_standing() {
+    let (store, _database) = store_testing::start().await;
+    let (tenants, acme) = (store.tenants(), tenant("acme"));
+    let brand = [set("brand", "Acme")];
+    assert_eq!(tenants.set_own(&acme, &brand).await.unwrap(), None);
+    tenants.add(&acme).await.unwrap();
+    assert!(tenants.set(&acme, &[set("tokens_per_day", "5")]).await.unwrap());
+    let own = tenants.set_own(&acme, &brand).await.unwrap();
+    assert_eq!(json!(own), json!({ "brand": "Acme", "tokens_per_day": "5" }));
+    // Two at the same time lose nothing of each other's.
+    let (one, two) = ([set("locale", "en-GB")], [set("timeZone", "Europe/Oslo")]);
+    let (one, two) = tokio::join!(tenants.set_own(&acme, &one), tenants.set_own(&acme, &two));
+    assert!(one.unwrap().is_some() && two.unwrap().is_some());
+    let kept = tenants.settings(&acme).await.unwrap();
+    assert_eq!(
+        json!(kept),
+        json!({ "brand": "Acme", "locale": "en-GB", "timeZone": "Europe/Oslo", "tokens_per_day": "5" })
+    );
+    assert!(tenants.suspend(&acme, true).await.unwrap());
+    tenants.set_own(&acme, &[unset("brand")]).await.unwrap();
+    assert_eq!(tenants.standing(&acme, now()).await.unwrap(), Standing::Suspended);
+    // Another incarnation of the name is nobody's to set for.
+    tenants.remove(&acme).await.unwrap();
+    let next = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    tenants.add(&next).await.unwrap();
+    assert_eq!(tenants.set_own(&acme, &brand).await.unwrap(), None);
+    assert_eq!(json!(tenants.settings(&next).await.unwrap()), json!({}));
+}

@@ -1,0 +1,337 @@
+//! What admins look after: users, at the authorization server, and settings; and that to others there is no such thing.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use auth::{TrustedIssuer, Verifier};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router};
+use domain::Clock as _;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::sessions::signed_in;
+use super::world::{Answered, Browser, World, says};
+
+type Asked = Arc<Mutex<Vec<String>>>;
+
+/// An authorization server that writes down what it is asked; it answers only to the tenant's own tokens.
+async fn idp(world: &World) -> Asked {
+    let asked = Asked::default();
+    let issuer = TrustedIssuer {
+        issuer: world.base.to_string(),
+        tenant: Some(world.tenant.clone()),
+        keys: vec![world.key.public_jwk()],
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/idp", listener.local_addr().unwrap());
+    let verifier = Arc::new(Verifier::new(format!("{url}/acme/users"), vec![issuer]).unwrap());
+    let (tenant, now) = (world.tenant.clone(), world.clock.now());
+    let answer = move |State(asked): State<Asked>, request: Request| {
+        let (verifier, tenant) = (Arc::clone(&verifier), tenant.clone());
+        async move {
+            let token = request.headers()[AUTHORIZATION].to_str().unwrap().to_owned();
+            let token = auth::bearer(Some(&token)).unwrap();
+            let caller = verifier.admit(token, now, Some(&tenant), "users").await.unwrap();
+            assert_eq!((caller.owner.as_str(), caller.scopes.len()), ("person-ada", 1));
+            let what = format!("{} {}", request.method(), request.uri());
+            let body = axum::body::to_bytes(request.into_body(), 10_000).await.unwrap();
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            asked.lock().unwrap().push(format!("{what} {text}"));
+            answer_to(&what, &text)
+        }
+    };
+    let app = Router::new().fallback(answer).with_state(Arc::clone(&asked));
+    *world.idp.lock().unwrap() = url.parse().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    asked
+}
+
+fn answer_to(what: &str, body: &str) -> Response {
+    let refused = |status: StatusCode, error: &str| {
+        (status, Json(json!({"error": error, "message": "in its words"}))).into_response()
+    };
+    match what {
+        _ if body.contains("taken") => refused(StatusCode::CONFLICT, "user_exists"),
+        _ if body.contains("wrong") => refused(StatusCode::BAD_REQUEST, "invalid_request"),
+        _ if what.contains("nobody") => refused(StatusCode::NOT_FOUND, "not_found"),
+        _ if what.contains("broken") => StatusCode::FORBIDDEN.into_response(),
+        _ if what.contains("away") => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        _ if what.starts_with("DELETE") || what.ends_with("/end") => StatusCode::NO_CONTENT.into_response(),
+        "POST /idp/acme/users" => (
+            StatusCode::CREATED,
+            Json(json!({"username": "eve", "password": "once"})),
+        )
+            .into_response(),
+        _ => Json(json!({"users": [], "nextCursor": null})).into_response(),
+    }
+}
+
+async fn promote(world: &World, roles: &[&str]) {
+    let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+    let identity = world.store.identity();
+    let changed = identity.change_user(&world.tenant, "ada", |user| user.roles.clone_from(&roles));
+    assert!(changed.await.unwrap().is_some());
+}
+
+async fn ask(app: &Router, browser: &Browser, (method, path): (Method, &str), body: &Value) -> Answered {
+    let request = browser
+        .request(method, path)
+        .header(CONTENT_TYPE, "application/json");
+    browser
+        .send(app, request.body(Body::from(body.to_string())).unwrap())
+        .await
+}
+
+#[tokio::test]
+async fn an_admins_requests_are_passed_on_in_their_name_and_nothing_else_is() {
+    let world = World::new().await;
+    let asked = idp(&world).await;
+    let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
+    promote(&world, &["admin"]).await;
+    let eve = json!({"username": "eve", "roles": ["operator"]});
+    for (method, path, body, status, error) in [
+        (Method::GET, "/api/admin/users", json!({}), 200, ""),
+        (
+            Method::GET,
+            "/api/admin/users?cursor=a%26b&x=y",
+            json!({}),
+            200,
+            "",
+        ),
+        (Method::POST, "/api/admin/users", eve, 201, ""),
+        (
+            Method::POST,
+            "/api/admin/users",
+            json!({"username": "taken"}),
+            409,
+            "user_exists",
+        ),
+        (
+            Method::POST,
+            "/api/admin/users",
+            json!({"username": "wrong"}),
+            400,
+            "invalid_request",
+        ),
+        (
+            Method::PATCH,
+            "/api/admin/users/eve",
+            json!({"roles": []}),
+            200,
+            "",
+        ),
+        (
+            Method::POST,
+            "/api/admin/users/eve/reset",
+            json!({"x": 1}),
+            200,
+            "",
+        ),
+        (Method::POST, "/api/admin/users/a%2Fb/end", json!({}), 204, ""),
+        (Method::DELETE, "/api/admin/users/eve", json!({}), 204, ""),
+        (
+            Method::DELETE,
+            "/api/admin/users/nobody",
+            json!({}),
+            404,
+            "not_found",
+        ),
+        (
+            Method::DELETE,
+            "/api/admin/users/broken",
+            json!({}),
+            502,
+            "users_failed",
+        ),
+        (
+            Method::DELETE,
+            "/api/admin/users/away",
+            json!({}),
+            503,
+            "users_unavailable",
+        ),
+        // Of these the authorization server hears nothing.
+        (
+            Method::DELETE,
+            "/api/admin/users/ada",
+            json!({}),
+            409,
+            "own_account",
+        ),
+        (
+            Method::PATCH,
+            "/api/admin/users/ada",
+            json!({"roles": ["operator"]}),
+            409,
+            "own_account",
+        ),
+        (
+            Method::POST,
+            "/api/admin/users/eve/remove",
+            json!({}),
+            404,
+            "not_found",
+        ),
+        (Method::DELETE, "/api/admin/users/..", json!({}), 404, "not_found"),
+        (
+            Method::DELETE,
+            "/api/admin/users/%2e%2e",
+            json!({}),
+            404,
+            "not_found",
+        ),
+        (
+            Method::DELETE,
+            "/api/admin/users/a%23b",
+            json!({}),
+            404,
+            "not_found",
+        ),
+        (
+            Method::DELETE,
+            "/api/admin/users/%ff",
+            json!({}),
+            404,
+            "not_found",
+        ),
+        (Method::POST, "/api/admin/users", json!([]), 400, "invalid_body"),
+        (
+            Method::POST,
+            "/api/admin/users",
+            json!("x".repeat(5000)),
+            413,
+            "payload_too_large",
+        ),
+        // An admin may give themselves another name, and keep the role.
+        (
+            Method::PATCH,
+            "/api/admin/users/ada",
+            json!({"roles": ["admin"], "displayName": "Ada L."}),
+            200,
+            "",
+        ),
+    ] {
+        let answered = ask(&app, &ada, (method.clone(), path), &body).await;
+        assert_eq!(
+            answered.status.as_u16(),
+            status,
+            "{method} {path}: {}",
+            answered.text
+        );
+        if !error.is_empty() {
+            assert_eq!(answered.json()["error"], error, "{method} {path}");
+        }
+        assert_eq!(answered.headers["cache-control"], "no-store", "{method} {path}");
+    }
+    let asked = asked.lock().unwrap().clone();
+    let heard = [
+        "GET /idp/acme/users ",
+        "GET /idp/acme/users?cursor=a%26b ",
+        "POST /idp/acme/users {\"roles\":[\"operator\"],\"username\":\"eve\"}",
+        "POST /idp/acme/users {\"username\":\"taken\"}",
+        "POST /idp/acme/users {\"username\":\"wrong\"}",
+        "PATCH /idp/acme/users/eve {\"roles\":[]}",
+        "POST /idp/acme/users/eve/reset {}",
+        "POST /idp/acme/users/a%2Fb/end {}",
+        "DELETE /idp/acme/users/eve ",
+        "DELETE /idp/acme/users/nobody ",
+        "DELETE /idp/acme/users/broken ",
+        "DELETE /idp/acme/users/away ",
+        "PATCH /idp/acme/users/ada {\"displayName\":\"Ada L.\",\"roles\":[\"admin\"]}",
+    ];
+    assert_eq!(asked, heard);
+}
+
+#[tokio::test]
+async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
+    let world = World::new().await;
+    let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
+    promote(&world, &["admin"]).await;
+    let path = "/api/admin/settings";
+    let change = async |body: Value| ask(&app, &ada, (Method::PATCH, path), &body).await;
+    let early = change(json!({"brand": "Acme"})).await;
+    assert_eq!(
+        (early.status, early.json()["error"].as_str()),
+        (StatusCode::CONFLICT, Some("tenant_unknown"))
+    );
+    world.store.tenants().add(&world.tenant).await.unwrap();
+    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null});
+    assert_eq!(ada.get(&app, path).await.json(), none);
+    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4"});
+    let answered = change(set.clone()).await;
+    assert_eq!((answered.status, answered.json()), (StatusCode::OK, set.clone()));
+    assert!(
+        ada.get(&app, "/").await.text.contains("Acme"),
+        "the page has it at once"
+    );
+    for rubbish in [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"brand": 7}),
+        json!({"brand": ""}),
+        json!({"tokens_per_day": "1000000"}),
+        json!({"logo": "abc"}),
+        json!({"status": "active"}),
+        json!({"brand": "Other", "accent": "#ffcc00"}),
+        json!({"brand": "Other", "timeZone": "../etc"}),
+        json!({"locale": "en_GB"}),
+    ] {
+        let refused = change(rubbish.clone()).await;
+        assert_eq!(
+            (refused.status, refused.json()["error"].as_str()),
+            (StatusCode::BAD_REQUEST, Some("invalid_setting")),
+            "{rubbish}"
+        );
+    }
+    assert_eq!(
+        change(json!({"brand": "x".repeat(5000)})).await.status,
+        StatusCode::PAYLOAD_TOO_LARGE
+    );
+    assert_eq!(
+        ada.get(&app, path).await.json(),
+        set,
+        "nothing of them came of it"
+    );
+    assert_eq!(change(json!({"brand": null})).await.json()["brand"], Value::Null);
+}
+
+#[tokio::test]
+async fn to_everybody_else_there_is_no_such_thing() {
+    let world = World::new().await;
+    let asked = idp(&world).await;
+    world.store.tenants().add(&world.tenant).await.unwrap();
+    let (app, strict) = (world.app(Duration::ZERO), world.strict_app());
+    let (nobody, guest, ada) = (Browser::default(), Browser::default(), signed_in(&world).await);
+    guest.post(&app, "/api/chat", &says("c1", "m1", "hello")).await;
+    let routes = [
+        (Method::GET, "/api/admin/users"),
+        (Method::POST, "/api/admin/users"),
+        (Method::PATCH, "/api/admin/users/eve"),
+        (Method::DELETE, "/api/admin/users/eve"),
+        (Method::POST, "/api/admin/users/eve/reset"),
+        (Method::GET, "/api/admin/settings"),
+        (Method::PATCH, "/api/admin/settings"),
+    ];
+    let body = json!({"brand": "Other"});
+    for roles in [&[][..], &["operator"], &["admins"]] {
+        promote(&world, roles).await;
+        for (app, status) in [(&app, 404), (&strict, 401)] {
+            for (browser, status) in [(&nobody, status), (&guest, status), (&ada, 404)] {
+                for (method, path) in &routes {
+                    let answered = ask(app, browser, (method.clone(), path), &body).await;
+                    assert_eq!(answered.status.as_u16(), status, "{roles:?} {method} {path}");
+                }
+            }
+        }
+    }
+    assert_eq!(*asked.lock().unwrap(), [""; 0]);
+    assert_eq!(
+        json!(world.store.tenants().settings(&world.tenant).await.unwrap()),
+        json!({})
+    );
+}

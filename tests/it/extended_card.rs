@@ -55,7 +55,17 @@ async fn the_hosts_card_for_its_tenants_callers_lists_the_tenants_agents() {
             assert!(types.contains(&kind), "{kind}: {card:#}");
         }
         assert_eq!(tagged(card, "tenant_id"), [tenant], "{card:#}");
+        // What the agents take stands beside what they do.
         let skills = card["skills"].as_array().unwrap();
+        let is_weathers = |skill: &&Value| skill["tags"].as_array().unwrap().contains(&json!("type:weather"));
+        let weather = skills.iter().find(is_weathers).unwrap();
+        assert!(
+            weather["inputModes"]
+                .as_array()
+                .unwrap()
+                .contains(&json!("text/plain")),
+            "{weather:#}"
+        );
         let ids: std::collections::BTreeSet<&str> =
             skills.iter().map(|skill| skill["id"].as_str().unwrap()).collect();
         assert_eq!(ids.len(), skills.len(), "{ids:?}");

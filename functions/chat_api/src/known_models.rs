@@ -1,5 +1,6 @@
 //! Whom a message can be for, read from the host's card for the tenant's callers: the host, then each agent that it lists.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,11 @@ pub(crate) const HOST: &str = "host";
 const TEXT_MAX: usize = 300;
 const EXAMPLES_MAX: usize = 5;
 const MODELS_MAX: usize = 100;
+const TYPES_MAX: usize = 64;
+/// What everybody reads.
+const WORDS: &str = "text/plain";
+/// Of somebody who does not say what they take.
+const ANYTHING: &str = "*/*";
 
 /// Somebody whom a message can be for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +33,9 @@ pub(crate) struct Model {
     pub(crate) description: String,
     /// Prompts that it names as examples, the first of each skill first.
     pub(crate) examples: Vec<String>,
+    /// The media types that it takes, `*` standing for anything; of the host, what its agents take.
+    #[serde(rename = "inputTypes")]
+    pub(crate) input_types: Vec<String>,
 }
 
 /// What the host said last.
@@ -55,12 +64,16 @@ struct Skill<'c> {
     agent: Option<&'c str>,
     description: &'c str,
     examples: Vec<&'c str>,
+    /// The media types that it takes; those of the card where it has none of its own.
+    takes: Vec<&'c str>,
 }
 
 /// Those that a card lists. What in it is not as it should be is passed over.
 pub(crate) fn of(card: &Value) -> Vec<Model> {
     let listed = card.get("skills").and_then(Value::as_array);
-    let skills: Vec<Skill<'_>> = listed.into_iter().flatten().filter_map(skill).collect();
+    let usual = texts(card, "defaultInputModes").collect::<Vec<_>>();
+    let skills = listed.into_iter().flatten().filter_map(|one| skill(one, &usual));
+    let skills: Vec<Skill<'_>> = skills.collect();
     let text = |name: &str| card.get(name).and_then(Value::as_str).unwrap_or_default();
     let of_host = skills.iter().filter(|skill| skill.id == HOST);
     let mut models = vec![Model {
@@ -68,6 +81,7 @@ pub(crate) fn of(card: &Value) -> Vec<Model> {
         name: short(text("name")),
         description: short(text("description")),
         examples: examples(of_host),
+        input_types: input_types(skills.iter().filter(|skill| skill.id != HOST)),
     }];
     for skill in skills.iter().filter(|skill| skill.id != HOST) {
         if models.len() < MODELS_MAX && models.iter().all(|known| known.id != skill.id) {
@@ -77,19 +91,23 @@ pub(crate) fn of(card: &Value) -> Vec<Model> {
                 name: short(skill.agent.unwrap_or(skill.id)),
                 description: short(skill.description),
                 examples: examples(own()),
+                input_types: input_types(own()),
             });
         }
     }
     models
 }
 
-fn skill(skill: &Value) -> Option<Skill<'_>> {
-    let list = |name: &str| {
-        let found = skill.get(name).and_then(Value::as_array);
-        found.into_iter().flatten().filter_map(Value::as_str)
-    };
-    let tagged = |key: &str| list("tags").find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'));
+/// The texts of a list.
+fn texts<'c>(of: &'c Value, name: &str) -> impl Iterator<Item = &'c str> {
+    let found = of.get(name).and_then(Value::as_array);
+    found.into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn skill<'c>(skill: &'c Value, usual: &[&'c str]) -> Option<Skill<'c>> {
+    let tagged = |key: &str| texts(skill, "tags").find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'));
     let id = tagged("type").filter(|id| AgentType::parse(id).is_ok())?;
+    let own: Vec<&str> = texts(skill, "inputModes").collect();
     Some(Skill {
         id,
         agent: tagged("agent").filter(|name| !name.trim().is_empty()),
@@ -97,8 +115,25 @@ fn skill(skill: &Value) -> Option<Skill<'_>> {
             .get("description")
             .and_then(Value::as_str)
             .unwrap_or_default(),
-        examples: list("examples").collect(),
+        examples: texts(skill, "examples").collect(),
+        takes: if own.is_empty() { usual.to_vec() } else { own },
     })
+}
+
+/// What some of these skills take, sorted, each once; words are always among it.
+fn input_types<'s, 'c: 's>(skills: impl Iterator<Item = &'s Skill<'c>>) -> Vec<String> {
+    let mut found = BTreeSet::from([WORDS.to_owned()]);
+    for skill in skills {
+        if skill.takes.is_empty() || skill.takes.iter().any(|listed| a2a::media::is_anything(listed)) {
+            return vec![ANYTHING.to_owned()];
+        }
+        let types = skill
+            .takes
+            .iter()
+            .map(|listed| listed.trim().to_ascii_lowercase());
+        found.extend(types.filter(|listed| !listed.is_empty() && listed.len() <= TEXT_MAX));
+    }
+    found.into_iter().take(TYPES_MAX).collect()
 }
 
 /// Of each skill the first, then of each the second, and so on; each text once.
@@ -146,6 +181,52 @@ mod tests {
         assert_eq!(models[1].name, "Weather: now");
         assert_eq!(models[1].examples, ["Rain in Oslo?", "Sunset in Rome?", "Snow?"]);
         assert_eq!(models[2].examples, Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_has_the_types_that_its_skills_take_and_the_host_those_of_all_agents() {
+        let skill = |kind: &str, modes: Value| json!({"tags": [format!("type:{kind}")], "inputModes": modes});
+        let types = |card: Value| -> Vec<(String, Vec<String>)> {
+            let models = of(&card).into_iter();
+            models.map(|model| (model.id, model.input_types)).collect()
+        };
+        let told =
+            |id: &str, types: &[&str]| (id.to_owned(), types.iter().map(|&one| one.to_owned()).collect());
+        let skills = json!([
+            skill("host", json!(["audio/*"])),
+            skill("scan", json!(["image/png", " Image/JPEG "])),
+            skill("scan", json!(["application/pdf", 7, ""])),
+            skill("words", json!(["text/plain"])),
+        ]);
+        assert_eq!(
+            types(json!({"defaultInputModes": ["text/plain", "*/*"], "skills": skills})),
+            [
+                told(
+                    "host",
+                    &["application/pdf", "image/jpeg", "image/png", "text/plain"]
+                ),
+                told(
+                    "scan",
+                    &["application/pdf", "image/jpeg", "image/png", "text/plain"]
+                ),
+                told("words", &["text/plain"]),
+            ]
+        );
+        // What says nothing takes what its card says, and where that says nothing either, anything.
+        let silent = json!([skill("silent", json!([]))]);
+        for (usual, taken) in [
+            (json!(["image/*"]), &["image/*", "text/plain"][..]),
+            (json!(["*"]), &["*/*"]),
+            (json!(7), &["*/*"]),
+        ] {
+            let card = json!({"defaultInputModes": usual, "skills": silent});
+            assert_eq!(types(card), [told("host", taken), told("silent", taken)]);
+        }
+        assert_eq!(
+            types(json!({})),
+            [told("host", &["text/plain"])],
+            "nobody is there to take a file"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The host's own card.
 
 use a2a::card::{Bearer, Card, Extension, OAuth, Skill};
-use domain::Tenant;
+use domain::{AgentType, Tenant};
 use llm::AgentBrief;
 use url::Url;
 
@@ -62,8 +62,12 @@ pub(crate) fn drafts() -> Extension {
 }
 
 /// The card for the tenant's own callers: it lists what the agents can do that the host hands their work to. Each of their skills
-/// is tagged with the agent's type and its name.
-pub(crate) fn extended(card: &Card, agents: &[AgentBrief]) -> Card {
+/// is tagged with the agent's type and its name, and has the media types that agents of the type take.
+pub(crate) fn extended(
+    card: &Card,
+    agents: &[AgentBrief],
+    takes: impl Fn(&AgentType) -> Vec<String>,
+) -> Card {
     let skills = agents
         .iter()
         .flat_map(|agent| agent.skills().iter().map(move |skill| (agent, skill)));
@@ -76,7 +80,8 @@ pub(crate) fn extended(card: &Card, agents: &[AgentBrief]) -> Card {
             format!("agent:{}", agent.name()),
         ],
         examples: skill.examples().to_vec(),
-        input_modes: Vec::new(),
+        // None is the card's default: anything.
+        input_modes: takes(agent.agent_type()),
         output_modes: Vec::new(),
     });
     Card {

@@ -116,7 +116,8 @@ impl Executor for HostExecutor {
     async fn extended_card(&self, _caller: &Caller, card: &Card) -> Result<Option<Card>, ExecuteError> {
         let (deps, known) = (self.0.deps(), self.0.discover().await?);
         let agents = known.briefs(&deps.tenant, &deps.url);
-        Ok(Some(crate::card::extended(card, &agents)))
+        let takes = |agent_type: &AgentType| known.input_modes(agent_type, &deps.tenant, &deps.url);
+        Ok(Some(crate::card::extended(card, &agents, takes)))
     }
 
     async fn retry(&self, run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {

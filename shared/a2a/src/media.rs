@@ -10,6 +10,12 @@ pub fn takes<S: AsRef<str>>(listed: &[S], media_type: &str) -> bool {
     listed.is_empty() || listed.iter().any(|range| fits(range.as_ref(), media_type))
 }
 
+/// True where a listed range stands for every media type.
+#[must_use]
+pub fn is_anything(range: &str) -> bool {
+    halves(range).0 == "*"
+}
+
 /// True where the two lists have something in common. An empty list is everything.
 #[must_use]
 pub fn meet<S: AsRef<str>, T: AsRef<str>>(some: &[S], others: &[T]) -> bool {

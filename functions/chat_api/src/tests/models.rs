@@ -12,8 +12,8 @@ async fn the_agents_are_listed_for_anybody_and_read_from_the_host_once_in_a_whil
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);
     let mut expected = json!({"host": null, "models": [
-        {"id": "host", "name": "Host", "description": "Does what it is told", "examples": ["hello"]},
-        {"id": "echo", "name": "Echo", "description": "Says it again", "examples": ["hello"]},
+        {"id": "host", "name": "Host", "description": "Does what it is told", "examples": ["hello"], "inputTypes": ["image/png", "text/plain"]},
+        {"id": "echo", "name": "Echo", "description": "Says it again", "examples": ["hello"], "inputTypes": ["image/png", "text/plain"]},
     ]});
     let nobody = browser.get(&app, "/api/models").await;
     assert_eq!((nobody.status, nobody.json()), (StatusCode::OK, expected.clone()));

@@ -106,16 +106,19 @@ impl Executor for Script {
     }
 
     async fn extended_card(&self, _: &Caller, card: &Card) -> Result<Option<Card>, ExecuteError> {
-        let skill = |tags: &[&str]| Skill {
+        let skill = |tags: &[&str], takes: &[&str]| Skill {
             id: tags.join(" "),
             name: "Echo".into(),
             description: "Says it again".into(),
             tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
             examples: vec!["hello".into()],
-            input_modes: Vec::new(),
+            input_modes: takes.iter().map(|&listed| listed.to_owned()).collect(),
             output_modes: Vec::new(),
         };
-        let skills = vec![skill(&["type:host"]), skill(&["type:echo", "agent:Echo"])];
+        let skills = vec![
+            skill(&["type:host"], &[]),
+            skill(&["type:echo", "agent:Echo"], &["text/plain", "image/png"]),
+        ];
         Ok(Some(Card {
             skills,
             ..card.clone()
@@ -377,7 +380,7 @@ fn card(url: &Url) -> Card {
         documentation_url: None,
         provider: None,
         skills: Vec::new(),
-        default_input_modes: vec!["text/plain".into()],
+        default_input_modes: vec!["text/plain".into(), "*/*".into()],
         default_output_modes: vec!["text/plain".into()],
         streaming: false,
         push_notifications: false,

@@ -316,6 +316,17 @@ impl KnownAgents {
         briefs
     }
 
+    /// The media types that agents of a type take, each for itself: what one of them takes can be sent to the type. Empty where one
+    /// of them does not say, as that may take anything.
+    pub(crate) fn input_modes(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Vec<String> {
+        let agents = self.candidates(agent_type, own, host);
+        if agents.iter().any(|agent| agent.input_modes.is_empty()) {
+            return Vec::new();
+        }
+        let modes: BTreeSet<String> = agents.into_iter().flat_map(|agent| agent.input_modes).collect();
+        modes.into_iter().collect()
+    }
+
     /// The agents that say of themselves that users are connected through them: those that this tenant sees, and that take our
     /// own tokens, so that none learns of a user here who does not know users anyway.
     pub(crate) fn connecting(&self, own: &Tenant, host: &Url) -> Vec<Connecting> {

@@ -207,7 +207,15 @@ impl Reading {
                 Some((before, instead)) => self.words(before, index > 0).then(self.words(instead, true)),
                 None => self.words(&text, index > 0),
             };
-            together = together.then(data.or(words));
+            // A number alone is what was asked for.
+            let alone = people::number_alone(&text).filter(|_| {
+                self.wanted(together.clone())
+                    .is_err_and(|asked| asked == people::HOW_MANY)
+            });
+            together = together.then(data.or(Said {
+                guests: words.guests.or(alone),
+                ..words
+            }));
         }
         self.wanted(together)
     }
@@ -226,6 +234,7 @@ impl Reading {
         let time = days::take(&mut words, self.order);
         let days = stay::days(&words, &time, nights, self.today);
         let (guests, children) = people::take(&mut words);
+        let unsaid = guests.is_none() && children.is_none() && people::take_unsaid(&mut words);
         let mut named: Vec<String> = Vec::new();
         let found = places::find(&words);
         // "Vilnius from Friday": who begins with a name means it.
@@ -248,11 +257,14 @@ impl Reading {
             guests,
             children,
             price,
-            wrong: unsure.map(str::to_owned).or_else(|| {
-                let date = days::misnamed(&time.named, self.today)?;
-                let question = date.format("%-d %B %Y is a %A. Which day do you mean?");
-                Some(question.to_string())
-            }),
+            wrong: unsure
+                .map(str::to_owned)
+                .or_else(|| {
+                    let date = days::misnamed(&time.named, self.today)?;
+                    let question = date.format("%-d %B %Y is a %A. Which day do you mean?");
+                    Some(question.to_string())
+                })
+                .or_else(|| unsaid.then(|| people::HOW_MANY.to_owned())),
         }
     }
 

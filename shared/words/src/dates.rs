@@ -98,6 +98,21 @@ fn slashed(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(Wh
     Some((when, taken))
 }
 
+/// How dates are written here, as those say that can be read in one way alone: `28/12`.
+pub(crate) fn order_of(words: &[Word]) -> Option<DateOrder> {
+    let number = |index: usize| words.get(index).and_then(Word::number);
+    let mut certain = (0..words.len()).filter_map(|index| {
+        words.get(index + 1).filter(|mark| mark.text == "/")?;
+        match (number(index)?, number(index + 2)?) {
+            (13..=31, 1..=12) => Some(DateOrder::DayFirst),
+            (1..=12, 13..=31) => Some(DateOrder::MonthFirst),
+            _ => None,
+        }
+    });
+    let first = certain.next()?;
+    certain.all(|other| other == first).then_some(first)
+}
+
 /// `3.1.`, or `on 3.1`: one digit alone may be any number.
 fn dotted_short(words: &[Word], index: usize) -> Option<(When, usize)> {
     let (day, month) = words.get(index)?.lower.split_once('.')?;
@@ -200,8 +215,17 @@ fn feast(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("christmas" | "xmas", _, _) => Some((date(12, 25), 1)),
         ("new", "year's" | "years", "eve") => Some((date(12, 31), 3)),
         ("new", "year's" | "years", "day") => Some((date(1, 1), 3)),
+        // The feast, not the turn of the year as in "between Christmas and New Year".
+        ("new", "year", _) if words.get(index)?.is_capital() && !is_joined(words, index) => {
+            Some((date(1, 1), 2))
+        }
         _ => None,
     }
+}
+
+fn is_joined(words: &[Word], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|before| words.get(before));
+    before.is_some_and(|word| word.kind == Kind::And)
 }
 
 /// What stands between the first and the last day.

@@ -45,6 +45,8 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
         clock: clock::take(words),
         ..Days::default()
     };
+    // "28/12 … 2/1": the first says how the second is written.
+    let order = order.or_else(|| dates::order_of(words));
     let mut index = 0;
     while index < words.len() {
         let Some((mut when, mut taken)) = at(words, index, order) else {
@@ -60,18 +62,14 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
             && (dates::is_to(to) || between && to.kind == Kind::And)
             && let Some((last, more)) = at(words, index + taken + 1, order)
         {
+            found.named.extend(its_name(words, index, taken, &when));
+            found
+                .named
+                .extend(its_name(words, index + taken + 1, more, &last));
             when = When::Span(Box::new(when), Box::new(last));
             taken += 1 + more;
         }
-        if let When::Date { .. } | When::DayOfMonth(_) = when
-            && let Some(day) = words
-                .iter()
-                .skip(index)
-                .take(taken)
-                .find_map(|word| weekday(word, false))
-        {
-            found.named.push((day, when.clone()));
-        }
+        found.named.extend(its_name(words, index, taken, &when));
         for word in words.iter_mut().skip(index).take(taken) {
             match word.lower.as_str() {
                 "tonight" | "tonight's" | "tonite" | "evening" | "night" => found.tonight = true,
@@ -92,13 +90,21 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
     found
 }
 
+/// The name of a day that stands beside a date among `taken` words from `index` on: `Friday 1 April`, `today, Friday`.
+fn its_name(words: &[Word], index: usize, taken: usize, when: &When) -> Option<(Weekday, When)> {
+    let is_date = matches!(when, When::Date { .. } | When::DayOfMonth(_) | When::In(_));
+    let mut own = words.iter().skip(index).take(taken).filter(|_| is_date);
+    own.find_map(|word| weekday(word, false))
+        .map(|day| (day, when.clone()))
+}
+
 /// A day that begins at `index`, with the number of words it takes.
 fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
     if words.get(index)?.kind != Kind::Word {
         return None;
     }
     let (when, taken) = dates::at(words, index, order)
-        .or_else(|| near(words, index))
+        .or_else(|| near(words, index).map(|(when, taken)| (when, with_its_name(words, index, taken))))
         .or_else(|| over(words, index, order))
         .or_else(|| counted(words, index))
         .or_else(|| week(words, index))
@@ -156,6 +162,15 @@ fn near(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("yesterday" | "yesterday's", _, _) => (When::In(-1), 1),
         _ => return None,
     })
+}
+
+/// The number of words of a day with its name behind a comma: `today, Friday`, but not `today, Friday and Sunday`.
+fn with_its_name(words: &[Word], index: usize, taken: usize) -> usize {
+    let piece = |at: usize| words.get(index + taken + at);
+    let is = |at: usize, kind: Kind| piece(at).is_some_and(|word| word.kind == kind);
+    let is_named = is(0, Kind::Comma) && piece(1).is_some_and(|word| weekday(word, false).is_some());
+    let goes_on = is(2, Kind::Comma) || is(2, Kind::And) || piece(2).is_some_and(dates::is_to);
+    if is_named && !goes_on { taken + 2 } else { taken }
 }
 
 /// `last Friday`, `last Christmas`, `last May`

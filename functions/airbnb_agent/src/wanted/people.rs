@@ -2,6 +2,16 @@
 
 use words::text::{Kind, Word};
 
+pub(super) const HOW_MANY: &str = "For how many guests?";
+
+/// `4`, `four.`: a number and nothing else.
+pub(super) fn number_alone(said: &str) -> Option<u32> {
+    let words = words::text::split(said, 40);
+    let mut own = words.iter().filter(|word| word.kind == Kind::Word);
+    let count = own.next()?.count();
+    own.next().is_none().then_some(count).flatten()
+}
+
 pub(super) fn lower(words: &[Word], at: usize) -> &str {
     words
         .get(at)
@@ -37,7 +47,10 @@ pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
 
 /// `two adults and a child`, `for two`, `the three of us`, `a party of seven`, `adults: 2`: adults and children.
 pub(super) fn take(words: &mut [Word]) -> (Option<u32>, Option<u32>) {
-    let (mut guests, mut children) = (None, None);
+    let (mut guests, mut children) = match company(words) {
+        Some((guests, children)) => (Some(guests), (children > 0).then_some(children)),
+        None => (None, None),
+    };
     for at in 0..words.len() {
         if let Some((kind, count)) = labelled(words, at) {
             *if kind == Guest::Child {
@@ -48,9 +61,25 @@ pub(super) fn take(words: &mut [Word]) -> (Option<u32>, Option<u32>) {
             take_out(words, at, 3);
             continue;
         }
-        if matches!(lower(words, at), "couple") {
-            guests = Some(guests.unwrap_or(0) + 2);
-            take_out(words, at, 1);
+        if let Some((kind, taken)) = aged(words, at) {
+            let people = if kind == Guest::Child {
+                &mut children
+            } else {
+                &mut guests
+            };
+            *people = Some(people.unwrap_or(0) + 1);
+            take_out(words, at, taken);
+            continue;
+        }
+        if matches!(lower(words, at), "couple" | "couples") {
+            let counted = at.checked_sub(1).filter(|_| lower(words, at) == "couples");
+            let couples = counted.and_then(|before| words.get(before)?.count());
+            guests = Some(guests.unwrap_or(0) + 2 * couples.unwrap_or(1));
+            take_out(
+                words,
+                at - usize::from(couples.is_some()),
+                1 + usize::from(couples.is_some()),
+            );
             continue;
         }
         let Some(count) = words
@@ -96,7 +125,7 @@ pub(super) fn take(words: &mut [Word]) -> (Option<u32>, Option<u32>) {
             _ => {}
         }
     }
-    (guests.or_else(|| together(words)), children)
+    (guests, children)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -163,7 +192,7 @@ pub(super) fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
         matches!(lower(words, at), "few" | "several") && matches!(lower(words, at + 1), "nights" | "days")
     };
     (0..words.len()).find_map(|at| match (either(at), few(at)) {
-        (true, _) => Some("For how many guests?"),
+        (true, _) => Some(HOW_MANY),
         (_, true) => Some("For how many nights?"),
         _ => None,
     })
@@ -185,14 +214,101 @@ fn is_party(words: &[Word], at: usize) -> bool {
     )
 }
 
-/// `my brother and I`, `my wife and me`: two.
-fn together(words: &[Word]) -> Option<u32> {
-    let is_two = |at: usize| {
-        let joined = words.get(at).is_some_and(|word| word.kind == Kind::And);
-        let mine = at.checked_sub(2).is_some_and(|my| lower(words, my) == "my");
-        joined && mine && matches!(lower(words, at + 1), "i" | "me" | "myself")
+/// `my brother and I`, `me, my mother and my baby`: adults and children. The words of who is a child are taken out.
+fn company(words: &mut [Word]) -> Option<(u32, u32)> {
+    let (from, to) = (0..words.len()).find_map(|from| Some((from, list_end(words, from)?)))?;
+    let (mut adults, mut children) = (0, 0);
+    for at in from..to {
+        if is_me(lower(words, at)) {
+            adults += 1;
+        } else if is_mine(lower(words, at)) {
+            let counted = words.get(at + 1).and_then(Word::count);
+            let noun = lower(words, at + 1 + usize::from(counted.is_some()));
+            match is_child(noun) {
+                true => children += counted.unwrap_or(1),
+                false => adults += counted.unwrap_or(1),
+            }
+        }
+    }
+    take_out(words, from, to - from);
+    Some((adults, children))
+}
+
+/// Where a list of the speaker and people of theirs ends that begins here.
+fn list_end(words: &[Word], from: usize) -> Option<usize> {
+    let joins = |at: usize| {
+        let mut joints = words.iter().skip(at).map(|word| word.kind);
+        match (joints.next(), joints.next()) {
+            (Some(Kind::Comma), Some(Kind::And)) => Some(2),
+            (Some(Kind::Comma | Kind::And), _) => Some(1),
+            _ => None,
+        }
     };
-    (0..words.len()).any(is_two).then_some(2)
+    let person = |at: usize| match lower(words, at) {
+        me if is_me(me) => Some(1),
+        my if is_mine(my) && words.get(at + 1).and_then(Word::count).is_some() => {
+            (!lower(words, at + 2).is_empty()).then_some(3)
+        }
+        my if is_mine(my) && is_one_person(lower(words, at + 1)) => Some(2),
+        _ => None,
+    };
+    let (mut end, mut count, mut has_me) = (from, 0, false);
+    let mut next = from;
+    while let Some(taken) = person(next) {
+        has_me |= taken == 1;
+        count += 1;
+        end = next + taken;
+        let Some(joint) = joins(end) else { break };
+        next = end + joint;
+    }
+    (count > 1 && has_me).then_some(end)
+}
+
+fn is_me(lower: &str) -> bool {
+    matches!(lower, "i" | "me" | "myself")
+}
+
+fn is_mine(lower: &str) -> bool {
+    matches!(lower, "my" | "our")
+}
+
+/// Of "my parents" and "my family" nobody knows how many they are.
+fn is_one_person(lower: &str) -> bool {
+    !lower.is_empty() && lower != "family" && (lower == "boss" || !lower.ends_with('s'))
+}
+
+fn is_child(lower: &str) -> bool {
+    matches!(lower, "son" | "daughter") || guest(lower) == Some(Guest::Child)
+}
+
+/// `our ten-year-old son`: whether it is a child, and the number of words.
+fn aged(words: &[Word], at: usize) -> Option<(Guest, usize)> {
+    let lead = usize::from(is_mine(lower(words, at)) || matches!(lower(words, at), "a" | "an"));
+    let years = lower(words, at + lead).strip_suffix("-year-old")?;
+    let years = words::text::split(years, 20).first().and_then(Word::count)?;
+    let kind = if years < 18 { Guest::Child } else { Guest::Adult };
+    let noun = lower(words, at + lead + 1);
+    let named = usize::from(is_child(noun) || guest(noun).is_some() || matches!(noun, "boy" | "girl"));
+    Some((kind, lead + 1 + named))
+}
+
+/// Whether it is for people of whom it is not said how many they are: `for my family`, `for us`, `me and my parents`. Their words are
+/// taken out.
+pub(super) fn take_unsaid(words: &mut [Word]) -> bool {
+    let led = |at: usize| matches!(lower(words, at), "for" | "with");
+    let after_me = |at: usize| {
+        let joined = words.get(at + 1).is_some_and(|word| word.kind == Kind::And);
+        joined && is_me(lower(words, at))
+    };
+    let found = (0..words.len()).find_map(|at| match lower(words, at + 1) {
+        "us" if led(at) => Some((at, 2)),
+        my if is_mine(my) && led(at) => Some((at, 3)),
+        _ => (after_me(at) && is_mine(lower(words, at + 2))).then_some((at, 4)),
+    });
+    if let Some((at, count)) = found {
+        take_out(words, at, count);
+    }
+    found.is_some()
 }
 
 /// Whether nothing that a number could count stands there.

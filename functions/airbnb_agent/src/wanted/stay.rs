@@ -34,6 +34,13 @@ pub(super) fn days(
             days.push(when.clone());
         }
     }
+    // "Over New Year, 31 December to 2 January": a day within a stay says no more.
+    let stays: Vec<NaiveDate> = days
+        .iter()
+        .filter(|when| matches!(when, When::Span(..)))
+        .flat_map(|stay| stay.resolve(today))
+        .collect();
+    days.retain(|when| !is_one(when) || when.resolve(today).iter().any(|day| !stays.contains(day)));
     if let ([(at, last)], Some(nights)) = (said.mentions.as_slice(), nights)
         && leaves(words, *at)
         && let Some(last) = last.resolve(today).first().filter(|_| is_one(last))
@@ -177,11 +184,20 @@ fn next_year(when: &When, today: NaiveDate) -> When {
 
 /// The days of it; of a span the first and the last alone, as spans are cut where they are long.
 fn ends(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
-    let When::Span(first, last) = when else {
+    let When::Span(first_said, last) = when else {
         return when.resolve(today);
     };
-    let first = first.resolve(today).first().copied();
+    let first = first_said.resolve(today).first().copied();
+    let same = matches!(
+        (&**first_said, &**last),
+        (When::Weekday { .. }, When::Weekday { .. })
+    );
     let last = first.and_then(|first| last.resolve(first).last().copied());
+    // "Tuesday to Tuesday" is a week.
+    let last = match same && first == last {
+        true => last.and_then(|last| last.checked_add_days(Days::new(7))),
+        false => last,
+    };
     first.into_iter().chain(last).collect()
 }
 

@@ -485,3 +485,35 @@ fn what_is_no_certain_number_is_asked_about() {
     let wanted = read(&["Oslo, 8-10 December, between 80 and 110 euros a night"]);
     assert!(wanted.is_ok_and(|wanted| wanted.nights() == 2));
 }
+
+#[test]
+fn people_of_whom_nobody_says_how_many_they_are_are_asked_about_and_never_one() {
+    for said in [
+        "A flat in Oslo for my family, Friday to Sunday",
+        "Oslo, Friday to Sunday, for us",
+        "Oslo Friday to Sunday for me and my cousins",
+    ] {
+        assert_eq!(read(&[said]), Err("For how many guests?".to_owned()), "{said}");
+        for reply in ["4", "for four", "four of us", "4 people"] {
+            let answered = read(&[said, reply]).unwrap();
+            assert_eq!(
+                (answered.guests, answered.place.as_str()),
+                (4, "Oslo"),
+                "{said} / {reply}"
+            );
+        }
+    }
+    for (said, people) in [
+        ("Oslo, Friday to Sunday, me, my mother and my baby", (2, 1)),
+        ("Oslo Friday to Sunday for me and my three children", (1, 3)),
+        ("Oslo Friday to Sunday for my wife and me", (2, 0)),
+        ("Oslo for two couples and a child, Friday to Sunday", (4, 1)),
+        (
+            "Oslo, Friday to Sunday, two adults and our ten-year-old son",
+            (2, 1),
+        ),
+    ] {
+        let wanted = read(&[said]).unwrap();
+        assert_eq!((wanted.guests, wanted.children), people, "{said}");
+    }
+}

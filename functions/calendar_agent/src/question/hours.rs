@@ -241,6 +241,9 @@ fn past_gaps(words: &[Word], at: usize) -> usize {
 /// A time that begins at `index`, and where it ends.
 fn time_at(words: &[Word], index: usize) -> Option<(Written, usize)> {
     let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    if let Some(found) = told(words, index) {
+        return Some(found);
+    }
     let first = words.get(index).filter(|word| word.kind == Piece::Word)?;
     let mut text = match first.count().filter(|hour| *hour <= 12) {
         Some(hour) if first.number().is_none() => hour.to_string(),
@@ -256,6 +259,32 @@ fn time_at(words: &[Word], index: usize) -> Option<(Written, usize)> {
         end += 1;
     }
     Some((Written::of(&text)?, end))
+}
+
+/// `half past nine`, `a quarter to five`, `ten past three`, with where it ends.
+fn told(words: &[Word], index: usize) -> Option<(Written, usize)> {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let index = index + usize::from(lower(index) == "a" && lower(index + 1) == "quarter");
+    let minutes = match (lower(index), lower(index + 1)) {
+        ("half", "past") => 30,
+        ("quarter", "past") => 15,
+        ("quarter", "to") => 45,
+        (_, "past") => words.get(index)?.count().filter(|minutes| *minutes < 60)?,
+        _ => return None,
+    };
+    let (hour, end) = time_at(words, index + 2).filter(|(hour, _)| hour.minute == 0)?;
+    let before = u32::from(lower(index + 1) == "to");
+    let written = Written {
+        // A quarter to one is past twelve.
+        hour: if hour.hour < 1 + before {
+            12
+        } else {
+            hour.hour - before
+        },
+        minute: minutes,
+        ..hour
+    };
+    Some((written, end))
 }
 
 /// A time of the day as it is written: `5 pm`, `14:30`, `at 8`.

@@ -1,4 +1,4 @@
-//! How long something takes, in words: `an hour`, `half an hour`, `90 minutes`, `1.5 hours`, `an hour and forty minutes`.
+//! How long something takes, in words: `an hour`, `half an hour`, `25-minute`, `90 minutes`, `1.5 hours`, `an hour and forty minutes`.
 
 use words::text::{Kind as Piece, Word};
 
@@ -19,10 +19,10 @@ pub(super) fn take(words: &mut [Word]) -> Option<Length> {
         let Some((minutes, taken)) = at(words, index) else {
             continue;
         };
-        let before = index.checked_sub(1).and_then(|before| words.get(before));
-        let before = before.map_or("", |word| word.lower.as_str());
-        // "In two hours" is a time and no length.
-        if before == "in" {
+        let said = |back: usize| index.checked_sub(back).map_or("", |place| lower(words, place));
+        let before = said(1);
+        // "In two hours" is a time and no length, but "fit in two hours" is one.
+        if before == "in" && !matches!(said(2), "fit" | "squeeze" | "get") {
             continue;
         }
         let is_negative = before == "minus";
@@ -44,6 +44,17 @@ fn lower(words: &[Word], at: usize) -> &str {
 
 /// Minutes that begin at `index`, and the number of words they take.
 fn at(words: &[Word], index: usize) -> Option<(f32, usize)> {
+    // "25-minute", "half-hour"
+    if let Some((count, unit)) = lower(words, index).rsplit_once('-')
+        && let Some(each) = unit_of(unit)
+    {
+        let count = if count == "half" {
+            0.5
+        } else {
+            f32::from(count_of(count)?)
+        };
+        return Some((count * each, 1));
+    }
     let three = (
         lower(words, index),
         lower(words, index + 1),
@@ -94,6 +105,12 @@ fn unit_of(lower: &str) -> Option<f32> {
         "minute" | "minutes" | "min" | "mins" => Some(1.0),
         _ => None,
     }
+}
+
+/// `25`, `two`
+fn count_of(text: &str) -> Option<u16> {
+    let word = words::text::split(text, 20);
+    word.first()?.count().and_then(|count| u16::try_from(count).ok())
 }
 
 fn number(word: &Word) -> Option<f32> {

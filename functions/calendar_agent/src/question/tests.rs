@@ -287,3 +287,40 @@ fn what_is_left_over_beside_a_time_is_asked_about() {
         assert!(read(&[question]).is_err(), "{question}: {:?}", read(&[question]));
     }
 }
+
+#[test]
+fn lengths_and_times_are_read_as_people_say_them() {
+    for (said, minutes) in [
+        ("Find me a 25-minute slot tomorrow", 25),
+        ("A half-hour slot with Ines tomorrow", 30),
+        ("When can I fit in forty minutes tomorrow?", 40),
+        ("A two-hour slot tomorrow", 120),
+    ] {
+        assert_eq!(read(&[said]).unwrap().minutes, minutes, "{said}");
+    }
+    for (said, from, to) in [
+        (
+            "Am I free tomorrow between half past nine and eleven in the morning?",
+            (9, 30),
+            (11, 0),
+        ),
+        (
+            "Am I free tomorrow from a quarter to ten to quarter past eleven?",
+            (9, 45),
+            (11, 15),
+        ),
+        (
+            "Am I free tomorrow between ten past nine and noon?",
+            (9, 10),
+            (12, 0),
+        ),
+    ] {
+        let hours = read(&[said]).unwrap().hours.unwrap();
+        let time = |(hour, minute)| chrono::NaiveTime::from_hms_opt(hour, minute, 0).unwrap();
+        assert_eq!((hours.from, hours.to), (time(from), time(to)), "{said}");
+    }
+    // The day of NOW is a Monday.
+    let asked = read(&["Am I free today, Wednesday?"]).unwrap_err();
+    assert_eq!(asked, "30 November 2026 is a Monday. Which day do you mean?");
+    assert!(read(&["Am I free today, Monday?"]).is_ok());
+}

@@ -10,6 +10,8 @@ use serde::Deserialize;
 const FIRST: &str = include_str!("../../../../tests/data/questions/calendar.jsonl");
 /// Thirty more by somebody who had not read the reading either.
 const SECOND: &str = include_str!("../../../../tests/data/questions/calendar_second.jsonl");
+/// And thirty of a third hand, read for the first time when they judged.
+const THIRD: &str = include_str!("../../../../tests/data/questions/calendar_third.jsonl");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -60,28 +62,28 @@ impl Values {
             Kind::Slot => "slots",
             Kind::Disconnect => "disconnect",
         };
-        let (from, to) = range(wanted, zone);
+        let (from, to) = range(wanted, zone).unzip();
         self.kind.as_ref().is_none_or(|told| told == kind)
-            && self.from.is_none_or(|told| told == from)
-            && self.to.is_none_or(|told| told == to)
+            && self.from.is_none_or(|told| from == Some(told))
+            && self.to.is_none_or(|told| to == Some(told))
             && self.duration.is_none_or(|told| told == wanted.minutes)
             && self.zone.as_ref().is_none_or(|told| told == zone.name())
             && (self.with.is_empty() || wanted.with_others)
     }
 }
 
-/// From the first moment that is looked at to the last.
-fn range(wanted: &Wanted, zone: Tz) -> (DateTime<Utc>, DateTime<Utc>) {
-    let (first, last) = (wanted.days[0], wanted.days[wanted.days.len() - 1]);
+/// From the first moment that is looked at to the last, where any day is wanted.
+fn range(wanted: &Wanted, zone: Tz) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+    let (first, last) = (*wanted.days.first()?, *wanted.days.last()?);
     let (from, to) = wanted
         .hours
         .map_or((NaiveTime::MIN, NaiveTime::MIN), |hours| (hours.from, hours.to));
     let over = u64::from(to <= from);
     let moment = |at: NaiveDateTime| zone.from_local_datetime(&at).earliest().unwrap().to_utc();
-    (
+    Some((
         moment(first.and_time(from)),
         moment((last + Days::new(over)).and_time(to)),
-    )
+    ))
 }
 
 #[test]
@@ -91,7 +93,12 @@ fn no_fewer_questions_are_read_right_than_before_and_no_more_are_guessed_wrong()
 
 #[test]
 fn so_it_is_with_thirty_more_questions() {
-    judge(SECOND, 21, 0);
+    judge(SECOND, 22, 0);
+}
+
+#[test]
+fn so_it_is_with_a_third_table() {
+    judge(THIRD, 27, 1);
 }
 
 /// At least `right` of the rows are read right, and at most `guessed` wrong without a question: fewer than one in five of those that

@@ -7,7 +7,10 @@ use libfuzzer_sys::fuzz_target;
 fn refused<T>(read: Result<T, A2aError>, generation: Generation) {
     if let Err(error) = read {
         let (status, _) = rest::failure(&error, generation);
-        assert!((400..500).contains(&status), "{error:?} is answered with {status}");
+        assert!(
+            (400..500).contains(&status),
+            "{error:?} is answered with {status}"
+        );
     }
 }
 

@@ -10,6 +10,7 @@ mod hosts;
 mod identities;
 mod killed;
 mod members;
+mod page;
 mod paho;
 mod pools;
 mod requester;

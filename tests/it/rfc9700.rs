@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use domain::{SystemEntropy, Tenant};
 use serde_json::Value;
 use tests::Local;
 use tests::browser::Browser;
+use tests::named::tests_of;
 use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use url::Url;
 
@@ -18,41 +18,9 @@ const SECTIONS: [&str; 26] = [
     "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15", "4.16", "4.17",
 ];
 
-fn root() -> PathBuf {
-    tests::folder().parent().expect("the workspace").to_owned()
-}
-
-/// Every test function below a folder.
-fn tests_below(folder: &Path, found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with(".tools") {
-            tests_below(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("readable");
-            for after in text.split("#[").skip(1) {
-                let is_test = after.starts_with("test]") || after.starts_with("tokio::test");
-                let name = after.split("fn ").nth(1).and_then(|rest| rest.split('(').next());
-                found.extend(name.filter(|_| is_test).map(str::to_owned));
-            }
-        }
-    }
-}
-
-fn tests_of(room: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    if room == "tests" {
-        tests_below(&root().join("tests/it"), &mut found);
-    }
-    for place in ["functions", "shared", "infra"] {
-        tests_below(&root().join(place).join(room), &mut found);
-    }
-    found
-}
-
 #[test]
 fn every_section_has_its_line_and_every_named_test_is_there() {
-    let text = fs::read_to_string(root().join("docs/rfc9700.md")).expect("the checklist");
+    let text = fs::read_to_string(tests::root().join("docs/rfc9700.md")).expect("the checklist");
     let mut sections = BTreeSet::new();
     let mut named = 0;
     for line in text

@@ -6,6 +6,7 @@ pub mod browser;
 pub mod cloud;
 pub mod dynamodb;
 pub mod models;
+pub mod named;
 pub mod oauth;
 pub mod openapi;
 pub mod peers;
@@ -28,6 +29,12 @@ pub use user::{Answer, User};
 #[must_use]
 pub fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The workspace's folder.
+#[must_use]
+pub fn root() -> &'static Path {
+    folder().parent().unwrap_or(folder())
 }
 
 /// 2026-01-01, when systems start.

@@ -38,6 +38,8 @@ const EXPIRY: u32 = 60;
 const TOKEN_MAX: usize = 16 * 1024;
 /// Tells who has a task.
 const RESPONDER: HeaderName = HeaderName::from_static(property::RESPONDER);
+/// What MQTT says where nobody subscribes.
+const NO_SUBSCRIBERS: u8 = 0x10;
 /// Longest challenge that is handed on.
 const CHALLENGE_MAX: usize = 2_048;
 
@@ -79,7 +81,7 @@ impl IntoResponse for RouteError {
 enum Outcome {
     Reply(Reply),
     /// The binding's own error, by its name, with the code that MQTT has for it.
-    Failed(&'static str, Option<&'static str>),
+    Failed(&'static str, Option<u8>),
 }
 
 pub(crate) async fn call(
@@ -184,7 +186,7 @@ impl Attempt<'_> {
         match self.publisher.publish(request).await {
             Ok(Published::Taken) => {}
             Ok(Published::NoMatchingSubscribers) => {
-                return Ok(Outcome::Failed("no_matching_subscribers", Some("0x10")));
+                return Ok(Outcome::Failed("no_matching_subscribers", Some(NO_SUBSCRIBERS)));
             }
             Err(error) => return Ok(self.unpublished(&error)),
         }
@@ -213,17 +215,18 @@ impl Attempt<'_> {
     }
 
     fn unpublished(&self, error: &PublishError) -> Outcome {
-        match error {
+        let name = match error {
             PublishError::NotAuthorized => {
                 tracing::error!(mqtt.agent = %self.identity, mqtt.to = %self.to, "the broker does not let this host ask (0x87)");
-                Outcome::Failed("not_authorized", Some("0x87"))
+                "not_authorized"
             }
-            PublishError::TooLarge => Outcome::Failed("packet_too_large", Some("0x95")),
+            PublishError::TooLarge => "packet_too_large",
             error => {
                 tracing::warn!(mqtt.agent = %self.identity, mqtt.to = %self.to, error = %error, "a request was not published");
-                Outcome::Failed("broker_unavailable", None)
+                "broker_unavailable"
             }
-        }
+        };
+        Outcome::Failed(name, error.code())
     }
 }
 
@@ -246,7 +249,8 @@ fn answered(call: &OutgoingCall, outcome: Outcome) -> Response {
             item: ReplyItem::Error(error),
             ..
         }) => error,
-        Outcome::Failed(name, reason_code) => {
+        Outcome::Failed(name, code) => {
+            let reason_code = code.map(|code| format!("{code:#04x}"));
             json!({ "code": -32004, "message": name, "data": { "a2a_error": name, "reason_code": reason_code } })
         }
     };

@@ -256,7 +256,8 @@ impl Presence {
     async fn leave(self) {
         let said = tokio::time::timeout(LEAVE, self.publish("offline")).await;
         match said {
-            Ok(Ok(_)) => self.session.close().await,
+            // Where nothing is retained there is no card that says otherwise, and no will.
+            Ok(Ok(_) | Err(PublishError::RetainNotSupported)) => self.session.close().await,
             Ok(Err(error)) => {
                 tracing::warn!(mqtt.agent = %self.place.address, error = %error, "the agent leaves to its will to say so");
                 self.session.abandon().await;

@@ -206,6 +206,8 @@ fn configured(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Resu
     // Stock Mosquitto drops what is beyond a thousand, retained cards too.
     say("max_queued_messages 1000000".to_owned())?;
     say("max_inflight_messages 1000".to_owned())?;
+    // Small packets leave at once.
+    say("set_tcp_nodelay true".to_owned())?;
     let is_open = wanted.users.is_empty() && !wanted.closed;
     say(format!("allow_anonymous {is_open}"))?;
     if !is_open {

@@ -4,6 +4,7 @@ use std::future::IntoFuture as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use axum::serve::ListenerExt as _;
 use edge::config::{self, Env};
 use edge::{Error, Function, Ground};
 use tokio::net::TcpListener;
@@ -49,6 +50,10 @@ where
     let function = build(Ground::aws(platform), config).await?;
     let listener = TcpListener::bind(listen).await?;
     tracing::info!(listen = %listener.local_addr()?, "serving");
+    // Small answers must leave at once.
+    let listener = listener.tap_io(|connection| {
+        let _best_effort = connection.set_nodelay(true);
+    });
     let (stop, stopped) = watch::channel(false);
     let background = function.background.clone();
     let until = stopped.clone();

@@ -39,6 +39,10 @@ pub(crate) fn build(options: &Options, with_will: bool) -> Result<(AsyncClient, 
         .set_ack_mode(AckMode::Manual)
         .set_keep_alive(KEEP_ALIVE)
         .set_connect_timeout(CONNECT);
+    // Acknowledgements are small and many: held back for each other they would hold back what waits for them.
+    let mut network = mqtt.network_options();
+    network.set_tcp_nodelay(true);
+    mqtt.set_network_options(network);
     if let Some(will) = options.will.as_ref().filter(|_| with_will) {
         mqtt.set_last_will(wire::will(will));
     }

@@ -34,6 +34,9 @@ pub enum PublishError {
     /// The broker has enough to do (0x97).
     #[error("the broker's quota is exceeded (0x97)")]
     QuotaExceeded,
+    /// The broker keeps nothing for those who subscribe later (0x9A): cards cannot be on it.
+    #[error("the broker retains nothing (0x9A)")]
+    RetainNotSupported,
     /// The broker refuses it.
     #[error("the broker refuses it ({0:#04x})")]
     Refused(u8),
@@ -53,5 +56,18 @@ impl PublishError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Disconnected | Self::Timeout | Self::QuotaExceeded)
+    }
+
+    /// The reason code that MQTT has for it; none where the broker said nothing.
+    #[must_use]
+    pub fn code(&self) -> Option<u8> {
+        match self {
+            Self::NotAuthorized => Some(0x87),
+            Self::TooLarge => Some(0x95),
+            Self::QuotaExceeded => Some(0x97),
+            Self::RetainNotSupported => Some(0x9A),
+            Self::Refused(code) => Some(*code),
+            Self::Disconnected | Self::Timeout => None,
+        }
     }
 }

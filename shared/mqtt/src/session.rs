@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use a2a::mqtt::Publication;
 use async_trait::async_trait;
+use rumqttc::PublishNoticeError;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -125,6 +126,7 @@ impl Publisher for Session {
         let notice = sent.map_err(|_| PublishError::Disconnected)?;
         match tokio::time::timeout(ACKNOWLEDGED, notice.wait_async()).await {
             Ok(Ok(told)) => wire::result(told),
+            Ok(Err(PublishNoticeError::RetainNotSupported)) => Err(PublishError::RetainNotSupported),
             Ok(Err(_)) => Err(PublishError::Disconnected),
             Err(_) => Err(PublishError::Timeout),
         }

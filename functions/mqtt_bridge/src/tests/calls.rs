@@ -501,18 +501,33 @@ async fn an_agent_that_does_not_stream_is_asked_without() {
 
 #[tokio::test]
 async fn what_the_broker_says_is_told_by_its_name() {
-    for (answer, name) in [
-        (Ok(Published::NoMatchingSubscribers), "no_matching_subscribers"),
-        (Err(PublishError::NotAuthorized), "not_authorized"),
-        (Err(PublishError::TooLarge), "packet_too_large"),
-        (Err(PublishError::Disconnected), "broker_unavailable"),
+    for (answer, name, code) in [
+        (
+            Ok(Published::NoMatchingSubscribers),
+            "no_matching_subscribers",
+            Some("0x10"),
+        ),
+        (Err(PublishError::NotAuthorized), "not_authorized", Some("0x87")),
+        (Err(PublishError::TooLarge), "packet_too_large", Some("0x95")),
+        (
+            Err(PublishError::QuotaExceeded),
+            "broker_unavailable",
+            Some("0x97"),
+        ),
+        // As a broker says that does not take a message with an expiry.
+        (
+            Err(PublishError::Refused(0x83)),
+            "broker_unavailable",
+            Some("0x83"),
+        ),
+        (Err(PublishError::Disconnected), "broker_unavailable", None),
     ] {
         let world = world().await;
         *world.desk.answer.lock().unwrap() = answer;
         let (status, _, told) = world.call("acme/lab/echo", &world.send("acme")).await;
         assert_eq!(
-            (status, &told["error"]["data"]["a2a_error"]),
-            (StatusCode::OK, &json!(name))
+            (status, &told["error"]["data"]),
+            (StatusCode::OK, &json!({ "a2a_error": name, "reason_code": code }))
         );
     }
 }

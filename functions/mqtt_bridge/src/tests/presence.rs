@@ -9,9 +9,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use a2a::mqtt::Publication;
+
 use crate::{Connection, keep};
 
-use super::{World, world};
+use super::{REPLY, TASK, World, request, result, world};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -20,14 +22,31 @@ struct Played {
     listener: TcpListener,
 }
 
+/// What it says to whoever connects: that all is well.
+const WELL: &[u8] = &[0x20, 3, 0, 0, 0];
+/// That it takes no will that is to be retained (0x9A).
+const NO_SUCH_WILL: &[u8] = &[0x20, 3, 0, 0x9a, 0];
+/// That it retains nothing, and keeps no session: Retain Available 0, Session Expiry Interval 0.
+const KEEPS_NOTHING: &[u8] = &[0x20, 10, 0, 0, 7, 0x25, 0, 0x11, 0, 0, 0, 0];
+
 /// One connection to it.
-struct Line(TcpStream);
+struct Line {
+    stream: TcpStream,
+    /// What it answers to CONNECT.
+    connack: &'static [u8],
+    /// Whether the client brought a will.
+    has_will: bool,
+}
 
 /// What a client says.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     /// A card, with this status, under this packet id.
     Card(&'static str, [u8; 2]),
+    /// A reply, under this packet id.
+    Reply([u8; 2]),
+    /// The acknowledgement of what came under this packet id.
+    Taken([u8; 2]),
     Disconnect,
     /// The connection is gone.
     Gone,
@@ -48,7 +67,17 @@ impl Played {
     }
 
     async fn line(&self) -> Line {
-        Line(timeout(SOON, self.listener.accept()).await.unwrap().unwrap().0)
+        self.line_that(WELL).await
+    }
+
+    /// A connection that is answered like this.
+    async fn line_that(&self, connack: &'static [u8]) -> Line {
+        let (stream, _) = timeout(SOON, self.listener.accept()).await.unwrap().unwrap();
+        Line {
+            stream,
+            connack,
+            has_will: false,
+        }
     }
 }
 
@@ -60,26 +89,53 @@ impl Line {
                 return Said::Gone;
             };
             match kind >> 4 {
-                1 => self.answer(&[0x20, 3, 0, 0, 0]).await,
-                8 => self.answer(&[0x90, 4, body[0], body[1], 0, 1]).await,
+                1 | 8 | 12 => self.greet(kind, &body).await,
                 3 => {
                     let topic = usize::from(u16::from_be_bytes([body[0], body[1]]));
                     let has = |word: &str| body.windows(word.len()).any(|part| part == word.as_bytes());
                     let status = if has("offline") { "offline" } else { "online" };
-                    return Said::Card(status, [body[topic + 2], body[topic + 3]]);
+                    let packet = [body[topic + 2], body[topic + 3]];
+                    return match body[2..].starts_with(REPLY.as_bytes()) {
+                        true => Said::Reply(packet),
+                        false => Said::Card(status, packet),
+                    };
                 }
-                12 => self.answer(&[0xd0, 0]).await,
+                4 => return Said::Taken([body[0], body[1]]),
                 14 => return Said::Disconnect,
                 other => panic!("a packet of kind {other}"),
             }
         }
     }
 
+    /// Answers CONNECT, SUBSCRIBE and PINGREQ.
+    async fn greet(&mut self, kind: u8, body: &[u8]) {
+        match kind >> 4 {
+            1 => {
+                // Behind the protocol's name and version.
+                self.has_will = body[7] & 0x04 != 0;
+                self.answer(self.connack).await;
+            }
+            8 => self.answer(&[0x90, 4, body[0], body[1], 0, 1]).await,
+            _ => self.answer(&[0xd0, 0]).await,
+        }
+    }
+
+    /// Waits until the client has connected and subscribed.
+    async fn subscribed(&mut self) {
+        loop {
+            let (kind, body) = timeout(SOON, self.packet()).await.unwrap().unwrap();
+            self.greet(kind, &body).await;
+            if kind >> 4 == 8 {
+                return;
+            }
+        }
+    }
+
     async fn packet(&mut self) -> Option<(u8, Vec<u8>)> {
-        let kind = self.0.read_u8().await.ok()?;
+        let kind = self.stream.read_u8().await.ok()?;
         let (mut length, mut shift) = (0, 0);
         loop {
-            let byte = usize::from(self.0.read_u8().await.ok()?);
+            let byte = usize::from(self.stream.read_u8().await.ok()?);
             length |= (byte & 0x7f) << shift;
             shift += 7;
             if byte & 0x80 == 0 {
@@ -87,17 +143,39 @@ impl Line {
             }
         }
         let mut body = vec![0; length];
-        self.0.read_exact(&mut body).await.ok()?;
+        self.stream.read_exact(&mut body).await.ok()?;
         Some((kind, body))
     }
 
     async fn answer(&mut self, bytes: &[u8]) {
-        self.0.write_all(bytes).await.unwrap();
+        self.stream.write_all(bytes).await.unwrap();
     }
 
     /// Answers a card with this reason.
     async fn acknowledge(&mut self, packet: [u8; 2], reason: u8) {
         self.answer(&[0x40, 3, packet[0], packet[1], reason]).await;
+    }
+
+    /// Sends a request under this packet id, with a Response Topic and a correlation.
+    async fn request(&mut self, packet: [u8; 2]) {
+        let long = |text: &[u8]| [&u16::try_from(text.len()).unwrap().to_be_bytes(), text].concat();
+        let Publication {
+            topic,
+            payload,
+            properties,
+            ..
+        } = request("GetTask", json!({ "id": TASK }));
+        let correlation = properties.correlation.unwrap();
+        let beside = [&[0x08], &long(REPLY.as_bytes())[..], &[0x09], &long(&correlation)].concat();
+        let length = u8::try_from(beside.len()).unwrap();
+        let body = [&long(topic.as_bytes())[..], &packet, &[length], &beside, &payload].concat();
+        let (low, high) = (body.len() % 128, body.len() / 128);
+        let header = [
+            0x32,
+            u8::try_from(low).unwrap() | 0x80,
+            u8::try_from(high).unwrap(),
+        ];
+        self.answer(&[&header, &body[..]].concat()).await;
     }
 
     /// The next card, which has this status.
@@ -181,5 +259,34 @@ async fn a_stop_does_not_wait_for_a_card_that_the_broker_does_not_take() {
     stop.send_replace(true);
     line.card("offline").await;
     assert_eq!(line.said().await, Said::Gone);
+    timeout(SOON, kept).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_broker_that_takes_no_will_and_keeps_nothing_has_an_agent_without_a_card() {
+    // Its card, and its answer to whatever is asked.
+    let world = world(200, result(json!({ "id": TASK }))).await;
+    let broker = Played::start().await;
+    let (stop, kept) = kept(&world, &broker);
+    let mut line = broker.line_that(NO_SUCH_WILL).await;
+    assert_eq!(line.said().await, Said::Gone);
+    assert!(line.has_will);
+    for again in [true, false] {
+        let mut line = broker.line_that(KEEPS_NOTHING).await;
+        // No card, as the broker would end the connection over it.
+        line.subscribed().await;
+        line.request([0, 7]).await;
+        match line.said().await {
+            Said::Reply(packet) => line.acknowledge(packet, 0).await,
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(line.said().await, Said::Taken([0, 7]));
+        assert!(!line.has_will);
+        if again {
+            continue;
+        }
+        stop.send_replace(true);
+        assert_eq!(line.said().await, Said::Disconnect);
+    }
     timeout(SOON, kept).await.unwrap().unwrap();
 }

@@ -498,3 +498,62 @@ async fn packet(line: &mut tokio::net::TcpStream) -> Vec<u8> {
     line.read_exact(&mut rest).await.unwrap();
     [head.as_slice(), &rest].concat()
 }
+
+/// Brokers say in CONNACK that they retain nothing and keep no session; that they take no message with an expiry, by its PUBACK.
+#[tokio::test]
+async fn what_a_broker_refuses_is_told_by_its_name_and_breaks_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (nobody, _) = mpsc::unbounded_channel();
+    let options = Options {
+        broker: format!("mqtt://{}", listener.local_addr().unwrap())
+            .parse()
+            .unwrap(),
+        client_id: "agent".to_owned(),
+        credentials: None,
+        will: None,
+        filters: Vec::new(),
+        kept_for: Some(Duration::from_secs(60)),
+        receive_maximum: 8,
+        max_packet: 1024,
+        settle: None,
+    };
+    let session = Session::open(options, Arc::new(Heard(nobody))).unwrap();
+    let greeted = async || {
+        let (mut line, _) = listener.accept().await.unwrap();
+        assert_eq!(packet(&mut line).await[0] >> 4, 1, "CONNECT");
+        // Session Expiry Interval 0, Retain Available 0.
+        let connack = [0x20, 10, 0, 0, 7, 0x11, 0, 0, 0, 0, 0x25, 0];
+        line.write_all(&connack).await.unwrap();
+        line
+    };
+    let mut line = greeted().await;
+    assert!(matches!(session.ready().await, SessionState::Ready { .. }));
+    let with = |retain: bool, expiry: Option<u32>| Publication {
+        retain,
+        properties: Properties {
+            expiry,
+            ..Properties::default()
+        },
+        ..publication("t", "x")
+    };
+    let told = session.publish(with(true, None)).await;
+    assert_eq!(told, Err(PublishError::RetainNotSupported));
+    // Of the topic `t`: what comes is the second, so that the first never went out.
+    for (expiry, reason, wanted) in [
+        (Some(60), 0x83, Err(PublishError::Refused(0x83))),
+        (None, 0, Ok(Published::Taken)),
+    ] {
+        let (told, ()) = tokio::join!(session.publish(with(false, expiry)), async {
+            let publish = packet(&mut line).await;
+            assert_eq!((publish[0], publish[7] != 0), (0x32, expiry.is_some()));
+            let acknowledged = [0x40, 3, publish[5], publish[6], reason];
+            line.write_all(&acknowledged).await.unwrap();
+        });
+        assert_eq!(told, wanted);
+    }
+    // It connects anew as before, though the broker has forgotten it.
+    drop(line);
+    let line = greeted().await;
+    assert!(matches!(session.ready().await, SessionState::Ready { .. }));
+    drop(line);
+}

@@ -58,7 +58,7 @@ pub(crate) async fn list(
 ) -> Result<Response, RouteError> {
     let query = query.unwrap_or_default();
     let cursor = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "cursor");
-    let mut url = room.users.clone();
+    let mut url = users(&room)?.clone();
     if let Some((_, cursor)) = &cursor {
         url.query_pairs_mut().append_pair("cursor", cursor);
     }
@@ -74,7 +74,7 @@ pub(crate) async fn add(
 ) -> Result<Response, RouteError> {
     let body = parsed(&body)?;
     let named = body.get("username").and_then(Value::as_str).unwrap_or_default();
-    let added = ask(&room, &admin, (Method::POST, &room.users), Some(&body)).await;
+    let added = ask(&room, &admin, (Method::POST, users(&room)?), Some(&body)).await;
     told(
         &room,
         &admin,
@@ -170,9 +170,14 @@ fn named(username: Result<Path<String>, PathRejection>) -> Result<String, RouteE
     fits.then_some(username).ok_or(RouteError::NotFound)
 }
 
+/// Where the users are. What is not known is not there.
+fn users(room: &AppState) -> Result<&Url, RouteError> {
+    room.users.as_ref().ok_or(RouteError::NotFound)
+}
+
 /// The address of a user, or of something done to one.
 fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteError> {
-    let mut url = room.users.clone();
+    let mut url = users(room)?.clone();
     url.path_segments_mut()
         .map_err(|()| RouteError::NotFound)?
         .push(username)
@@ -188,7 +193,7 @@ async fn ask(
     body: Option<&Value>,
 ) -> Result<(StatusCode, Value), RouteError> {
     let scope = auth::scope::USERS;
-    let token = room.registry.token_for(&admin.owner, &room.users, scope)?;
+    let token = room.registry.token_for(&admin.owner, users(room)?, scope)?;
     let outbound = &room.registry.outbound;
     let asked = outbound.request_json(method, url, body, Some(&token)).await;
     let (status, answer) = asked.map_err(RouteError::Users)?;

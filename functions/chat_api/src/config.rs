@@ -21,8 +21,8 @@ pub struct Config {
     /// `REGISTRY_URL`: the registry, which the tenant's operators look at through the page.
     pub registry: Url,
     /// `IDP_URL`: the authorization servers' URL; the tenant's own lies below it, under its name. The tenant's admins look after its users
-    /// there through the page.
-    pub idp: Url,
+    /// there through the page; not without it, as where the template is an older release's.
+    pub idp: Option<Url>,
     /// `SESSION_KEY_SECRET`: the name or ARN of the secret that holds the tenant's session key.
     pub session_key: String,
     /// `REQUIRE_SIGN_IN` (default `true`): whether nobody is let in who has not signed in; with `false` there are guests.
@@ -45,7 +45,7 @@ impl Config {
         let base = env.required("TENANT_BASE_URL");
         let host_url = env.required("HOST_AGENT_URL");
         let registry = env.required("REGISTRY_URL");
-        let idp = env.required("IDP_URL");
+        let idp = env.optional("IDP_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
         let require_sign_in = env.or("REQUIRE_SIGN_IN", true);
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);

@@ -28,7 +28,7 @@ pub struct State {
     /// The registry's URL.
     pub registry: Url,
     /// The authorization server's URL; the tenant's own lies below it.
-    pub idp: Url,
+    pub idp: Option<Url>,
     /// The tables.
     pub store: Store,
     /// The tenant's session key.
@@ -81,8 +81,8 @@ pub(crate) struct AppState {
     pub(crate) agent: AgentName,
     pub(crate) host: HostClient,
     pub(crate) registry: RegistryClient,
-    /// Where the tenant's users are looked after.
-    pub(crate) users: Url,
+    /// Where the tenant's users are looked after, where that is known.
+    pub(crate) users: Option<Url>,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -140,7 +140,7 @@ impl AppState {
             built: page.map_or(Built::Held, Built::In),
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             models: LastModels::default(),
-            users: below(&idp, &format!("{}/users", tenant.prefix())),
+            users: idp.map(|idp| below(&idp, &format!("{}/users", tenant.prefix()))),
             tenant,
             base,
             agent: host,

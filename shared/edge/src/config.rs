@@ -13,7 +13,7 @@
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent, chat_api, mqtt_bridge | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set, at mqtt_bridge with `MQTT_IMPORTS` |
-//! | `IDP_URL` | chat_api, host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server |
+//! | `IDP_URL` | chat_api, host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server, and the chat has no users to look after |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
 //! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent, oauth_callback | the agent's public URL, audience of tokens for it; at oauth_callback that of `CONSENT_AGENT` | required; oauth_callback: every user types a code |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |

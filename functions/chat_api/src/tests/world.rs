@@ -318,7 +318,7 @@ impl World {
             host: self.host.name.clone(),
             host_url,
             registry: self.registry.lock().unwrap().clone(),
-            idp: self.idp.lock().unwrap().clone(),
+            idp: Some(self.idp.lock().unwrap().clone()),
             store: self.store.clone(),
             key: self.key.clone(),
             outbound: way_out(),

@@ -38,7 +38,7 @@ pub struct Wanted {
     pub acl: Option<String>,
     /// More lines of its configuration.
     pub lines: Vec<String>,
-    /// What it has is kept in its folder, through a kill as well.
+    /// What it has is kept in its folder: through a kill, all but the last second.
     pub persistent: bool,
 }
 
@@ -226,7 +226,8 @@ fn configured(program: &Path, folder: &Path, port: u16, wanted: &Wanted) -> Resu
     if wanted.persistent {
         say("persistence true".to_owned())?;
         say(format!("persistence_location {}/", folder.display()))?;
-        say("autosave_on_changes true".to_owned())?;
+        // Every second. After every change it would write all that it has before it goes on to the next packet, and hold up everybody.
+        say("autosave_on_changes false".to_owned())?;
         say("autosave_interval 1".to_owned())?;
     }
     for line in &wanted.lines {

@@ -92,7 +92,10 @@ impl Heard {
             assert!(told("audit.actor").starts_with(actor), "{step}: {event:#?}");
             assert!(told("audit.object").contains(object), "{step}: {event:#?}");
             assert_eq!(told("audit.result"), *result, "{step}: {event:#?}");
-            if ["idp.", "chat.", "ops."].iter().any(|of| action.starts_with(of)) {
+            if ["idp.", "chat.", "ops.", "admin."]
+                .iter()
+                .any(|of| action.starts_with(of))
+            {
                 assert_eq!(told("audit.source"), HERE, "{step}: {event:#?}");
             }
         }
@@ -163,6 +166,7 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
+    admins(&local, &mut heard).await;
     let known: BTreeSet<String> = Action::ALL
         .iter()
         .map(|action| action.name().to_owned())
@@ -292,6 +296,58 @@ async fn replayed(local: &Local, olga: &User, heard: &mut Heard) {
     heard
         .step("a replay", &[("ops.replay", "person-", &task, "done")])
         .await;
+}
+
+/// What an admin does with a user in the chat: told there with the person's address, and by the authorization server.
+async fn admins(local: &Local, heard: &mut Heard) {
+    let adam = sign_in(local, &mut Browser::default(), "adam").await;
+    heard
+        .step(
+            "an admin's sign-in",
+            &[("chat.sign_in", "person-", "session", "done")],
+        )
+        .await;
+    let eve = "/api/admin/users/eve";
+    for (method, path, body, verb, action) in [
+        (
+            Method::POST,
+            "/api/admin/users",
+            json!({ "username": "eve" }),
+            "add",
+            "user.add",
+        ),
+        (
+            Method::PATCH,
+            eve,
+            json!({ "roles": ["operator"] }),
+            "change",
+            "user.change",
+        ),
+        (
+            Method::POST,
+            "/api/admin/users/eve/reset",
+            json!({}),
+            "reset",
+            "user.reset",
+        ),
+        (
+            Method::POST,
+            "/api/admin/users/eve/end",
+            json!({}),
+            "end",
+            "user.end",
+        ),
+        (Method::DELETE, eve, json!({}), "remove", "user.remove"),
+    ] {
+        let done = adam.call(method, path, Some(body)).await;
+        assert!((200..300).contains(&done.status), "{path}: {done:?}");
+        let object = format!("eve/{verb}");
+        let wanted = [
+            ("admin.user", "person-", object.as_str(), "done"),
+            (action, "person-", "eve", "done"),
+        ];
+        heard.step(verb, &wanted).await;
+    }
 }
 
 /// A guest's work is taken over by whoever signs in in the same browser.

@@ -162,11 +162,11 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     };
     heard.step("the start", &[]).await;
     people(&local, &mut heard).await;
+    admins(&local, &mut heard).await;
     taken_over(&local, &mut heard).await;
     ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
-    admins(&local, &mut heard).await;
     let known: BTreeSet<String> = Action::ALL
         .iter()
         .map(|action| action.name().to_owned())

@@ -136,7 +136,8 @@ async fn keep(deps: &Deps, run: &mut Run, heard: &[(u32, Notification)]) -> Resu
     let noted = |task: &Task| -> Vec<EventKind> {
         let jobs = heard.iter().filter_map(|(number, news)| {
             let mut job = task.jobs.iter().find(|job| job.number == *number)?.clone();
-            (job.note(news.clone(), now) != Noted::Nothing).then(|| EventKind::Job { job: Box::new(job) })
+            let news = overtaken(&job, news.clone());
+            (job.note(news, now) != Noted::Nothing).then(|| EventKind::Job { job: Box::new(job) })
         });
         jobs.collect()
     };
@@ -156,6 +157,15 @@ async fn keep(deps: &Deps, run: &mut Run, heard: &[(u32, Notification)]) -> Resu
         }
     }
     Err(ExecuteError::Stale)
+}
+
+/// An acknowledgement behind a push of the same job. Where it says no moment, what was pushed is the newer state, but for an end.
+fn overtaken(job: &Job, news: Notification) -> Notification {
+    let is_known = job.remote().is_some();
+    let update = news
+        .update
+        .filter(|update| !is_known || update.at.is_some() || update.state.is_terminal());
+    Notification { update, ..news }
 }
 
 /// The event with its job failed for being too large to keep.

@@ -20,6 +20,7 @@ class Member:
         self.org, self.unit, self.name = address.split("/")
         self.neighbour = neighbour
         self.tasks: dict = {}
+        self.answers: set = set()
         self.direct = f"{PREFIX}/request/{address}"
         pooled = f"$share/a2a.{self.org}.{self.unit}.{pool}/{PREFIX}/request/{self.org}/{self.unit}/pool/{pool}"
         self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=address, protocol=mqtt.MQTTv5)
@@ -77,8 +78,12 @@ class Member:
             self.did("does not know", task)
             error = {"code": -32001, "message": "Task not found"}
             self.reply(message, {"jsonrpc": "2.0", "id": told["id"], "error": error}, self.name)
+        elif method.startswith("Send") and said["messageId"] in self.answers:
+            # A message that comes again, under its own id.
+            tell({"task": {"id": task, "contextId": context, "status": status(self.tasks[task])}})
         elif method.startswith("Send"):
             self.did("answered", task)
+            self.answers.add(said["messageId"])
             self.tasks[task] = "COMPLETED"
             artifact = {"artifactId": "story", "parts": [{"text": f"{self.name} tells of the {text}."}]}
             tell({"artifactUpdate": {"taskId": task, "contextId": context, "artifact": artifact, "lastChunk": True}})

@@ -1,12 +1,18 @@
 //! `switchyard up` killed without a word while tasks wait: for the next attempt at a send, for an agent that works on it, in the
 //! middle of a large result. Started again it goes on from there; nothing is lost, and nobody is asked twice.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use domain::{SystemClock, SystemEntropy};
+use sandbox::google::{CLIENT, Google, USERS};
 use serde_json::json;
 use tests::User;
 use tests::binary::{Up, free_port};
 use tests::browser::Browser;
+use tokio::net::TcpListener;
 
 use crate::consent::{code_on, link};
 use crate::scripted::Scripted;
@@ -144,12 +150,38 @@ async fn in_every_wait_at_once() {
     assert_eq!(away.sent().len(), 1);
 }
 
+/// The sandbox's Google in the process of the test, which nobody kills, for a system on this port; and its address.
+async fn google(port: u16) -> (Google, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let at = format!("http://{}/google", listener.local_addr().expect("an address"));
+    let google = Google::new(
+        at.parse().expect("a URL"),
+        format!("http://127.0.0.1:{port}/consent/callback"),
+        (Arc::new(SystemClock), Arc::new(SystemEntropy)),
+    );
+    let router = Router::new().nest("/google", google.router());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (google, at)
+}
+
 /// Our own agents wait for their users: the calendar agent for a consent and then for the code that its page shows, the
-/// accommodation agent for the days. Killed in each wait, the tasks go on with what is said afterwards, and the code counts once.
+/// accommodation agent for the days. Killed in each wait, and while the user is at Google, the tasks go on with what is said
+/// afterwards, the code counts once, and Google is asked once for what each of its own codes is good for.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_agents_of_ours_wait_for_their_user() {
     let (data, port) = (tempfile::tempdir().expect("a folder"), free_port());
-    let mut up = Up::start(data.path(), port);
+    let (google, at) = google(port).await;
+    let live = format!("google={at}");
+    let start = || {
+        let (id, secret) = CLIENT;
+        let client = ["--google-client-id", id, "--google-client-secret", secret];
+        Up::start_more(
+            data.path(),
+            port,
+            &[&["--live", live.as_str()][..], &client].concat(),
+        )
+    };
+    let mut up = start();
     let user = User::new(up.base("acme"));
     let asked = user
         .chat("calendar", "m1", "Am I free on Friday?")
@@ -160,32 +192,41 @@ async fn where_agents_of_ours_wait_for_their_user() {
     user.until(&flat, &["input-required"]).await;
 
     up.kill();
-    up = Up::start(data.path(), port);
+    up = start();
     assert_eq!(user.task(&asked).await["authUrl"], waiting["authUrl"]);
     user.chat("flat", "m2", "Friday to Sunday").await;
     let found = user.until(&flat, &["completed"]).await;
     assert!(found["artifacts"].to_string().contains("(sandbox)"), "{found:#}");
     let mut browser = Browser::default();
     let page = browser.open(&link(&waiting)).await;
-    let page = browser.submit(&page, &[("user", "ines@sandbox.example")]).await;
+    up.kill();
+    up = start();
+    let page = browser.submit(&page, &[("user", USERS[0].0)]).await;
     let code = code_on(&page);
 
     up.kill();
-    up = Up::start(data.path(), port);
+    up = start();
     assert_eq!(user.task(&asked).await["status"], "auth-required");
     user.chat("calendar", "m2", &code).await;
     let told = user.until(&asked, &["completed"]).await;
     assert!(told["artifacts"].to_string().contains("sandbox"), "{told:#}");
     // What was granted is there after another one, and the code is good for nothing more.
     up.kill();
-    let _up = Up::start(data.path(), port);
+    let _up = start();
     let again = user.chat("again", "m1", "Am I free on Thursday?").await.task_id();
     user.until(&again, &["completed"]).await;
     let wider = user
         .chat("wider", "m1", "What is on my calendar tomorrow?")
         .await
         .task_id();
-    user.until(&wider, &["auth-required"]).await;
+    let waiting = user.until(&wider, &["auth-required"]).await;
     user.chat("wider", "m2", &code).await;
     assert_eq!(user.task(&wider).await["status"], "auth-required");
+    let page = browser.open(&link(&waiting)).await;
+    let page = browser.submit(&page, &[("user", USERS[0].0)]).await;
+    user.chat("wider", "m3", &code_on(&page)).await;
+    user.until(&wider, &["completed"]).await;
+    let exchanged = google.exchanged();
+    let codes: BTreeSet<&String> = exchanged.iter().collect();
+    assert_eq!((exchanged.len(), codes.len()), (2, 2), "each once: {exchanged:?}");
 }

@@ -1,4 +1,4 @@
-//! Google as the calendar agent asks it: the sandbox's, or the real one.
+//! Google as the calendar agent asks it: the sandbox's, the real one, or whoever speaks as it does.
 
 use std::sync::Arc;
 
@@ -17,9 +17,11 @@ pub(crate) const CONSENT: &str = "/consent";
 /// Google's own issuer.
 const LIVE: &str = "https://accounts.google.com";
 
-/// How we are known at the real Google.
+/// How we are known at a Google outside of the system.
 #[derive(Debug, Clone)]
 pub struct GoogleClient {
+    /// The address of one that is not the real one: its issuer, with the calendar's API at `calendar/v3` below it.
+    pub at: Option<Url>,
     /// Its `client_id`.
     pub id: String,
     /// Its secret.
@@ -30,12 +32,12 @@ pub struct GoogleClient {
 pub(crate) enum Google {
     /// The sandbox's, which is one for as long as the system runs.
     Sandbox(Box<Sandbox>),
-    /// The real one.
+    /// One outside of the system.
     Live(GoogleClient),
 }
 
 impl Google {
-    /// The real one for this client; without one the sandbox's, below this gateway.
+    /// The one outside for this client; without one the sandbox's, below this gateway.
     pub(crate) fn of(
         live: Option<GoogleClient>,
         gateway: &Url,
@@ -63,7 +65,10 @@ impl Google {
     pub(crate) fn calendar(&self, gateway: &Url) -> String {
         match self {
             Self::Sandbox(_) => below(gateway, &format!("{SANDBOX}/calendar/v3")).to_string(),
-            Self::Live(_) => String::new(),
+            Self::Live(client) => client
+                .at
+                .as_ref()
+                .map_or_else(String::new, |at| below(at, "/calendar/v3").to_string()),
         }
     }
 
@@ -76,7 +81,12 @@ impl Google {
                 CLIENT.1.to_owned(),
             ),
             Self::Live(client) => (
-                LIVE.to_owned(),
+                client
+                    .at
+                    .as_ref()
+                    .map_or(LIVE, Url::as_str)
+                    .trim_end_matches('/')
+                    .to_owned(),
                 client.id.clone(),
                 client.secret.expose_secret().to_owned(),
             ),

@@ -34,7 +34,7 @@ pub struct Options {
     pub endpoints: Option<PathBuf>,
     /// Services that are really asked, instead of their sandboxes.
     pub live: BTreeSet<Live>,
-    /// How we are known at the real Google, whose calendars are then asked.
+    /// How we are known at a Google outside of the system, whose calendars are then asked.
     pub google: Option<GoogleClient>,
     /// Language models that the hosts ask; without any, the rules decide.
     pub models: Option<Models>,
@@ -121,8 +121,8 @@ pub enum Data {
 pub enum Live {
     /// `weather`: Open-Meteo, for the weather agent.
     Weather,
-    /// `google`: Google, for the calendar agent.
-    Google,
+    /// `google`: Google, for the calendar agent; with `google=URL`, who speaks as it does at this address.
+    Google(Option<Url>),
     /// `mcp=URL`: an MCP server at this address, for the accommodation agent.
     Mcp(Url),
 }
@@ -132,12 +132,16 @@ impl FromStr for Live {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
             None if text == "weather" => Ok(Self::Weather),
-            None if text == "google" => Ok(Self::Google),
+            None if text == "google" => Ok(Self::Google(None)),
+            Some(("google", url)) => url
+                .parse()
+                .map(|url| Self::Google(Some(url)))
+                .map_err(|_| "what follows google= is no URL"),
             Some(("mcp", url)) => url
                 .parse()
                 .map(Self::Mcp)
                 .map_err(|_| "what follows mcp= is no URL"),
-            _ => Err("there are `weather`, `google` and `mcp=URL`"),
+            _ => Err("there are `weather`, `google`, `google=URL` and `mcp=URL`"),
         }
     }
 }

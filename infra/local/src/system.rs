@@ -109,7 +109,7 @@ impl System {
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
         let mcp = options.live.iter().find_map(|live| match live {
             Live::Mcp(url) => Some(url.clone()),
-            Live::Weather | Live::Google => None,
+            Live::Weather | Live::Google(_) => None,
         });
         let homes = Homes::pinned(mcp, &options.entropy).await?;
         let told = homes.told();

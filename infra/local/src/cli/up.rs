@@ -56,8 +56,8 @@ pub(super) struct Up {
     /// Write the list of endpoints to this file too
     #[arg(long, value_name = "FILE")]
     endpoints: Option<PathBuf>,
-    /// Ask this service for real, instead of its sandbox: `weather`, `google` for calendars, or `mcp=URL` for places to stay,
-    /// by the MCP server there
+    /// Ask this service for real, instead of its sandbox: `weather`, `google` for calendars (`google=URL`: whoever speaks as
+    /// Google does there), or `mcp=URL` for places to stay, by the MCP server there
     #[arg(long, value_name = "NAME[=URL]")]
     live: Vec<Live>,
     /// With `--live google`: the OAuth client that Google knows, whose redirect URI is `consent/callback` at this system
@@ -248,9 +248,13 @@ impl Up {
             (None, false) => Some(self.data.join(endpoints::FILE)),
             (None, true) => None,
         };
-        let google = match (self.google_client_id, self.google_client_secret) {
-            _ if !self.live.contains(&Live::Google) => None,
-            (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
+        let asked = self.live.iter().find_map(|live| match live {
+            Live::Google(at) => Some(at.clone()),
+            Live::Weather | Live::Mcp(_) => None,
+        });
+        let google = match (asked, self.google_client_id, self.google_client_secret) {
+            (None, ..) => None,
+            (Some(at), Some(id), Some(secret)) => Some(GoogleClient { at, id, secret }),
             _ => {
                 return Err(Failure::other(
                     "--live google wants GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET: a client of the type Web application, \

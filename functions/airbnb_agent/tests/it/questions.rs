@@ -8,6 +8,8 @@ use serde::Deserialize;
 const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommodation.jsonl");
 /// Thirty more by somebody who had not read the reading either, read for the first time when they judged.
 const SECOND: &str = include_str!("../../../../tests/data/questions/accommodation_second.jsonl");
+/// And thirty of a third hand.
+const THIRD: &str = include_str!("../../../../tests/data/questions/accommodation_third.jsonl");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -98,6 +100,11 @@ fn no_fewer_questions_are_read_right_than_before_and_no_more_are_guessed_wrong()
 #[test]
 fn so_it_is_with_thirty_more_questions() {
     judge(SECOND, 29, 1);
+}
+
+#[test]
+fn so_it_is_with_a_third_table() {
+    judge(THIRD, 14, 4);
 }
 
 /// At least `right` of the rows are read right, and at most `guessed` wrong without a question: one in five of those that are not

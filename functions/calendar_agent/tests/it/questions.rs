@@ -12,6 +12,8 @@ const FIRST: &str = include_str!("../../../../tests/data/questions/calendar.json
 const SECOND: &str = include_str!("../../../../tests/data/questions/calendar_second.jsonl");
 /// And thirty of a third hand, read for the first time when they judged.
 const THIRD: &str = include_str!("../../../../tests/data/questions/calendar_third.jsonl");
+/// And thirty of a fourth.
+const FOURTH: &str = include_str!("../../../../tests/data/questions/calendar_fourth.jsonl");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,6 +101,11 @@ fn so_it_is_with_thirty_more_questions() {
 #[test]
 fn so_it_is_with_a_third_table() {
     judge(THIRD, 27, 1);
+}
+
+#[test]
+fn so_it_is_with_a_fourth_table() {
+    judge(FOURTH, 20, 3);
 }
 
 /// At least `right` of the rows are read right, and at most `guessed` wrong without a question: fewer than one in five of those that

@@ -33,13 +33,13 @@ pub(crate) enum Google {
     /// The sandbox's, which is one for as long as the system runs.
     Sandbox(Box<Sandbox>),
     /// One outside of the system.
-    Live(GoogleClient),
+    Live(Box<GoogleClient>),
 }
 
 impl Google {
     /// The one outside for this client; without one the sandbox's, below this gateway.
     pub(crate) fn of(
-        live: Option<GoogleClient>,
+        live: Option<Box<GoogleClient>>,
         gateway: &Url,
         (clock, entropy): (&Arc<dyn Clock>, &Arc<dyn Entropy>),
     ) -> Self {

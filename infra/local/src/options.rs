@@ -35,7 +35,7 @@ pub struct Options {
     /// Services that are really asked, instead of their sandboxes.
     pub live: BTreeSet<Live>,
     /// How we are known at a Google outside of the system, whose calendars are then asked.
-    pub google: Option<GoogleClient>,
+    pub google: Option<Box<GoogleClient>>,
     /// Language models that the hosts ask; without any, the rules decide.
     pub models: Option<Models>,
     /// Which plans wait for their user's word.

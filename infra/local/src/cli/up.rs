@@ -254,7 +254,7 @@ impl Up {
         });
         let google = match (asked, self.google_client_id, self.google_client_secret) {
             (None, ..) => None,
-            (Some(at), Some(id), Some(secret)) => Some(GoogleClient { at, id, secret }),
+            (Some(at), Some(id), Some(secret)) => Some(Box::new(GoogleClient { at, id, secret })),
             _ => {
                 return Err(Failure::other(
                     "--live google wants GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET: a client of the type Web application, \

@@ -35,7 +35,8 @@ async fn the_react_packages_chat_sends_repeats_and_takes_a_stream_up_again() {
     local.system.stop().await;
 }
 
-/// The community's A2A provider of the AI SDK, which speaks A2A 0.3: our agents are models for it.
+/// The community's A2A provider of the AI SDK, which speaks A2A 0.3: our agents are models for it. Where its calls name a webhook, they are
+/// acknowledged, and the webhook is told the end under each call's own token.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_a2a_provider_asks_an_agent_and_the_host_as_models() {
     let local = Local::start().await;
@@ -64,6 +65,22 @@ async fn the_a2a_provider_asks_an_agent_and_the_host_as_models() {
         assert_eq!(told["finish"], "stop", "{pointer}");
         // The provider joins a task's last words and its results: what both say is written once.
         assert_eq!(many("generated"), 1, "{pointer}: {told}");
+        let acknowledged = &told["acknowledged"];
+        assert_eq!(acknowledged["kind"], "task", "{pointer}: {told}");
+        let state = acknowledged["state"].as_str().unwrap_or_default();
+        assert!(["submitted", "working"].contains(&state), "{pointer}: {told}");
+        assert_eq!(many("followed"), 1, "{pointer}: {told}");
+        let notified = told["notified"].as_array().expect("notifications");
+        for (method, task) in [
+            ("message/send", Some(&acknowledged["id"])),
+            ("message/stream", None),
+        ] {
+            let end = notified.iter().find(|end| end["by"] == method).expect(method);
+            assert!(task.is_none_or(|task| *task == end["id"]), "{pointer}: {told}");
+            assert_eq!(end["state"], "completed", "{pointer}: {told}");
+            let text = end["text"].as_str().unwrap_or_default();
+            assert_eq!(text.matches("Oslo").count(), 1, "{pointer}: {told}");
+        }
     }
     local.system.stop().await;
 }

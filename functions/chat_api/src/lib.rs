@@ -32,6 +32,7 @@ mod messages;
 mod models;
 mod news;
 mod ops;
+mod ops_tasks;
 mod owned;
 mod page;
 mod place;
@@ -222,6 +223,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/ops/deliveries/replay",
             "has a delivery tried again",
             deliveries::replay,
+        )
+        .get(
+            "/api/ops/tasks",
+            "counts the tenant's tasks by state, and lists those that are not over, stuck ones first",
+            ops_tasks::tasks,
         )
         .get(
             "/api/ops/usage",

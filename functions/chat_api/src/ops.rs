@@ -1,5 +1,5 @@
-//! `/api/ops`: what the tenant's operators look after: its agents, and what its language models took. To everybody else there is no
-//! such thing. Nothing here tells what anybody said or was told.
+//! `/api/ops`: what the tenant's operators look after: its agents, and what its language models took (its tasks: `ops_tasks`). To
+//! everybody else there is no such thing. Nothing here tells what anybody said or was told.
 
 use std::sync::Arc;
 

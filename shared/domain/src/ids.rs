@@ -140,6 +140,17 @@ text_id! {
     } else { Ok(()) })
 }
 
+impl AgentName {
+    /// The name of every tenant's host agent in keys and queues.
+    pub const HOST: &'static str = "host";
+
+    /// Whether this is a tenant's host agent.
+    #[must_use]
+    pub fn is_host(&self) -> bool {
+        self.as_str() == Self::HOST
+    }
+}
+
 impl ChatId {
     /// Where the chat lies that its owner's page calls so: another owner's chat of that name lies elsewhere.
     #[must_use]

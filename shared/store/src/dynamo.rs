@@ -62,7 +62,12 @@ impl Store {
     }
 
     /// How many items there are, over as many pages as that takes; none of them travels.
-    pub(crate) async fn count(&self, mut query: Query<'_>) -> Result<u64, StoreError> {
+    pub(crate) async fn count(&self, query: Query<'_>) -> Result<u64, StoreError> {
+        self.count_to(query, u64::MAX).await
+    }
+
+    /// The same, which ends once there are so many.
+    pub(crate) async fn count_to(&self, mut query: Query<'_>, most: u64) -> Result<u64, StoreError> {
         let mut total = 0;
         loop {
             let request = self.query_request(query.clone()).select(Select::Count);
@@ -71,7 +76,7 @@ impl Store {
             count::read(answer.consumed_capacity());
             total += u64::try_from(answer.count).unwrap_or_default();
             query.start = answer.last_evaluated_key;
-            if query.start.is_none() {
+            if query.start.is_none() || total >= most {
                 return Ok(total);
             }
         }
@@ -208,7 +213,7 @@ impl Store {
         self.items_of(table, keys, None).await
     }
 
-    /// The same with these attributes alone, a projection expression that has the key's.
+    /// The same with these attributes alone, a projection expression over `#names` that has the key's.
     pub(crate) async fn items_of(
         &self,
         table: &str,
@@ -225,6 +230,7 @@ impl Store {
                 let wanted = KeysAndAttributes::builder()
                     .set_keys(Some(open))
                     .set_projection_expression(only.map(str::to_owned))
+                    .set_expression_attribute_names(only.map(names).and_then(some))
                     .consistent_read(true)
                     .build();
                 let wanted = wanted.map_err(unavailable(OPERATION))?;

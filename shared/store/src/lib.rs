@@ -75,7 +75,7 @@ pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
     DeliveryFilter, DeliveryState, Due, Head, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,
     Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
-    TaskQuery, Tasks,
+    TaskQuery, Tasks, Unfinished,
 };
 pub use tenants::{Logo, OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
 pub use usage::{DayUsage, ModelUsage, TokenHold, USAGE_DAYS_MAX, Usage, day_of};

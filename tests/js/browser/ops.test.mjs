@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { shared } from './harness.mjs';
+import { ask, at, faults, shared } from './harness.mjs';
 
 const run = promisify(execFile);
 
@@ -69,6 +69,52 @@ test('an operator replays a delivery that its receiver did not take', async (t) 
   await page.getByText('Every notification has been delivered').waitFor();
   for (let waited = 0; told.length === 0 && waited < 10_000; waited += 50) await page.waitForTimeout(50);
   assert.match(told.join('\n'), /TASK_STATE_COMPLETED/);
+  check();
+});
+
+/** Tasks as a system in trouble has them. */
+const troubled = {
+  counts: { submitted: 2, working: 998, unknown: 1, failed: 1001, canceled: 3 },
+  countedTo: 1000,
+  more: true,
+  tasks: [
+    { state: 'unknown', stuck: 'silent', agents: ['Horizon'], attempts: 0, reason: null },
+    { state: 'working', stuck: 'overdue', agents: ['Weather', 'Reports'], attempts: 1, reason: null },
+    { state: 'working', stuck: 'failing', agents: [], attempts: 4, reason: 'the store did not answer' },
+    { state: 'submitted', stuck: null, agents: [], attempts: 0, reason: null },
+  ].map((task, number) => ({ ...task, taskId: `0d6e2ad4-6c05-4a4e-8f3a-3d3b1f0c000${number}`, createdAt: '2026-11-23T12:00:00.000Z', since: '2026-11-23T12:01:00.000Z', dueAt: null })),
+};
+
+test('an operator sees how many tasks are in which state, stuck ones first, and no word of their users', async (t) => {
+  const user = await all.visit(t);
+  await ask(user.page, 'Where is my order 1001?');
+  await at(user.page).badge.getByText('Needs your consent').waitFor();
+  const { page, context, check } = await all.visit(t, 'olga');
+  await page.getByRole('link', { name: 'Operations' }).click();
+  const counts = page.locator('.counts li');
+  await counts.filter({ hasText: 'Needs your consent' }).getByText('1', { exact: true }).waitFor();
+  const rows = page.getByRole('region', { name: 'Unfinished tasks' }).locator('tbody tr');
+  await rows.filter({ hasText: 'Needs your consent' }).getByText('Horizon').waitFor();
+  assert.equal(await page.getByText('1001').count(), 0);
+  await context.route(/\/api\/ops\/tasks$/, (route) => route.fulfill({ json: troubled }));
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1280, 390, 320]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      await page.reload();
+      await rows.nth(3).waitFor();
+      await page.getByText('Every notification has been delivered').waitFor();
+      assert.deepEqual(await faults(page), [], `${colorScheme}, ${width}`);
+      assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `it scrolls sideways at ${width}`);
+      if (process.env.SHOTS) {
+        await rows.last().scrollIntoViewIfNeeded();
+        await page.screenshot({ path: `${process.env.SHOTS}/ops-${colorScheme}-${width}.png` });
+      }
+    }
+  }
+  assert.deepEqual(await counts.allInnerTexts(), ['Submitted 2+', 'Working 998+', 'No response 1+', 'Failed 1,000+', 'Canceled 3']);
+  const why = await rows.locator('td:first-child .problem').allInnerTexts();
+  assert.deepEqual(why, ['Its agent did not answer in time', 'Due, but nobody works on it', 'Each attempt ends without an outcome']);
   check();
 });
 

@@ -2,12 +2,8 @@
 // is reached by the keyboard.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { ask, at, launch, System, visitor } from './harness.mjs';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+import { ask, at, faults, launch, System, visitor } from './harness.mjs';
 
 let system, browser;
 before(async () => {
@@ -18,14 +14,6 @@ after(async () => {
   await browser?.close();
   await system?.stop();
 });
-
-/** What axe finds that is serious, as its rule and the places. */
-async function faults(page) {
-  // By the protocol of the browser's tools, which the page's policy does not bind.
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join('; ')}`);
-}
 
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 780 }, least: { width: 320, height: 640 } };
 

@@ -152,7 +152,12 @@ async fn to_everybody_else_there_is_no_such_thing() {
     // Where one must sign in, that is what they are told, here as everywhere.
     for (app, status) in [(&app, 404), (&strict, 401)] {
         for (browser, status) in [(&nobody, status), (&guest, status), (&ada, 404)] {
-            for path in ["/api/ops/agents", "/api/ops/usage", "/api/ops/deliveries"] {
+            for path in [
+                "/api/ops/agents",
+                "/api/ops/tasks",
+                "/api/ops/usage",
+                "/api/ops/deliveries",
+            ] {
                 assert_eq!(browser.get(app, path).await.status.as_u16(), status, "{path}");
             }
             for path in [

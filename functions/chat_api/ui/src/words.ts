@@ -155,6 +155,12 @@ export const words = {
   lookedAt: 'checked',
   ownAgent: 'your tenant',
   platformsAgent: 'platform',
+  unfinished: 'Unfinished tasks',
+  unfinishedFirst: 'Unfinished tasks, stuck ones first, then the oldest',
+  noneUnfinished: 'No task is unfinished, and none has failed.',
+  since: 'In this state',
+  created: 'Created',
+  tries: 'Attempts',
   parked: 'Parked deliveries',
   noneParked: 'Every notification has been delivered, or is on its way.',
   toReceiver: 'to',
@@ -205,6 +211,15 @@ export const states: Record<string, string> = {
   dropped: 'Dropped',
   connected: 'Connected',
 };
+
+const stuck: Record<string, string> = {
+  overdue: 'Due, but nobody works on it',
+  failing: 'Each attempt ends without an outcome',
+  silent: 'Its agent did not answer in time',
+};
+
+/** Why a task is stuck. */
+export const stuckFor = (why: string): string => (Object.hasOwn(stuck, why) && stuck[why]) || why;
 
 /** A state's name comes from elsewhere: `constructor` is none. */
 export const stateOf = (state: string): string => (Object.hasOwn(states, state) && states[state]) || state;

@@ -4,7 +4,7 @@ use domain::{Event, EventKind, Keeping, PushConfigId, Revision, TaskState};
 
 use super::create::LogItem;
 use super::draft;
-use super::item::{TaskItem, due_change, push_list, sorted_at};
+use super::item::{TaskItem, due_change, push_list, sorted_at, status_place};
 use super::pieces::{Cut, MOST, MOST_FOR_STATUS};
 use super::push::news_change;
 use super::retention::{Ends, is_short};
@@ -209,6 +209,13 @@ impl Commit<'_> {
             .value("known_push", text(push_list(&known.push)))
             .when("#pieces = :known_pieces")
             .value("known_pieces", number(known.keeping.pieces));
+        let change = match status_place(task) {
+            Some((partition, place)) => change
+                .set("status_pk", text(partition))
+                .set("status_sk", text(place)),
+            None if task.agent.is_host() => change.remove(&["status_pk", "status_sk"]),
+            None => change,
+        };
         let change = match &cut.written_by {
             Some(write) => change.set("written_by", text(write)),
             None => change,

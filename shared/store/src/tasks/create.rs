@@ -3,7 +3,9 @@
 use domain::{Event, Owner, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::item::{TaskItem, context_partition, message_key, owner_partition, push_list, sorted_at};
+use super::item::{
+    TaskItem, context_partition, message_key, owner_partition, push_list, sorted_at, status_place,
+};
 use super::pieces::{Cut, MOST, cut, write_entry_pieces};
 use super::push::PushItem;
 use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
@@ -55,6 +57,7 @@ impl TaskItem {
         let key = TaskKey::from(task);
         let (pk, sk) = key.task();
         let (tenant, agent, owner) = (&task.tenant, &task.agent, &task.owner);
+        let (status_pk, status_sk) = status_place(task).unzip();
         Self {
             pk,
             sk,
@@ -77,6 +80,8 @@ impl TaskItem {
             context_sk: sorted_at(task.created_at, task.id),
             owner_pk: owner_partition(tenant, agent, owner),
             owner_sk: sorted_at(task.status.at, task.id),
+            status_pk,
+            status_sk,
         }
     }
 }

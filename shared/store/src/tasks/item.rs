@@ -133,6 +133,39 @@ pub(super) fn parked_partition(tenant: &Tenant, agent: &AgentName) -> String {
     format!("{}#{agent}#parked", tenant.prefix())
 }
 
+/// Where an agent's tasks are listed that are not over.
+pub(super) fn unfinished_partition(tenant: &Tenant, agent: &AgentName) -> String {
+    format!("{}#{agent}#status#unfinished", tenant.prefix())
+}
+
+/// Where an agent's tasks are counted that ended so.
+pub(super) fn ended_partition(tenant: &Tenant, agent: &AgentName, state: TaskState) -> String {
+    format!("{}#{agent}#status#{}", tenant.prefix(), state.as_str())
+}
+
+/// Where a task stands among all of its tenant's, for the tenant's operators: the host's alone, and not once it is completed. An
+/// unfinished one stands where it stood when it was made, whatever its state, so that a task's life moves its entry once.
+pub(super) fn status_place(task: &Task) -> Option<(String, String)> {
+    let Task {
+        tenant,
+        agent,
+        status,
+        ..
+    } = task;
+    match status.state {
+        _ if !agent.is_host() => None,
+        TaskState::Completed => None,
+        state if state.is_terminal() => Some((
+            ended_partition(tenant, agent, state),
+            sorted_at(status.at, task.id),
+        )),
+        _ => Some((
+            unfinished_partition(tenant, agent),
+            sorted_at(task.created_at, task.id),
+        )),
+    }
+}
+
 /// The id makes the place unique where several tasks have one time.
 pub(super) fn sorted_at(at: Timestamp, id: TaskId) -> String {
     format!("{at}#{id}")
@@ -182,6 +215,10 @@ pub(super) struct TaskItem {
     pub(super) owner_pk: String,
     #[serde(skip_deserializing)]
     pub(super) owner_sk: String,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(super) status_pk: Option<String>,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(super) status_sk: Option<String>,
 }
 
 impl TaskItem {

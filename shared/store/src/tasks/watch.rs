@@ -62,7 +62,7 @@ impl Tasks<'_> {
         let keys: Vec<Key> = ids.iter().map(|id| key(tenant, agent, *id)).collect();
         let mut found = self
             .store
-            .items_of(self.table(), &keys, Some("pk, sk, rev"))
+            .items_of(self.table(), &keys, Some("#pk, #sk, #rev"))
             .await?;
         let rev = |item: Item| item.get("rev")?.as_n().ok()?.parse().ok();
         let known = ids.iter().zip(&keys);

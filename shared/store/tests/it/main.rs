@@ -22,6 +22,7 @@ mod listings;
 mod logins;
 mod newer;
 mod orders;
+mod overview;
 mod pieces;
 mod purge;
 mod pushes;

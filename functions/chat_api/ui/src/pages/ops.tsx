@@ -1,5 +1,5 @@
-// What a tenant's operators look after: its agents, notifications that could not be delivered, and what its language models took. Words
-// of users are nowhere in it.
+// What a tenant's operators look after: its agents, its tasks by state, notifications that could not be delivered, what its language
+// models took, and its keys. Words of users are nowhere in it.
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -8,7 +8,8 @@ import { ApiError, get, send } from '../api.ts';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { queries } from '../queries.ts';
-import { count, dateOnly, words } from '../words.ts';
+import { Badge } from '../task/badge.tsx';
+import { count, dateOnly, stuckFor, words } from '../words.ts';
 
 const text = z.string().nullish();
 
@@ -35,7 +36,12 @@ const Delivery = z.looseObject({ agent: z.string(), agentName: z.string(), taskI
 type Delivery = z.infer<typeof Delivery>;
 const Deliveries = z.object({ deliveries: z.array(Delivery), unasked: z.array(z.string()) });
 
-const keys = { agents: ['ops', 'agents'] as const, usage: ['ops', 'usage'] as const, deliveries: ['ops', 'deliveries'] as const };
+const Task = z.looseObject({ taskId: z.string(), state: z.string(), agents: z.array(z.string()), createdAt: z.string(), since: z.string(), attempts: z.number(), stuck: text, reason: text });
+type Task = z.infer<typeof Task>;
+const Tasks = z.object({ counts: z.record(z.string(), z.number()), countedTo: z.number(), more: z.boolean(), tasks: z.array(Task) });
+
+const keys = {
+  tasks: ['ops', 'tasks'] as const, agents: ['ops', 'agents'] as const, usage: ['ops', 'usage'] as const, deliveries: ['ops', 'deliveries'] as const };
 
 function State({ agent }: { agent: Agent }) {
   if (!agent.isEnabled) return <span className="badge" data-state="canceled">{words.switchedOff}</span>;
@@ -121,6 +127,56 @@ function ParkedDeliveries() {
   );
 }
 
+/** A count that ended early is a lower bound: of each state, where not all unfinished tasks were read. */
+function Counted({ counts, countedTo, more }: z.infer<typeof Tasks>) {
+  const unfinished = ['submitted', 'working', 'input-required', 'auth-required', 'unknown'];
+  const shown = [...unfinished, 'failed', 'rejected', 'canceled'].filter((state) => counts[state]);
+  return (
+    <ul className="counts">
+      {shown.map((state) => {
+        const known = counts[state] ?? 0;
+        const least = known > countedTo || (more && unfinished.includes(state));
+        return <li key={state}><Badge state={state} /> <strong>{count(Math.min(known, countedTo))}{least ? '+' : ''}</strong></li>;
+      })}
+    </ul>
+  );
+}
+
+function TaskRow({ task }: { task: Task }) {
+  return (
+    <tr>
+      <td><Badge state={task.state} />{task.stuck ? <p className="problem">{stuckFor(task.stuck)}</p> : null}</td>
+      <td>{task.agents.join(', ') || '–'}{task.reason ? <p className="problem">{task.reason}</p> : null}</td>
+      <td><Time at={task.since} /></td>
+      <td><Time at={task.createdAt} /></td>
+      <td className="number">{count(task.attempts)}</td>
+      <td><code>{task.taskId}</code></td>
+    </tr>
+  );
+}
+
+function UnfinishedTasks() {
+  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.tasks, queryFn: ({ signal }) => get('ops/tasks', Tasks, signal) });
+  return (
+    <>
+      <h2>{words.tasks}</h2>
+      {isPending ? <Loading /> : null}
+      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
+      {data && Object.keys(data.counts).length === 0 ? <p className="soft">{words.noneUnfinished}</p> : null}
+      {data ? <Counted {...data} /> : null}
+      {data?.tasks.length ? (
+        <div className="scroll" tabIndex={0} role="region" aria-label={words.unfinished}>
+          <table>
+            <caption>{words.unfinishedFirst}</caption>
+            <thead><tr>{[words.state, words.agent, words.since, words.created, words.tries, words.task].map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+            <tbody>{data.tasks.map((task) => <TaskRow key={task.taskId} task={task} />)}</tbody>
+          </table>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
 function Days({ days }: z.infer<typeof Usage>) {
   if (days.length === 0) return <p className="soft">{words.noUsage}</p>;
   const rows = days.flatMap(({ day, models }) => Object.entries(models).map(([model, took]) => ({ day, model, took })));
@@ -152,6 +208,7 @@ export default function OpsPage() {
       {agents.isPending ? <Loading /> : null}
       {agents.error && !agents.data ? <Failed error={agents.error} retry={() => void agents.refetch()} /> : null}
       <ul className="accounts">{agents.data?.agents.map((agent) => <Row key={agent.id} agent={agent} />)}</ul>
+      <UnfinishedTasks />
       <ParkedDeliveries />
       <h2>{words.usage}</h2>
       {usage.isPending ? <Loading /> : null}

@@ -131,6 +131,11 @@ fn served() -> Routes<Arc<state::AppState>> {
         .get("/brand.css", "the accent colours of the tenant", brand::css)
         .get("/logo", "the tenant's logo", brand::logo)
         .get(
+            "/manifest.webmanifest",
+            "what the installed page is called, and its colour and icon",
+            brand::manifest,
+        )
+        .get(
             "/api/session",
             "says who is signed in, or that a guest is here",
             who::session,

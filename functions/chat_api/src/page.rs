@@ -14,6 +14,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::json;
 
+use crate::brand::manifest_of;
 use crate::error::RouteError;
 use crate::serving::{FOR_EVER, answered, guarded, tag_of};
 use crate::state::AppState;
@@ -59,10 +60,16 @@ pub(crate) async fn worker(State(room): State<Arc<AppState>>, headers: HeaderMap
         .names()
         .into_iter()
         .map(|name| format!("assets/{name}"));
+    let of_brand = [
+        sheet_of(&brand),
+        logo_of(&brand),
+        manifest_of_brand(&room, &brand),
+    ];
+    let of_brand = of_brand.into_iter().flatten();
     let page = json!({
         "html": document(&room, &brand),
         "headers": HEADERS.iter().copied().collect::<BTreeMap<_, _>>(),
-        "files": own.chain(sheet_of(&brand)).chain(logo_of(&brand)).collect::<Vec<_>>(),
+        "files": own.chain(of_brand).collect::<Vec<_>>(),
     });
     let script = format!("self.page = {page};\n{}", room.built.worker()).into_bytes();
     let media = HeaderValue::from_static("text/javascript; charset=utf-8");
@@ -77,6 +84,10 @@ fn document(room: &AppState, brand: &Brand) -> String {
     // The base makes every address on the page relative to the tenant, whichever view it shows.
     let base = format!("{}/", room.base.path().trim_end_matches('/'));
     let index = room.built.index();
+    let index = match manifest_of_brand(room, brand) {
+        Some(manifest) => with_manifest(&index, &manifest),
+        None => index.into_owned(),
+    };
     index
         .replace("{{base}}", &escaped(&base))
         .replace("{{tenant}}", &escaped(room.tenant.name()))
@@ -127,6 +138,24 @@ fn head_of(brand: &Brand) -> String {
 fn sheet_of(brand: &Brand) -> Option<String> {
     let css = brand.accents.is_some().then(|| brand.css())?;
     Some(format!("brand.css?v={}", tag_of(css.as_bytes())))
+}
+
+/// The address of the brand's own manifest, where there is a brand.
+fn manifest_of_brand(room: &AppState, brand: &Brand) -> Option<String> {
+    let text = manifest_of(room, brand).filter(|_| *brand != Brand::default())?;
+    Some(format!("manifest.webmanifest?v={}", tag_of(text.as_bytes())))
+}
+
+/// The document with another manifest than the build's.
+fn with_manifest(index: &str, manifest: &str) -> String {
+    const LINK: &str = "<link rel=\"manifest\" href=\"";
+    let Some((before, (_, after))) = index
+        .split_once(LINK)
+        .and_then(|(before, rest)| Some((before, rest.split_once('"')?)))
+    else {
+        return index.to_owned();
+    };
+    format!("{before}{LINK}{manifest}\"{after}")
 }
 
 fn logo_of(brand: &Brand) -> Option<String> {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::Timestamp;
+use domain::{Brand, Timestamp};
 use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -26,8 +26,27 @@ use crate::tenant::Here;
 const STYLE: &str = include_str!("style.css");
 
 /// The style's source in the content security policy: its hash, so that no other style and no script runs.
-static STYLE_SOURCE: LazyLock<String> =
-    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE))));
+static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| source_of(STYLE));
+
+/// What the pages call themselves where their tenant has not said.
+const PRODUCT: &str = "Switchyard";
+
+/// A style's source in the policy.
+fn source_of(style: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style)))
+}
+
+/// The accent of the tenant, whose contrast was looked at when it was set; empty without one. A page that asks for a password loads
+/// nothing, so there is no logo.
+fn accent_of(brand: &Brand) -> String {
+    let accent = |(light, dark)| {
+        format!(
+            ":root {{ --accent: light-dark({light}, {dark}); --accent-strong: light-dark({light}, {dark}); \
+             --on-accent: light-dark(#ffffff, #0c1226); }}"
+        )
+    };
+    brand.accents.map(accent).unwrap_or_default()
+}
 
 /// A form's target and token.
 pub(crate) struct Sent<'a> {
@@ -76,7 +95,7 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, again: Option<A
     };
     let mut response = page(
         status,
-        here.tenant.name(),
+        Some(here),
         "Sign in",
         Some(&asked.reply.redirect_uri),
         &body,
@@ -140,7 +159,7 @@ pub(crate) fn consent(
     };
     page(
         StatusCode::OK,
-        here.tenant.name(),
+        Some(here),
         "Allow access?",
         Some(&asked.reply.redirect_uri),
         &body,
@@ -162,7 +181,7 @@ pub(crate) fn logout(here: &Here, sent: &Sent<'_>, username: &str, back: Option<
             }
         }
     };
-    page(StatusCode::OK, here.tenant.name(), "Sign out?", back, &body)
+    page(StatusCode::OK, Some(here), "Sign out?", back, &body)
 }
 
 /// The page of somebody who is not signed in.
@@ -171,13 +190,7 @@ pub(crate) fn signed_out(here: &Here) -> Response {
         h1 { "You are signed out" }
         p { "You can close this page." }
     };
-    page(
-        StatusCode::OK,
-        here.tenant.name(),
-        "You are signed out",
-        None,
-        &body,
-    )
+    page(StatusCode::OK, Some(here), "You are signed out", None, &body)
 }
 
 /// A page that says what went wrong; `again` is a link to begin once more with.
@@ -190,10 +203,14 @@ pub(crate) fn fault(status: StatusCode, title: &str, words: &str, again: Option<
             None => p.quiet { "Go back to the application that you came from and begin once more. Nothing was shared with anybody." },
         }
     };
-    page(status, "", title, None, &body)
+    page(status, None, title, None, &body)
 }
 
-fn page(status: StatusCode, tenant: &str, title: &str, back: Option<&str>, body: &Markup) -> Response {
+/// Without a tenant it is a page of ours.
+fn page(status: StatusCode, here: Option<&Here>, title: &str, back: Option<&str>, body: &Markup) -> Response {
+    let brand = here.map(|here| here.brand.clone()).unwrap_or_default();
+    let product = brand.name.as_deref().unwrap_or(PRODUCT);
+    let accent = accent_of(&brand);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -201,12 +218,13 @@ fn page(status: StatusCode, tenant: &str, title: &str, back: Option<&str>, body:
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="robots" content="noindex";
-                title { (title) " · Switchyard" }
+                title { (title) " · " (product) }
                 style { (PreEscaped(STYLE)) }
+                @if !accent.is_empty() { style { (PreEscaped(&accent)) } }
             }
             body {
                 main {
-                    p.brand { "Switchyard " @if !tenant.is_empty() { span { (tenant) } } }
+                    p.brand { (product) " " @if let Some(here) = here { span { (here.tenant.name()) } } }
                     (body)
                 }
                 footer { "Only enter your password on a page whose address you trust." }
@@ -219,19 +237,23 @@ fn page(status: StatusCode, tenant: &str, title: &str, back: Option<&str>, body:
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(CONTENT_SECURITY_POLICY, policy(back));
+    headers.insert(CONTENT_SECURITY_POLICY, policy(back, &accent));
     response
 }
 
-/// Nothing but our own style. A form may end at the client's redirect URI, because browsers hold `form-action` against
+/// Nothing but our own style and the tenant's accent. A form may end at the client's redirect URI, because browsers hold `form-action` against
 /// the redirect that answers it too.
-fn policy(back: Option<&str>) -> HeaderValue {
+fn policy(back: Option<&str>, accent: &str) -> HeaderValue {
+    let accent = match accent {
+        "" => String::new(),
+        accent => format!(" {}", source_of(accent)),
+    };
     let back = back
         .and_then(source)
         .map(|source| format!(" {source}"))
         .unwrap_or_default();
     let text = format!(
-        "default-src 'none'; style-src {}; form-action 'self'{back}; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src {}{accent}; form-action 'self'{back}; base-uri 'none'; frame-ancestors 'none'",
         *STYLE_SOURCE,
     );
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(
@@ -269,7 +291,7 @@ mod tests {
         ] {
             assert_eq!(source(uri).as_deref(), Some(expect));
         }
-        let policy = policy(Some("https://acme.example/callback"));
+        let policy = policy(Some("https://acme.example/callback"), "");
         let policy = policy.to_str().unwrap();
         assert!(
             policy.contains("form-action 'self' https://acme.example;"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use auth::Refusal;
 use axum::extract::{FromRequestParts, RawPathParams};
-use domain::Tenant;
+use domain::{Brand, Tenant};
 use http::request::Parts;
 use store::Standing;
 use tracing::Span;
@@ -24,6 +24,8 @@ pub fn issuer(idp: &Url, tenant: &Tenant) -> String {
 pub(crate) struct Here {
     pub(crate) tenant: Tenant,
     pub(crate) issuer: String,
+    /// How its pages look.
+    pub(crate) brand: Brand,
 }
 
 impl Here {
@@ -59,6 +61,7 @@ impl FromRequestParts<Arc<AppState>> for Here {
         Span::current().record("tenant.id", tenant.name());
         Ok(Self {
             issuer: issuer(&app.given.url, &tenant),
+            brand: app.given.store.tenants().brand(&tenant),
             tenant,
         })
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use auth::occasion::Occasion;
 use axum::response::{Html, IntoResponse, Response};
-use domain::{ExposeSecret, SecretString, Timestamp};
+use domain::{Brand, ExposeSecret, SecretString, Timestamp};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, REFRESH, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
@@ -16,8 +16,11 @@ use url::Url;
 
 use crate::state::State;
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
+
+/// What a page calls itself where its tenant has not said.
+const PRODUCT: &str = "Switchyard";
 
 /// The same for a page with a form: it is sent to one origin alone. The Origin header that comes with it says where it stood,
 /// which `no-referrer` would hide.
@@ -388,6 +391,20 @@ impl Sheet {
                 format!("<a href=\"{base}/\">Back to the chat</a>"),
             ),
         };
+        let brand = match app.serves_all() {
+            true => Brand::default(),
+            false => app.brand(),
+        };
+        let product = escaped(brand.name.as_deref().unwrap_or(PRODUCT));
+        // Both are the chat's, below the same base.
+        let accent = match brand.accents {
+            Some(_) => format!("  <link rel=\"stylesheet\" href=\"{base}/brand.css\">\n"),
+            None => String::new(),
+        };
+        let logo = match brand.logo {
+            Some(hash) => format!("<img src=\"{base}/logo?v={hash}\" alt=\"\">"),
+            None => String::new(),
+        };
         let mut links = String::new();
         if let Some((words, place)) = link {
             links = format!("<a class=\"main\" href=\"{}\">{words}</a> ", escaped(&place));
@@ -395,6 +412,9 @@ impl Sheet {
         let html = format!(
             include_str!("page.html"),
             base = base,
+            product = product,
+            accent = accent,
+            logo = logo,
             tenant = tenant,
             chat = chat,
             mark = mark,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent::WakeDoor;
 use axum::extract::FromRequestParts;
 use consent::{Consent, Consents};
-use domain::{Clock, Entropy, Tenant};
+use domain::{Brand, Clock, Entropy, Tenant};
 use http::HeaderMap;
 use http::request::Parts;
 use outbound::below;
@@ -35,6 +35,11 @@ pub struct State {
 impl State {
     pub(crate) fn tenant(&self) -> &Tenant {
         &self.consents.tenant
+    }
+
+    /// How the tenant's pages look; the request's standing was read just now.
+    pub(crate) fn brand(&self) -> Brand {
+        self.consents.store.tenants().brand(self.tenant())
     }
 
     /// Whether it serves every tenant, for an agent of the platform.

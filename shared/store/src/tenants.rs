@@ -223,6 +223,16 @@ impl Tenants<'_> {
         })
     }
 
+    /// How the tenant's pages look, as its record was read last: whoever asked for its standing has read it, and nothing more is
+    /// read here.
+    #[must_use]
+    pub fn brand(&self, tenant: &Tenant) -> Brand {
+        let names = self.store.inner.remembered.names();
+        let record = names.get(tenant.name()).and_then(|(record, _)| record.as_ref());
+        let own = record.filter(|record| record.prefix == tenant.prefix());
+        Brand::of(|key| own?.settings.get(key).map(String::as_str))
+    }
+
     /// What is set for the tenant; `None` where it is not known.
     ///
     /// # Errors

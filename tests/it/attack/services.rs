@@ -188,6 +188,7 @@ fn chat() -> impl Iterator<Item = Row> {
         public("/assets/{file}"),
         public("/worker.js"),
         public("/brand.css"),
+        public("/manifest.webmanifest"),
         // The tenant has none; whoever may open the page may see it.
         Row {
             good: Is(404),

@@ -39,6 +39,8 @@ test('a page has the name, the colours and the logo of its tenant', async (t) =>
     assert(drawn > 0, 'the logo is drawn');
     await ask(page, 'Will it rain in Oslo tomorrow?');
     await at(page).badge.getByText('Completed').waitFor();
+    const manifest = await page.evaluate(async () => (await fetch(document.querySelector('link[rel=manifest]').href)).json());
+    assert.deepEqual([manifest.name, manifest.theme_color, manifest.icons[0].src.split('=')[0]], ['Acme Help', '#7a1f5c', 'logo?v']);
     const button = page.getByRole('button', { name: 'Send' });
     const [shown, contrast] = await button.evaluate((element) => {
       const style = getComputedStyle(element);
@@ -58,6 +60,21 @@ test('a page has the name, the colours and the logo of its tenant', async (t) =>
     }
     own.check();
   }
+});
+
+test('the pages to sign in and to consent have them too', async (t) => {
+  const { page, check } = await all.visit(t);
+  const accent = (element) => getComputedStyle(element).backgroundColor;
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.locator('.brand').getByText('Acme Help').waitFor();
+  assert.match(await page.title(), / · Acme Help$/);
+  assert.equal(await page.locator('[value=login]').evaluate(accent), 'rgb(122, 31, 92)');
+  // A page of the callback's: what arrives is no answer.
+  await page.goto(`${all.base}/callback`).catch(() => {});
+  await page.locator('.brand').getByText('Acme Help').waitFor();
+  const drawn = await page.locator('.brand img').evaluate((image) => image.decode().then(() => image.naturalWidth));
+  assert(drawn > 0, 'the logo is drawn');
+  check();
 });
 
 test('what cannot be read, or could run, is refused, and nothing is changed', async () => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{DARK_SURFACES, LIGHT_SURFACES, SettingChange};
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::Logo;
 
 use super::world::{Browser, World};
@@ -21,6 +21,12 @@ async fn a_page_has_its_tenants_name_colours_and_logo() {
     let css = browser.get(&app, "/brand.css").await;
     assert_eq!((css.status, css.text.as_str()), (StatusCode::OK, ""));
     assert_eq!(browser.get(&app, "/logo").await.status, StatusCode::NOT_FOUND);
+    assert!(plain.contains("<link rel=\"manifest\" href=\"./assets/manifest-"));
+    let manifest = browser.get(&app, "/manifest.webmanifest").await.json();
+    assert_eq!(
+        (&manifest["name"], &manifest["start_url"]),
+        (&json!("Switchyard"), &json!("./"))
+    );
 
     let tenants = world.store.tenants();
     tenants.add(&world.tenant).await.unwrap();
@@ -64,6 +70,33 @@ async fn a_page_has_its_tenants_name_colours_and_logo() {
     );
     let old = browser.get(&app, "/brand.css?v=1").await;
     assert_eq!(old.headers["cache-control"], "no-cache");
+
+    let manifest = page
+        .split("<link rel=\"manifest\" href=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let manifest = browser.get(&app, &format!("/{}", manifest.unwrap())).await;
+    assert_eq!(manifest.headers["content-type"], "application/manifest+json");
+    assert!(
+        manifest.headers["cache-control"]
+            .to_str()
+            .unwrap()
+            .contains("immutable")
+    );
+    let manifest = manifest.json();
+    assert_eq!(manifest["name"], "A & \"B\" <i>");
+    assert_eq!(
+        (&manifest["short_name"], &manifest["theme_color"]),
+        (&manifest["name"], &json!("#7a1f5c"))
+    );
+    assert_eq!(
+        manifest["icons"],
+        json!([{"src": "logo?v=ab12", "sizes": "any", "purpose": "any"}])
+    );
+    assert_eq!(
+        (&manifest["scope"], &manifest["display"]),
+        (&json!("./"), &json!("standalone"))
+    );
 
     let logo = browser.get(&app, "/logo?v=ab12").await;
     assert_eq!(logo.headers["content-type"], "image/svg+xml");

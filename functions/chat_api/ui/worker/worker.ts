@@ -21,7 +21,7 @@ const at = (file: string): string => new URL(file, scope).href;
 
 /** The page's own views. What is beside them, such as a sign-in, is no page of ours without a server. */
 const view = /^(?:(?:chats|tasks)\/.*|tasks|accounts|ops)?$/;
-const hashed = /^(?:assets\/[^/]+|(?:brand\.css|logo)\?v=[^&]+)$/;
+const hashed = /^(?:assets\/[^/]+|(?:brand\.css|logo|manifest\.webmanifest)\?v=[^&]+)$/;
 
 self.addEventListener('install', (event) => {
   event.waitUntil(caches.open(name).then((cache) => cache.addAll(page.files.map(at))));

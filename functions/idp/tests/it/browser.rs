@@ -1,5 +1,6 @@
 //! What a browser is told beside the page: headers and cookies, and that the page needs no script.
 
+use domain::{SettingChange, Tenant};
 use http::StatusCode;
 
 use crate::fixture::{Answer, Browser, Idp, request, request_with};
@@ -91,6 +92,41 @@ async fn every_page_is_locked_down_and_readable() {
             .header("content-security-policy")
             .contains("form-action 'self';")
     );
+}
+
+#[tokio::test]
+async fn a_tenants_pages_have_its_name_and_accent_and_nothing_of_them_is_markup() {
+    let idp = Idp::start().await;
+    let (browser, acme) = (Browser::default(), Tenant::parse("acme").unwrap());
+    let plain = browser.authorize(&idp, &request()).await;
+    assert!(
+        plain.text.contains("<title>Sign in · Switchyard</title>"),
+        "{}",
+        plain.text
+    );
+    let tenants = idp.store.tenants();
+    tenants.add(&acme).await.unwrap();
+    let changes = [("brand", "A & <i>"), ("accent", "#7a1f5c")];
+    let changes = changes.map(|(key, value)| SettingChange::parse(key, Some(value)).unwrap());
+    assert!(tenants.set(&acme, &changes).await.unwrap());
+    idp.clock.advance(std::time::Duration::from_secs(11));
+    let login = browser.authorize(&idp, &request()).await;
+    let consent = browser.sign_in(&idp, &login, "ada").await;
+    for page in [&login, &consent] {
+        check_page(page);
+        assert!(page.text.contains("· A &amp; &lt;i&gt;</title>"), "{}", page.text);
+        let accent = page
+            .text
+            .split("<style>")
+            .nth(2)
+            .and_then(|rest| rest.split("</style>").next())
+            .unwrap();
+        assert!(accent.contains("--accent: light-dark(#7a1f5c, #"), "{accent}");
+        assert!(page.header("content-security-policy").contains(&hash(accent)));
+    }
+    // A page of nobody is ours.
+    let nowhere = idp.get("/initech/authorize").await;
+    assert!(nowhere.text.contains("· Switchyard</title>"), "{}", nowhere.text);
 }
 
 #[tokio::test]

@@ -256,6 +256,37 @@ async fn rubbish_gets_a_page_and_the_next_request_an_answer() {
 }
 
 #[tokio::test]
+async fn a_page_has_its_tenants_name_accent_and_logo() {
+    let (world, mut browser) = (World::new().await, Browser::default());
+    let plain = browser.get(&world, "/callback").await;
+    assert!(plain.body.contains("· Switchyard</title>") && !plain.body.contains("brand.css"));
+    let tenants = world.store.tenants();
+    tenants.add(&world.tenant).await.unwrap();
+    let changes = [("brand", "A & <i>"), ("accent", "#7a1f5c")];
+    let changes = changes.map(|(key, value)| domain::SettingChange::parse(key, Some(value)).unwrap());
+    assert!(tenants.set(&world.tenant, &changes).await.unwrap());
+    let logo = store::Logo {
+        media: "image/png".to_owned(),
+        bytes: Vec::new(),
+    };
+    assert!(
+        tenants
+            .set_logo(&world.tenant, Some(("ab12", logo)))
+            .await
+            .unwrap()
+    );
+    world.clock.advance(Duration::from_secs(11));
+    let branded = browser.get(&world, "/callback").await;
+    branded.page(StatusCode::BAD_REQUEST, "· A &amp; &lt;i&gt;</title>");
+    for part in [
+        "<link rel=\"stylesheet\" href=\"/t/acme/brand.css\">",
+        "<p class=\"brand\"><img src=\"/t/acme/logo?v=ab12\" alt=\"\">A &amp; &lt;i&gt; <span>acme</span>",
+    ] {
+        assert!(branded.body.contains(part), "{part}: {}", branded.body);
+    }
+}
+
+#[tokio::test]
 async fn an_expired_session_is_no_session() {
     let world = World::new().await;
     let later = |mut consent: Consent| {

@@ -1,4 +1,4 @@
-"""A second CloudFormation, not ours: moto's server, with what it lacks for our two templates.
+"""A second CloudFormation, not ours: moto's server, with what it lacks for our templates.
 
 Types of resources that moto's CloudFormation does not make are made by calls to moto's own services, whose parameters
 botocore checks by AWS's description of them. Rules of CloudFormation that moto does not know are added, each with the
@@ -175,6 +175,58 @@ class EventInvokeConfig:
         client("lambda").delete_function_event_invoke_config(**of)
 
 
+def _lower_all(value):
+    if isinstance(value, list):
+        return [_lower_all(each) for each in value]
+    return {n[0].lower() + n[1:]: _lower_all(v) for n, v in value.items()} if isinstance(value, dict) else value
+
+
+class HttpApi:
+    def create(name, p):
+        return client("apigatewayv2").create_api(**p)["ApiId"], {}
+
+    def delete(ref, p):
+        client("apigatewayv2").delete_api(ApiId=ref)
+
+
+class HttpIntegration:
+    def create(name, p):
+        return client("apigatewayv2").create_integration(**p)["IntegrationId"], {}
+
+    def delete(ref, p):
+        client("apigatewayv2").delete_integration(ApiId=p["ApiId"], IntegrationId=ref)
+
+
+class HttpRoute:
+    def create(name, p):
+        return client("apigatewayv2").create_route(**p)["RouteId"], {}
+
+    def delete(ref, p):
+        client("apigatewayv2").delete_route(ApiId=p["ApiId"], RouteId=ref)
+
+
+class HttpStage:
+    def create(name, p):
+        return client("apigatewayv2").create_stage(**p)["StageName"], {}
+
+    def delete(ref, p):
+        client("apigatewayv2").delete_stage(ApiId=p["ApiId"], StageName=ref)
+
+
+class TopicRule:
+    def create(name, p):
+        # IoT Core's rules have names of letters, digits and underscores.
+        name = name.replace("-", "_")
+        client("iot").create_topic_rule(ruleName=name, topicRulePayload=_lower_all(p["TopicRulePayload"]))
+        return name, {}
+
+    def update(ref, p):
+        client("iot").replace_topic_rule(ruleName=ref, topicRulePayload=_lower_all(p["TopicRulePayload"]))
+
+    def delete(ref, p):
+        client("iot").delete_topic_rule(ruleName=ref)
+
+
 class RolePolicy:
     def create(name, p):
         client("iam").put_role_policy(**dict(p, PolicyDocument=json.dumps(p["PolicyDocument"])))
@@ -195,6 +247,11 @@ LACKING = {
     "AWS::SNS::Subscription": (Subscription, ""),
     "AWS::Lambda::EventInvokeConfig": (EventInvokeConfig, ""),
     "AWS::IAM::RolePolicy": (RolePolicy, ""),
+    "AWS::ApiGatewayV2::Api": (HttpApi, ""),
+    "AWS::ApiGatewayV2::Integration": (HttpIntegration, ""),
+    "AWS::ApiGatewayV2::Route": (HttpRoute, ""),
+    "AWS::ApiGatewayV2::Stage": (HttpStage, ""),
+    "AWS::IoT::TopicRule": (TopicRule, "RuleName"),
 }
 
 

@@ -1,12 +1,17 @@
 //! The bridge on AWS IoT Core: its program with the settings of `infra/mqtt-iot.yaml`, handed every event of `events/mqtt_bridge` as
-//! Lambda does. Each publication is judged by the policy of its role.
+//! Lambda does, and by `cargo lambda invoke`. Each publication is judged by the policy of its role.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use auth::Sealer;
 use domain::{ExposeSecret as _, SystemEntropy};
 use serde_json::{Value, json};
+use tests::binary::free_port;
 use tests::policy::{Policy, Request};
 use tests::runtime_api::{Function, Reply, Spec, program};
 use tests::template::{Stack, Template};
@@ -115,70 +120,106 @@ fn read(event: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// A Publish call, as IAM sees it, and its body.
-fn published(request: &wiremock::Request) -> (Vec<Request>, String, Value) {
-    let path = request.url.path().strip_prefix("/topics/").unwrap();
-    let topic = path.replace("%2F", "/").replace("%24", "$");
-    let may = |action: &str| Request {
+/// What IAM is asked about a topic.
+fn asked(action: &str, topic: &str) -> Request {
+    Request {
         action: action.to_owned(),
         resource: format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
         leading_keys: Vec::new(),
         attributes: Vec::new(),
-    };
-    let mut asked = vec![may("iot:Publish")];
-    if request.url.query().unwrap_or_default().contains("retain=true") {
-        asked.push(may("iot:RetainPublish"));
     }
-    (asked, topic, request.body_json().unwrap_or_default())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_program_answers_each_event_of_iot_core_and_publishes_what_its_role_allows() {
-    let (agent, core) = (agent().await, answering(json!({ "message": "OK" })).await);
-    let key = Sealer::generate_key(&SystemEntropy).expose_secret().to_owned();
-    let secret = json!([["k1", key]]).to_string();
-    let secrets = answering(json!({ "Name": "sealing", "SecretString": secret })).await;
-    let stack = stack(&agent.uri());
-    let policy = Policy::of(&stack, FUNCTION);
-    let mut environment = stack.environment(FUNCTION);
-    for (name, value) in [
-        ("AWS_ENDPOINT_URL_IOT_DATA_PLANE", core.uri()),
-        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.uri()),
-        ("ALLOW_LOOPBACK", "true".to_owned()),
-        // Nothing leaves this machine: the agent is on it.
-        ("AWS_REGION", "eu-north-1".to_owned()),
-    ] {
-        environment.insert(name.to_owned(), value);
+/// A Publish call, as IAM sees it, and its body.
+fn published(request: &wiremock::Request) -> (Vec<Request>, String, Value) {
+    let path = request.url.path().strip_prefix("/topics/").unwrap();
+    let topic = path.replace("%2F", "/").replace("%24", "$");
+    let mut may = vec![asked("iot:Publish", &topic)];
+    if request.url.query().unwrap_or_default().contains("retain=true") {
+        may.push(asked("iot:RetainPublish", &topic));
     }
-    let spec = Spec {
-        name: "mqtt_bridge".to_owned(),
-        binary: program("mqtt_bridge"),
-        environment,
-        timeout: Duration::from_secs(30),
-        memory: 256,
-    };
-    let logs = tempfile::tempdir().unwrap();
-    let lambda = Function::new(spec, logs.path());
-    let mut wrong = Vec::new();
-    for (event, expect) in EVENTS {
-        core.reset().await;
-        let ok = ResponseTemplate::new(200).set_body_json(json!({ "message": "OK" }));
-        Mock::given(any()).respond_with(ok).mount(&core).await;
-        let reply = lambda.invoke(read(event)).await;
-        let Reply::Answer(answer) = reply else {
-            wrong.push(format!("{event}: {reply:?}"));
-            continue;
-        };
-        let calls: Vec<_> = core
-            .received_requests()
-            .await
-            .unwrap()
-            .iter()
-            .map(published)
+    (may, topic, request.body_json().unwrap_or_default())
+}
+
+/// The function with all that it talks to.
+struct World {
+    core: MockServer,
+    /// The agent, and what holds its secrets.
+    _others: [MockServer; 2],
+    policy: Policy,
+    environment: BTreeMap<String, String>,
+    logs: tempfile::TempDir,
+}
+
+impl World {
+    async fn new() -> Self {
+        let (agent, core) = (agent().await, answering(json!({ "message": "OK" })).await);
+        let key = Sealer::generate_key(&SystemEntropy).expose_secret().to_owned();
+        let secret = json!([["k1", key]]).to_string();
+        let secrets = answering(json!({ "Name": "sealing", "SecretString": secret })).await;
+        let stack = stack(&agent.uri());
+        let mut environment = stack.environment(FUNCTION);
+        for (name, value) in [
+            ("AWS_ENDPOINT_URL_IOT_DATA_PLANE", core.uri()),
+            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.uri()),
+            ("ALLOW_LOOPBACK", "true".to_owned()),
+            // Nothing leaves this machine: the agent is on it.
+            ("AWS_REGION", "eu-north-1".to_owned()),
+        ] {
+            environment.insert(name.to_owned(), value);
+        }
+        Self {
+            policy: Policy::of(&stack, FUNCTION),
+            environment,
+            logs: tempfile::tempdir().unwrap(),
+            core,
+            _others: [agent, secrets],
+        }
+    }
+
+    /// Every event, handed over in that way: each is answered as it should be, by calls that the role allows.
+    async fn plays_every_event(&self, way: &Way) {
+        let (mut wrong, mut sent) = (Vec::new(), BTreeMap::new());
+        for (event, expect) in EVENTS {
+            self.core.reset().await;
+            let ok = ResponseTemplate::new(200).set_body_json(json!({ "message": "OK" }));
+            Mock::given(any()).respond_with(ok).mount(&self.core).await;
+            let answer = match way.invoke(event).await {
+                Ok(answer) => answer,
+                Err(fault) => {
+                    wrong.push(format!("{event}: {fault}"));
+                    continue;
+                }
+            };
+            let requests = self.core.received_requests().await.unwrap();
+            wrong.extend(
+                self.judged(expect, &answer, &requests)
+                    .map(|told| format!("{event}: {told}")),
+            );
+            let calls: Vec<Value> = requests.iter().map(as_sent).collect();
+            sent.insert(*event, calls);
+        }
+        let log = std::fs::read_dir(self.logs.path()).unwrap();
+        let log: String = log
+            .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap_or_default())
             .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}\n{log}");
+        assert!(!log.contains("Bearer"), "no token is in the log");
+        insta::assert_json_snapshot!("publish_calls", sent);
+    }
+
+    /// What is wrong with what came of an event.
+    fn judged(
+        &self,
+        expect: &Expect,
+        answer: &Value,
+        requests: &[wiremock::Request],
+    ) -> std::vec::IntoIter<String> {
+        let mut wrong = Vec::new();
+        let calls: Vec<_> = requests.iter().map(published).collect();
         for request in calls.iter().flat_map(|(asked, _, _)| asked) {
-            if !policy.allows(request) {
-                wrong.push(format!("{event}: {request:?} is not allowed"));
+            if !self.policy.allows(request) {
+                wrong.push(format!("{request:?} is not allowed"));
             }
         }
         let wanted = match expect {
@@ -186,7 +227,7 @@ async fn the_program_answers_each_event_of_iot_core_and_publishes_what_its_role_
             Nothing => &[],
             Status(status) => {
                 if answer["statusCode"] != *status {
-                    wrong.push(format!("{event}: {answer}"));
+                    wrong.push(answer.to_string());
                 }
                 &[]
             }
@@ -209,18 +250,203 @@ async fn the_program_answers_each_event_of_iot_core_and_publishes_what_its_role_
             .map(|(pointer, value)| ((*pointer).to_owned(), (*value).to_owned()))
             .collect();
         if told != wanted {
-            wrong.push(format!("{event}: {told:?}, not {wanted:?}"));
+            wrong.push(format!("{told:?}, not {wanted:?}"));
+        }
+        wrong.into_iter()
+    }
+}
+
+/// A Publish call as it was sent: all of it but what changes from one run to the next.
+fn as_sent(request: &wiremock::Request) -> Value {
+    let header = |name: &str| {
+        let value = request.headers.get(name);
+        value.map(|value| value.to_str().unwrap().to_owned())
+    };
+    let properties: BTreeMap<&str, &str> = request
+        .headers
+        .iter()
+        .filter(|(name, _)| name.as_str().starts_with("x-amz-mqtt5"))
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+        .collect();
+    let signed = header("authorization").unwrap_or_default();
+    // Algorithm, scope without its day, signed headers.
+    let scope = signed
+        .split(['/', ','])
+        .skip(2)
+        .take(3)
+        .collect::<Vec<_>>()
+        .join("/");
+    let names = signed
+        .split("SignedHeaders=")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    json!({
+        "method": request.method.as_str(),
+        "path": request.url.path(),
+        "query": request.url.query(),
+        "properties": properties,
+        "signed": { "for": scope, "headers": names },
+        "body": request.body_json::<Value>().unwrap_or_default(),
+    })
+}
+
+/// How an event is handed to the program.
+enum Way {
+    /// By the Lambda of these tests.
+    Lambda(Arc<Function>),
+    /// By `cargo lambda invoke`.
+    CargoLambda(CargoLambda),
+}
+
+impl Way {
+    async fn invoke(&self, event: &str) -> Result<Value, String> {
+        match self {
+            Self::Lambda(function) => match function.invoke(read(event)).await {
+                Reply::Answer(answer) => Ok(answer),
+                reply => Err(format!("{reply:?}")),
+            },
+            Self::CargoLambda(lambda) => lambda.invoke(event).await,
         }
     }
-    let log = std::fs::read_dir(logs.path()).unwrap();
-    let log: String = log
-        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap_or_default())
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}\n{log}");
-    assert!(!log.contains("Bearer"), "no token is in the log");
+}
+
+/// cargo-lambda's control plane and runtime API, and the program before it.
+struct CargoLambda {
+    program: PathBuf,
+    port: String,
+    running: [Child; 2],
+}
+
+impl CargoLambda {
+    /// Starts both.
+    async fn start(world: &World) -> Self {
+        let tool = tests::folder().join(".tools/aws/bin/cargo-lambda");
+        assert!(tool.exists(), "no cargo-lambda: `tests/run tools` installs it");
+        let port = free_port().to_string();
+        let log = |name: &str| File::create(world.logs.path().join(name)).unwrap();
+        // It builds nothing: it is the control plane and the runtime API alone.
+        let apis = Command::new(&tool)
+            .args([
+                "lambda",
+                "watch",
+                "--only-lambda-apis",
+                "--invoke-address",
+                "127.0.0.1",
+            ])
+            .args(["--invoke-port", &port])
+            .current_dir(tests::folder().join(".."))
+            .stdin(Stdio::null())
+            .stdout(log("apis.out"))
+            .stderr(log("apis.err"))
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while tokio::net::TcpStream::connect(format!("127.0.0.1:{port}"))
+            .await
+            .is_err()
+        {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "cargo-lambda does not listen"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let function = Command::new(program("mqtt_bridge"))
+            .env_clear()
+            .envs(&world.environment)
+            .env(
+                "AWS_LAMBDA_RUNTIME_API",
+                format!("http://127.0.0.1:{port}/.rt/mqtt_bridge"),
+            )
+            .env("AWS_LAMBDA_FUNCTION_NAME", "mqtt_bridge")
+            .env("AWS_LAMBDA_FUNCTION_VERSION", "1")
+            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .stdin(Stdio::null())
+            .stdout(log("function.out"))
+            .stderr(log("function.err"))
+            .spawn()
+            .unwrap();
+        Self {
+            program: tool,
+            port,
+            running: [function, apis],
+        }
+    }
+
+    async fn invoke(&self, event: &str) -> Result<Value, String> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["lambda", "invoke", "mqtt_bridge", "--invoke-address", "127.0.0.1"])
+            .args([
+                "--invoke-port",
+                &self.port,
+                "--output-format",
+                "json",
+                "--data-file",
+            ])
+            .arg(tests::folder().join(format!("../events/mqtt_bridge/{event}.json")));
+        let ended = tokio::task::spawn_blocking(move || command.output())
+            .await
+            .unwrap()
+            .unwrap();
+        let [out, err] = [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        match (ended.status.success(), serde_json::from_str(&out)) {
+            (true, Ok(answer)) => Ok(answer),
+            _ => Err(format!("{out}{err}")),
+        }
+    }
+}
+
+impl Drop for CargoLambda {
+    fn drop(&mut self) {
+        for process in &mut self.running {
+            // It may have ended by itself.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_answers_each_event_of_iot_core_and_publishes_what_its_role_allows() {
+    let world = World::new().await;
+    let spec = Spec {
+        name: "mqtt_bridge".to_owned(),
+        binary: program("mqtt_bridge"),
+        environment: world.environment.clone(),
+        timeout: Duration::from_secs(30),
+        memory: 256,
+    };
+    let lambda = Function::new(spec, world.logs.path());
+    world.plays_every_event(&Way::Lambda(lambda)).await;
     // What the role may do besides: reading the key, which Secrets Manager's own name decides.
-    let unused: BTreeSet<String> = policy.unused().into_iter().map(|(_, action)| action).collect();
+    let unused = world.policy.unused().into_iter().map(|(_, action)| action);
+    let unused: BTreeSet<String> = unused.collect();
     assert_eq!(unused, ["secretsmanager:GetSecretValue".to_owned()].into());
+    for (action, topic) in [
+        ("iot:Publish", "a2a/v1/request/switchyard/platform/weather"),
+        ("iot:Publish", "a2a/v1/event/switchyard/platform/weather"),
+        ("iot:Publish", "a2a/v1/discovery/acme.example/lab/asker"),
+        ("iot:Publish", "$aws/things/lamp/shadow/update"),
+        ("iot:Publish", "a2a/v1/replying"),
+        ("iot:RetainPublish", REPLY),
+        ("iot:RetainPublish", "a2a/v1/discovery/acme.example/lab/asker"),
+        ("iot:Subscribe", REPLY),
+        ("iot:Receive", REPLY),
+        (
+            "iot:GetRetainedMessage",
+            "a2a/v1/discovery/switchyard/platform/weather",
+        ),
+    ] {
+        assert!(!world.policy.allows(&asked(action, topic)), "{action} {topic}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cargo_lambda_invoke_hands_over_the_same_events() {
+    let world = World::new().await;
+    let lambda = CargoLambda::start(&world).await;
+    world.plays_every_event(&Way::CargoLambda(lambda)).await;
 }
 
 /// Rules write their events themselves: what the samples have, the rule selects.

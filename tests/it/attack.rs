@@ -21,7 +21,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use world::World;
-pub(crate) use world::silent_agent;
+pub(crate) use world::{shapes, silent_agent};
 
 /// What is wrong with a caller's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,6 +9,7 @@ pub mod models;
 pub mod named;
 pub mod oauth;
 pub mod openapi;
+pub mod packets;
 pub mod peers;
 pub mod policy;
 pub mod runtime_api;

@@ -7,8 +7,8 @@ use a2a::mqtt::{AgentAddress, CARD_MAX, Properties, Publication, Recipient, Topi
 use bytes::Bytes;
 use domain::SecretString;
 use mqtt::{
-    BrokerUrl, Inbox, Options, PublishError, Published, Publisher as _, Received, Session, SessionState,
-    Taking,
+    BrokerUrl, Inbox, Options, PublishError, Published, Publisher as _, Received, Session, SessionEnd,
+    SessionState, Taking,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
@@ -200,6 +200,10 @@ impl Presence {
                     // With each new connection: when the one before was lost, the broker said that the agent is gone.
                     SessionState::Ready { .. } => self.is_due(),
                     SessionState::Connecting => self.due = None,
+                    SessionState::Ended(end @ SessionEnd::QosNotSupported) => {
+                        tracing::error!(mqtt.agent = %self.place.address, reason = %end, "agents cannot be on this broker");
+                        return;
+                    }
                     SessionState::Ended(end) => {
                         tracing::warn!(mqtt.agent = %self.place.address, reason = %end, "the agent is off the broker");
                         return;

@@ -51,6 +51,9 @@ pub enum SessionEnd {
     /// Another connection of the same client id has taken it over (0x8E).
     #[error("another connection of the same client has taken the session over (0x8E)")]
     TakenOver,
+    /// The broker takes nothing at QoS 1, by which all is published and subscribed here (Maximum QoS 0, 0x9B).
+    #[error("the broker takes nothing at QoS 1 (Maximum QoS 0), which A2A over MQTT needs")]
+    QosNotSupported,
     /// It cannot even be tried.
     #[error("the connection cannot be made: {0}")]
     Misconfigured(String),

@@ -72,6 +72,10 @@ impl Runner {
                 event = events.poll() => event,
             };
             match event {
+                // Whatever is published there ends the connection, and the next one would be no better.
+                Ok(Event::Incoming(Packet::ConnAck(connected))) if takes_qos_0_alone(&connected) => {
+                    return SessionEnd::QosNotSupported;
+                }
                 Ok(Event::Incoming(Packet::ConnAck(connected))) => self.connected(&connected),
                 Ok(Event::Incoming(Packet::Publish(packet))) => self.received(&packet),
                 Ok(Event::Outgoing(Outgoing::PubAck(id))) => self.shared.window().sent(id),
@@ -206,9 +210,9 @@ impl Runner {
             _ => {}
         }
         match refusal(error) {
-            Some(ConnectReturnCode::RetainNotSupported | ConnectReturnCode::QoSNotSupported)
-                if self.options.will.is_some() =>
-            {
+            // It is the will's.
+            Some(ConnectReturnCode::QoSNotSupported) => Lost::Ended(SessionEnd::QosNotSupported),
+            Some(ConnectReturnCode::RetainNotSupported) if self.options.will.is_some() => {
                 tracing::warn!(
                     mqtt.client = client,
                     "the broker takes no such will: its client connects without one"
@@ -243,6 +247,12 @@ async fn over(ends: &mut watch::Receiver<Option<Instant>>) {
             return;
         }
     }
+}
+
+/// Whether a broker takes publications at QoS 0 alone.
+fn takes_qos_0_alone(connected: &ConnAck) -> bool {
+    let told = connected.properties.as_ref().and_then(|told| told.max_qos);
+    told == Some(0)
 }
 
 /// The code with which a broker refused the connection.

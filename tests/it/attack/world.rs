@@ -197,70 +197,14 @@ impl World {
         self.http.request(method, url)
     }
 
-    /// A token of each shape that an attack has; `None` is no token at all. `signer` and `globex` are who signs good
-    /// ones, here and for the other tenant.
+    /// A token of each shape that an attack has ([`shapes`]).
     pub(super) fn tokens(
         &self,
-        (signer, globex): (Signer<'_>, Signer<'_>),
-        (subject, audience, scope): (&str, &str, &str),
+        signers: (Signer<'_>, Signer<'_>),
+        grant: (&str, &str, &str),
         attack: Option<Attack>,
     ) -> Vec<Option<String>> {
-        let now = Duration::ZERO;
-        let signed = |signer, subject: &str, audience: &str, scope: &str, ago| {
-            self.local.system.signed(signer, subject, audience, scope, ago)
-        };
-        let good = || signed(signer, subject, audience, scope, now);
-        let elsewhere = self.at("/gateway") + "/elsewhere";
-        match attack {
-            None => vec![good()],
-            Some(Attack::None) => vec![None],
-            Some(Attack::Rubbish) => ["rubbish", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", ""]
-                .map(|text| Some(text.to_owned()))
-                .to_vec(),
-            Some(Attack::Expired) => {
-                vec![signed(
-                    signer,
-                    subject,
-                    audience,
-                    scope,
-                    Duration::from_secs(3600),
-                )]
-            }
-            Some(Attack::WrongIssuer) => {
-                let token = good().expect("a token");
-                let trusted = claim(&token, "iss");
-                let acme = Tenant::parse("acme").expect("a tenant");
-                let forged = |issuer: &str| {
-                    let grant = Grant {
-                        issuer,
-                        subject,
-                        tenant: Some(&acme),
-                        audience,
-                        scopes: &[scope],
-                        lifetime: Duration::from_secs(300),
-                    };
-                    let token = self.rogue.sign(&grant, self.local.clock.now(), &SystemEntropy);
-                    Some(token.expect("a token").expose_secret().to_owned())
-                };
-                // The signature of one good token under the claims of another, too.
-                let other = signed(signer, "somebody", audience, scope, now).expect("a token");
-                let (head, signature) = (other.split_once('.'), token.rsplit_once('.'));
-                let payload = head.expect("a token").1.split('.').next().expect("claims");
-                let header = token.split('.').next().expect("a header");
-                let mixed = format!("{header}.{payload}.{}", signature.expect("a token").1);
-                vec![forged("https://elsewhere.example"), forged(&trusted), Some(mixed)]
-            }
-            Some(Attack::WrongAudience) => vec![
-                signed(signer, subject, &elsewhere, scope, now),
-                signed(signer, subject, &format!("{audience}x"), scope, now),
-            ],
-            Some(Attack::WrongTenant) => vec![signed(globex, subject, audience, scope, now)],
-            Some(Attack::WrongOwner) => vec![signed(signer, "user-mallory", audience, scope, now)],
-            Some(Attack::SmallScope) => vec![
-                signed(signer, subject, audience, "something", now),
-                signed(signer, subject, audience, "", now),
-            ],
-        }
+        shapes((&self.local, &self.rogue), signers, grant, attack)
     }
 
     /// Keeps an answer that the API document must describe.
@@ -391,6 +335,72 @@ impl World {
             "the job was never linked: {:#}",
             agents::look(self, "host", task).await
         );
+    }
+}
+
+/// A token of each shape that an attack has; `None` is no token at all. `signer` and `globex` are who signs good
+/// ones, here and for the other tenant.
+pub(crate) fn shapes(
+    (local, rogue): (&Local, &SigningKey),
+    (signer, globex): (Signer<'_>, Signer<'_>),
+    (subject, audience, scope): (&str, &str, &str),
+    attack: Option<Attack>,
+) -> Vec<Option<String>> {
+    let now = Duration::ZERO;
+    let signed = |signer, subject: &str, audience: &str, scope: &str, ago| {
+        local.system.signed(signer, subject, audience, scope, ago)
+    };
+    let good = || signed(signer, subject, audience, scope, now);
+    let elsewhere = local.endpoint("/gateway").trim_end_matches('/').to_owned() + "/elsewhere";
+    match attack {
+        None => vec![good()],
+        Some(Attack::None) => vec![None],
+        Some(Attack::Rubbish) => ["rubbish", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", ""]
+            .map(|text| Some(text.to_owned()))
+            .to_vec(),
+        Some(Attack::Expired) => {
+            vec![signed(
+                signer,
+                subject,
+                audience,
+                scope,
+                Duration::from_secs(3600),
+            )]
+        }
+        Some(Attack::WrongIssuer) => {
+            let token = good().expect("a token");
+            let trusted = claim(&token, "iss");
+            let acme = Tenant::parse("acme").expect("a tenant");
+            let forged = |issuer: &str| {
+                let grant = Grant {
+                    issuer,
+                    subject,
+                    tenant: Some(&acme),
+                    audience,
+                    scopes: &[scope],
+                    lifetime: Duration::from_secs(300),
+                };
+                let token = rogue.sign(&grant, local.clock.now(), &SystemEntropy);
+                Some(token.expect("a token").expose_secret().to_owned())
+            };
+            // The signature of one good token under the claims of another, too.
+            let other = signed(signer, "somebody", audience, scope, now).expect("a token");
+            let (head, signature) = (other.split_once('.'), token.rsplit_once('.'));
+            let payload = head.expect("a token").1.split('.').next().expect("claims");
+            let header = token.split('.').next().expect("a header");
+            let mixed = format!("{header}.{payload}.{}", signature.expect("a token").1);
+            vec![forged("https://elsewhere.example"), forged(&trusted), Some(mixed)]
+        }
+        Some(Attack::WrongAudience) => vec![
+            signed(signer, subject, &elsewhere, scope, now),
+            signed(signer, subject, &format!("{audience}x"), scope, now),
+        ],
+        Some(Attack::WrongTenant) => vec![signed(globex, subject, audience, scope, now)],
+        Some(Attack::WrongOwner) => vec![signed(signer, "user-mallory", audience, scope, now)],
+        Some(Attack::SmallScope) => vec![
+            signed(signer, subject, audience, "something", now),
+            signed(signer, subject, audience, "", now),
+        ],
     }
 }
 

@@ -5,7 +5,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use sandbox::mosquitto::Wanted;
 use tests::binary::{self, Up};
+
+use super::world::Broker;
 
 const WEATHER: &str = "switchyard/platform/weather";
 
@@ -149,4 +152,21 @@ fn agents_are_listed_asked_tried_and_imported_from_the_terminal() {
         "{}",
         said(&gone)
     );
+}
+
+/// Brokers on which no agent can be.
+#[test]
+fn a_broker_that_cannot_carry_agents_is_told_why() {
+    for (line, why) in [
+        ("max_qos 0", "nothing at QoS 1 (Maximum QoS 0)"),
+        ("retain_available false", "the broker retains nothing (0x9A)"),
+    ] {
+        let broker = Broker::start_as(&Wanted {
+            lines: vec![line.to_owned()],
+            ..Wanted::default()
+        });
+        let tried = binary::run(&["mqtt", "check", "--broker", &broker.running.url()]);
+        let words = said(&tried);
+        assert!(!tried.status.success() && words.contains(why), "{line}: {words}");
+    }
 }

@@ -4,74 +4,32 @@ use std::time::{Duration, Instant};
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use tests::Local;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
+use super::registered::{OnBroker, only_over_mqtt, registry};
 use super::responder::Echo;
 use super::world::World;
 use crate::consent::{agree, link, profile};
 use crate::tenants::admin;
 
-/// What a card calls an interface that is there for its URL alone: the audience of tokens.
-const AUDIENCE: &str = "urn:switchyard:a2a:audience:v1";
-
-/// The registry, as its operator calls it.
-pub(super) async fn registry(local: &Local, method: &str, path: &str, body: Option<Value>) -> Value {
-    let url = format!("{}{path}", local.endpoint("/registry").trim_end_matches('/'));
-    let method = method.parse().expect("a method");
-    let mut request = tests::user::http()
-        .request(method, url)
-        .bearer_auth(local.endpoint("/registry_token"));
-    if let Some(body) = body {
-        request = request.json(&body);
-    }
-    let answer = request.send().await.expect("an answer");
-    let status = answer.status();
-    let told = answer.text().await.expect("a body");
-    assert!(status.is_success(), "{path}: {status} {told}");
-    serde_json::from_str(&told).unwrap_or_default()
-}
-
-/// Has an agent of the system called over the broker alone: the card that the registry knows names no other interface to call.
-/// `at` is its address and where it is over HTTP.
-async fn only_over_mqtt(world: &World, (address, url): (&str, &str), tenant: Option<&str>) -> MockServer {
-    let local = &world.local;
-    let place = format!("{}/.well-known/agent-card.json", url.trim_end_matches('/'));
-    let asked = tests::user::http().get(place).header("a2a-version", "1.0");
-    let mut card: Value = asked.send().await.expect("a card").json().await.expect("JSON");
+/// Has an agent of the world called over its broker alone; the pair is its address and where it is over HTTP.
+async fn moved(
+    world: &World,
+    (address, url): (&str, &str),
+    tenant: Option<&str>,
+    change: impl FnOnce(&mut Value),
+) -> MockServer {
     let broker = world.broker.running.url();
-    card["supportedInterfaces"] = json!([
-        { "url": format!("{broker}/$a2a/v1/request/{address}"), "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" },
-        { "url": url, "protocolBinding": AUDIENCE, "protocolVersion": "1.0" },
-    ]);
-    card.as_object_mut().expect("an object").remove("signatures");
-    let name = card["name"].clone();
-    let own = tenant
-        .map(|tenant| format!("&tenant={tenant}"))
-        .unwrap_or_default();
-    let known = registry(local, "GET", &format!("/agents?disabled=true{own}"), None).await;
-    for agent in known["agents"].as_array().expect("a list") {
-        if agent["card"]["name"] == name {
-            let path = format!("/agents/{}/disable?{own}", agent["id"].as_str().expect("an id"));
-            registry(local, "POST", &path, None).await;
-        }
-    }
-    let server = MockServer::start().await;
-    Mock::given(any())
-        .respond_with(ResponseTemplate::new(200).set_body_json(card))
-        .mount(&server)
-        .await;
-    let body = json!({ "cardUrl": format!("{}/card.json", server.uri()), "tenant": tenant });
-    registry(local, "POST", "/agents", Some(body)).await;
-    server
+    let agent = OnBroker { address, url, tenant };
+    only_over_mqtt(world.local.endpoints(), &broker, agent, change).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_asks_an_agent_that_is_on_the_broker_alone() {
     let world = World::start().await;
     let url = world.local.endpoint("/agents/weather").to_owned();
-    let _card = only_over_mqtt(&world, ("switchyard/platform/weather", &url), None).await;
+    let _card = moved(&world, ("switchyard/platform/weather", &url), None, |_| ()).await;
     let user = world.local.user("acme");
     let answer = user.ask("Will it rain in Oslo tomorrow?").await;
     let task = user.until(&answer.task_id(), &["completed"]).await;
@@ -91,7 +49,7 @@ async fn a_host_asks_an_agent_that_is_on_the_broker_alone() {
 async fn horizon_asks_for_consent_over_mqtt_and_an_expired_token_is_renewed_unseen() {
     let world = World::start().await;
     let url = world.local.endpoint("/tenants/acme/agents/horizon").to_owned();
-    let _card = only_over_mqtt(&world, ("switchyard/acme/horizon", &url), Some("acme")).await;
+    let _card = moved(&world, ("switchyard/acme/horizon", &url), Some("acme"), |_| ()).await;
     let user = world.local.user("acme");
     let asked = user.ask("Where is my order 1003?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
@@ -109,6 +67,61 @@ async fn horizon_asks_for_consent_over_mqtt_and_an_expired_token_is_renewed_unse
         .await;
     assert_eq!(task["status"], "completed", "{task:#}");
     world.stop().await;
+}
+
+/// The card that the registry knows asks for less than the agent wants.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scope_that_is_too_small_over_mqtt_asks_once_more_for_the_wider_one() {
+    let world = World::start().await;
+    let url = world.local.endpoint("/tenants/acme/agents/horizon").to_owned();
+    let narrow = |card: &mut Value| {
+        let text = card["securityRequirements"].to_string();
+        let narrow = text.replacen(",\"orders:read\"", "", 1);
+        assert_ne!(narrow, text);
+        card["securityRequirements"] = serde_json::from_str(&narrow).expect("JSON");
+    };
+    let _card = moved(&world, ("switchyard/acme/horizon", &url), Some("acme"), narrow).await;
+    let user = world.local.user("acme");
+    let task = user.begin("Where is my order 1003?").await;
+    let mut browser = profile(&user, world.local.endpoint("/tenants/acme/base"));
+    let login = &world.local.endpoints()["users"]["acme"][0];
+    let first = user.until(&task, &["auth-required"]).await;
+    let page = agree(&mut browser, &link(&first), login).await;
+    assert_eq!(page.status, 200, "{page:?}");
+    assert_eq!(scopes(&first), ["tasks"]);
+    // The agent says what is missing (403, `insufficient_scope`), and its user is asked for that.
+    let mut wider = Value::Null;
+    for _ in 0..400 {
+        wider = user.task(&task).await;
+        if wider["status"] == "auth-required" && link(&wider) != link(&first) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(scopes(&wider).contains(&"orders:read"), "{wider:#}");
+    let page = browser.open(&link(&wider)).await;
+    let page = browser.submit(&page, &[]).await;
+    assert_eq!(page.status, 200, "{page:?}");
+    let done = user.until(&task, &["completed", "failed", "rejected"]).await;
+    assert_eq!(done["status"], "completed", "{done:#}");
+    assert!(done["artifacts"].to_string().contains("1003"), "{done:#}");
+    // The wider grant is there for the next question.
+    let later = user.ask("Where is my order 1003?").await;
+    let later = user
+        .until(&later.task_id(), &["completed", "auth-required", "failed"])
+        .await;
+    assert_eq!(later["status"], "completed", "{later:#}");
+    world.stop().await;
+}
+
+/// What a task asks its user to allow.
+fn scopes(task: &Value) -> Vec<&str> {
+    let scopes = task["consent"]["scopes"].as_array();
+    let scopes = scopes.unwrap_or_else(|| panic!("no consent: {task:#}"));
+    scopes
+        .iter()
+        .filter_map(|scope| scope["name"].as_str().or(scope.as_str()))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

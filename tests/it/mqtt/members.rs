@@ -12,7 +12,7 @@ use mqtt::Publisher as _;
 use serde_json::{Value, json};
 use tests::Local;
 
-use super::hosts::registry;
+use super::registered::registry;
 use super::world::Broker;
 
 const NAMES: [&str; 3] = ["m1", "m2", "m3"];

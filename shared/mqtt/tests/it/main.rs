@@ -499,6 +499,29 @@ async fn packet(line: &mut tokio::net::TcpStream) -> Vec<u8> {
     [head.as_slice(), &rest].concat()
 }
 
+/// Its users would connect for ever: each publication at QoS 1 would end the connection (0x9B).
+#[tokio::test]
+async fn a_broker_without_qos_1_is_told_by_its_name_and_not_tried_again() {
+    let broker = Broker::start(Wanted {
+        lines: vec!["max_qos 0".to_owned()],
+        ..Wanted::default()
+    });
+    let will = publication("$a2a/v1/discovery/acme/lab/agent", "{}");
+    for will in [None, Some(will)] {
+        let (nobody, _) = mpsc::unbounded_channel();
+        let options = Options {
+            will,
+            ..broker.options("agent", &["t"])
+        };
+        let session = Session::open(options, Arc::new(Heard(nobody))).unwrap();
+        let ended = SessionState::Ended(SessionEnd::QosNotSupported);
+        assert_eq!(session.ready().await, ended);
+        let refused = session.publish(publication("t", "x")).await;
+        assert_eq!(refused, Err(PublishError::Disconnected));
+        assert_eq!(session.ready().await, ended);
+    }
+}
+
 /// Brokers say in CONNACK that they retain nothing and keep no session; that they take no message with an expiry, by its PUBACK.
 #[tokio::test]
 async fn what_a_broker_refuses_is_told_by_its_name_and_breaks_nothing() {

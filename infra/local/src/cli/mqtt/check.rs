@@ -53,6 +53,9 @@ impl Check {
         outln!("broker {}, topics below {}", way.broker, way.prefix);
         let agent =
             AgentAddress::new(ORG, CHECK, &format!("probe-{}", &suffix()[..8])).map_err(Failure::other)?;
+        // A broker without it lets nobody stay.
+        way.connect(Vec::new()).await?.session.close().await;
+        tell("QoS 1", &Found::Yes);
         let carries = self.carries(&way, &agent).await?;
         let finds = self.retains(&way, &agent).await?;
         let shares = self.shares(&way).await?;

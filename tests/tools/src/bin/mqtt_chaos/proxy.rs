@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tests::packets::{PUBACK, PUBLISH, body, kind, number, publish_id, whole};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 const CONNECT: u8 = 1;
-const PUBLISH: u8 = 3;
-const PUBACK: u8 = 4;
+
 /// A number from the seed: the n-th of its kind.
 pub(crate) fn chosen(seed: u64, n: u64) -> u64 {
     // SplitMix64.
@@ -109,7 +109,7 @@ impl Proxy {
         loop {
             while let Some(length) = whole(&buffer) {
                 let packet: Vec<u8> = buffer.drain(..length).collect();
-                let kind = packet[0] >> 4;
+                let kind = kind(&packet);
                 if kind == CONNECT {
                     answers.takes(receive_maximum(&packet).unwrap_or(u16::MAX));
                 }
@@ -257,36 +257,4 @@ fn receive_maximum(connect: &[u8]) -> Option<u16> {
         rest = value.get(length..)?;
     }
     None
-}
-
-/// The length of the first packet, once all of it is there.
-fn whole(buffer: &[u8]) -> Option<usize> {
-    let (header, length) = header(buffer)?;
-    (buffer.len() >= header + length).then_some(header + length)
-}
-
-/// How long the fixed header is, and what follows it.
-fn header(buffer: &[u8]) -> Option<(usize, usize)> {
-    let mut length = 0;
-    for (index, byte) in buffer.iter().skip(1).take(4).enumerate() {
-        length |= usize::from(byte & 0x7f) << (7 * index);
-        if byte & 0x80 == 0 {
-            return Some((index + 2, length));
-        }
-    }
-    None
-}
-
-fn body(packet: &[u8]) -> Option<&[u8]> {
-    packet.get(header(packet)?.0..)
-}
-
-fn number(bytes: &[u8]) -> Option<u16> {
-    Some(u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]))
-}
-
-fn publish_id(packet: &[u8]) -> Option<u16> {
-    let body = body(packet)?;
-    let topic = usize::from(number(body)?);
-    number(body.get(2 + topic..)?)
 }

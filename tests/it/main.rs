@@ -38,6 +38,7 @@ mod onboarding;
 mod openapi;
 mod operator;
 mod readme;
+mod reads;
 mod rfc9700;
 mod routing_cards;
 mod rubbish;

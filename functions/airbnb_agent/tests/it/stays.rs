@@ -56,6 +56,28 @@ async fn a_flat_is_found_by_one_search_and_the_best_are_looked_at() {
     }
 }
 
+/// One request for the search, and one for each listing that is looked at, once the server is known.
+#[tokio::test]
+async fn a_warm_search_is_one_request() {
+    let world = world().await;
+    world.ask(OSLO).await;
+    let cold = world.posted().len();
+    let task = world.told("m-2", json!([{ "text": OSLO }]), None).await;
+    assert_eq!(state(&task), "TASK_STATE_COMPLETED", "{task:#}");
+    let posted = world.posted();
+    let tools: Vec<&str> = posted
+        .iter()
+        .filter_map(|message| message["params"]["name"].as_str())
+        .collect();
+    let searches = tools.iter().filter(|tool| **tool == "airbnb_search").count();
+    let details = tools
+        .iter()
+        .filter(|tool| **tool == "airbnb_listing_details")
+        .count();
+    assert_eq!((searches, searches + details), (1, posted.len()), "{posted:#?}");
+    assert_eq!(cold, posted.len() + 2, "what revisions it has, and its tools");
+}
+
 #[tokio::test]
 async fn what_is_missing_is_asked_for_and_the_answer_goes_on() {
     let world = world().await;

@@ -111,9 +111,7 @@ async fn answer(State(behind): State<Behind>, request: Called) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 1 << 20).await.unwrap();
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
-    if message["method"] == "tools/call" {
-        behind.asked.lock().unwrap().push(message["params"].clone());
-    }
+    behind.asked.lock().unwrap().push(message.clone());
     if let Some(result) = (behind.instead)(&message) {
         let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
         return axum::Json(answer).into_response();
@@ -126,6 +124,15 @@ async fn answer(State(behind): State<Behind>, request: Called) -> Response {
 impl World {
     /// The calls that the server got since the last look: the tool and what it was given.
     pub(crate) fn asked(&self) -> Vec<Value> {
+        let posted = self.posted().into_iter();
+        posted
+            .filter(|message| message["method"] == "tools/call")
+            .map(|message| message["params"].clone())
+            .collect()
+    }
+
+    /// All that was posted to the server since the last look.
+    pub(crate) fn posted(&self) -> Vec<Value> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 

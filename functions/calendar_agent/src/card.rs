@@ -44,6 +44,10 @@ fn skill() -> Skill {
             "not:cancel,absagen,cancela,annule,avlys,annulla,отмени",
             "not:delete,löschen,borra,supprime,slett,削除,elimina,удали",
             "not:invite",
+            "not:add,put,create,eintragen,trag,trage,vormerken,dodaj,wpisz",
+            "not:add,añade,agrega,apunta,anota,ajoute,ajouter,inscris",
+            "not:add,legg,lägg,aggiungi,metti,segna,zet,adiciona",
+            "not:add,coloca,追加,登録,добавь",
         ]
         .map(String::from)
         .to_vec(),

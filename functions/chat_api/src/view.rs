@@ -102,6 +102,7 @@ pub(crate) fn card(task: &Task) -> Value {
                 .map(Value::String),
         ),
         ("outcome", outcome(task).map(Value::String)),
+        ("declined", is_declined(task).then_some(Value::Bool(true))),
         ("plan", plan_of(task)),
         ("authUrl", auth_url(task).map(Value::String)),
         ("authUrlBy", auth_url_by(task).map(Value::from)),
@@ -319,6 +320,16 @@ fn outcome(task: &Task) -> Option<String> {
     partly.then(|| format!("{done} of {all} done"))
 }
 
+/// Whether nothing of a task was done because its user would not have it: that is no failure of anybody.
+fn is_declined(task: &Task) -> bool {
+    let reasons = || {
+        let left = task.jobs.iter().filter(|job| !task.is_replaced(job));
+        left.map(|job| job.remote().and_then(|remote| remote.text.as_deref()))
+    };
+    let by_user = |reason: Option<&str>| matches!(reason, Some(words::NOT_AGREED | words::NOT_ANSWERED));
+    task.status.state == TaskState::Rejected && reasons().all(by_user) && reasons().next().is_some()
+}
+
 /// Where the user consents, while the task waits for that.
 fn auth_url(task: &Task) -> Option<String> {
     let message = task.status.message.as_ref();
@@ -514,6 +525,23 @@ mod tests {
         assert_eq!(view["history"][1]["at"], "1970-01-01T00:00:00.000Z");
         assert_eq!(view["result"]["data"][0]["rain"], true);
         assert_eq!(view["agentType"], "weather");
+    }
+
+    #[test]
+    fn what_its_user_would_not_have_is_told_from_what_an_agent_refused() {
+        for (reason, declined) in [
+            (words::NOT_AGREED, json!(true)),
+            (words::NOT_ANSWERED, json!(true)),
+            (words::NOT_AGREED_IN_TIME, Value::Null),
+            ("I advise staff only.", Value::Null),
+        ] {
+            let (mut task, _) = worked_on();
+            task.status.state = TaskState::Rejected;
+            task.jobs[0].give_up(TaskState::Rejected, reason, Timestamp::from_millis(1));
+            assert_eq!(card(&task)["declined"], declined, "{reason}");
+            task.status.state = TaskState::Completed;
+            assert_eq!(card(&task)["declined"], Value::Null, "{reason}");
+        }
     }
 
     #[test]

@@ -15,14 +15,17 @@ pub(crate) const SCOPES: [(&str, &str); 2] = [
 pub(crate) const CANNOT: [&str; 6] = ["cancel", "refund", "return", "change", "buy", "speed up"];
 
 /// The same, and how customers ask for it otherwise and in other languages.
-const DENIED: [&str; 12] = [
+const DENIED: [&str; 15] = [
     "cancel,storniere,stornieren,annule,annuler,avbestille",
     "cancel,avbestill,avbeställ,annulla,cancelar,キャンセル",
     "refund,erstattung,reembolso,remboursement,rembourser,refusjon",
     "refund,rimborso,terugbetaling,återbetalning,zwrot,返金",
     "refund,geld+zurück,dinero+devuel,dinero+recup,argent+récup",
     "refund,penge+tilbake,geld+terug,soldi+indietro,dinheiro+volta",
-    "return,zurückgeben,devolver,retourner,返品,reso,oddać",
+    "refund,soldi,denaro,dinheiro,dinero,argent,geld,pengarna",
+    "return,zurückgeben,zurückschicken,devolver,retourner,返品",
+    "return,reso,rendere,restituire,oddać,zwrócić,terugsturen",
+    "return,renvoyer,tilbake+send,tillbaka+skicka,вернуть",
     "change,ändern,cambiar,modifier,endre,ändra,wijzigen",
     "change,adresse,dirección,indirizzo,adres,住所,変更",
     "buy,kaufen,kaufe,comprar,acheter,achète",

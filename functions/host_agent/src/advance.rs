@@ -189,3 +189,49 @@ fn without_bulk(kind: EventKind, now: Timestamp) -> EventKind {
     }
     EventKind::Job { job }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_behind_a_push_says_nothing_newer_but_an_end() {
+        let now = Timestamp::from_millis(1_000);
+        let says = |state: TaskState, at: Option<Timestamp>| Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
+            update: Some(RemoteUpdate {
+                state,
+                text: None,
+                at,
+                consent: None,
+            }),
+            artifacts: Vec::new(),
+            snapshot: false,
+            responder: None,
+        };
+        let fresh = domain::testing::job(now);
+        let mut asked = fresh.clone();
+        asked.note(says(TaskState::InputRequired, Some(now)), now);
+        let kept = |job: &Job, state: TaskState, at: Option<Timestamp>| {
+            let news = overtaken(job, says(state, at));
+            assert!(news.remote_task_id.is_some(), "who it is stays known");
+            news.update.map(|update| update.state)
+        };
+        assert_eq!(kept(&asked, TaskState::Working, None), None);
+        assert_eq!(
+            kept(&asked, TaskState::Working, Some(now)),
+            Some(TaskState::Working)
+        );
+        assert_eq!(
+            kept(&asked, TaskState::Completed, None),
+            Some(TaskState::Completed)
+        );
+        assert_eq!(kept(&fresh, TaskState::Working, None), Some(TaskState::Working));
+        // What it asked is still asked once the acknowledgement is noted.
+        asked.note(overtaken(&asked, says(TaskState::Working, None)), now);
+        assert_eq!(
+            asked.remote().map(|remote| remote.state),
+            Some(TaskState::InputRequired)
+        );
+    }
+}

@@ -84,8 +84,8 @@ pub(crate) enum Meaning<'a> {
     CancelAndWhich(Vec<&'a Task>, Vec<&'a Task>, Option<String>),
     /// It has to be asked which is meant, or whether.
     Which(Deed, Vec<&'a Task>, Option<String>),
-    /// The user means to agree, which words cannot do: this task waits for consent.
-    Agreeing(&'a Task),
+    /// The user means to agree, which words cannot do: these tasks wait for consent.
+    Agreeing(Vec<&'a Task>),
     /// The user means to agree, and these tasks all wait for that.
     WhichWord(Vec<&'a Task>),
     /// How these are doing.
@@ -418,11 +418,12 @@ impl<'a> Chat<'a> {
         let asked = self.last_asked().filter(|(task, question)| {
             transcript::unconsented(task).is_none() || choices::is_yes_or_no(question)
         });
-        match (asked, self.consents().next_back()) {
+        let consents: Vec<&Task> = self.codes().collect();
+        match (asked, consents.is_empty()) {
             (Some((task, _)), _) => Meaning::Answer(task),
-            (None, Some(consent)) => Meaning::Agreeing(consent),
-            (None, None) if self.plans().nth(1).is_some() => Meaning::WhichWord(self.plans().collect()),
-            (None, None) => match self
+            (None, false) => Meaning::Agreeing(consents),
+            (None, true) if self.plans().nth(1).is_some() => Meaning::WhichWord(self.plans().collect()),
+            (None, true) => match self
                 .here
                 .iter()
                 .rfind(|task| transcript::choosing(task).is_some())
@@ -680,7 +681,7 @@ impl<'a> Chat<'a> {
             .iter()
             .any(|word| lists::AGREEING.contains(&word.as_str()));
         match self.consents().next_back() {
-            Some(consent) if agrees => Meaning::Agreeing(consent),
+            Some(consent) if agrees => Meaning::Agreeing(vec![consent]),
             _ => self.request(text, words),
         }
     }

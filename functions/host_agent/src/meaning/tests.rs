@@ -445,7 +445,11 @@ fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
         "yeah sure, whatever you need, you have my permission",
         "I hereby give my consent to Horizon",
     ] {
-        means(&here, text, |meant| matches!(meant, Meaning::Agreeing(_)));
+        means(
+            &here,
+            text,
+            |meant| matches!(meant, Meaning::Agreeing(of) if of.len() == 1),
+        );
     }
     for text in [
         "no",
@@ -936,6 +940,33 @@ fn a_task_is_called_off_in_other_languages() {
     means(&here, "annule ma commande 1003", |meant| {
         matches!(meant, Meaning::Request { .. })
     });
+}
+
+#[test]
+fn a_yes_beside_several_consents_is_asked_back_with_their_agents() {
+    let own = (TaskState::AuthRequired, "Calendar needs access.");
+    let here = [
+        order(1, "Where is my order 1001?"),
+        task(2, "Am I free on Friday?", "Calendar", Some(own)),
+    ];
+    means(
+        &here,
+        "yes",
+        |meant| matches!(meant, Meaning::Agreeing(of) if of.len() == 2),
+    );
+    let told = crate::rules::wording::agree_there(&[&here[0], &here[1]]);
+    for named in [
+        "Which one",
+        "Horizon, for “Where is my order 1001”",
+        "Calendar, for",
+    ] {
+        assert!(told.contains(named), "{named}: {told}");
+    }
+    means(
+        &here[1..],
+        "yes",
+        |meant| matches!(meant, Meaning::Agreeing(of) if of.len() == 1),
+    );
 }
 
 #[test]

@@ -302,12 +302,25 @@ pub(crate) fn address(job: &Job, text: &str, may: impl Fn(&Url) -> bool) -> Opti
     addresses.next()
 }
 
-/// That words are no consent, and where it is given.
-pub(crate) fn agree_there(task: &Task) -> String {
-    let name = transcript::unconsented(task).map_or("the agent", |(job, _)| job.agent_name.as_str());
+/// That words are no consent, and where it is given; where several tasks wait for one, which it is to be.
+pub(crate) fn agree_there(tasks: &[&Task]) -> String {
+    let name = |task: &Task| {
+        let job = transcript::unconsented(task).map(|(job, _)| job);
+        let job = job.or_else(|| transcript::asking(task));
+        job.map_or("The agent", |job| job.agent_name.as_str()).to_owned()
+    };
+    if let [only] = tasks {
+        return format!(
+            "{} still needs your consent, and words here cannot give it: connect on the card of {}, and agree there.",
+            name(only),
+            meaning::name(only)
+        );
+    }
+    let line = |task: &&Task| format!("- {}, for {}", name(task), meaning::name(task));
     format!(
-        "{name} still needs your consent, and words here cannot give it: connect on the card of {}, and agree there.",
-        meaning::name(task)
+        "Which one do you mean? These still need your consent, and words here cannot give it:\n{}\n\
+         Connect on the card of the one you mean, and agree there.",
+        tasks.iter().map(line).collect::<Vec<_>>().join("\n")
     )
 }
 

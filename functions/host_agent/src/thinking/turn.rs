@@ -180,7 +180,7 @@ impl Thinker {
             Meaning::Nothing(nothing, rest) => {
                 Box::pin(self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
             }
-            Meaning::Agreeing(task) => say(run, wording::agree_there(task)),
+            Meaning::Agreeing(tasks) => say(run, wording::agree_there(&tasks)),
             Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
             Meaning::Status(tasks) => {
                 let asked = transcript::asked(run.task());

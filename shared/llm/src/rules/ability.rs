@@ -3,7 +3,7 @@
 use words::REFUNDS_ABROAD;
 use words::phrases::words;
 
-use super::terms::{Term, Text, spelled};
+use super::terms::{Term, Text, is_function_word, speaks, spelled};
 use crate::AgentBrief;
 
 /// Deeds that change something for the user, by how people ask for them, and the beginnings of words by which a card would
@@ -17,7 +17,7 @@ const DEEDS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "take back",
-        &["return my", "return the", "send back"],
+        &["return my", "return the", "send back", "give back", "take back"],
         &["return"],
     ),
     (
@@ -34,6 +34,20 @@ const DEEDS: &[(&str, &[&str], &[&str])] = &[
             "order three",
         ],
         &["buy", "purchas", "sell", "shop"],
+    ),
+    (
+        "book",
+        &[
+            "book a meeting",
+            "book a call",
+            "book lunch",
+            "schedule a meeting",
+            "schedule a call",
+            "schedule lunch",
+            "set up a meeting",
+            "set up a call",
+        ],
+        &["book", "arrang", "creat"],
     ),
     (
         "change",
@@ -67,6 +81,12 @@ const CANCELING_LAST: &[&str] = &["stornieren", "annuleren"];
 
 /// Among so many first words of a clause it is what is wanted.
 const WANTED: usize = 3;
+/// Ends a verb, be it behind what is meant: "send order 1005 back".
+const BACK: &str = "back";
+/// Among so many words behind the verb.
+const AHEAD: usize = 4;
+/// What ends a clause.
+const ENDS: [char; 9] = ['.', '!', '?', ';', ',', '\n', '–', '—', '¿'];
 /// Words before the deed that ask for it politely.
 const POLITE: &[&str] = &[
     "please", "can", "could", "would", "you", "i", "d", "ll", "like", "want", "to", "need", "a", "an", "the",
@@ -100,7 +120,7 @@ fn denied(agent: &AgentBrief, text: &str) -> Option<String> {
     let mut denied = tags.filter_map(|tag| tag.strip_prefix("not:"));
     let (ways, way) = denied.find_map(|ways| Some((ways, ways.split(',').find(|way| means(way))?)))?;
     let deed = ways.split(',').next()?.replace('+', " ");
-    let asks = || clauses(text).any(|clause| begins(&clause, way));
+    let asks = || clauses(text).any(|clause| begins(&clause, way)) || asks_abroad(text, way, &told);
     if way.contains('+') || !text.contains(['?', '？']) || asks() {
         return Some(deed);
     }
@@ -111,6 +131,33 @@ fn denied(agent: &AgentBrief, text: &str) -> Option<String> {
     let speaks_only =
         things.iter().all(Term::is_faint) || things.iter().any(|thing| told.contains(&thing.text));
     (!speaks_only).then_some(deed)
+}
+
+/// Whether a question in another language than English asks for a deed: "pode devolver o pedido 1005?", "kann ich die Bestellung
+/// 1005 zurückgeben?". Nothing but words that hold sentences together stands before the verb, and what is meant behind it; or the
+/// verb stands last, and before it something that the card speaks of.
+fn asks_abroad(text: &str, way: &str, told: &[String]) -> bool {
+    let spoken = Text::of(text).spoken;
+    // Where verbs stand last.
+    let is_last = spoken != 0 && (speaks(spoken, "de") || speaks(spoken, "nl"));
+    let is_little = |word: &String| is_function_word(word) || word.chars().all(char::is_numeric);
+    let asks = |clause: &str| {
+        let words = spelled(clause);
+        let Some((before, behind)) = words
+            .iter()
+            .position(|word| word == way)
+            .and_then(|at| Some((words.get(..at)?, words.get(at + 1..)?)))
+        else {
+            return false;
+        };
+        let leads = before.first().is_some_and(is_little);
+        let is_told = |word: &String| !is_little(word) && told.contains(word);
+        match behind {
+            [] => is_last && leads && before.iter().any(is_told),
+            _ => leads && before.len() < WANTED && before.iter().all(is_little),
+        }
+    };
+    !speaks(spoken, "en") && text.split(ENDS).any(asks)
 }
 
 fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
@@ -156,7 +203,7 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
 
 /// The words of each sentence and half of one, which may ask for something of its own.
 fn clauses(text: &str) -> impl Iterator<Item = Vec<String>> {
-    text.split(['.', '!', '?', ';', ',', '\n', '–', '—']).map(core)
+    text.split(ENDS).map(core)
 }
 
 /// The words of a clause from where it says what is wanted, in small letters.
@@ -166,13 +213,16 @@ fn core(clause: &str) -> Vec<String> {
     asked.skip_while(|word| POLITE.contains(&word.as_str())).collect()
 }
 
-/// Whether words begin with a way to ask for a deed; its verb may end in `-ing`.
+/// Whether words begin with a way to ask for a deed; its verb may end in `-ing`, and what is meant may stand before its "back".
 fn begins(core: &[String], way: &str) -> bool {
     let mut said = core.iter();
     let mut way = way.split(' ');
     let verb = way.next().zip(said.next());
     verb.is_some_and(|(verb, said)| is_form(said, verb))
-        && way.all(|word| said.next().is_some_and(|said| said == word))
+        && way.all(|word| match word {
+            BACK => said.by_ref().take(AHEAD).any(|said| said == word),
+            _ => said.next().is_some_and(|said| said == word),
+        })
 }
 
 /// "canceling", "cancelling" and "purchasing" are forms of their verbs.
@@ -236,11 +286,19 @@ mod tests {
             ("order 1003 status", None),
             ("Where is my order 1001?", None),
             ("has my order been canceled?", None),
+            ("Schedule lunch with Sam on Friday", Some("book")),
+            ("Can you book a call with Ines?", Some("book")),
+            ("an hour for a call with Ines", None),
             ("annule ma commande", Some("cancel")),
             ("quiero cancelar mi pedido 1005", Some("cancel")),
             ("¿se puede cancelar?", None),
             ("escribe un informe sobre cómo cancelar un contrato", None),
             ("storniere bitte alles", Some("cancel")),
+            ("send order 1005 back", Some("take back")),
+            ("I'd like to send my order back please", Some("take back")),
+            ("Can you take order 1005 back?", Some("take back")),
+            ("was order 1003 sent back to you", None),
+            ("send me a note when the parcel with the shoes is back", None),
             ("ik wil bestelling 1005 graag annuleren", Some("cancel")),
             ("je voudrais être remboursé pour la commande 1005", Some("refund")),
             ("ich möchte eine Rückerstattung für 1003", Some("refund")),
@@ -262,10 +320,15 @@ mod tests {
             "not:refund,erstattung,reembolso,geld+zurück".to_owned(),
             "not:speed+up".to_owned(),
             "not:buy,comprar".to_owned(),
+            "not:refund,soldi,dinheiro".to_owned(),
+            "not:return,devolver,zurückgeben".to_owned(),
         ];
         let skill = SkillText {
             tags: &tags,
-            examples: &["What did I buy in May?".to_owned()],
+            examples: &[
+                "What did I buy in May?".to_owned(),
+                "Wo ist meine Bestellung, onde está o meu pedido?".to_owned(),
+            ],
             ..SkillText::default()
         };
         let card = CardText {
@@ -286,6 +349,11 @@ mod tests {
             ("Kann ich mein Geld zurückbekommen?", Some("refund")),
             ("Wann kommt die Bestellung zurück", None),
             ("speed up the delivery of 1003", Some("speed up")),
+            ("Rivoglio i miei soldi per 1005", Some("refund")),
+            ("Pode devolver o pedido 1005?", Some("return")),
+            ("Kann ich die Bestellung 1005 zurückgeben?", Some("return")),
+            ("Onde está o pedido que não quero devolver?", None),
+            ("¿Hay que devolver?", None),
         ] {
             assert_eq!(lacking(&agent, text).as_deref(), deed, "{text}");
         }

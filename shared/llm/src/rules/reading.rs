@@ -249,7 +249,7 @@ impl<'i> Reader<'i> {
         let named = |term: &Term| self.index.named.get(&term.text);
         let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
         let is_scrap = words <= SCRAP && called.is_empty();
-        self.weigh(&mut terms, text.contains(['?', '？']));
+        self.weigh(&mut terms, spoken, text.contains(['?', '？']));
         if let Some(told) = self.told_to_somebody(text, spoken) {
             let is_told = |term: &&mut Term| told.contains(&term.text);
             terms.iter_mut().filter(is_told).for_each(Term::passes);
@@ -355,11 +355,23 @@ impl<'i> Reader<'i> {
         found
     }
 
-    /// "Order" holds sentences together, but not where somebody has it in its name; "am I free on Friday?" says nothing else;
-    /// a "weather report" is about the weather, and a "report on delivery" is a report.
-    fn weigh(&self, terms: &mut [Term], is_question: bool) {
-        let mut matter = terms.iter_mut().filter(|term| term.is_matter());
-        if let (Some(only), None, true) = (matter.next(), matter.next(), is_question) {
+    /// "Order" holds sentences together, but not where somebody has it in its name; "am I free between 9 and 11?" says nothing but
+    /// that; a "weather report" is about the weather, and a "report on delivery" is a report.
+    fn weigh(&self, terms: &mut [Term], spoken: Languages, is_question: bool) {
+        let mut matter: Vec<&mut Term> = terms.iter_mut().filter(|term| term.is_matter()).collect();
+        if matter.len() > 1 && matter.iter().all(|term| term.is_faint()) {
+            // Of nothing but words that hold sentences together, the one that somebody has.
+            let is_known = |term: &Term| {
+                let by = self.speaks_for(term, spoken);
+                !term.leads && by.iter().any(|(_, speaks)| *speaks >= HARDLY)
+            };
+            let (known, unknown): (Vec<_>, Vec<_>) = matter.into_iter().partition(|term| is_known(term));
+            matter = known;
+            if matter.len() == 1 && is_question {
+                unknown.into_iter().for_each(Term::passes);
+            }
+        }
+        if let ([only], true) = (matter.as_mut_slice(), is_question) {
             only.weight = 1.0;
         }
         let (mut before, mut named) = (false, false);

@@ -36,6 +36,9 @@ pub(super) struct Term {
     pub(super) behind: bool,
     /// A word such as "about" stands before it: it may be what something is to be written or said about.
     pub(super) is_topic: bool,
+    /// It begins the text, or stands before a number: of words that hold sentences together, one that asks or leads, such as "what"
+    /// and "between".
+    pub(super) leads: bool,
 }
 
 impl Term {
@@ -46,10 +49,11 @@ impl Term {
             weight,
             behind: false,
             is_topic: false,
+            leads: false,
         }
     }
 
-    fn of(run: Run, is_topic: bool) -> Option<Self> {
+    fn of(run: Run, is_topic: bool, leads: bool) -> Option<Self> {
         let Run {
             text,
             is_name,
@@ -73,6 +77,7 @@ impl Term {
             weight,
             behind,
             is_topic,
+            leads,
         })
     }
 
@@ -120,7 +125,10 @@ impl Text {
         let capitals_name = self.spoken & GERMAN == 0 || self.spoken & ENGLISH != 0;
         let (mut before, mut is_topic) = (false, false);
         let mut terms: Vec<Term> = Vec::with_capacity(self.runs.len());
-        for run in self.runs {
+        let mut runs = self.runs.into_iter().peekable();
+        let mut first = true;
+        while let Some(run) = runs.next() {
+            let leads = std::mem::take(&mut first) || runs.peek().is_some_and(Run::is_number);
             let is_name = run.is_name && capitals_name;
             let behind = run.behind && before;
             is_topic |= ABOUT.contains(&run.text.as_str());
@@ -129,7 +137,7 @@ impl Text {
                 behind,
                 ..run
             };
-            let term = Term::of(run, is_topic);
+            let term = Term::of(run, is_topic, leads);
             before = term.is_some();
             // Texts are short: looking for a word in them is quicker than keeping a set of them.
             terms.extend(term.filter(|term| !terms.iter().any(|known| known.text == term.text)));
@@ -192,6 +200,12 @@ struct Run {
     behind: bool,
     /// The languages that it is a function word of.
     of: Languages,
+}
+
+impl Run {
+    fn is_number(&self) -> bool {
+        self.text.chars().all(char::is_numeric)
+    }
 }
 
 /// The words of a text, cut where the script changes.

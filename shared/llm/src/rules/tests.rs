@@ -189,6 +189,8 @@ fn one_topic_stays_whole() {
     goes("Convert 100 USD to NOK and EUR", "currency");
     goes("Find a flat in Oslo with free parking and wifi", "airbnb");
     goes("Hello, will it rain in Oslo, Norway?", "weather");
+    goes("Am I free tomorrow between 9 and 11?", "calendar");
+    goes("Am I free on Friday at 3 pm, then?", "calendar");
 }
 
 #[test]

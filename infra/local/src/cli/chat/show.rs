@@ -28,6 +28,8 @@ pub(super) struct Show {
     steps: Vec<String>,
     /// How far its jobs are, by their numbers.
     jobs: BTreeMap<u64, String>,
+    /// It ended as its user would not have it.
+    declined: bool,
 }
 
 impl Show {
@@ -168,6 +170,8 @@ impl Show {
     /// How the task ended, as this command ends.
     pub(super) fn ended(self) -> Result<(), Failure> {
         match self.task {
+            // Somebody said no to what they had been asked before: nothing went wrong.
+            Some(_) if self.declined && self.link.is_none() => Ok(()),
             Some((task, state)) if matches!(state.as_str(), "failed" | "rejected" | "canceled") => {
                 Err(Failure::Other(format!("the task {task} is {state}")))
             }
@@ -230,6 +234,7 @@ impl Show {
             outln!("[task {id}] {state}{agent}");
         }
         self.task = Some((id.to_owned(), state.to_owned()));
+        self.declined = card.get("declined").and_then(Value::as_bool) == Some(true);
         let jobs = card.get("jobs").and_then(Value::as_array);
         self.steps(card.get("plan"), jobs.map(Vec::as_slice));
     }
@@ -312,6 +317,28 @@ mod tests {
             json!({"id": "a1", "parts": [{"type": "data-task"}, {"type": "text", "text": "rain"}]}),
         ]);
         assert!(show.answered);
+    }
+
+    #[test]
+    fn a_task_that_its_user_declines_is_no_failure() {
+        let card = |more: Value| {
+            let mut card = json!({"taskId": "t1", "state": "rejected"});
+            card.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            json!({"type": "data-task", "data": card})
+        };
+        let asked = json!({"authUrl": "https://idp.example/", "authUrlBy": "platform"});
+        for (chunks, fails) in [
+            (vec![card(json!({"declined": true}))], false),
+            (vec![card(json!({}))], true),
+            // What was asked here was not answered.
+            (vec![card(asked), card(json!({"declined": true}))], true),
+        ] {
+            let mut show = Show::default();
+            chunks.iter().for_each(|chunk| show.chunk(chunk));
+            assert_eq!(show.ended().is_err(), fails, "{chunks:?}");
+        }
     }
 
     #[test]

@@ -138,7 +138,9 @@ async fn an_answer_out_of_a_calendar_reads_little_more_than_a_forecast() {
         "{answered:#}"
     );
 
-    let free = calendar.least("free", "Am I free on Friday?", "you are busy").await;
+    let free = calendar
+        .least("free", "Am I free on Friday?", "you are busy")
+        .await;
     let weather = bench.agent("/agents/weather");
     let forecast = weather
         .least("rain", "Will it rain in Oslo tomorrow?", "Oslo")

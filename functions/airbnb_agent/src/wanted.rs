@@ -232,6 +232,7 @@ impl Reading {
         let price = price::take(&mut words);
         let nights = people::take_nights(&mut words);
         let time = days::take(&mut words, self.order);
+        let departs = stay::has_departure(&words, &time);
         let days = stay::days(&words, &time, nights, self.today);
         let (guests, children) = people::take(&mut words);
         let unsaid = guests.is_none() && children.is_none() && people::take_unsaid(&mut words);
@@ -252,7 +253,7 @@ impl Reading {
         Said {
             places: named.iter().map(|name| clean(name, PLACE_MAX)).collect(),
             // "Tonight and tomorrow night" are two.
-            nights: nights.or(time.tonight.then(|| u32::try_from(days.len()).unwrap_or(1))),
+            nights: nights.or((time.tonight && !departs).then(|| u32::try_from(days.len()).unwrap_or(1))),
             days,
             guests,
             children,

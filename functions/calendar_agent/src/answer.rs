@@ -72,9 +72,10 @@ fn free(wanted: &Wanted, zone: Tz, busy: &[Span]) -> Told {
     let mut lines = Vec::new();
     let mut data = Vec::new();
     for day in &wanted.days {
-        let within = of_day(*day, wanted.hours, zone);
+        let hours = wanted.hours_of(*day);
+        let within = of_day(*day, hours, zone);
         let taken: Vec<Span> = busy.iter().filter_map(|span| span.and(within)).collect();
-        let hours = wanted.hours.map_or(String::new(), |hours| {
+        let hours = hours.map_or(String::new(), |hours| {
             format!(" from {} to {}", clock(hours.from), clock(hours.to))
         });
         let when = format!("{}{hours}", date(*day));
@@ -108,7 +109,10 @@ fn slots(wanted: &Wanted, zone: Tz, busy: &[Span], now: DateTime<Utc>) -> Told {
     let length = i64::from(wanted.minutes);
     let mut found: Vec<Span> = Vec::new();
     for day in &wanted.days {
-        let within = of_day(*day, Some(hours), zone);
+        let within = match wanted.through {
+            true => of_day(*day, wanted.hours_of(*day), zone),
+            false => of_day(*day, Some(hours), zone),
+        };
         let gaps = gaps(within, busy).into_iter().filter_map(|gap| {
             let from = at_a_quarter(gap.from.max(now));
             let slot = Span {
@@ -152,7 +156,7 @@ pub(crate) fn events(wanted: &Wanted, zone: Tz, found: &Events) -> Artifact {
     let mut data = Vec::new();
     let mut left = EVENTS_MAX;
     for day in &wanted.days {
-        let within = of_day(*day, wanted.hours, zone);
+        let within = of_day(*day, wanted.hours_of(*day), zone);
         let mut told: Vec<(bool, DateTime<Utc>, String, Value)> = on
             .iter()
             .filter_map(|event| told_on(event, *day, within, zone))

@@ -319,7 +319,7 @@ fn failed(error: &CallError) -> Result<Outcome, ExecuteError> {
 fn days(wanted: &Wanted, zone: Tz) -> Span {
     let day = |day: Option<&NaiveDate>| day.copied().unwrap_or_default();
     let (first, last) = (day(wanted.days.first()), day(wanted.days.last()));
-    let next = match wanted.hours.is_some_and(|hours| hours.to <= hours.from) {
+    let next = match wanted.hours_of(last).is_some_and(|hours| hours.to <= hours.from) {
         true => last.checked_add_days(Days::new(1)).unwrap_or(last),
         false => last,
     };

@@ -82,12 +82,31 @@ pub struct Wanted {
     pub days: Vec<NaiveDate>,
     /// The part of each day; none for all of it.
     pub hours: Option<Hours>,
+    /// The hours are when it begins on the first day and ends on the last, and all between is meant.
+    pub through: bool,
     /// How long the time is that is looked for, in minutes.
     pub minutes: u32,
     /// Whose clock it is by, where that was said.
     pub zone: Option<Tz>,
     /// It is to be a time for somebody else too, whose calendar nobody sees.
     pub with_others: bool,
+}
+
+impl Wanted {
+    /// The part of one of the days; none for all of it.
+    #[must_use]
+    pub fn hours_of(&self, day: NaiveDate) -> Option<Hours> {
+        let hours = self.hours?;
+        let is_first = self.days.first() == Some(&day);
+        let is_last = self.days.last() == Some(&day);
+        match (self.through, is_first, is_last) {
+            (false, ..) | (_, true, true) => Some(hours),
+            (_, true, false) => Some(Hours::until_midnight(hours.from)),
+            // What ends at midnight has nothing of the last day.
+            (_, false, true) => Some(Hours::from_midnight(hours.to)),
+            (_, false, false) => None,
+        }
+    }
 }
 
 /// What was said so far; anything may be missing.
@@ -102,6 +121,8 @@ struct Said {
     /// The names of days are those of the longer time beside them.
     within: bool,
     hours: Option<Hours>,
+    /// The hours are those of the first and the last day.
+    through: bool,
     minutes: Option<u32>,
     zone: Option<Tz>,
     with_others: bool,
@@ -117,6 +138,11 @@ impl Said {
         let dated = !later.days.is_empty();
         Self {
             kind: later.kind.or(self.kind),
+            through: if later.hours.is_some() {
+                later.through
+            } else {
+                self.through
+            },
             hours: later.hours.or(self.hours),
             minutes: later.minutes.or(self.minutes),
             named: if dated { later.named } else { self.named },
@@ -174,7 +200,7 @@ impl Reading {
         self.wanted(together)
     }
 
-    fn wanted(&self, said: Said) -> Result<Wanted, String> {
+    fn wanted(&self, mut said: Said) -> Result<Wanted, String> {
         if let Some(wrong) = said.wrong {
             return Err(wrong);
         }
@@ -183,13 +209,19 @@ impl Reading {
                 kind: Kind::Disconnect,
                 days: Vec::new(),
                 hours: None,
+                through: false,
                 minutes: 0,
                 zone: None,
                 with_others: false,
             });
         }
         let zone = said.zone.or(self.zone);
-        let today = self.now.with_timezone(&zone.unwrap_or(Tz::UTC)).date_naive();
+        let now = self.now.with_timezone(&zone.unwrap_or(Tz::UTC));
+        let today = now.date_naive();
+        // "Am I free at 5?", said before five.
+        if said.days.is_empty() && said.hours.is_some_and(|hours| hours.from > now.time()) {
+            said.days.push(When::In(0));
+        }
         let (Some(kind), false) = (said.kind, said.days.is_empty()) else {
             return Err(missing(said.kind.is_some(), !said.days.is_empty()));
         };
@@ -224,26 +256,46 @@ impl Reading {
         if (*last - *first).num_days() >= DAYS_MAX {
             return Err(too_many());
         }
-        if let Some(hours) = said.hours {
-            clear(&days, hours, zone.unwrap_or(Tz::UTC))?;
+        // Over one midnight goes the time of the first day.
+        if said.through && days.len() == 2 && said.hours.is_some_and(|hours| hours.to <= hours.from) {
+            days.truncate(1);
+            said.through = false;
         }
-        Ok(Wanted {
+        let is_one = days.len() == 1;
+        let wanted = Wanted {
             kind,
             days,
             hours: said.hours,
+            through: said.through && !is_one,
             minutes: said.minutes.unwrap_or(60),
             zone,
             with_others: said.with_others,
-        })
+        };
+        if let Some(hours) = said.hours {
+            if said.through && is_one && hours.to <= hours.from {
+                return Err("That ends before it begins. From when to when?".to_owned());
+            }
+            clear(&wanted, hours)?;
+        }
+        Ok(wanted)
     }
 }
 
 /// Asks where a time that was said is none on one of the days, or comes twice: their clock is changed then.
-fn clear(days: &[NaiveDate], hours: Hours, zone: Tz) -> Result<(), String> {
+fn clear(wanted: &Wanted, hours: Hours) -> Result<(), String> {
+    let zone = wanted.zone.unwrap_or(Tz::UTC);
     let over = Days::new(u64::from(hours.to <= hours.from));
-    for day in days {
-        let last = day.checked_add_days(over).unwrap_or(*day);
-        for (day, time) in [(*day, hours.from), (last, hours.to)] {
+    let each = wanted
+        .days
+        .iter()
+        .map(|day| (*day, day.checked_add_days(over).unwrap_or(*day)));
+    let ends = wanted.days.first().copied().zip(wanted.days.last().copied());
+    let spans: Vec<(NaiveDate, NaiveDate)> = match wanted.through {
+        true => ends.into_iter().collect(),
+        false => each.collect(),
+    };
+    for (first, last) in spans {
+        for (day, time) in [(first, hours.from), (last, hours.to)] {
             // Midnight is where a day begins, whenever that is.
             let said = zone.from_local_datetime(&day.and_time(time));
             if time != NaiveTime::MIN && said.single().is_none() {

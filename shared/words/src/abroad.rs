@@ -367,7 +367,7 @@ const FRENCH: Glossary = &[
     ("quel", "what"), ("quelle", "what"), ("comment", "how"), ("quand", "when"), ("combien", "how many"), ("il", "it"),
     ("va", "will"), ("va t il", "will it"), ("fera t il", "will it be"), ("fait il", "is it"), ("fera", "will be"), ("fait", "is"), ("est", "is"),
     ("à", "in"), ("au", "in"), ("dans", "in"), ("pour", "for"), ("jusqu", "to"), ("et", "and"), ("ou", "or"), ("un", "a"), ("une", "a"),
-    ("du", "the"), ("de la", "the"), ("y aura t il", "will there be"), ("faut il", "do i need"), ("ai je besoin d", "do i need"),
+    ("du", "the"), ("de la", "the"), ("de", "from"), ("y aura t il", "will there be"), ("faut il", "do i need"), ("ai je besoin d", "do i need"),
     ("s il te plaît", "please"), ("s il vous plaît", "please"), ("bonjour", "hello"), ("heures", "o'clock"),
 ];
 

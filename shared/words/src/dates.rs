@@ -184,9 +184,28 @@ fn day_then_month(words: &[Word], index: usize) -> Option<(When, usize)> {
 fn month_then_day(words: &[Word], index: usize) -> Option<(When, usize)> {
     let month = month(words.get(index)?)?;
     let the = usize::from(words.get(index + 1).is_some_and(|word| word.lower == "the"));
-    let day = days(words.get(index + 1 + the)?)?;
-    let (year, next) = year(words, index + 2 + the);
+    let mut day = days(words.get(index + 1 + the)?)?;
+    let mut next = index + 2 + the;
+    // "Nov 12 through 15", but not "Dec 28 to 4 January".
+    if day.1.is_none()
+        && words.get(next).is_some_and(is_to)
+        && let Some((last, None)) = words.get(next + 1).and_then(days)
+        && words.get(next + 2).and_then(self::month).is_none()
+        && words.get(next + 2).is_none_or(|after| !is_of_a_clock(after))
+    {
+        day.1 = Some(last);
+        next += 2;
+    }
+    let (year, next) = year(words, next);
     Some((days_of(month, day, year), next - index))
+}
+
+/// Whether a number before it is an hour.
+fn is_of_a_clock(word: &Word) -> bool {
+    matches!(
+        word.text.to_lowercase().as_str(),
+        "am" | "pm" | "a.m." | "p.m." | "o'clock" | ":"
+    )
 }
 
 fn year(words: &[Word], index: usize) -> (Option<i32>, usize) {
@@ -213,6 +232,7 @@ fn feast(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("christmas" | "xmas", "eve", _) => Some((date(12, 24), 2)),
         ("christmas" | "xmas", "day", _) => Some((date(12, 25), 2)),
         ("christmas" | "xmas", _, _) => Some((date(12, 25), 1)),
+        ("boxing", "day", _) => Some((date(12, 26), 2)),
         ("new", "year's" | "years", "eve") => Some((date(12, 31), 3)),
         ("new", "year's" | "years", "day") => Some((date(1, 1), 3)),
         // The feast, not the turn of the year as in "between Christmas and New Year".

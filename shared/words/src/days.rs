@@ -254,6 +254,7 @@ fn week(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("coming" | "following" | "all" | "whole", "week") => (run(7), 2),
         ("coming" | "next" | "following", "days") => (run(3), 2),
         ("week" | "weekly", _) => (run(7), 1),
+        ("fortnight", _) => (run(14), 1),
         _ => return None,
     })
 }
@@ -282,7 +283,13 @@ fn named(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When
         return Some((When::DayOfMonth(date), lead + 1 + the + 1));
     }
     let next = lower(words, index) == "next";
-    Some((When::Weekday { day, next }, lead + 1))
+    let named = When::Weekday { day, next };
+    // "Saturday week"
+    if lower(words, after) == "week" {
+        let than = Box::new(named);
+        return Some((When::Later { days: 7, than }, lead + 2));
+    }
+    Some((named, lead + 1))
 }
 
 /// `sun` is a day beside other days, such as in `sat and sun`.

@@ -54,6 +54,31 @@ pub fn up_to(words: &mut [Word], found: &mut Days) {
     put(found, related);
 }
 
+/// Reads "before Friday" as from today to the day before. Call it behind [`crate::days::take`].
+pub fn before(words: &mut [Word], found: &mut Days) {
+    let related = std::mem::take(&mut found.mentions).into_iter().map(|(at, when)| {
+        let link = at.checked_sub(1);
+        let link = link.filter(|link| is_one(&when) && is_word(words, *link, &["before"]));
+        // "The day before Christmas Eve"
+        let counts = |link: usize| {
+            let counted = link.checked_sub(1).and_then(|before| words.get(before));
+            counted.is_some_and(crate::days::is_time)
+        };
+        let Some(link) = link.filter(|link| !counts(*link)) else {
+            return (at, when);
+        };
+        words
+            .iter_mut()
+            .skip(link)
+            .take(1)
+            .for_each(|word| word.kind = Kind::Gap);
+        let last = When::DayBefore(Box::new(when));
+        (at, When::Span(Box::new(When::In(0)), Box::new(last)))
+    });
+    let related = related.collect();
+    put(found, related);
+}
+
 fn put(found: &mut Days, mentions: Vec<(usize, When)>) {
     found.days = Vec::new();
     for (_, when) in &mentions {

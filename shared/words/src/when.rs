@@ -56,6 +56,8 @@ pub enum When {
         /// Than this one, the first of its days.
         than: Box<When>,
     },
+    /// The day before another, the first of its days.
+    DayBefore(Box<When>),
     /// The last such day before today: last Friday, last Christmas.
     Past(Box<When>),
     /// The coming such day, where one of the last weeks could be meant as well: "will it rain on 3 December?"
@@ -134,6 +136,10 @@ impl When {
                 let from = than.resolve(today).first().copied();
                 let days = i32::try_from(*days).unwrap_or(i32::MAX);
                 from.and_then(|from| shift(from, days)).into_iter().collect()
+            }
+            Self::DayBefore(when) => {
+                let first = when.resolve(today).first().copied();
+                first.and_then(|first| shift(first, -1)).into_iter().collect()
             }
             Self::Past(when) => past(when, today),
             Self::Ahead(when) => ahead(when, today),

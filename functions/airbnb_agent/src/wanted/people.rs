@@ -137,7 +137,7 @@ enum Guest {
 fn guest(lower: &str) -> Option<Guest> {
     Some(match lower {
         "child" | "children" | "kid" | "kids" | "baby" | "babies" | "infant" | "infants" | "toddler"
-        | "toddlers" | "teenager" | "teenagers" => Guest::Child,
+        | "toddlers" | "teenager" | "teenagers" | "teen" | "teens" | "newborn" => Guest::Child,
         "guest" | "guests" | "people" | "person" | "persons" | "adult" | "adults" | "grown-up"
         | "grown-ups" | "ups" | "pax" | "women" | "men" | "travellers" | "travelers" | "friends" => {
             Guest::Adult
@@ -278,7 +278,7 @@ fn is_one_person(lower: &str) -> bool {
 }
 
 fn is_child(lower: &str) -> bool {
-    matches!(lower, "son" | "daughter") || guest(lower) == Some(Guest::Child)
+    matches!(lower, "son" | "sons" | "daughter" | "daughters") || guest(lower) == Some(Guest::Child)
 }
 
 /// `our ten-year-old son`: whether it is a child, and the number of words.

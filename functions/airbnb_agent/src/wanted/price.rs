@@ -25,8 +25,10 @@ pub(super) fn take(words: &mut [Word]) -> Option<Price> {
             continue;
         };
         let last = at + length - 1;
-        let lead = lead(words, at);
-        let currency = currency(words, last);
+        // "CAD 180"
+        let code = at.checked_sub(1).filter(|code| is_code(words, *code));
+        let lead = lead(words, code.unwrap_or(at)).or(code);
+        let currency = currency(words, last).or(code.map(|_| last));
         if lead.is_none() && currency.is_none() && !is_a_night(words, last + 1) || is_counted(words, last + 1)
         {
             continue;
@@ -71,15 +73,15 @@ fn amount(words: &[Word], at: usize) -> Option<u32> {
 
 /// An amount in words, and how many: `ninety euros`, `two hundred`. A small number alone may count anything.
 fn spelled_out(words: &[Word], at: usize) -> Option<(u32, usize)> {
-    let count = words
-        .get(at)
-        .filter(|word| word.number().is_none())
-        .and_then(Word::count)?;
+    let a = matches!(lower(words, at), "a" | "one").then_some(1);
+    let count = words.get(at).filter(|word| word.number().is_none());
+    let count = a.or_else(|| count.and_then(Word::count))?;
     let times = match lower(words, at + 1) {
         "hundred" => 100,
         "thousand" => 1_000,
         _ => {
             return currency(words, at)
+                .filter(|_| lower(words, at) != "a")
                 .filter(|end| *end == at + 1)
                 .map(|_| (count, 1));
         }
@@ -129,6 +131,14 @@ fn currency(words: &[Word], at: usize) -> Option<usize> {
         word.is_some_and(|word| word.kind == Kind::Word && word.text.chars().all(char::is_alphabetic))
     };
     (at + 1..found).all(is_name).then_some(found)
+}
+
+/// Whether a word is a currency's code, which may stand before the number.
+fn is_code(words: &[Word], at: usize) -> bool {
+    let word = words.get(at).filter(|word| word.kind == Kind::Word);
+    word.is_some_and(|word| {
+        is_currency(&word.text) && word.text.bytes().all(|byte| byte.is_ascii_uppercase())
+    })
 }
 
 fn is_a_night(words: &[Word], at: usize) -> bool {
@@ -228,6 +238,8 @@ mod tests {
             ("two hundred pounds all in", Some(Price::Stay(200))),
             ("ninety euros a night", Some(Price::Night(90))),
             ("NZ$300 in all", Some(Price::Stay(300))),
+            ("CAD 180 per night max", Some(Price::Night(180))),
+            ("less than a hundred quid", Some(Price::Night(100))),
             ("two adults, a hundred steps away", None),
             ("at least 50 euros a night", None),
             ("for two, from 4 to 7 December", None),

@@ -40,7 +40,13 @@ pub(super) fn days(
         .filter(|when| matches!(when, When::Span(..)))
         .flat_map(|stay| stay.resolve(today))
         .collect();
-    days.retain(|when| !is_one(when) || when.resolve(today).iter().any(|day| !stays.contains(day)));
+    let single = days.iter().filter(|when| is_one(when)).count();
+    let says_more = |when: &When| match when {
+        // "A long weekend from the 11th to the 14th"
+        When::Weekend { .. } => stays.is_empty() && single < 2,
+        when => !is_one(when) || when.resolve(today).iter().any(|day| !stays.contains(day)),
+    };
+    days.retain(says_more);
     if let ([(at, last)], Some(nights)) = (said.mentions.as_slice(), nights)
         && leaves(words, *at)
         && let Some(last) = last.resolve(today).first().filter(|_| is_one(last))
@@ -53,6 +59,12 @@ pub(super) fn days(
         }];
     }
     days
+}
+
+/// Whether the last day that was said is one of departure: `tonight, leaving on Saturday`.
+pub(super) fn has_departure(words: &[Word], said: &text_days::Days) -> bool {
+    let last = said.mentions.last().filter(|_| said.mentions.len() > 1);
+    last.is_some_and(|(at, _)| leaves(words, *at))
 }
 
 /// Whether a day is one of departure: `leaving on the 9th`.

@@ -62,6 +62,7 @@ impl Fields<'_> {
             named: Vec::new(),
             is_week: false,
             within: false,
+            through: false,
             hours: begins.or(ends).map(|_| Hours {
                 from: begins.unwrap_or(NaiveTime::MIN),
                 to: ends.unwrap_or(NaiveTime::MIN),

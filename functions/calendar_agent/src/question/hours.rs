@@ -1,8 +1,10 @@
 //! Times of a day in words: `from 2 to 4 pm`, `between 9 and 12`, `8-10`, `at 3`, `after 5 pm`.
 
+use std::ops::Range;
+
 use chrono::{NaiveTime, TimeDelta};
 use words::text::{Kind as Piece, Word};
-use words::{DateOrder, days};
+use words::{DateOrder, Days, When, days};
 
 use super::Hours;
 
@@ -13,7 +15,7 @@ struct Written {
     minute: u32,
     /// Which half of the day it says it is in, in hours; none where it is not said.
     half: Option<u32>,
-    /// It cannot be meant otherwise: it has minutes, or is noon or midnight.
+    /// It cannot be meant otherwise: it has minutes, is `14h`, or is noon or midnight.
     exact: bool,
 }
 
@@ -49,7 +51,7 @@ impl Written {
             hour: hour.parse().ok()?,
             minute: minute.map_or(Ok(0), str::parse).ok()?,
             half,
-            exact: minute.is_some() && half.is_none(),
+            exact: (minute.is_some() || plain.ends_with('h')) && half.is_none(),
         };
         let most = if half.is_some() { 12 } else { 24 };
         (written.hour <= most && written.minute < 60 && (half.is_none() || written.hour > 0))
@@ -162,17 +164,83 @@ pub(super) fn take_span(words: &mut [Word], about: About, order: Option<DateOrde
 
 /// How many times are told that cannot be meant otherwise.
 pub(super) fn count(words: &[Word]) -> usize {
-    let (mut count, mut index) = (0, 0);
+    certain(words).len()
+}
+
+/// The times that cannot be meant otherwise, each with its words.
+fn certain(words: &[Word]) -> Vec<(Written, Range<usize>)> {
+    let (mut found, mut index) = (Vec::new(), 0);
     while index < words.len() {
         match time_at(words, index) {
             Some((time, end)) if time.exact || time.half.is_some() => {
-                count += 1;
+                found.push((time, index..end));
                 index = end;
             }
             _ => index += 1,
         }
     }
-    count
+    found
+}
+
+/// Takes a time of one day and a time of another out of the words, between which all is meant: `Saturday 8 pm to Sunday 8 am`,
+/// `from 11 pm on 29 February to 1:30 am on 1 March`. The days come as one span.
+pub(super) fn take_over_days(
+    words: &mut [Word],
+    about: About,
+    order: Option<DateOrder>,
+) -> Option<(Hours, Days)> {
+    let times = certain(words);
+    let [(from, first), (to, last)] = times.as_slice() else {
+        return None;
+    };
+    let is_to = |at: &usize| {
+        let joint = words.get(*at).map_or("", |word| word.lower.as_str());
+        matches!(
+            joint,
+            "to" | "till" | "til" | "until" | "through" | "-" | "–" | "—"
+        )
+    };
+    let joint = (first.end..last.start).find(is_to)?;
+    let mut rest = words.to_vec();
+    for at in first.clone().chain(last.clone()) {
+        rest.get_mut(at)?.kind = Piece::Gap;
+    }
+    let mut found = days::take(&mut rest, order);
+    // Nothing but little words between a time and its day.
+    let is_near = |mut between: Range<usize>| {
+        between.all(|at| {
+            let little = |word: &Word| matches!(word.lower.as_str(), "on" | "at" | "from" | "the");
+            rest.get(at)
+                .is_none_or(|word| word.kind == Piece::Gap || little(word))
+        })
+    };
+    let span = match found.mentions.as_slice() {
+        [(at, one), (other, two)] if *at < joint && joint < *other && is_one(one) && is_one(two) => {
+            let is_first = is_near(*at..first.start) || is_near(first.end..joint);
+            let is_last = is_near(last.end..*other) && *other > last.start || is_near(joint + 1..last.start);
+            (is_first && is_last).then(|| When::Span(Box::new(one.clone()), Box::new(two.clone())))?
+        }
+        // "8 pm Saturday to Sunday 8 am"
+        [(at, span @ When::Span(..))] if first.end <= *at && *at < joint => span.clone(),
+        _ => return None,
+    };
+    let hours = Hours {
+        from: from.alone(about)?,
+        to: to.alone(about)?,
+    };
+    for (word, taken) in words.iter_mut().zip(rest) {
+        word.kind = taken.kind;
+    }
+    words.get_mut(joint)?.kind = Piece::Gap;
+    found.days = vec![span];
+    Some((hours, found))
+}
+
+fn is_one(when: &When) -> bool {
+    matches!(
+        when,
+        When::In(_) | When::Weekday { .. } | When::Date { .. } | When::DayOfMonth(_)
+    )
 }
 
 /// Two times that begin at `index`, and where they end.

@@ -107,6 +107,36 @@ fn questions_are_read() {
             "Slot 12-03..12-08 (2) 100",
         ),
         ("Meetings in the week of 9 December", "Events 12-07..12-13 (7) 60"),
+        // Over one midnight; over more of them each day has its own part.
+        (
+            "What's on from Saturday 20:00 to Sunday 12:00",
+            "Events 12-05 20:00-12:00 60",
+        ),
+        (
+            "Am I free Saturday 8 pm to Sunday 8 am?",
+            "Free 12-05 20:00-08:00 60",
+        ),
+        (
+            "Am I free from 8 pm Saturday to Sunday 8 am?",
+            "Free 12-05 20:00-08:00 60",
+        ),
+        (
+            "Am I free from 11 pm on 29 December to 1:30 am on 30 December?",
+            "Free 12-29 23:00-01:30 60",
+        ),
+        (
+            "Am I free from Friday 6 pm to Sunday 8 pm?",
+            "Free 12-04..12-06 (3) 18:00-20:00 60",
+        ),
+        (
+            "Am I free Monday 9 am to 11 am and Tuesday?",
+            "Free 11-30..12-01 (2) 09:00-11:00 60",
+        ),
+        (
+            "Find half an hour with Olu before Friday",
+            "Slot 11-30..12-03 (4) 30",
+        ),
+        ("Could we do dinner on Saturday?", "Free 12-05 18:00-22:00 60"),
     ] {
         let read = read(&[said]);
         assert_eq!(read.as_ref().map(told).as_deref(), Ok(expected), "{said}");
@@ -136,7 +166,14 @@ fn what_makes_no_sense_is_asked_about_and_what_is_said_next_goes_on() {
             "ends before it begins",
         ),
         ("Show the 32nd of December", "no such day"),
-        ("What's on from Saturday 20:00 to Sunday 12:00", "on which day"),
+        ("Am I free from 9:00 at 10:00 on Friday at 11:00?", "on which day"),
+        (
+            "Am I free from Saturday 8 pm to Saturday 7 pm?",
+            "ends before it begins",
+        ),
+        ("Can we meet at 25:00 tomorrow?", "cannot read all of that"),
+        ("Am I free on November 8 or 9?", "cannot read all of that"),
+        ("Suis-je libre demain de 14h à 16h ?", "From when to when"),
         (
             "Am I free on 28 March 2027 at 02:30?",
             "clocks change on 28 March",

@@ -18,7 +18,8 @@ pub(super) fn is_any(words: &[Word], mentions: &Mentions, has_hours: bool, withi
         .filter(|(_, word)| word.kind == Piece::Word);
     left.any(|(at, word)| {
         let around = Around { words, mentions, at };
-        around.relates(&word.lower, has_hours, within) || word.number().is_some() && around.is_listed()
+        around.relates(&word.lower, has_hours, within)
+            || word.number().is_some() && (around.is_listed() || around.goes_on())
     })
 }
 
@@ -60,6 +61,12 @@ impl Around<'_> {
         let joint = self.words.get(self.at + 1);
         joint.is_some_and(|word| matches!(word.kind, Piece::And | Piece::Comma))
             && self.day_at(self.at + 2).is_some()
+    }
+
+    /// `November 8 or 9`: the last of them is left over.
+    fn goes_on(&self) -> bool {
+        let back = |by: usize| self.at.checked_sub(by).and_then(|before| self.words.get(before));
+        back(1).is_some_and(|word| word.kind == Piece::And) && back(2).is_some_and(is_gap)
     }
 
     fn day_at(&self, at: usize) -> Option<&When> {

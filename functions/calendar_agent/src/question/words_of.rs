@@ -24,7 +24,7 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     let kind = kind(&words);
     let has = |these: &[&str]| words.iter().any(|word| these.contains(&word.lower.as_str()));
     let meal = (0..words.len()).find_map(|at| meal_at(&words, at));
-    let with_others = has(&["with"]);
+    let with_others = has(&["with"]) || words.windows(3).any(is_other_and_i);
     let past = has(&["did", "had", "was", "were"]);
     let about = match (has(&["afternoon", "evening", "tonight"]), has(&["morning"])) {
         (true, _) => About::Late,
@@ -33,7 +33,11 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     };
     let zone = clocks::take_zone(&mut words);
     let length = length::take(&mut words);
-    let span = hours::take_span(&mut words, about, order)
+    let over_days = hours::take_over_days(&mut words, about, order);
+    let span = over_days
+        .as_ref()
+        .map(|(hours, _)| Span::Hours(*hours))
+        .or_else(|| hours::take_span(&mut words, about, order))
         .or_else(|| hours::take_apart(&mut words, about, order).map(Span::Hours));
     let week_of = take_pair(&mut words, |first, second| first == "week" && second == "of");
     let this_month = take_pair(&mut words, |first, second| first == "this" && second == "month");
@@ -42,9 +46,16 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     let is_span = span.is_some() || hours::count(&words) < 2;
     let mut time = days::take(&mut words, order);
     related::count_on(&mut words, &mut time);
+    related::before(&mut words, &mut time);
+    let through = over_days.is_some();
+    if let Some((_, over)) = over_days {
+        time.days.extend(over.days);
+        time.named.extend(over.named);
+    }
     let within = unread::is_within(&words, &time.mentions);
     let is_unread = lost
-        || is_foreign && words.iter().any(|word| word.number().is_some())
+        || is_foreign && words.iter().any(has_digit)
+        || words.windows(2).any(is_no_clock)
         || unread::is_any(&words, &time.mentions, span.is_some(), within);
     time.days.extend(this_month.then_some(When::Month(month)));
     time.days
@@ -75,15 +86,16 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
         is_week: week_of,
         within,
         hours,
+        through,
         minutes,
         zone,
         with_others,
         past,
         wrong: match (is_no_day, is_span) {
             (true, _) => Some("I know no such day. Which day do you mean?".to_owned()),
-            // "From Saturday 20:00 to Sunday 12:00": each day has hours of its own here.
+            // Two times that are not the ends of anything.
             (_, false) => Some("From when to when, and on which day?".to_owned()),
-            _ => wrong(length, reversed, hours),
+            _ => wrong(length, reversed, hours.filter(|_| !through)),
         }
         .or_else(|| {
             is_unread
@@ -114,9 +126,28 @@ fn is_no_day(lower: &str) -> bool {
         .is_some_and(|day| !(1..=31).contains(&day))
 }
 
+/// `Bo and I`
+fn is_other_and_i(words: &[Word]) -> bool {
+    matches!(words, [other, and, i] if other.text.starts_with(char::is_uppercase) && and.kind == text::Kind::And && i.lower == "i")
+}
+
+/// `16h` too.
+fn has_digit(word: &Word) -> bool {
+    word.kind == text::Kind::Word && word.text.contains(|c: char| c.is_ascii_digit())
+}
+
+/// `25:00`, of which no clock has shown anything.
+fn is_no_clock(words: &[Word]) -> bool {
+    matches!(words, [hour, colon] if hour.kind == text::Kind::Word && hour.number().is_some() && colon.text == ":")
+}
+
 /// Whether a word tells that a text is English: "am" is a German word too.
 fn is_english(lower: &str) -> bool {
-    kind_of(lower).is_some() || matches!(lower, "the" | "from" | "on" | "my" | "with" | "between" | "what")
+    kind_of(lower).is_some()
+        || matches!(
+            lower,
+            "the" | "from" | "on" | "my" | "with" | "between" | "what" | "i" | "to"
+        )
 }
 
 /// What makes no sense together, as a question.
@@ -146,7 +177,9 @@ fn kind(words: &[Word]) -> Option<Kind> {
     // "When can we meet", but not "when is my meeting".
     let can = |pair: &[Word]| matches!(pair, [when, can] if when.lower == "when" && matches!(can.lower.as_str(), "can" | "could"));
     match found.as_slice() {
-        all if all.contains(&Kind::Disconnect) => Some(Kind::Disconnect),
+        all if all.contains(&Kind::Disconnect) || has(&["access"]) && has(&["remove", "revoke", "end"]) => {
+            Some(Kind::Disconnect)
+        }
         all if all.contains(&Kind::Slot) || has(&["find"]) || words.windows(2).any(can) => Some(Kind::Slot),
         // "What time is my meeting", "what do I have on Friday"
         all if asks_what
@@ -158,8 +191,14 @@ fn kind(words: &[Word]) -> Option<Kind> {
         all if all.contains(&Kind::Free) && asks_when => Some(Kind::Slot),
         all if all.contains(&Kind::Free) => Some(Kind::Free),
         [] if has(&["show", "list"]) => Some(Kind::Events),
+        // "Could we do dinner on Saturday?"
+        [] if words.windows(2).any(may_we) => Some(Kind::Free),
         all => all.first().copied(),
     }
+}
+
+fn may_we(words: &[Word]) -> bool {
+    matches!(words, [may, we] if matches!(may.lower.as_str(), "can" | "could") && matches!(we.lower.as_str(), "i" | "we"))
 }
 
 fn kind_of(lower: &str) -> Option<Kind> {

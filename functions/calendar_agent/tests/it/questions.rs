@@ -80,7 +80,7 @@ fn range(wanted: &Wanted, zone: Tz) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
     let (from, to) = wanted
         .hours
         .map_or((NaiveTime::MIN, NaiveTime::MIN), |hours| (hours.from, hours.to));
-    let over = u64::from(to <= from);
+    let over = u64::from(to <= from && !wanted.through);
     let moment = |at: NaiveDateTime| zone.from_local_datetime(&at).earliest().unwrap().to_utc();
     Some((
         moment(first.and_time(from)),
@@ -90,22 +90,22 @@ fn range(wanted: &Wanted, zone: Tz) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
 
 #[test]
 fn no_fewer_questions_are_read_right_than_before_and_no_more_are_guessed_wrong() {
-    judge(FIRST, 138, 1);
+    judge(FIRST, 140, 1);
 }
 
 #[test]
 fn so_it_is_with_thirty_more_questions() {
-    judge(SECOND, 22, 0);
+    judge(SECOND, 24, 0);
 }
 
 #[test]
 fn so_it_is_with_a_third_table() {
-    judge(THIRD, 27, 1);
+    judge(THIRD, 29, 1);
 }
 
 #[test]
 fn so_it_is_with_a_fourth_table() {
-    judge(FOURTH, 20, 3);
+    judge(FOURTH, 27, 0);
 }
 
 /// At least `right` of the rows are read right, and at most `guessed` wrong without a question: fewer than one in five of those that

@@ -10,7 +10,7 @@ use crate::InputSchema;
 const NAME_MAX: usize = 80;
 const DESCRIPTION_MAX: usize = 400;
 const SKILLS_MAX: usize = 12;
-const TAGS_MAX: usize = 16;
+const TAGS_MAX: usize = 24;
 /// Of a card, whatever its skills.
 const EXAMPLES_MAX: usize = 32;
 const EXAMPLE_MAX: usize = 240;

@@ -359,20 +359,20 @@ impl<'i> Reader<'i> {
     /// that; a "weather report" is about the weather, and a "report on delivery" is a report.
     fn weigh(&self, terms: &mut [Term], spoken: Languages, is_question: bool) {
         let mut matter: Vec<&mut Term> = terms.iter_mut().filter(|term| term.is_matter()).collect();
+        let mut unknown: Vec<&mut Term> = Vec::new();
         if matter.len() > 1 && matter.iter().all(|term| term.is_faint()) {
             // Of nothing but words that hold sentences together, the one that somebody has.
             let is_known = |term: &Term| {
                 let by = self.speaks_for(term, spoken);
                 !term.leads && by.iter().any(|(_, speaks)| *speaks >= HARDLY)
             };
-            let (known, unknown): (Vec<_>, Vec<_>) = matter.into_iter().partition(|term| is_known(term));
-            matter = known;
-            if matter.len() == 1 && is_question {
-                unknown.into_iter().for_each(Term::passes);
-            }
+            (matter, unknown) = matter.into_iter().partition(|term| is_known(term));
         }
-        if let ([only], true) = (matter.as_mut_slice(), is_question) {
+        if let ([only], true) = (matter.as_mut_slice(), is_question)
+            && !(only.begins && only.is_faint())
+        {
             only.weight = 1.0;
+            unknown.into_iter().for_each(Term::passes);
         }
         let (mut before, mut named) = (false, false);
         for term in terms {

@@ -36,8 +36,9 @@ pub(super) struct Term {
     pub(super) behind: bool,
     /// A word such as "about" stands before it: it may be what something is to be written or said about.
     pub(super) is_topic: bool,
-    /// It begins the text, or stands before a number: of words that hold sentences together, one that asks or leads, such as "what"
-    /// and "between".
+    /// It begins the text, as words such as "what" and "would" do.
+    pub(super) begins: bool,
+    /// It stands before a number, as "between" does.
     pub(super) leads: bool,
 }
 
@@ -49,11 +50,12 @@ impl Term {
             weight,
             behind: false,
             is_topic: false,
+            begins: false,
             leads: false,
         }
     }
 
-    fn of(run: Run, is_topic: bool, leads: bool) -> Option<Self> {
+    fn of(run: Run, is_topic: bool) -> Option<Self> {
         let Run {
             text,
             is_name,
@@ -77,7 +79,8 @@ impl Term {
             weight,
             behind,
             is_topic,
-            leads,
+            begins: false,
+            leads: false,
         })
     }
 
@@ -128,7 +131,8 @@ impl Text {
         let mut runs = self.runs.into_iter().peekable();
         let mut first = true;
         while let Some(run) = runs.next() {
-            let leads = std::mem::take(&mut first) || runs.peek().is_some_and(Run::is_number);
+            let begins = std::mem::replace(&mut first, false);
+            let leads = runs.peek().is_some_and(Run::is_number);
             let is_name = run.is_name && capitals_name;
             let behind = run.behind && before;
             is_topic |= ABOUT.contains(&run.text.as_str());
@@ -137,7 +141,11 @@ impl Text {
                 behind,
                 ..run
             };
-            let term = Term::of(run, is_topic, leads);
+            let term = Term::of(run, is_topic).map(|term| Term {
+                begins,
+                leads,
+                ..term
+            });
             before = term.is_some();
             // Texts are short: looking for a word in them is quicker than keeping a set of them.
             terms.extend(term.filter(|term| !terms.iter().any(|known| known.text == term.text)));

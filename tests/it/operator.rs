@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use domain::{Clock as _, Owner, SystemClock, Tenant};
+use domain::{Clock as _, Owner, SystemClock, SystemEntropy, Tenant};
+use idp::NewClient;
 use store::{Profile, Store, Tables, User, person_id};
 use tests::binary;
 
@@ -105,6 +106,13 @@ async fn people_are_looked_after_on_aws() {
         Tenant::from_prefix("globex.7f3a9c2e").unwrap(),
     );
     store.tenants().add(&again).await.unwrap();
+    for tenant in [&acme, &again] {
+        let base = "https://acme.example/".parse().unwrap();
+        let host = NewClient::host(&base, "a-secret-of-the-tests-of-good-length".into());
+        idp::provision(&store, tenant, &[host], &[], &SystemEntropy)
+            .await
+            .unwrap();
+    }
     for (tenant, name) in [(&acme, "ada"), (&acme, "alan"), (&again, "ada")] {
         let user = User {
             username: name.to_owned(),
@@ -181,4 +189,63 @@ async fn people_are_looked_after_on_aws() {
     assert!(!done && said.contains("there is no user ada here"), "{said}");
     let (done, said) = user(&["list", "--tenant", "nobody.0a0a0a0a"]).await;
     assert!(!done, "{said}");
+
+    // Whoever comes under her name is somebody else, with a password that the authorization server takes.
+    let password = |said: &str| {
+        said.split_whitespace()
+            .find(|word| word.split('-').count() == 5)
+            .map(str::to_owned)
+    };
+    let matches = |user: &User, password: &str| idp::is_password_of(&user.password_hash, &password.into());
+    let (done, said) = user(&["add", "ada", "--role", "admin", "--tenant", "acme"]).await;
+    assert!(done && said.contains("added ada, who signs in with "), "{said}");
+    let (first, ada) = (password(&said).unwrap(), of(&acme, "ada").await.unwrap());
+    assert!(matches(&ada, &first) && !ada.password_hash.contains(&first));
+    assert_eq!(
+        (ada.roles.as_slice(), ada.display_name.as_str()),
+        (&["admin".to_owned()][..], "Ada")
+    );
+    assert!(ada.subject != owner("user-ada") && !ada.admits(begun));
+    // Her password alone is new after a reset, and ends what was begun with the one before.
+    let before = SystemClock.now();
+    assert!(ada.admits(before));
+    let (done, said) = user(&["reset", "ada", "--tenant", "acme"]).await;
+    assert!(done && said.contains("ada signs in with "), "{said}");
+    let (second, reset) = (password(&said).unwrap(), of(&acme, "ada").await.unwrap());
+    assert!(matches(&reset, &second) && !matches(&reset, &first) && !reset.admits(before));
+    let kept = User {
+        password_hash: ada.password_hash.clone(),
+        not_before: ada.not_before,
+        ..reset.clone()
+    };
+    assert_eq!(kept, ada);
+    assert!(
+        !matches(&of(&again, "ada").await.unwrap(), &second),
+        "nobody of another tenant"
+    );
+
+    for (words, reason) in [
+        (
+            &["add", "ada", "--tenant", "acme"][..],
+            "there is a user ada already",
+        ),
+        (
+            &["add", "eve", "--role", "owner", "--tenant", "acme"],
+            "there is no role owner",
+        ),
+        (&["add", "Eve", "--tenant", "acme"], "a user cannot be named"),
+        (
+            &["add", "eve", "--tenant", "initech"],
+            "there is no tenant initech here",
+        ),
+        (&["reset", "eve", "--tenant", "acme"], "there is no user eve here"),
+    ] {
+        let (done, said) = user(words).await;
+        assert!(
+            !done && said.contains(reason) && password(&said).is_none(),
+            "{said}"
+        );
+    }
+    let names = async |tenant| store.identity().list_users(tenant).await.unwrap().len();
+    assert_eq!((names(&acme).await, of(&acme, "ada").await.unwrap()), (2, reset));
 }

@@ -47,7 +47,7 @@ use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
-pub use password::HashError;
+pub use password::{HashError, matches as is_password_of};
 pub use people::{People, UserChange, new_password, new_user};
 pub use provision::{NewClient, NewUser, ProvisionError, ROLES, items, provision};
 pub use state::{HOST_CLIENT, Lifetimes, State};

@@ -50,7 +50,8 @@ pub(crate) async fn hashed(password: &SecretString, entropy: &dyn Entropy) -> Re
 }
 
 /// True where the hash is of that password. Takes its time.
-pub(crate) fn matches(hash: &str, password: &SecretString) -> bool {
+#[must_use]
+pub fn matches(hash: &str, password: &SecretString) -> bool {
     let password = password.expose_secret().as_bytes();
     PasswordHash::new(hash).is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok())
 }

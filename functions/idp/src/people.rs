@@ -110,10 +110,7 @@ impl<'a> People<'a> {
         (now, entropy): (Timestamp, &dyn Entropy),
     ) -> Result<(), ProvisionError> {
         let hash = hashed(password, entropy).await?;
-        let reset = |user: &mut User| {
-            user.password_hash.clone_from(&hash);
-            user.not_before = user.not_before.max(Some(now));
-        };
+        let reset = |user: &mut User| user.reset(&hash, now);
         self.changed(Action::UserReset, username, reset).await.map(drop)
     }
 
@@ -140,8 +137,7 @@ impl<'a> People<'a> {
     /// [`ProvisionError::Nobody`], or what the tables say.
     pub async fn end(&self, username: &str, now: Timestamp) -> Result<(), ProvisionError> {
         let at = now.after(Duration::from_millis(1));
-        // A later end stays.
-        let ended = |user: &mut User| user.not_before = user.not_before.max(Some(at));
+        let ended = |user: &mut User| user.end(at);
         self.changed(Action::UserEnd, username, ended).await.map(drop)
     }
 

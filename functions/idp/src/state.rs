@@ -11,8 +11,7 @@ use url::Url;
 
 use crate::password::Doorkeeper;
 
-/// The client that every tenant has: it is there once the tenant is provisioned.
-pub const HOST_CLIENT: &str = "host";
+pub use store::HOST_CLIENT;
 
 /// What the function works with, given by whoever starts it.
 pub struct State {

@@ -3,16 +3,17 @@
 //!
 //! `switchyard-operator orders --tenant NAME --stage STAGE` stores orders that it reads from the standard input, one a line,
 //! as `switchyard orders import FILE --aws` hands them over. `switchyard-operator usage` tells as JSON what a tenant's
-//! language models took, for `switchyard usage --aws`; `switchyard-operator user` lists and removes users of a tenant's authorization
-//! server and ends sign-ins, for `switchyard user list|remove|end --aws`; `switchyard-operator purge` removes what removed tenants of a name left,
+//! language models took, for `switchyard usage --aws`; `switchyard-operator user` lists, stores and removes users of a tenant's authorization
+//! server and ends sign-ins, for `switchyard user add|list|reset|remove|end --aws`, which makes passwords and their hashes itself: a user
+//! comes as one line of JSON on the standard input. `switchyard-operator purge` removes what removed tenants of a name left,
 //! for `switchyard tenant purge --aws`.
 
-use std::io::{BufRead, Write as _};
+use std::io::{BufRead, Read, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use domain::{Clock as _, Owner, SystemClock, Tenant};
-use store::{IMPORTED_MAX, ImportError, ImportedOrder, Store, Tables};
+use store::{HOST_CLIENT, IMPORTED_MAX, ImportError, ImportedOrder, Store, Tables, User};
 
 /// What the command `switchyard` does on AWS
 #[derive(Parser)]
@@ -38,6 +39,10 @@ enum Command {
 /// What is done about people.
 #[derive(Subcommand)]
 enum People {
+    /// Add the user who comes as JSON
+    Add(Whose),
+    /// Give the user who comes as JSON that password, and end every sign-in of the one before
+    Reset(Whose),
     /// Tell the users of the tenant's authorization server, as JSON
     List(Whose),
     /// Take a user away: every sign-in, code and refresh token ends at once
@@ -104,8 +109,10 @@ struct Orders {
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    #[error("the orders cannot be read: {0}")]
+    #[error("the standard input cannot be read: {0}")]
     Input(#[from] std::io::Error),
+    #[error("that is no user: {0}")]
+    NotUser(serde_json::Error),
     #[error("line {line} is no order: {fault}")]
     Line { line: usize, fault: serde_json::Error },
     #[error("no region is set: AWS_REGION, or the profile's")]
@@ -116,6 +123,8 @@ enum Failure {
     NothingLeft(String),
     #[error("there is no user {0} here")]
     NoUser(String),
+    #[error("there is a user {0} already")]
+    Taken(String),
     #[error("{0:?} cannot be a subject")]
     Subject(String),
     #[error("{0}")]
@@ -146,7 +155,7 @@ async fn main() -> ExitCode {
         }
         Command::Usage(usage) => usage.told().await,
         Command::Purge(purge) => purge.told().await,
-        Command::User(people) => people.done().await,
+        Command::User(people) => people.done(std::io::stdin().lock()).await,
     };
     match told {
         Ok(told) => {
@@ -203,12 +212,40 @@ impl Purge {
 }
 
 impl People {
-    async fn done(&self) -> Result<String, Failure> {
-        let (Self::List(whose) | Self::Remove { whose, .. } | Self::End { whose, .. }) = self;
+    async fn done(&self, input: impl Read) -> Result<String, Failure> {
+        let (Self::Add(whose)
+        | Self::Reset(whose)
+        | Self::List(whose)
+        | Self::Remove { whose, .. }
+        | Self::End { whose, .. }) = self;
         let store = store(&whose.stage).await?;
         let tenant = present(&store, &whose.tenant).await?;
         let identity = store.identity();
+        // A name without a record is a tenant of an older release, or nobody's.
+        if identity.find_client(&tenant, HOST_CLIENT).await?.is_none() {
+            return Err(Failure::Nobody(tenant.name().to_owned()));
+        }
         match self {
+            Self::Add(_) => {
+                let user = described(input)?;
+                if !identity.add_user(&tenant, &user).await? {
+                    return Err(Failure::Taken(user.username));
+                }
+                Ok(format!("added {}", user.username))
+            }
+            Self::Reset(_) => {
+                let User {
+                    username,
+                    password_hash,
+                    not_before,
+                    ..
+                } = described(input)?;
+                let at = not_before.unwrap_or_else(|| SystemClock.now());
+                let reset = |user: &mut User| user.reset(&password_hash, at);
+                let changed = identity.change_user(&tenant, &username, reset).await?;
+                changed.ok_or_else(|| Failure::NoUser(username.clone()))?;
+                Ok(format!("reset {username}"))
+            }
             Self::List(_) => {
                 let users = identity.list_users(&tenant).await?;
                 let told = users.iter().map(|user| {
@@ -241,6 +278,13 @@ impl People {
             }
         }
     }
+}
+
+/// The user who comes as JSON.
+fn described(mut input: impl Read) -> Result<User, Failure> {
+    let mut text = String::new();
+    input.read_to_string(&mut text)?;
+    serde_json::from_str(&text).map_err(Failure::NotUser)
 }
 
 /// The tenant that has this name now.

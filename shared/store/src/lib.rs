@@ -58,8 +58,8 @@ pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
 pub use identity::{
-    Brake, Client, Code, Family, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed, Rotated,
-    SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
+    Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed,
+    Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};

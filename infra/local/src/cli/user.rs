@@ -1,7 +1,10 @@
 //! `switchyard user …`: the users of a tenant's authorization server.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use clap::{Args, Subcommand};
-use domain::Tenant;
+use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -9,6 +12,7 @@ use super::Failure;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
+use crate::identity::display_name;
 
 /// Add, list, reset and remove users of a tenant
 #[derive(Subcommand)]
@@ -20,7 +24,7 @@ pub(super) enum User {
     /// Give a user another password, and end every sign-in of the one before
     Reset(One),
     /// Take a user away: every sign-in, code and refresh token ends at once
-    Remove(Gone),
+    Remove(One),
     /// End every sign-in of a person to the chat, also of one who signs in at another issuer
     End(Person),
 }
@@ -56,6 +60,8 @@ pub(super) struct New {
     roles: Vec<String>,
     #[command(flatten)]
     whose: Whose,
+    #[command(flatten)]
+    at: Where,
 }
 
 #[derive(Args)]
@@ -68,14 +74,6 @@ pub(super) struct All {
 
 #[derive(Args)]
 pub(super) struct One {
-    /// What the user signs in with
-    username: String,
-    #[command(flatten)]
-    whose: Whose,
-}
-
-#[derive(Args)]
-pub(super) struct Gone {
     /// What the user signs in with
     username: String,
     #[command(flatten)]
@@ -103,20 +101,34 @@ impl User {
                 username,
                 roles,
                 whose,
+                at,
             }) => {
                 plain(&username)?;
+                if at.aws {
+                    let password = at
+                        .hand_over(&whose.tenant, "add", (username.as_str(), roles))
+                        .await?;
+                    outln!("added {username}, who signs in with {password}");
+                    return Ok(());
+                }
                 let body = json!({ "username": username, "roles": roles });
                 let told = whose.ask(Method::POST, "", Some(&body)).await?;
                 outln!("added {username}, who signs in with {}", password(&told));
             }
-            Self::Reset(One { username, whose }) => {
+            Self::Reset(One { username, whose, at }) => {
                 plain(&username)?;
+                if at.aws {
+                    let user = (username.as_str(), Vec::new());
+                    let password = at.hand_over(&whose.tenant, "reset", user).await?;
+                    outln!("{username} signs in with {password} from now on");
+                    return Ok(());
+                }
                 let told = whose
                     .ask(Method::POST, &format!("/{username}/reset"), None)
                     .await?;
                 outln!("{username} signs in with {} from now on", password(&told));
             }
-            Self::Remove(Gone { username, whose, at }) => {
+            Self::Remove(One { username, whose, at }) => {
                 plain(&username)?;
                 if at.aws {
                     outln!("{}", at.ask(&whose.tenant, &["remove", &username])?.trim_end());
@@ -190,15 +202,48 @@ fn password(told: &Value) -> &str {
 }
 
 impl Where {
+    /// Makes a user with a new password, and has the program for AWS store what is known of them; the password. What hashes it is
+    /// no part of that program, and the password never reaches it.
+    async fn hand_over(
+        &self,
+        tenant: &Tenant,
+        what: &str,
+        (username, roles): (&str, Vec<String>),
+    ) -> Result<String, Failure> {
+        let password = idp::new_password(&SystemEntropy);
+        let new = idp::NewUser {
+            username: username.to_owned(),
+            display_name: display_name(username),
+            password: password.clone(),
+            roles,
+        };
+        let user = idp::new_user(&new, SystemClock.now(), &SystemEntropy).await;
+        let user = serde_json::to_string(&user.map_err(Failure::other)?).map_err(Failure::other)?;
+        self.tell(tenant, &[what], &user)?;
+        Ok(password.expose_secret().to_owned())
+    }
+
     /// Has the program for AWS do it; what it says.
     fn ask(&self, tenant: &Tenant, what: &[&str]) -> Result<String, Failure> {
-        let output = operator()?
+        self.tell(tenant, what, "")
+    }
+
+    /// The same with something to read.
+    fn tell(&self, tenant: &Tenant, what: &[&str], input: &str) -> Result<String, Failure> {
+        let mut child = operator()?
             .arg("user")
             .args(what)
             .args(["--tenant", tenant.name(), "--stage", &self.stage])
-            .stderr(std::process::Stdio::inherit())
-            .output()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
             .map_err(Failure::other)?;
+        // Where it does not read on, it says itself why.
+        let _ended_early = child
+            .stdin
+            .take()
+            .map(|mut pipe| pipe.write_all(input.as_bytes()));
+        let output = child.wait_with_output().map_err(Failure::other)?;
         if !output.status.success() {
             return Err(Failure::other("nothing was changed or told"));
         }

@@ -167,8 +167,7 @@ impl Identity<'_> {
         let Some(user) = users.into_iter().find(|user| user.subject == *subject) else {
             return Ok(false);
         };
-        // A later end stays.
-        let ended = |user: &mut User| user.not_before = user.not_before.max(Some(at));
+        let ended = |user: &mut User| user.end(at);
         let changed = self.change_user(tenant, &user.username, ended).await?;
         Ok(changed.is_some())
     }

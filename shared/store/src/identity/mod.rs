@@ -22,6 +22,9 @@ pub use vouched::SessionIssuer;
 /// settings too.
 pub const ROLES: [&str; 2] = ["operator", "admin"];
 
+/// The client that every tenant has: it is there once the tenant is provisioned.
+pub const HOST_CLIENT: &str = "host";
+
 /// A user of a tenant.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
@@ -50,6 +53,17 @@ impl User {
     #[must_use]
     pub fn admits(&self, auth_time: Timestamp) -> bool {
         self.not_before.is_none_or(|from| auth_time >= from)
+    }
+
+    /// Ends what was proved before this time; a later end stays.
+    pub fn end(&mut self, at: Timestamp) {
+        self.not_before = self.not_before.max(Some(at));
+    }
+
+    /// Takes another password, and ends what was begun with the one before.
+    pub fn reset(&mut self, password_hash: &str, at: Timestamp) {
+        password_hash.clone_into(&mut self.password_hash);
+        self.end(at);
     }
 }
 

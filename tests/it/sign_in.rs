@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use local::Options;
+use domain::Tenant;
+use local::{Data, Options};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tests::browser::{Browser, Page};
@@ -19,13 +20,13 @@ fn base(local: &Local) -> String {
 }
 
 /// Signs in by the page's link; where the browser is then.
-async fn sign_in(local: &Local, browser: &mut Browser, login: &Value) -> Page {
+pub(crate) async fn sign_in(local: &Local, browser: &mut Browser, login: &Value) -> Page {
     let start = format!("{}/signin?return=tasks", base(local));
     oauth::agree(browser, &start, login).await
 }
 
 /// The chat API with the session that the browser has.
-fn chat_of(local: &Local, browser: &Browser) -> User {
+pub(crate) fn chat_of(local: &Local, browser: &Browser) -> User {
     let user = User::new(&base(local));
     let own = browser.cookies().find(|(name, _)| *name == "switchyard_acme");
     let (name, value) = own.expect("a session");
@@ -40,7 +41,7 @@ async fn who(user: &User) -> Value {
 }
 
 /// The demo user of this name.
-fn demo<'l>(local: &'l Local, name: &str) -> &'l Value {
+pub(crate) fn demo<'l>(local: &'l Local, name: &str) -> &'l Value {
     let users = local.endpoints()["users"]["acme"].as_array().expect("users");
     let found = users.iter().find(|user| user["username"] == name);
     found.unwrap_or_else(|| panic!("no {name}: {users:?}"))
@@ -211,5 +212,68 @@ async fn a_consent_of_a_guest_is_not_that_of_who_signs_in_later() {
         guest.get(&format!("/api/tasks/{}", own.task_id())).await.status,
         404
     );
+    local.system.stop().await;
+}
+
+/// What an admin does with users in the chat goes past the operator's commands, which keep the list of endpoints.
+#[tokio::test(flavor = "multi_thread")]
+async fn whom_an_admin_removes_is_listed_no_more_and_stays_away_after_a_restart() {
+    let place = tempfile::tempdir().expect("a folder");
+    let data = || Data::Folder(place.path().to_owned());
+    let local = Local::start_with(data()).await;
+    let mut browser = Browser::default();
+    sign_in(&local, &mut browser, demo(&local, "adam")).await;
+    let adam = chat_of(&local, &browser);
+    let changes = async |method: Method, path: &str, body: Value| {
+        let path = format!("/api/admin/users/{path}");
+        let answer = adam.call(method, &path, Some(body)).await;
+        assert!(answer.status.is_success(), "{path}: {answer:?}");
+        answer.text
+    };
+    changes(Method::DELETE, "alan", json!({})).await;
+    let told: Value =
+        serde_json::from_str(&changes(Method::POST, "ada/reset", json!({})).await).expect("JSON");
+    changes(Method::PATCH, "olga", json!({ "roles": [] })).await;
+    // Ada signs in with a password that nobody told the list.
+    let wanted = json!([["olga", []], ["adam", ["admin"]]]);
+    let listed = || {
+        let file = std::fs::read_to_string(place.path().join("endpoints.json")).expect("the list");
+        let file: Value = serde_json::from_str(&file).expect("JSON");
+        let users = file["users"]["acme"].as_array().expect("users").iter();
+        let told = users.map(|user| {
+            let roles = user.get("roles").cloned();
+            json!([user["username"], roles.unwrap_or_else(|| json!([]))])
+        });
+        Value::from(told.collect::<Vec<_>>())
+    };
+    for _ in 0..200 {
+        if listed() == wanted {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    assert_eq!(listed(), wanted);
+    // Nor is one made anew whose removal the list did not hear of.
+    let acme = Tenant::parse("acme").expect("a tenant");
+    let identity = local.system.store().identity();
+    identity.remove_user(&acme, "olga").await.expect("removed");
+    local.system.stop().await;
+
+    let local = Local::start_with(data()).await;
+    let users = local
+        .system
+        .store()
+        .identity()
+        .list_users(&acme)
+        .await
+        .expect("users");
+    let names: Vec<&str> = users.iter().map(|user| user.username.as_str()).collect();
+    assert_eq!(names, ["ada", "adam"]);
+    let password = told["password"].as_str().expect("a password");
+    assert!(
+        idp::is_password_of(&users[0].password_hash, &password.into()),
+        "not reset anew"
+    );
+    assert_eq!(listed(), wanted, "of what it knows");
     local.system.stop().await;
 }

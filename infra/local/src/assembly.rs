@@ -12,6 +12,7 @@ use crate::current::Current;
 use crate::functions::{Mounting, Spec};
 use crate::gateway::Gateway;
 use crate::options::Outside;
+use crate::people::{self, Changed};
 use crate::queue::Workers;
 use crate::sam_env::{self, Environment};
 
@@ -39,6 +40,7 @@ pub(crate) async fn assemble(
     ground: &Ground,
     outside: &Outside,
     current: &Current,
+    changed_users: &Changed,
 ) -> Result<Assembled, StartError> {
     let settings = sam_env::all(functions, current, outside)?;
     let mut assembled = Assembled {
@@ -61,7 +63,10 @@ pub(crate) async fn assemble(
             variables,
         } = &started;
         let function = spec.start(ground.clone(), Env::of(variables.clone())).await;
-        let function = function.map_err(StartError::part(spec.name))?;
+        let mut function = function.map_err(StartError::part(spec.name))?;
+        if spec.name == idp::NAME {
+            function.router = people::watched(function.router, changed_users);
+        }
         for (path, prefix) in addresses(&started, current) {
             assembled
                 .gateway

@@ -25,6 +25,7 @@ use crate::gateway::Served;
 use crate::mqtt::Backgrounds;
 use crate::names::Names;
 use crate::options::Outside;
+use crate::people::Changed;
 use crate::queue::{Crew, Door};
 use crate::registration::Registrar;
 use crate::secrets::{Draft, ImportChange, Secrets, SignIn, Stored, Vault};
@@ -93,6 +94,8 @@ pub(crate) struct Site {
     pub(crate) outside: Outside,
     /// Where the list of endpoints is written.
     pub(crate) lists: Vec<PathBuf>,
+    /// Hears whose users an admin has changed.
+    pub(crate) changed_users: Changed,
     pub(crate) tempo: Tempo,
 }
 
@@ -298,6 +301,43 @@ impl Control {
         let people = People::of_operator(&self.site.store, &tenant);
         people.remove(username).await?;
         let kept = |stored: &mut Stored| stored.remove_user(&tenant, username);
+        self.keep_users(&mut vault, kept).await
+    }
+
+    /// Looks at the users whom the list of endpoints names, as an admin of the tenant has changed some: who is gone or has another
+    /// password, which nobody told here, is named no more, and roles are as they are now.
+    pub(crate) async fn see_users(&self, tenant: &Tenant) -> Result<(), ChangeError> {
+        let mut vault = self.vault.lock().await;
+        let current = self.now();
+        let Some(own) = current.secrets.tenants.get(tenant) else {
+            return Ok(());
+        };
+        let part = |error| ChangeError::from(StartError::part("authorization server")(error));
+        let (mut gone, mut other_roles) = (Vec::new(), Vec::new());
+        for (name, password) in &own.users {
+            let user = self.site.store.identity().find_user(tenant, name).await;
+            let text = password.text.clone();
+            match user.map_err(part)? {
+                Some(user) if idp::is_password_of(&user.password_hash, &text) => {
+                    if own.roles.get(name).map_or(&[][..], Vec::as_slice) != user.roles {
+                        other_roles.push((name, user.roles, text));
+                    }
+                }
+                _ => gone.push(name),
+            }
+        }
+        if gone.is_empty() && other_roles.is_empty() {
+            return Ok(());
+        }
+        let kept = |stored: &mut Stored| {
+            for name in gone {
+                stored.remove_user(tenant, name)?;
+            }
+            for (name, roles, password) in &other_roles {
+                stored.put_user(tenant, (name.as_str(), roles.as_slice()), password)?;
+            }
+            Ok(())
+        };
         self.keep_users(&mut vault, kept).await
     }
 
@@ -521,7 +561,14 @@ impl Control {
             keys: JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone()))),
             settings: site.tempo.agent.clone(),
         };
-        assemble(&site.functions, &ground, &site.outside, current).await
+        assemble(
+            &site.functions,
+            &ground,
+            &site.outside,
+            current,
+            &site.changed_users,
+        )
+        .await
     }
 
     fn put(&self, assembled: Assembled) {

@@ -45,6 +45,7 @@ pub mod onboarding;
 mod openapi;
 mod options;
 mod orders;
+mod people;
 mod queue;
 mod registration;
 mod rotation;

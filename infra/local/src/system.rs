@@ -13,7 +13,7 @@ use domain::{Clock, Entropy};
 use store::Store;
 use task_sweeper::Swept;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -28,11 +28,11 @@ use crate::hosts::Hosts;
 use crate::mcp::Homes;
 use crate::names::Names;
 use crate::options::{LOOPBACK, Outside};
-use crate::queue;
 use crate::secrets::{self, Secrets, Vault};
 use crate::{
     Data, Endpoints, Live, MqttBroker, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt,
 };
+use crate::{people, queue};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -115,6 +115,7 @@ impl System {
         let told = homes.told();
         let (door, queue) = queue::channel();
         let (stop, stopped) = watch::channel(false);
+        let (changed_users, changes) = mpsc::unbounded_channel();
         let Options {
             clock,
             entropy,
@@ -149,6 +150,7 @@ impl System {
                 mqtt,
             },
             lists,
+            changed_users,
             tempo,
         };
         let current = Current {
@@ -172,6 +174,8 @@ impl System {
         let served = listeners.into_iter().flatten();
         let guarded = hosts.before(router.clone());
         parts.extend(served.map(|listener| serve(listener, guarded.clone(), stopped.clone())));
+        let follows = people::follow(Arc::clone(&control), changes, stopped.clone());
+        parts.push(tokio::spawn(follows));
         if let Some(every) = sweep_every {
             parts.push(tokio::spawn(sweep_often(
                 Arc::clone(&control),

@@ -189,7 +189,11 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
     let chat = chats["chats"][0]["id"].as_str().expect("a chat").to_owned();
     let task = user.call(Method::GET, "/api/tasks", None).await.json();
     let task = task["tasks"][0]["id"].as_str().expect("a task").to_owned();
+    user.chat("second", "m1", "Hello").await;
     let cursor = user.call(Method::GET, "/api/chats?limit=1", None).await.json();
+    let cursor = cursor["next"].as_str().expect("a cursor").to_owned();
+    let older = user.get(&format!("/api/chats?cursor={cursor}")).await;
+    assert!(older.text.contains(&chat), "it leads there: {older:?}");
     let stranger = User::new(&first.base);
     let asked = stranger.ask("Where is my order 1002?").await;
     let waiting = stranger.until(&asked.task_id(), &["auth-required"]).await;
@@ -266,10 +270,8 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
             (StatusCode::OK, false),
             "{listed}"
         );
-        if let Some(cursor) = cursor["nextCursor"].as_str() {
-            let (_, page) = second.get(&format!("/api/chats?cursor={cursor}"), &cookie).await;
-            assert!(!page.contains(&chat), "{page}");
-        }
+        let (_, page) = second.get(&format!("/api/chats?cursor={cursor}"), &cookie).await;
+        assert!(!page.contains(&chat), "{page}");
         for path in [
             format!("/api/chats/{chat}/messages"),
             format!("/api/tasks/{task}"),
@@ -360,6 +362,12 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
 
     // What the second has is its own, and the first's is not in it.
     let user = User::new(&second.base);
+    user.ask("Hello").await;
+    let page = user.get(&format!("/api/chats?cursor={cursor}")).await;
+    assert!(
+        page.status.is_client_error() && !page.text.contains(&chat),
+        "{page:?}"
+    );
     assert!(order(&user, &second.base, &second.login).await.contains("1001"));
     local.system.stop().await;
 }

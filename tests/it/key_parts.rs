@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tests::Local;
 use tests::oauth;
 
+use crate::sign_in::{chat_of, demo, sign_in};
 use crate::tenants::admin;
 
 /// What each chosen part begins with, so that it is found in the tables.
@@ -72,6 +73,9 @@ async fn no_chosen_part_of_a_key_becomes_two() {
         .chat(&format!("{MARK}-victims"), "m1", "my secret is SWORDFISH")
         .await;
     user.chat(&format!("{MARK}-own"), "m1", "Hello").await;
+    let mut browser = tests::browser::Browser::default();
+    sign_in(&local, &mut browser, demo(&local, "adam")).await;
+    let adam = chat_of(&local, &browser);
     let host = local
         .endpoint("/tenants/acme/host_agent")
         .trim_end_matches('/')
@@ -193,6 +197,45 @@ async fn no_chosen_part_of_a_key_becomes_two() {
                 },
             ));
         }
+        // Users and settings, by an admin's session and by a token for the users.
+        let users = format!("{}/users", local.issuer("acme"));
+        let for_users = local.system.signed(
+            Signer::Session("acme"),
+            "user-adam",
+            &users,
+            "users",
+            Duration::ZERO,
+        );
+        let for_users = for_users.expect("a token");
+        let named = json!({ "username": part });
+        let roles = json!({ "roles": ["operator"] });
+        for (method, below, body) in [
+            (Method::GET, format!("?cursor={encoded}"), None),
+            (Method::POST, String::new(), Some(&named)),
+            (Method::PATCH, format!("/{encoded}"), Some(&roles)),
+            (Method::POST, format!("/{encoded}/reset"), None),
+            (Method::POST, format!("/{encoded}/end"), None),
+        ] {
+            let asked = tests::user::http()
+                .request(method.clone(), format!("{users}{below}"))
+                .bearer_auth(&for_users);
+            let asked = match body {
+                Some(body) => asked.json(body),
+                None => asked,
+            };
+            answers.push(("users", told(asked).await));
+            let path = format!("/api/admin/users{below}");
+            answers.push((
+                "users in the chat",
+                adam.call(method, &path, body.cloned()).await.into(),
+            ));
+        }
+        for setting in [json!({ "brand": part }), json!({ part.clone(): "x" })] {
+            let answer = adam
+                .call(Method::PATCH, "/api/admin/settings", Some(setting))
+                .await;
+            answers.push(("settings", answer.into()));
+        }
         let login = json!({ "username": part, "password": "x" });
         let mut browser = tests::browser::Browser::default();
         let base = local.endpoint("/tenants/acme/base").trim_end_matches('/');
@@ -208,6 +251,15 @@ async fn no_chosen_part_of_a_key_becomes_two() {
     for (place, answer) in &answers {
         assert!(answer.status < 500, "{place}: {answer:?}");
         assert!(!answer.text.contains("SWORDFISH"), "{place}: {answer:?}");
+    }
+    // What is a name like any other is one, at each place where names of users are chosen.
+    for place in ["users", "users in the chat"] {
+        let told = |status| {
+            answers
+                .iter()
+                .any(|(at, answer)| *at == place && answer.status == status)
+        };
+        assert!(told(200) && told(404) && (told(201) || told(409)), "{place}");
     }
     let taken = answers.iter().filter(|(_, answer)| answer.status == 200).count();
     assert!(taken > 0, "some of it is a name like any other");

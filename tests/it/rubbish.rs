@@ -1,18 +1,42 @@
 //! Rubbish at every endpoint: a typed 4xx, never a 5xx, never a panic, and nothing stored.
 
+use std::time::Duration;
+
+use local::Signer;
 use reqwest::Method;
 use serde_json::Value;
 use tests::Local;
+use tests::browser::Browser;
+
+use crate::sign_in::{chat_of, demo, sign_in};
 
 struct Case {
     method: Method,
     path: String,
     bearer: Option<String>,
+    cookie: Option<String>,
+}
+
+/// The session of an admin of `acme`.
+async fn admins_cookie(local: &Local) -> String {
+    let mut browser = Browser::default();
+    sign_in(local, &mut browser, demo(local, "adam")).await;
+    chat_of(local, &browser).cookie().expect("a session")
+}
+
+/// The users of `acme` at its authorization server, and a token for them.
+fn users_of_acme(local: &Local) -> (String, Option<String>) {
+    let users = format!("{}/users", local.issuer("acme"));
+    let signer = Signer::Session("acme");
+    let token = local
+        .system
+        .signed(signer, "user-adam", &users, "users", Duration::ZERO);
+    (users, token)
 }
 
 /// Every endpoint that takes a body, with credentials that are good where some are needed: rubbish must be refused for
 /// what it is, not for who sends it.
-fn bodies(local: &Local) -> Vec<Case> {
+fn bodies(local: &Local, admins: &str) -> Vec<Case> {
     let base = local
         .endpoint("/tenants/acme/base")
         .trim_end_matches('/')
@@ -35,6 +59,7 @@ fn bodies(local: &Local) -> Vec<Case> {
         method,
         path,
         bearer: bearer.cloned(),
+        cookie: None,
     };
     let mut cases = vec![
         case(Method::POST, format!("{base}/api/chat"), None),
@@ -46,6 +71,19 @@ fn bodies(local: &Local) -> Vec<Case> {
         case(Method::POST, format!("{registry}/agents"), Some(&admin)),
         case(Method::PUT, format!("{registry}/types/rubbish"), Some(&admin)),
     ];
+    let (users, for_users) = users_of_acme(local);
+    cases.push(case(Method::POST, users.clone(), for_users.as_ref()));
+    cases.push(case(Method::PATCH, format!("{users}/ada"), for_users.as_ref()));
+    for (method, path) in [
+        (Method::POST, "users"),
+        (Method::PATCH, "users/ada"),
+        (Method::PATCH, "settings"),
+    ] {
+        cases.push(Case {
+            cookie: Some(admins.to_owned()),
+            ..case(method, format!("{base}/api/admin/{path}"), None)
+        });
+    }
     for (agent, token) in [
         (&host, Some(&for_host)),
         (&weather, None),
@@ -114,14 +152,18 @@ fn typed(status: u16, body: &str, what: &str) {
 async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
     let local = Local::start().await;
     let http = tests::user::http();
+    let admins = admins_cookie(&local).await;
     let before = local.system.stored_items().expect("counted");
-    for case in bodies(&local) {
+    for case in bodies(&local, &admins) {
         for (what, body) in rubbish() {
             let mut request = http
                 .request(case.method.clone(), &case.path)
                 .header("content-type", "application/json");
             if let Some(bearer) = &case.bearer {
                 request = request.bearer_auth(bearer);
+            }
+            if let Some(cookie) = &case.cookie {
+                request = request.header("cookie", cookie);
             }
             let told = format!("{what} at {} {}", case.method, case.path);
             match request.body(body).send().await {
@@ -159,6 +201,8 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
     let gateway = local.endpoint("/gateway").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let for_host = local.system.token("acme", "rubbish", &host).expect("a token");
+    let admins = admins_cookie(&local).await;
+    let (users, for_users) = users_of_acme(&local);
     let long = "x".repeat(7000);
     let odd = [
         "nope",
@@ -211,6 +255,15 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             ),
             (Method::GET, format!("{registry}/agents?tag={id}"), Some(&admin)),
             (Method::PUT, format!("{registry}/types/{id}"), Some(&admin)),
+            (Method::GET, format!("{users}?cursor={id}"), for_users.as_ref()),
+            (Method::PATCH, format!("{users}/{id}"), for_users.as_ref()),
+            (Method::DELETE, format!("{users}/{id}"), for_users.as_ref()),
+            (Method::POST, format!("{users}/{id}/reset"), for_users.as_ref()),
+            (Method::POST, format!("{users}/{id}/end"), for_users.as_ref()),
+            (Method::PATCH, format!("{base}/api/admin/users/{id}"), None),
+            (Method::DELETE, format!("{base}/api/admin/users/{id}"), None),
+            (Method::POST, format!("{base}/api/admin/users/{id}/reset"), None),
+            (Method::POST, format!("{base}/api/admin/users/ada/{id}"), None),
             (Method::GET, format!("{gateway}/a/{id}"), None),
             (Method::GET, format!("{gateway}/t/{id}/api/chats"), None),
             (Method::GET, format!("{gateway}/{id}"), None),
@@ -220,6 +273,9 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
                 .header("content-type", "application/json");
             if let Some(bearer) = bearer {
                 request = request.bearer_auth(bearer);
+            }
+            if path.contains("/api/admin/") {
+                request = request.header("cookie", &admins);
             }
             let answer = request.send().await.expect("an answer");
             let status = answer.status().as_u16();

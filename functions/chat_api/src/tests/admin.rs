@@ -3,13 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auth::{TrustedIssuer, Verifier};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
-use domain::Clock as _;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -21,21 +19,13 @@ type Asked = Arc<Mutex<Vec<String>>>;
 /// An authorization server that writes down what it is asked; it answers only to the tenant's own tokens.
 async fn idp(world: &World) -> Asked {
     let asked = Asked::default();
-    let issuer = TrustedIssuer {
-        issuer: world.base.to_string(),
-        tenant: Some(world.tenant.clone()),
-        keys: vec![world.key.public_jwk()],
-    };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/idp", listener.local_addr().unwrap());
-    let verifier = Arc::new(Verifier::new(format!("{url}/acme/users"), vec![issuer]).unwrap());
-    let (tenant, now) = (world.tenant.clone(), world.clock.now());
+    let gate = world.gate(&format!("{url}/acme/users"), "users");
     let answer = move |State(asked): State<Asked>, request: Request| {
-        let (verifier, tenant) = (Arc::clone(&verifier), tenant.clone());
+        let gate = gate.clone();
         async move {
-            let token = request.headers()[AUTHORIZATION].to_str().unwrap().to_owned();
-            let token = auth::bearer(Some(&token)).unwrap();
-            let caller = verifier.admit(token, now, Some(&tenant), "users").await.unwrap();
+            let caller = gate.admit(request.headers()).await;
             assert_eq!((caller.owner.as_str(), caller.scopes.len()), ("person-ada", 1));
             let what = format!("{} {}", request.method(), request.uri());
             let body = axum::body::to_bytes(request.into_body(), 10_000).await.unwrap();

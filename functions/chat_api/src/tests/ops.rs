@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auth::{TrustedIssuer, Verifier};
 use axum::extract::{Path, RawQuery, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use domain::{Clock as _, SystemEntropy, TokenUsage};
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -32,22 +31,12 @@ fn agent(id: &str, tenant: Option<&str>) -> Value {
 /// A registry of two pages, which writes down what it is asked; it answers only to the tenant's own tokens.
 async fn registry(world: &World) -> Asked {
     let asked = Asked::default();
-    let issuer = TrustedIssuer {
-        issuer: world.base.to_string(),
-        tenant: Some(world.tenant.clone()),
-        keys: vec![world.key.public_jwk()],
-    };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/registry", listener.local_addr().unwrap());
-    let verifier = Arc::new(Verifier::new(url.clone(), vec![issuer]).unwrap());
-    let (tenant, now) = (world.tenant.clone(), world.clock.now());
+    let gate = world.gate(&url, "registry:write");
     let is_own = move |headers: HeaderMap| {
-        let (verifier, tenant) = (Arc::clone(&verifier), tenant.clone());
-        async move {
-            let token = auth::bearer(Some(headers[AUTHORIZATION].to_str().unwrap())).unwrap();
-            let caller = verifier.admit(token, now, Some(&tenant), "registry:write").await;
-            assert_eq!(caller.unwrap().owner.as_str(), "person-ada");
-        }
+        let gate = gate.clone();
+        async move { assert_eq!(gate.admit(&headers).await.owner.as_str(), "person-ada") }
     };
     let looks = is_own.clone();
     let list = move |State(asked): State<Asked>, headers: HeaderMap, RawQuery(query): RawQuery| {
@@ -229,22 +218,10 @@ async fn an_operator_sees_what_models_took_by_day() {
 async fn sender(world: &World, replayed: &Asked) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/echo", listener.local_addr().unwrap());
-    let issuer = TrustedIssuer {
-        issuer: world.base.to_string(),
-        tenant: Some(world.tenant.clone()),
-        keys: vec![world.key.public_jwk()],
-    };
-    let verifier = Arc::new(Verifier::new(url.clone(), vec![issuer]).unwrap());
-    let (tenant, now) = (world.tenant.clone(), world.clock.now());
+    let gate = world.gate(&url, "deliveries");
     let is_keeper = move |headers: HeaderMap| {
-        let (verifier, tenant) = (Arc::clone(&verifier), tenant.clone());
-        async move {
-            let token = auth::bearer(Some(headers[AUTHORIZATION].to_str().unwrap())).unwrap();
-            verifier
-                .admit(token, now, Some(&tenant), "deliveries")
-                .await
-                .unwrap();
-        }
+        let gate = gate.clone();
+        async move { drop(gate.admit(&headers).await) }
     };
     let looks = is_keeper.clone();
     let list = move |headers: HeaderMap, RawQuery(query): RawQuery| {

@@ -17,8 +17,8 @@ use domain::{
     AgentName, Artifact, Caller, EventKind, ManualClock, Owner, Part, SystemEntropy, TaskState, Tenant,
     Timestamp,
 };
-use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
-use http::{Method, Request, Response, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
@@ -45,6 +45,26 @@ pub(super) struct World {
     pub(super) key: Arc<SigningKey>,
     pub(super) base: Url,
     pub(super) database: Database,
+}
+
+/// How another function checks the tenant's own tokens.
+#[derive(Clone)]
+pub(super) struct Gate {
+    verifier: Arc<Verifier>,
+    tenant: Tenant,
+    now: Timestamp,
+    scope: &'static str,
+}
+
+impl Gate {
+    /// The caller; panics where somebody else calls.
+    pub(super) async fn admit(&self, headers: &HeaderMap) -> Caller {
+        let token = auth::bearer(Some(headers[AUTHORIZATION].to_str().unwrap())).unwrap();
+        let admitted = self
+            .verifier
+            .admit(token, self.now, Some(&self.tenant), self.scope);
+        admitted.await.unwrap()
+    }
 }
 
 /// A queue whose wakes wait until the test works on them.
@@ -181,6 +201,21 @@ impl World {
             ..card(url)
         };
         Self::of_host(drafting).await
+    }
+
+    /// What stands before another function, which takes tokens for this address with this scope.
+    pub(super) fn gate(&self, audience: &str, scope: &'static str) -> Gate {
+        let issuer = TrustedIssuer {
+            issuer: self.base.to_string(),
+            tenant: Some(self.tenant.clone()),
+            keys: vec![self.key.public_jwk()],
+        };
+        Gate {
+            verifier: Arc::new(Verifier::new(audience.to_owned(), vec![issuer]).unwrap()),
+            tenant: self.tenant.clone(),
+            now: domain::Clock::now(self.clock.as_ref()),
+            scope,
+        }
     }
 
     async fn of_host(card: impl Fn(&Url) -> Card) -> Self {

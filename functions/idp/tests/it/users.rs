@@ -5,7 +5,7 @@ use axum::body::Body;
 use domain::{Clock as _, SystemEntropy, Tenant};
 use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
-use store::SessionIssuer;
+use store::{SessionIssuer, User};
 
 use crate::fixture::{Answer, Browser, CALLBACK, ISSUER, Idp, VERIFIER, basic, request, request_with};
 
@@ -59,6 +59,11 @@ impl Chat {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("authorization", format!("Bearer {token}"));
         self.idp.call(request.body(Body::from(body)).unwrap()).await
+    }
+
+    async fn ada(&self) -> User {
+        let found = self.idp.store.identity().find_user(&acme(), "ada").await;
+        found.unwrap().unwrap()
     }
 
     async fn names(&self) -> Vec<String> {
@@ -177,16 +182,9 @@ async fn an_end_ends_what_was_proved_and_keeps_the_password() {
 #[tokio::test]
 async fn more_users_than_a_page_are_told_page_by_page() {
     let chat = Chat::start().await;
-    let ada = chat
-        .idp
-        .store
-        .identity()
-        .find_user(&acme(), "ada")
-        .await
-        .unwrap()
-        .unwrap();
+    let ada = chat.ada().await;
     for number in 0..150 {
-        let user = store::User {
+        let user = User {
             username: format!("u{number:03}"),
             ..ada.clone()
         };
@@ -324,14 +322,7 @@ async fn rubbish_is_refused_and_changes_nothing() {
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}: {}", answer.text);
     }
     assert_eq!(chat.names().await, before);
-    let ada = chat
-        .idp
-        .store
-        .identity()
-        .find_user(&acme(), "ada")
-        .await
-        .unwrap()
-        .unwrap();
+    let ada = chat.ada().await;
     assert_eq!(
         (ada.roles, ada.display_name),
         (Vec::<String>::new(), "ada of acme".to_owned())

@@ -198,3 +198,66 @@ async fn a_guests_connection_ends_with_the_time_of_a_guest() {
     assert_eq!(connections(&guest).await, json!([]));
     world.local.system.stop().await;
 }
+
+/// Whoever controls a sibling of the chat's host or path can set a cookie that the browser sends beside ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_tossed_beside_ones_own_makes_nobody_its_user() {
+    let world = World::start().await;
+    let (attacker, victim) = (world.local.user("acme"), world.local.user("acme"));
+    let (task, link) = world.waiting(&attacker, "trap", "Where is my order 1001?").await;
+    victim.chat("own", "m1", "Hello").await;
+    let (tossed, own) = (
+        attacker.cookie().expect("a session"),
+        victim.cookie().expect("a session"),
+    );
+    let leads_to = async |cookie: &str| {
+        let request = tests::user::http().get(&link).header("cookie", cookie);
+        let answer = request.send().await.expect("an answer");
+        let place = answer.headers()["location"].to_str().expect("text");
+        assert!(place.contains("/authorize?"), "{place}");
+        place.to_owned()
+    };
+    // Whether the browser that opens the link counts as the one that asked for it.
+    let is_starters = async |cookie: &str| !leads_to(cookie).await.contains("prompt=consent");
+    for both in [format!("{tossed}; {own}"), format!("{own}; {tossed}")] {
+        assert!(!is_starters(&both).await);
+        let user = world.with_cookie(&both);
+        assert_eq!(who(&user).await, "nobody");
+        assert_eq!(user.get("/api/chats").await.json()["chats"], json!([]));
+        for path in [format!("/api/tasks/{task}"), "/api/chats/own/messages".to_owned()] {
+            assert_eq!(user.get(&path).await.status, 404, "{path}");
+        }
+        // A new guest begins, whom neither of them is.
+        let begun = user.chat("next", "m1", "Hello").await;
+        assert_eq!(begun.status, 200, "{begun:?}");
+        let next = user.cookie().expect("a session");
+        assert!(![&tossed, &own, &both].contains(&&next), "{next}");
+        for other in [&attacker, &victim] {
+            assert_eq!(other.get("/api/chats/next/messages").await.status, 404);
+        }
+    }
+    assert!(is_starters(&tossed).await, "the attacker's own browser is");
+    // Over there, two logins are none: a password is asked for.
+    let mut browser = Browser::default();
+    world.sign_in(&mut browser, "ada").await;
+    let login = browser.cookies().find(|(_, value)| value.starts_with("swl_"));
+    let (name, value) = login.expect("a login");
+    let place = leads_to(&tossed).await;
+    let one = format!("{name}={value}");
+    for (cookie, asks) in [
+        (one.clone(), false),
+        (format!("{one}; {name}=swl_{}", "A".repeat(43)), true),
+        (format!("{name}=swl_{}; {one}", "A".repeat(43)), true),
+    ] {
+        let request = tests::user::http().get(&place).header("cookie", &cookie);
+        let page = request
+            .send()
+            .await
+            .expect("an answer")
+            .text()
+            .await
+            .expect("text");
+        assert_eq!(page.contains("name=\"password\""), asks, "{cookie}: {page}");
+    }
+    world.local.system.stop().await;
+}

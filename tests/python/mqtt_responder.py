@@ -1,9 +1,12 @@
 """EMQX's Responder, unchanged: says back what it is told, slowly where it is asked to, and prints a line for each task that it runs.
 
     mqtt_responder.py PORT ORG/UNIT/AGENT [SECONDS]
+
+It signs in as the agent where the variable MQTT_PASSWORD is there.
 """
 
 import asyncio
+import os
 import sys
 
 from a2a_over_mqtt.discovery import build_card
@@ -40,10 +43,11 @@ async def main(port: str, agent: str, seconds: str = "0") -> None:
             }
         ],
     )
+    password = os.environ.get("MQTT_PASSWORD", "")
     responder = Echo(
         float(seconds),
         agent_id=name,
-        mqtt=MqttConfig("127.0.0.1", int(port)),
+        mqtt=MqttConfig("127.0.0.1", int(port), username=agent if password else "", password=password),
         topics=TopicSpace(org, unit),
         card=card,
     )

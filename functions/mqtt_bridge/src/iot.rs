@@ -61,7 +61,7 @@ impl IotHandler for Requests {
     async fn handle(&self, handed: IotMessage) -> Result<(), IotHandlerError> {
         let bridge = &self.0;
         let Some(agent) = self.recipient(&handed.publication.topic) else {
-            tracing::info!("a publication is for no agent of this bridge");
+            dropped("nobody", "no_agent");
             return Ok(());
         };
         let now = bridge.clock.now();

@@ -18,7 +18,7 @@ mod wire;
 
 pub use broker::{BrokerUrl, InvalidBroker};
 pub use inbox::{Inbox, Received, Taking};
-pub use options::{Options, SessionEnd};
+pub use options::{ConnectFault, Options, SessionEnd};
 pub use publisher::{PublishError, Published, Publisher};
 pub use session::Session;
 pub use state::SessionState;

@@ -42,6 +42,20 @@ impl fmt::Debug for Options {
     }
 }
 
+/// Why an attempt to connect has failed. A session tries again; whoever cannot wait gives up by it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectFault {
+    /// The broker does not know the user, or not with this password (0x86, 0x87).
+    #[error("it does not let this user in, or not with this password")]
+    NotAdmitted,
+    /// The broker refuses the connection for another reason.
+    #[error("it refuses the connection: {0}")]
+    Refused(String),
+    /// There is no connection to it.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+}
+
 /// Why a session has ended for good.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionEnd {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::inbox::{Inbox, Received};
-use crate::options::{Options, SessionEnd};
+use crate::options::{ConnectFault, Options, SessionEnd};
 use crate::state::{MAX_PACKET, SessionState, Shared};
 use crate::{connect, wire};
 
@@ -193,6 +193,10 @@ impl Runner {
         events.clean();
     }
 
+    fn failed(&self, fault: ConnectFault) {
+        self.shared.fault.send_replace(Some(fault));
+    }
+
     fn judge(&self, error: &ConnectionError) -> Lost {
         let client = self.shared.client_id.as_str();
         match error {
@@ -221,10 +225,20 @@ impl Runner {
             }
             Some(code) => {
                 tracing::error!(mqtt.client = client, code = ?code, "the broker refuses the connection");
+                self.failed(match code {
+                    ConnectReturnCode::BadUserNamePassword | ConnectReturnCode::NotAuthorized => {
+                        ConnectFault::NotAdmitted
+                    }
+                    code => ConnectFault::Refused(format!("{code:?}")),
+                });
                 Lost::Again
             }
             None => {
                 tracing::debug!(mqtt.client = client, error = %error, "the connection to the broker is lost");
+                self.failed(ConnectFault::Unreachable(match error {
+                    ConnectionError::Io(error) => error.to_string(),
+                    error => error.to_string(),
+                }));
                 Lost::Again
             }
         }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::inbox::Inbox;
-use crate::options::{Options, SessionEnd};
+use crate::options::{ConnectFault, Options, SessionEnd};
 use crate::runner::Runner;
 use crate::state::{SessionState, Shared};
 use crate::{PublishError, Published, Publisher, connect, wire};
@@ -62,6 +62,22 @@ impl Session {
         let mut state = self.watch();
         let settled = state.wait_for(|state| *state != SessionState::Connecting).await;
         settled.map_or(SessionState::Ended(SessionEnd::Closed), |state| state.clone())
+    }
+
+    /// Waits as [`Session::ready`] does, but for one attempt to connect alone.
+    ///
+    /// # Errors
+    /// [`ConnectFault`] says why it has failed.
+    pub async fn ready_at_once(&self) -> Result<SessionState, ConnectFault> {
+        let mut fault = self.shared().fault.subscribe();
+        tokio::select! {
+            biased;
+            state = self.ready() => Ok(state),
+            Ok(fault) = fault.wait_for(Option::is_some) => match &*fault {
+                Some(fault) => Err(fault.clone()),
+                None => Ok(SessionState::Connecting),
+            },
+        }
     }
 
     /// How it stands, now and from now on.

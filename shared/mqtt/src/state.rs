@@ -7,7 +7,7 @@ use rumqttc::{AsyncClient, ManualAck};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use crate::options::SessionEnd;
+use crate::options::{ConnectFault, SessionEnd};
 use crate::window::Window;
 
 /// Most publications that wait for their PUBACK at once.
@@ -33,6 +33,8 @@ pub enum SessionState {
 pub(crate) struct Shared {
     pub(crate) client_id: String,
     pub(crate) state: watch::Sender<SessionState>,
+    /// Why the last attempt to connect has failed.
+    pub(crate) fault: watch::Sender<Option<ConnectFault>>,
     /// By when it is to be over, once somebody wants it over.
     pub(crate) ends: watch::Sender<Option<Instant>>,
     pub(crate) in_flight: Semaphore,
@@ -50,6 +52,7 @@ impl Shared {
         Self {
             client_id: client_id.to_owned(),
             state: watch::Sender::new(SessionState::Connecting),
+            fault: watch::Sender::new(None),
             ends: watch::Sender::new(None),
             in_flight: Semaphore::new(IN_FLIGHT),
             max_packet: AtomicUsize::new(MAX_PACKET),

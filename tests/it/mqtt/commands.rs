@@ -11,6 +11,8 @@ use tests::binary::{self, Up};
 use super::world::Broker;
 
 const WEATHER: &str = "switchyard/platform/weather";
+/// An agent of others: EMQX's Responder.
+const ECHO: &str = "acme/lab/echo";
 
 /// The command, with its words and the folder of the running system.
 fn mqtt(data: &std::path::Path, words: &[&str]) -> Output {
@@ -27,7 +29,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn agents_are_listed_asked_tried_and_imported_from_the_terminal() {
     let place = tempfile::tempdir().expect("a folder");
-    let system = Up::start_more(place.path(), 0, &["--mqtt", "spawn"]);
+    let system = Up::start_more(place.path(), 0, &["--mqtt", "spawn", "--mqtt-user", ECHO]);
     let data = place.path();
 
     // Their cards come once each agent has answered the bridge.
@@ -110,6 +112,26 @@ fn agents_are_listed_asked_tried_and_imported_from_the_terminal() {
     };
     until(WEATHER);
 
+    for (words, why) in [
+        (&["--broker", "mqtt://127.0.0.1:1"][..], "cannot be reached"),
+        (&["--as", "acme/lab/nobody", "--password", "x"], "no such user"),
+        (
+            &["--as", ECHO, "--password", "wrong"],
+            "the password is another one",
+        ),
+        (&["--org", "nobody"], "no agent has a card"),
+    ] {
+        let begun = Instant::now();
+        let refused = mqtt(data, &[&["agents"], words].concat());
+        let told = said(&refused);
+        assert!(
+            !refused.status.success() && told.contains(why) && !told.contains("AGENT"),
+            "{told}"
+        );
+        // It does not wait for a broker that has refused.
+        assert!(begun.elapsed() < Duration::from_secs(5), "{told}");
+    }
+
     let none = mqtt(data, &["import"]);
     assert!(
         none.status.success() && said(&none).contains("no agents"),
@@ -139,6 +161,7 @@ fn agents_are_listed_asked_tried_and_imported_from_the_terminal() {
         said(&mqtt(data, &["import"])).contains(rule),
         "what was refused changed nothing"
     );
+    somebody_elses_agent_answers_a_chat(data);
 
     // Whoever leaves says so, and the rule is still there when the system rests.
     assert_eq!(system.terminate(), Some(0));
@@ -169,4 +192,45 @@ fn a_broker_that_cannot_carry_agents_is_told_why() {
         let words = said(&tried);
         assert!(!tried.status.success() && words.contains(why), "{line}: {words}");
     }
+}
+
+/// EMQX's Responder, which the registry knows by its rule alone, is the only agent of its type.
+fn somebody_elses_agent_answers_a_chat(data: &std::path::Path) {
+    let endpoints = std::fs::read_to_string(data.join("endpoints.json")).expect("a list of endpoints");
+    let endpoints: serde_json::Value = serde_json::from_str(&endpoints).expect("JSON");
+    let broker: url::Url = endpoints["mqtt"]["broker"]
+        .as_str()
+        .expect("a broker")
+        .parse()
+        .expect("an address");
+    let mut echo = Command::new(tests::python_of("mqtt"))
+        .arg(tests::folder().join("python/mqtt_responder.py"))
+        .args([broker.port().expect("a port").to_string().as_str(), ECHO])
+        .env(
+            "MQTT_PASSWORD",
+            endpoints["mqtt"]["users"][ECHO].as_str().expect("a password"),
+        )
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the script starts");
+    let switchyard = |words: &[&str]| {
+        let data = data.to_str().expect("a path");
+        said(&binary::run(&[words, &["--data", data]].concat()))
+    };
+    let begun = Instant::now();
+    let known = loop {
+        let known = switchyard(&["agent", "list"]);
+        if known.contains("Echo") || begun.elapsed() > Duration::from_secs(30) {
+            break known;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let asked = "Shout hello into the mountains, what is the echo?";
+    let answer = switchyard(&["chat", "--tenant", "globex", asked]);
+    let _ = echo.kill();
+    let _ = echo.wait();
+    assert!(
+        answer.contains("The mountain answers") && answer.contains("completed (Echo)"),
+        "{known}\n{answer}"
+    );
 }

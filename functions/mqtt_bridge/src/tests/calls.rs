@@ -18,6 +18,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::{Desk, TASK};
 use crate::correlation::{Correlation, ReplyPlace};
+use crate::drops::counting::Dropped;
 use crate::{AgentPlace, Bridge, BridgeParts, replies, router};
 
 const URL: &str = "https://gateway.example/mqtt";
@@ -267,6 +268,7 @@ async fn replies_that_are_none_of_ours_change_nothing() {
         changed
     };
     let foreign = Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap();
+    let (dropped, _guard) = Dropped::begin();
     for bad in [
         changed(&|it| it.properties.correlation = None),
         changed(&|it| it.properties.correlation = Some("c".into())),
@@ -291,8 +293,10 @@ async fn replies_that_are_none_of_ours_change_nothing() {
             json!({ "error": { "code": -32001, "message": "Task not found" } }),
         ),
     ] {
+        let before = dropped.count();
         world.came(&bad).await;
         assert!(world.told().await.is_empty(), "{bad:?}");
+        assert_eq!(dropped.count(), before + 1, "{bad:?}");
     }
     // One that was sealed here for this place, and has expired.
     let (requester, topic) = (host("acme"), request.properties.response_topic.clone().unwrap());
@@ -312,8 +316,10 @@ async fn replies_that_are_none_of_ours_change_nothing() {
         let sealed = correlation.seal(&world.sealer, place, &SystemEntropy);
         changed(&|it| it.properties.correlation = Some(sealed.clone().into()))
     };
+    let before = dropped.count();
     world.came(&lasting(-1_000)).await;
     assert!(world.told().await.is_empty(), "expired");
+    assert_eq!(dropped.count(), before + 1, "expired");
     world.came(&lasting(60_000)).await;
     assert_eq!(world.told().await.len(), 1);
     world.webhook.reset().await;
@@ -327,8 +333,10 @@ async fn replies_that_are_none_of_ours_change_nothing() {
         is_repeat: false,
         packet_id: 1,
     };
+    let before = dropped.count();
     replies::take(&world.bridge, &host("globex"), &received).await;
     assert!(world.told().await.is_empty());
+    assert_eq!(dropped.count(), before + 1, "another tenant's");
     world.came(&good).await;
     assert_eq!(world.told().await.len(), 1);
     // What was asked without a webhook has nowhere to go once it is late.

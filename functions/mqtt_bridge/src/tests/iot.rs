@@ -13,6 +13,7 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::{Handled, World, message, request, result, task, world};
+use crate::drops::counting::Dropped;
 use crate::iot::{Cards, IotPublisher, Requests};
 
 /// IoT Core's data API that answers with this status.
@@ -159,6 +160,7 @@ async fn an_answer_that_is_not_published_brings_the_request_again_and_rubbish_do
     );
     let asked = world.agent.received_requests().await.unwrap().len();
     let told = calls(&server).await.len();
+    let (dropped, _guard) = Dropped::begin();
     for bad in [
         a2a::mqtt::Publication {
             topic: "$a2a/v1/request/acme/platform/nobody".to_owned(),
@@ -177,6 +179,7 @@ async fn an_answer_that_is_not_published_brings_the_request_again_and_rubbish_do
     }
     assert_eq!(world.agent.received_requests().await.unwrap().len(), asked);
     assert_eq!(calls(&server).await.len(), told, "nothing was answered either");
+    assert_eq!(dropped.count(), 3);
 }
 
 #[tokio::test]

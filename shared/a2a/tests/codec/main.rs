@@ -1,6 +1,6 @@
 //! The codec from outside: what clients see (snapshots), what comes back unchanged (properties), what others really
-//! write (golden), what is refused (refusals), each operation both ways (operations), what the official types make of it
-//! (oracle), and signed cards (signatures).
+//! write (golden), what is refused (refusals), what breaks nothing (rubbish), each operation both ways (operations), what the
+//! official types make of it (oracle), and signed cards (signatures).
 
 #![expect(
     clippy::unwrap_used,
@@ -13,6 +13,7 @@ mod operations;
 mod oracle;
 mod properties;
 mod refusals;
+mod rubbish;
 mod samples;
 mod signatures;
 mod snapshots;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use a2a::mqtt::{Properties, Publication};
 use mqtt::{
-    Inbox, Options, PublishError, Published, Publisher, Received, Session, SessionEnd, SessionState, Taking,
+    ConnectFault, Inbox, Options, PublishError, Published, Publisher, Received, Session, SessionEnd,
+    SessionState, Taking,
 };
 use sandbox::mosquitto::{Mosquitto, Wanted};
 use tempfile::TempDir;
@@ -418,9 +419,18 @@ async fn who_may_not_publish_is_told_and_who_may_not_connect_is_never_ready() {
             .await
             .is_err()
     );
+    assert_eq!(wrong.ready_at_once().await, Err(ConnectFault::NotAdmitted));
     wrong.close().await;
+    let nowhere = Options {
+        broker: "mqtt://127.0.0.1:1".parse().unwrap(),
+        ..with("s3cret")
+    };
+    let nowhere = Session::open(nowhere, Arc::clone(&inbox)).unwrap();
+    let told = nowhere.ready_at_once().await;
+    assert!(matches!(told, Err(ConnectFault::Unreachable(_))), "{told:?}");
     let session = Session::open(with("s3cret"), inbox).unwrap();
-    session.ready().await;
+    let ready = session.ready_at_once().await;
+    assert!(matches!(ready, Ok(SessionState::Ready { .. })), "{ready:?}");
     assert_eq!(
         session.publish(publication("foreign/x", "x")).await,
         Err(PublishError::NotAuthorized)

@@ -61,7 +61,9 @@ impl Agents {
             collect(connected, &way, &mut cards).await;
         }
         let rows: Vec<Row> = cards.iter().map(|(agent, card)| row(agent, card)).collect();
-        self.show(&rows);
+        if self.watch || !rows.is_empty() {
+            self.show(&rows);
+        }
         match self.watch {
             true => self.stay(&way, filters, cards).await,
             false if rows.is_empty() => Err(Failure::NotYet(format!(

@@ -63,7 +63,10 @@ impl Check {
         outln!("{verdict}");
         match carries && finds != Cards::Lost {
             true => Ok(()),
-            false => Err(Failure::other("agents cannot be on this broker")),
+            false => Err(Failure::other(format!(
+                "agents cannot be on this broker, or it does not let {} try that",
+                way.me
+            ))),
         }
     }
 

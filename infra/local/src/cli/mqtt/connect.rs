@@ -6,7 +6,7 @@ use std::time::Duration;
 use a2a::mqtt::{AgentAddress, TopicPrefix};
 use clap::Args;
 use domain::{SecretString, SystemEntropy};
-use mqtt::{BrokerUrl, Inbox, Options, Received, Session, SessionEnd, SessionState, Taking};
+use mqtt::{BrokerUrl, ConnectFault, Inbox, Options, Received, Session, SessionEnd, SessionState, Taking};
 use tokio::sync::mpsc;
 
 use crate::cli::Failure;
@@ -145,23 +145,26 @@ impl Way {
             settle: None,
         };
         let session = Session::open(options, Arc::new(Heard(sender))).map_err(Failure::other)?;
-        match tokio::time::timeout(CONNECT, session.ready()).await {
-            Ok(SessionState::Ready { refused }) if refused.is_empty() => Ok(Connected { session, heard }),
-            Ok(SessionState::Ready { refused }) => Err(Failure::other(format!(
+        match tokio::time::timeout(CONNECT, session.ready_at_once()).await {
+            Ok(Ok(SessionState::Ready { refused })) if refused.is_empty() => Ok(Connected { session, heard }),
+            Ok(Ok(SessionState::Ready { refused })) => Err(Failure::other(format!(
                 "the broker at {} refuses the subscription to {}",
                 self.broker,
                 refused.join(", ")
             ))),
-            Ok(SessionState::Ended(SessionEnd::TakenOver)) => Err(Failure::other(format!(
+            Ok(Ok(SessionState::Ended(SessionEnd::TakenOver))) => Err(Failure::other(format!(
                 "another command is connected as {}; wait until it ends",
                 self.me
             ))),
-            Ok(SessionState::Ended(end)) => Err(Failure::other(end)),
-            Ok(SessionState::Connecting) | Err(_) => Err(Failure::other(format!(
-                "the broker at {} does not let {} in within {} s: either nobody listens there, or it wants another user or \
-                 password (--as)",
+            Ok(Ok(SessionState::Ended(end))) => Err(Failure::other(end)),
+            Ok(Err(ConnectFault::NotAdmitted)) => Err(Failure::other(format!(
+                "the broker at {} does not let {} in: it has no such user, or the password is another one (--as, MQTT_PASSWORD)",
+                self.broker, self.me
+            ))),
+            Ok(Err(fault)) => Err(Failure::other(format!("the broker at {}: {fault}", self.broker))),
+            Ok(Ok(SessionState::Connecting)) | Err(_) => Err(Failure::other(format!(
+                "the broker at {} does not answer within {} s",
                 self.broker,
-                self.me,
                 CONNECT.as_secs()
             ))),
         }

@@ -32,6 +32,7 @@ mod messages;
 mod models;
 mod news;
 mod ops;
+mod ops_keys;
 mod ops_tasks;
 mod owned;
 mod page;
@@ -228,6 +229,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/ops/deliveries/replay",
             "has a delivery tried again",
             deliveries::replay,
+        )
+        .get(
+            "/api/ops/keys",
+            "tells which keys the tenant has, and since when, for its operators",
+            ops_keys::keys,
         )
         .get(
             "/api/ops/tasks",

@@ -79,7 +79,7 @@ pub(crate) async fn act(
     Ok(Json(shown(&agent)))
 }
 
-/// `GET /api/ops/usage`: tokens of language models by day (UTC); days without any are left out.
+/// `GET /api/ops/usage`: tokens of language models by day (UTC), and what the tenant may use in one; days without any are left out.
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
@@ -89,7 +89,9 @@ pub(crate) async fn usage(
         .usage()
         .last(&room.tenant, room.clock.now(), DAYS)
         .await?;
-    Ok(Json(json!({"days": days})))
+    // Where the tenant has set none, the host's own limit counts, which only its stack knows.
+    let budget = room.own.tokens_per_day().await;
+    Ok(Json(json!({"days": days, "tokensPerDay": budget})))
 }
 
 /// An agent, as far as its operator needs it: its card's texts are its own, and what is not of the form is left out.

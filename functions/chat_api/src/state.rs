@@ -81,6 +81,8 @@ pub(crate) struct AppState {
     pub(crate) agent: AgentName,
     pub(crate) host: HostClient,
     pub(crate) registry: RegistryClient,
+    /// The tenant's own authorization server, where that is known.
+    pub(crate) authority: Option<Url>,
     /// Where the tenant's users are looked after, where that is known.
     pub(crate) users: Option<Url>,
     pub(crate) store: Store,
@@ -116,6 +118,7 @@ impl AppState {
             settings,
         } = state;
         let issuer = base.as_str().trim_end_matches('/').to_owned();
+        let authority = idp.map(|idp| below(&idp, tenant.prefix()));
         let registry = RegistryClient {
             url: registry,
             tenant: tenant.clone(),
@@ -140,7 +143,8 @@ impl AppState {
             built: page.map_or(Built::Held, Built::In),
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             models: LastModels::default(),
-            users: idp.map(|idp| below(&idp, &format!("{}/users", tenant.prefix()))),
+            users: authority.as_ref().map(|authority| below(authority, "users")),
+            authority,
             tenant,
             base,
             agent: host,

@@ -644,7 +644,8 @@ async fn set_up(site: &Site, current: &Current, own: &Own<'_>) -> Result<(), Sta
     known.map_err(StartError::part("table of tenants"))?;
     let this_machine = current.endpoints.container_host();
     let sealing = &current.secrets.sealing;
-    identity::set_up(&site.store, own, sealing, this_machine, &*site.entropy).await?;
+    let given = (&*site.clock, &*site.entropy);
+    identity::set_up(&site.store, own, sealing, this_machine, given).await?;
     orders::set_up(&site.store, own, &*site.clock).await
 }
 

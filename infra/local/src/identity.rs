@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use auth::{BrowserKeys, Sealer};
-use domain::{Entropy, ExposeSecret, SecretString, Tenant};
+use domain::{Clock, Entropy, ExposeSecret, SecretString, Tenant};
 use idp::{NewClient, NewUser, provision};
 use store::{SessionIssuer, Store};
 
 use crate::client::plain;
 use crate::current::Own;
+use crate::key_age::dated;
 use crate::secrets::{DemoPeople, TenantSecrets};
 use crate::{DemoUser, StartError};
 
@@ -34,7 +35,7 @@ pub(crate) async fn set_up(
     own: &Own<'_>,
     sealing: &[(String, SecretString)],
     this_machine: Option<IpAddr>,
-    entropy: &dyn Entropy,
+    (clock, entropy): (&dyn Clock, &dyn Entropy),
 ) -> Result<(), StartError> {
     let mut users = Vec::new();
     // Whom an admin has removed since does not come back: a tenant that is there has its users.
@@ -53,13 +54,23 @@ pub(crate) async fn set_up(
     let part = "authorization server";
     let sealer = Sealer::new(sealing.to_vec()).map_err(StartError::part(part))?;
     let browsers = BrowserKeys::of(&sealer, own.name).map_err(StartError::part(part))?;
+    let known = store.identity().find_session_issuer(own.name).await;
+    let known = known.map_err(StartError::part(part))?;
+    let now = clock.now();
     let issuer = SessionIssuer {
         issuer: plain(&own.endpoints.base),
-        keys: own.secrets.session_jwks(),
-        browser_keys: browsers.public_jwks(),
+        keys: dated(
+            own.secrets.session_jwks(),
+            known.as_ref().map(|known| &*known.keys),
+            now,
+        ),
+        browser_keys: dated(
+            browsers.public_jwks(),
+            known.as_ref().map(|known| &*known.browser_keys),
+            now,
+        ),
     };
-    let known = store.identity().find_session_issuer(own.name).await;
-    if known.map_err(StartError::part(part))?.as_ref() != Some(&issuer) {
+    if known.as_ref() != Some(&issuer) {
         let put = store.identity().put_session_issuer(own.name, &issuer).await;
         put.map_err(StartError::part(part))?;
     }

@@ -34,6 +34,7 @@ mod google;
 mod hosts;
 mod identity;
 mod index;
+mod key_age;
 mod logo;
 mod mcp;
 mod meter;

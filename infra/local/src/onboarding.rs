@@ -4,12 +4,13 @@
 //! Two addresses are known only once the stack is there: they stand as [`BASE_URL`] and [`IDP_URL`] until then.
 
 use auth::{Algorithm, BrowserKeys, KeyError, KeySet, Sealer, SigningKey};
-use domain::{Entropy, ExposeSecret, SecretString, Tenant};
+use domain::{Clock as _, Entropy, ExposeSecret, SecretString, SystemClock, Tenant};
 use idp::{HOST_CLIENT, NewClient, NewUser, ProvisionError};
 use serde_json::{Value, json};
 use store::{SessionIssuer, StoreError, session_issuer_item};
 use url::Url;
 
+use crate::key_age::dated;
 use crate::secrets::slug;
 
 /// Stands for the tenant's base URL, the stack's output `BaseUrl`.
@@ -92,6 +93,7 @@ impl Plan {
     /// [`PlanError`] says what is wrong.
     pub fn new(stack: TenantStack, users: &[NewUser], entropy: &dyn Entropy) -> Result<Self, PlanError> {
         let (session, pem) = SigningKey::generate()?;
+        let now = SystemClock.now();
         let key = Sealer::generate_key(entropy);
         let sealer = Sealer::new(vec![(FIRST_KEY.to_owned(), key.clone())])?;
         let browsers = BrowserKeys::of(&sealer, &stack.tenant)?;
@@ -113,8 +115,8 @@ impl Plan {
         ];
         let sessions = SessionIssuer {
             issuer: BASE_URL.to_owned(),
-            keys: vec![session.public_jwk()],
-            browser_keys: browsers.public_jwks(),
+            keys: dated(vec![session.public_jwk()], None, now),
+            browser_keys: dated(browsers.public_jwks(), None, now),
         };
         let host = NewClient::host(&Url::parse(BASE_URL)?, client_secret);
         // The host comes last: it is what makes the tenant one.

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 
 use auth::{Algorithm, BrowserKeys, KeyError, KeySet, Sealer, SigningKey};
-use domain::{Entropy, ExposeSecret, SecretString, Tenant};
+use domain::{Clock as _, Entropy, ExposeSecret, SecretString, SystemClock, Tenant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::{SessionIssuer, StoreError, session_issuer_item};
 
+use crate::key_age::dated;
 use crate::onboarding::{BASE_URL, PARAMETERS};
 use crate::secrets::slug;
 
@@ -131,19 +132,31 @@ fn issuer(
     // The keys of a browser's proofs follow from the sealing keys, the new one too.
     let sealing = sealing_keys(TENANTS_SEALING, sealing)?.into_iter();
     let sealer = Sealer::new(sealing.map(|(id, key)| (id, SecretString::from(key))).collect())?;
-    let sessions = SessionIssuer {
+    let sessions = |keys, browser_keys| SessionIssuer {
         issuer: BASE_URL.to_owned(),
         keys,
-        browser_keys: BrowserKeys::of(&sealer, &tenant)?.public_jwks(),
+        browser_keys,
     };
-    let item = session_issuer_item(&tenant, &sessions)?;
-    let same = |text: &str| {
-        let known: Option<Value> = serde_json::from_str(text).ok();
-        known.is_some_and(|known| known.get("pk") == item.get("pk") && known.get("sk") == item.get("sk"))
+    let place = session_issuer_item(&tenant, &sessions(Vec::new(), Vec::new()))?;
+    let of_sessions = |text: &str| {
+        let known: Value = serde_json::from_str(text).ok()?;
+        (known.get("pk") == place.get("pk") && known.get("sk") == place.get("sk")).then_some(known)
     };
-    let found = files.iter().find(|(_, text)| same(text));
-    let (name, _) = found.ok_or_else(|| RotationError::File("identity-*.json".to_owned()))?;
-    Ok((name.clone(), item))
+    let found = files
+        .iter()
+        .find_map(|(name, text)| Some((name, of_sessions(text)?)));
+    let (name, known) = found.ok_or_else(|| RotationError::File("identity-*.json".to_owned()))?;
+    let known = known.pointer("/body/S").and_then(Value::as_str);
+    let known: SessionIssuer = known
+        .and_then(|body| serde_json::from_str(body).ok())
+        .ok_or_else(|| RotationError::File(name.clone()))?;
+    let now = SystemClock.now();
+    let browser_keys = BrowserKeys::of(&sealer, &tenant)?.public_jwks();
+    let sessions = sessions(
+        dated(keys, Some(&known.keys), now),
+        dated(browser_keys, Some(&known.browser_keys), now),
+    );
+    Ok((name.clone(), session_issuer_item(&tenant, &sessions)?))
 }
 
 /// Another path for an agent.
@@ -264,7 +277,19 @@ mod tests {
         );
         assert_eq!((&old["pk"], &old["sk"]), (&new["pk"], &new["sk"]));
         let body: Value = serde_json::from_str(new["body"]["S"].as_str().unwrap()).unwrap();
-        assert_eq!((&body["keys"], &body["issuer"]), (&json!(both), &json!(BASE_URL)));
+        // Each with the time from which it is there.
+        let without_time = |keys: &Value| -> Vec<Value> {
+            let mut keys = keys.as_array().unwrap().clone();
+            let mut took = keys
+                .iter_mut()
+                .map(|key| key.as_object_mut().unwrap().remove("iat"));
+            assert!(took.all(|iat| iat.is_some()));
+            keys
+        };
+        assert_eq!(
+            (without_time(&body["keys"]), &body["issuer"]),
+            (both.to_vec(), &json!(BASE_URL))
+        );
         let browsers = body["browser_keys"].as_array().unwrap();
         let before: Value = serde_json::from_str(old["body"]["S"].as_str().unwrap()).unwrap();
         assert_eq!(browsers.len(), 2);

@@ -211,6 +211,7 @@ fn chat() -> impl Iterator<Item = Row> {
         // The button beside a plan that waits.
         row(("POST", "/api/tasks/{id}/{action}", START_PLAN), gone, 200),
         row(("GET", "/api/ops/agents", ""), gone, 200),
+        row(("GET", "/api/ops/keys", ""), gone, 200),
         row(("GET", "/api/ops/tasks", ""), gone, 200),
         row(("GET", "/api/ops/usage", ""), gone, 200),
         row(("GET", "/api/ops/deliveries", ""), gone, 200),

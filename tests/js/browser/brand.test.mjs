@@ -63,7 +63,8 @@ test('a page has the name, the colours and the logo of its tenant', async (t) =>
 });
 
 test('the pages to sign in and to consent have them too', async (t) => {
-  const { page, check } = await all.visit(t);
+  const { page, expect, check } = await all.visit(t);
+  expect(/400 \(Bad Request\).*\/callback$/);
   const accent = (element) => getComputedStyle(element).backgroundColor;
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.locator('.brand').getByText('Acme Help').waitFor();

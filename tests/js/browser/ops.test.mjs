@@ -112,7 +112,15 @@ test('an operator sees how many tasks are in which state, stuck ones first, and 
       }
     }
   }
+  // Whoever scrolls there sees all of it.
+  for (const name of ['Unfinished tasks', 'Keys']) {
+    const [region, table] = await Promise.all([page.getByRole('region', { name }).boundingBox(), page.getByRole('region', { name }).getByRole('table').boundingBox()]);
+    assert(region.height >= table.height, `${name}: ${region.height} of ${table.height}`);
+  }
   assert.deepEqual(await counts.allInnerTexts(), ['Submitted 2+', 'Working 998+', 'No response 1+', 'Failed 1,000+', 'Canceled 3']);
+  const keys = page.getByRole('region', { name: 'Keys' }).locator('tbody tr');
+  await keys.filter({ hasText: 'Signs session tokens' }).filter({ hasText: '(signs now)' }).getByText('0 days').waitFor();
+  await keys.filter({ hasText: 'Seals secrets' }).getByText('0 days').waitFor();
   const why = await rows.locator('td:first-child .problem').allInnerTexts();
   assert.deepEqual(why, ['Its agent did not answer in time', 'Due, but nobody works on it', 'Each attempt ends without an outcome']);
   check();

@@ -11,6 +11,7 @@ mod guests;
 mod models;
 mod news;
 mod ops;
+mod ops_keys;
 mod ops_tasks;
 mod pages;
 mod rubbish;

@@ -168,6 +168,7 @@ export const words = {
   replay: 'Deliver again',
   triedAgain: 'Being delivered again',
   usage: 'Language model usage by day (UTC)',
+  budget: (used: number, most: number) => `${count(used)} of ${count(most)} tokens used today`,
   noUsage: 'No language model was used in the last two weeks.',
   day: 'Day',
   model: 'Model',
@@ -175,6 +176,13 @@ export const words = {
   tokensIn: 'Input tokens',
   tokensCached: 'of which cached',
   tokensOut: 'Output tokens',
+
+  keys: 'Keys',
+  key: 'Key ID',
+  purpose: 'Purpose',
+  age: 'Age',
+  signsNow: '(signs now)',
+  unknownAge: 'Unknown: older than this record',
 
   noAccounts: 'No connected accounts. An agent that needs one will ask for it in the chat.',
   disconnect: 'Disconnect',
@@ -220,6 +228,16 @@ const stuck: Record<string, string> = {
 
 /** Why a task is stuck. */
 export const stuckFor = (why: string): string => (Object.hasOwn(stuck, why) && stuck[why]) || why;
+
+const purposes: Record<string, string> = { session: 'Signs session tokens', sealing: 'Seals secrets and signs browser proofs' };
+
+/** What a key is for. */
+export const purposeOf = (purpose: string): string => (Object.hasOwn(purposes, purpose) && purposes[purpose]) || purpose;
+
+const daysLong = new Intl.NumberFormat(undefined, { style: 'unit', unit: 'day', unitDisplay: 'long' });
+
+/** How many whole days ago. */
+export const daysSince = (at: string, now = Date.now()): string => daysLong.format(Math.max(0, Math.floor((now - new Date(at).getTime()) / 86_400_000)));
 
 /** A state's name comes from elsewhere: `constructor` is none. */
 export const stateOf = (state: string): string => (Object.hasOwn(states, state) && states[state]) || state;

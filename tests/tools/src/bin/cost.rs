@@ -344,6 +344,9 @@ fn pages() {
         .expect("a size")
         / 1024.0;
     let request = price::REST_REQUEST + price::LAMBDA_REQUESTS;
+    // Document, files, what the views ask of the API (twelve at most: `tests/js/browser/perf.test.mjs`), and the service worker, for
+    // which a browser asks whenever it opens the page anew. Each reads a unit, in twenty milliseconds.
+    let opened = 13.0 * (request + 0.02 * memory * price::LAMBDA_GB_SECOND + price::READ_UNIT);
     // A look every half minute: session, index, revision and body, in twenty milliseconds.
     let waits = 120.0 * (request + 0.02 * memory * price::LAMBDA_GB_SECOND + 3.0 * price::READ_UNIT);
     // A stream that comes back every minute, whose looks are 0.7 seconds apart: index and revision.
@@ -353,10 +356,11 @@ fn pages() {
     println!("\n## An hour of an open page\n\n| the page | dollars |\n|---|---|");
     for (what, dollars) in [
         ("nobody looks at it, or nothing is unfinished", 0.0),
+        ("it is opened once, `/worker.js` with it", opened),
         ("a task waits for its user", waits),
         ("a task runs all the time", runs),
     ] {
-        println!("| {what} | {dollars:.4} |");
+        println!("| {what} | {dollars:.5} |");
     }
 }
 

@@ -9,7 +9,7 @@ import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { queries } from '../queries.ts';
 import { Badge } from '../task/badge.tsx';
-import { count, dateOnly, stuckFor, words } from '../words.ts';
+import { count, dateOnly, daysSince, purposeOf, stuckFor, wholeTime, words } from '../words.ts';
 
 const text = z.string().nullish();
 
@@ -30,7 +30,7 @@ type Agent = z.infer<typeof Agent>;
 const Agents = z.object({ agents: z.array(Agent) });
 
 const Took = z.looseObject({ calls: z.number(), input: z.number().nullish(), output: z.number().nullish(), cached: z.number().nullish() });
-const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })) });
+const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish() });
 
 const Delivery = z.looseObject({ agent: z.string(), agentName: z.string(), taskId: z.string(), configId: z.string(), host: z.string(), attempts: z.number(), lastError: text, changedAt: z.string() });
 type Delivery = z.infer<typeof Delivery>;
@@ -40,7 +40,11 @@ const Task = z.looseObject({ taskId: z.string(), state: z.string(), agents: z.ar
 type Task = z.infer<typeof Task>;
 const Tasks = z.object({ counts: z.record(z.string(), z.number()), countedTo: z.number(), more: z.boolean(), tasks: z.array(Task) });
 
+const Key = z.looseObject({ id: z.string(), purpose: z.string(), since: text });
+const Keys = z.object({ keys: z.array(Key), signingKey: text });
+
 const keys = {
+  keys: ['ops', 'keys'] as const,
   tasks: ['ops', 'tasks'] as const, agents: ['ops', 'agents'] as const, usage: ['ops', 'usage'] as const, deliveries: ['ops', 'deliveries'] as const };
 
 function State({ agent }: { agent: Agent }) {
@@ -177,6 +181,9 @@ function UnfinishedTasks() {
   );
 }
 
+/** The day that usage counts for (UTC). */
+const today = () => new Date().toISOString().slice(0, 10);
+
 function Days({ days }: z.infer<typeof Usage>) {
   if (days.length === 0) return <p className="soft">{words.noUsage}</p>;
   const rows = days.flatMap(({ day, models }) => Object.entries(models).map(([model, took]) => ({ day, model, took })));
@@ -197,6 +204,34 @@ function Days({ days }: z.infer<typeof Usage>) {
   );
 }
 
+/** Which keys the tenant has, newest first, and how old they are. Others are made by the command alone. */
+function KeyAges() {
+  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.keys, queryFn: ({ signal }) => get('ops/keys', Keys, signal) });
+  return (
+    <>
+      <h2>{words.keys}</h2>
+      {isPending ? <Loading /> : null}
+      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
+      {data ? (
+        <div className="scroll" tabIndex={0} role="region" aria-label={words.keys}>
+          <table>
+            <thead><tr>{[words.key, words.purpose, words.age].map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+            <tbody>
+              {data.keys.map(({ id, purpose, since }) => (
+                <tr key={`${purpose} ${id}`}>
+                  <td><code>{id}</code>{id === data.signingKey ? ` ${words.signsNow}` : null}</td>
+                  <td>{purposeOf(purpose)}</td>
+                  <td>{since ? <time dateTime={since} title={wholeTime(since)}>{daysSince(since)}</time> : words.unknownAge}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
 export default function OpsPage() {
   const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => get('ops/agents', Agents, signal) });
   const usage = useQuery({ queryKey: keys.usage, queryFn: ({ signal }) => get('ops/usage', Usage, signal) });
@@ -213,7 +248,9 @@ export default function OpsPage() {
       <h2>{words.usage}</h2>
       {usage.isPending ? <Loading /> : null}
       {usage.error && !usage.data ? <Failed error={usage.error} retry={() => void usage.refetch()} /> : null}
-      {usage.data ? <Days days={usage.data.days} /> : null}
+      {usage.data?.tokensPerDay ? <p className="soft">{words.budget(usage.data.days[0]?.day === today() ? usage.data.days[0].used : 0, usage.data.tokensPerDay)}</p> : null}
+      {usage.data ? <Days {...usage.data} /> : null}
+      <KeyAges />
     </main>
   );
 }

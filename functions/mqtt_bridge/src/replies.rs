@@ -22,6 +22,8 @@ use crate::waiting::Reply;
 
 /// Most bytes of a reply.
 const REPLY_MAX: usize = 512 * 1024;
+/// The user property that numbers the pieces of an event that did not fit into a packet: two that are alike are two.
+pub(crate) const PIECE: &str = "switchyard-piece";
 /// Waits between two tries of a webhook: the first, and the longest.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 /// For how long a webhook is tried: then its host finds out by itself, by asking for the task.
@@ -113,11 +115,23 @@ fn read(bridge: &Bridge, host: &AgentAddress, received: &Received) -> Result<Opt
     };
     let webhook = opened.webhook.ok_or("late_answer")?;
     let tenant = Tenant::from_prefix(host.unit()).map_err(|_| "no_tenant")?;
-    let payload = auth::token::hash(&String::from_utf8_lossy(&publication.payload));
+    let line = line(&webhook);
+    let id = match a2a::event_number(&result) {
+        // An event whose acknowledgement was lost is published again, as another packet; of its pieces each has a number of its own.
+        Some(number) => {
+            let piece = publication.properties.one(PIECE);
+            let piece = piece.map_err(|_| "doubled_property")?.unwrap_or_default();
+            format!("{line}/event/{number}/{piece}/{result}")
+        }
+        // One that comes again has the same packet id; two pieces that are alike have not.
+        None => {
+            let payload = String::from_utf8_lossy(&publication.payload);
+            format!("{correlation}/{}/{payload}", received.packet_id)
+        }
+    };
     Ok(Some(Delivery {
-        // One that comes again has the same number; two pieces that are alike have not.
-        id: auth::token::hash(&format!("{correlation}/{}/{payload}", received.packet_id)),
-        line: line(&webhook),
+        id: auth::token::hash(&id),
+        line,
         body: notification(result),
         webhook,
         tenant,

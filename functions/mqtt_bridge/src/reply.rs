@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use a2a::mqtt::{ReplyWriter, is_stream_end};
+use a2a::mqtt::{Publication, ReplyWriter, is_stream_end};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::asking::publish_all;
 use crate::bridge::Bridge;
 use crate::handle::last_status;
+use crate::replies::PIECE;
 use crate::ticket::{Mode, Ticket};
 
 /// Why a notification is not taken.
@@ -73,13 +74,24 @@ pub(crate) async fn reply(
         artifacts: ticket.artifacts,
         max_packet: publisher.max_packet(),
     };
-    let replies = items.into_iter().flat_map(|item| writer.result(item)).collect();
+    let replies = items.into_iter().flat_map(|item| numbered(writer.result(item)));
+    let replies = replies.collect();
     match publish_all(publisher.as_ref(), replies).await {
         Ok(Published::Taken) => Ok(StatusCode::NO_CONTENT),
         // The work goes on; who comes back asks for the task.
         Ok(Published::NoMatchingSubscribers) | Err(PublishError::NotAuthorized) => Err(RouteError::Gone),
         Err(_) => Err(RouteError::Unavailable),
     }
+}
+
+/// The publications of one event; those of one that was cut are numbered.
+fn numbered(mut pieces: Vec<Publication>) -> Vec<Publication> {
+    if pieces.len() > 1 {
+        for (number, piece) in pieces.iter_mut().enumerate() {
+            piece.properties.user.push((PIECE.to_owned(), number.to_string()));
+        }
+    }
+    pieces
 }
 
 fn token(headers: &HeaderMap) -> Option<SecretString> {

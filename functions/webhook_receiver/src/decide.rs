@@ -39,6 +39,8 @@ pub struct Delivery<'d> {
     pub id: Option<&'d str>,
     /// Over MQTT: the address of the agent that has the task.
     pub responder: Option<&'d str>,
+    /// It is one of all the events of its task, which are numbered.
+    pub is_numbered: bool,
 }
 
 /// Takes the news of the job with this number into the task.
@@ -64,6 +66,9 @@ pub fn decide(
     }
     news.responder = delivery.responder.and_then(|agent| responder(known, agent));
     let mut job = known.clone();
+    if ends_in_pieces(&job, &news, delivery) {
+        job.artifacts.clear();
+    }
     let noted = job.note(news, now);
     let wake = match noted {
         Noted::Nothing => return Decision::Nothing,
@@ -87,6 +92,20 @@ pub fn decide(
         // A finished task takes nothing more.
         Err(_) => orphan.map_or(Decision::Nothing, Decision::CallOff),
     }
+}
+
+/// Whether a job ends whose result came in pieces over a broker. One that was killed may have lost some that it had acknowledged, so that
+/// its host asks for the whole. Whoever numbers events can tell it.
+fn ends_in_pieces(job: &Job, news: &Notification, delivery: Delivery<'_>) -> bool {
+    let ends = news
+        .update
+        .as_ref()
+        .is_some_and(|update| update.state.is_terminal());
+    job.endpoint.transport == Transport::Mqtt
+        && delivery.is_numbered
+        && !news.snapshot
+        && ends
+        && !job.is_settled()
 }
 
 /// The agent that has a job's task from now on: an agent of the broker that the job is at, in the unit that was asked.
@@ -325,8 +344,8 @@ mod tests {
             job.endpoint.transport = transport;
             job.endpoint.url = format!("{broker}/acme/lab/pool/echoes").parse().unwrap();
             let delivery = Delivery {
-                id: None,
                 responder: Some(agent),
+                ..Delivery::default()
             };
             let told = news(TaskState::Working, "on it");
             match decide(&task_with(vec![job]), 0, told, delivery, at(9)) {
@@ -377,6 +396,45 @@ mod tests {
                 task = revision.into_task();
             }
             assert_eq!(task.jobs[0].artifacts[0].parts.len(), parts, "{delivery:?}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_came_in_pieces_over_a_broker_is_asked_for_whole() {
+        let piece = || Notification {
+            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
+            update: None,
+            artifacts: vec![(Artifact::new("a", vec![Part::text("x")]), true)],
+            snapshot: false,
+            responder: None,
+        };
+        for (transport, is_numbered, is_kept) in [
+            (Transport::Mqtt, true, false),
+            // Who numbers nothing may not be able to tell it.
+            (Transport::Mqtt, false, true),
+            (Transport::JsonRpc, true, true),
+        ] {
+            let mut job = prepared_job(0, "a");
+            job.endpoint.transport = transport;
+            let mut task = task_with(vec![job]);
+            for told in [piece(), news(TaskState::Completed, "done")] {
+                let delivery = Delivery {
+                    is_numbered,
+                    ..Delivery::default()
+                };
+                match decide(&task, 0, told, delivery, at(9)) {
+                    Decision::Write { revision, .. } => task = revision.into_task(),
+                    other => panic!("{other:?}"),
+                }
+            }
+            let job = &task.jobs[0];
+            assert!(job.is_settled());
+            let fetches = matches!(job.state, domain::JobState::Fetching { .. });
+            assert_eq!(
+                (fetches, job.artifacts.len() == 1),
+                (!is_kept, is_kept),
+                "{transport:?}"
+            );
         }
     }
 

@@ -77,9 +77,11 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     news.remote_task_id
         .take_if(|told| told.as_str() == task.id.to_string());
     let responder = headers.get(RESPONDER).and_then(|agent| agent.to_str().ok());
+    let told = serde_json::from_slice(&body).unwrap_or_default();
     let delivery = Delivery {
         id: delivery.as_deref(),
         responder,
+        is_numbered: a2a::event_number(&told).is_some(),
     };
     let noted = note(receiver, task.clone(), number, (&news, delivery));
     within(task.trace, noted).await?;

@@ -460,6 +460,56 @@ async fn a_reply_is_repeated_until_its_webhook_has_it_and_is_the_same_to_it() {
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
 }
 
+/// Its agent's notification is repeated where the bridge died before it could say that the event was published.
+#[tokio::test]
+async fn an_event_that_is_published_again_is_the_same_to_its_webhook_and_two_pieces_are_two() {
+    let world = world().await;
+    world
+        .answered(
+            &world.send("acme"),
+            json!({ "result": status("TASK_STATE_SUBMITTED") }),
+        )
+        .await;
+    let request = world.published(0).await;
+    let event = |number: u64| {
+        json!({ "result": { "artifactUpdate": { "taskId": TASK, "contextId": "c", "append": true,
+            "artifact": { "artifactId": "a", "parts": [{ "text": "la" }] },
+            "metadata": { a2a::EVERY_EVENT: { "number": number } } } } })
+    };
+    let known = async |number: u64, piece: Option<&str>, packet_id: u16| {
+        world.webhook.reset().await;
+        Mock::given(any())
+            .respond_with(ResponseTemplate::new(204))
+            .mount(&world.webhook)
+            .await;
+        let mut publication = reply_to(&request, event(number));
+        let piece = piece.map(|piece| ("switchyard-piece".to_owned(), piece.to_owned()));
+        publication.properties.user.extend(piece);
+        let received = Received {
+            publication,
+            is_repeat: false,
+            packet_id,
+        };
+        replies::take(&world.bridge, &host("acme"), &received).await;
+        let told = world.webhook.received_requests().await.unwrap();
+        told[0].headers["webhook-id"].to_str().unwrap().to_owned()
+    };
+    let first = known(3, None, 7).await;
+    assert_eq!(
+        known(3, None, 8).await,
+        first,
+        "the same event, as another packet"
+    );
+    assert_ne!(
+        known(4, None, 7).await,
+        first,
+        "another event with the same words"
+    );
+    let piece = known(5, Some("1"), 7).await;
+    assert_eq!(known(5, Some("1"), 8).await, piece);
+    assert_ne!(known(5, Some("2"), 7).await, piece, "two pieces that are alike");
+}
+
 #[tokio::test]
 async fn what_an_agent_says_of_a_token_is_told_as_over_http() {
     for (code, name, wanted) in [

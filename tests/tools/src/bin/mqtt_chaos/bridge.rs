@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use auth::Sealer;
+use auth::{Sealer, TrustedIssuer};
 use axum::Json;
 use axum::routing::post;
 use domain::{ExposeSecret as _, SystemEntropy};
@@ -14,6 +14,7 @@ use url::Url;
 
 /// How it is started, again and again.
 pub(crate) struct Bridge {
+    pub(crate) url: Url,
     program: PathBuf,
     variables: Vec<(&'static str, String)>,
     process: Option<Child>,
@@ -21,19 +22,21 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    /// For these agents, by their addresses, at that broker. What it says goes into a file of that folder.
-    pub(crate) async fn new(folder: &Path, broker: SocketAddr, agents: &[(&str, &Url)]) -> Self {
+    /// For these agents at that broker; hosts of these issuers may call. What it says goes into a file of that folder.
+    pub(crate) async fn new(
+        folder: &Path,
+        broker: SocketAddr,
+        agents: &[Value],
+        issuers: &[TrustedIssuer],
+    ) -> Self {
         let secrets = secrets().await;
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let listen = free.local_addr().expect("an address");
         drop(free);
-        let agents: Vec<Value> = agents
-            .iter()
-            .map(|(address, url)| json!({ "address": address, "url": url }))
-            .collect();
+        let url = format!("http://{listen}/");
         let variables = vec![
             ("LISTEN", listen.to_string()),
-            ("BRIDGE_URL", format!("http://{listen}/")),
+            ("BRIDGE_URL", url.clone()),
             ("SEALING_KEYS_SECRET", "sealing".to_owned()),
             ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets),
             ("AWS_REGION", "eu-north-1".to_owned()),
@@ -41,10 +44,9 @@ impl Bridge {
             ("AWS_SECRET_ACCESS_KEY", "none".to_owned()),
             ("ALLOW_LOOPBACK", "true".to_owned()),
             ("MQTT_BROKER", format!("mqtt://{broker}")),
-            ("MQTT_ORGS", json!(["chaos"]).to_string()),
+            ("MQTT_ORGS", json!(["chaos", "switchyard"]).to_string()),
             ("MQTT_AGENTS", json!(agents).to_string()),
-            // Nobody calls it: no host is here.
-            ("TRUSTED_ISSUERS", "[]".to_owned()),
+            ("TRUSTED_ISSUERS", json!(issuers).to_string()),
         ];
         let mut program = std::env::current_exe().expect("a program");
         program.set_file_name("mqtt_bridge");
@@ -54,6 +56,7 @@ impl Bridge {
             program.display()
         );
         Self {
+            url: url.parse().expect("a URL"),
             program,
             variables,
             process: None,

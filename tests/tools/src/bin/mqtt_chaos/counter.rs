@@ -1,6 +1,6 @@
 //! The agent that is asked: it works for some seconds, tells of each step, and counts how often it did what.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,8 +10,11 @@ use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::serve::ListenerExt as _;
 use domain::Clock as _;
-use domain::{AgentName, Artifact, EventKind, Part, SecretString, SystemClock, SystemEntropy, Tenant};
+use domain::{
+    AgentName, Artifact, EventKind, Message, Part, SecretString, SystemClock, SystemEntropy, Task, Tenant,
+};
 use outbound::{Outbound, Policy};
+use store::Store;
 use store_testing::Database;
 use tokio::sync::mpsc;
 use url::Url;
@@ -23,24 +26,47 @@ pub(crate) const STEPS: usize = 5;
 /// How often each task was worked on.
 pub(crate) type Counts = Arc<Mutex<HashMap<String, u32>>>;
 
+/// The tasks that were made of each question.
+pub(crate) type Questions = Arc<Mutex<HashMap<String, BTreeSet<String>>>>;
+
 /// The running agent.
 pub(crate) struct Counter {
     pub(crate) url: Url,
     pub(crate) counts: Counts,
+    pub(crate) questions: Questions,
+    pub(crate) store: Store,
+    /// Where its wakes go.
+    pub(crate) door: Arc<dyn WakeDoor>,
     key: SigningKey,
     _database: Database,
 }
 
 struct Steps {
     counts: Counts,
+    questions: Questions,
     rest: Duration,
+}
+
+impl Steps {
+    /// Counts that the task is worked on.
+    fn noted(&self, task: &Task) {
+        let id = task.id.to_string();
+        *self
+            .counts
+            .lock()
+            .expect("no panic")
+            .entry(id.clone())
+            .or_default() += 1;
+        let asked = task.history.first().map(Message::text).unwrap_or_default();
+        let mut questions = self.questions.lock().expect("no panic");
+        questions.entry(asked).or_default().insert(id);
+    }
 }
 
 #[async_trait]
 impl Executor for Steps {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let id = run.task().id.to_string();
-        *self.counts.lock().expect("no panic").entry(id).or_default() += 1;
+        self.noted(run.task());
         run.working("Counting").await?;
         for step in 1..=STEPS {
             tokio::time::sleep(self.rest).await;
@@ -70,8 +96,8 @@ impl WakeDoor for Door {
 }
 
 impl Counter {
-    /// Starts it on a free port; between two pieces it rests so long.
-    pub(crate) async fn start(rest: Duration) -> Self {
+    /// Starts it on a free port; between two pieces it rests so long. It takes its own callers' tokens, and those of these issuers.
+    pub(crate) async fn start(rest: Duration, others: Vec<TrustedIssuer>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
             .expect("a port");
@@ -80,31 +106,34 @@ impl Counter {
             .expect("a URL");
         let (store, database) = store_testing::start_apart(None).await;
         let (key, _) = SigningKey::generate().expect("a key");
-        let counts = Counts::default();
-        let issuer = TrustedIssuer {
+        let (counts, questions) = (Counts::default(), Questions::default());
+        let mut issuers = others;
+        issuers.push(TrustedIssuer {
             issuer: ISSUER.into(),
             tenant: Some(tenant()),
             keys: vec![key.public_jwk()],
-        };
+        });
         let entropy = Arc::new(SystemEntropy);
         let policy = Policy {
             allow_loopback: true,
             rest: Duration::from_secs(1),
             ..Policy::default()
         };
-        let (door, mut wakes) = mpsc::unbounded_channel();
+        let (sender, mut wakes) = mpsc::unbounded_channel();
+        let door: Arc<dyn WakeDoor> = Arc::new(Door(sender));
         let card = card(&url);
         let agent = Arc::new(Agent {
             name: AgentName::parse("counter").expect("a name"),
             own_tenant: None,
             access: Access::Open,
-            store,
-            wake: Arc::new(Door(door)),
+            store: store.clone(),
+            wake: Arc::clone(&door),
             executor: Arc::new(Steps {
                 counts: counts.clone(),
+                questions: questions.clone(),
                 rest,
             }),
-            validator: Arc::new(Verifier::new(card.url.to_string(), vec![issuer]).expect("a good key")),
+            validator: Arc::new(Verifier::new(card.url.to_string(), issuers).expect("a good key")),
             card,
             sealer: Arc::new(
                 Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).expect("a good key"),
@@ -138,6 +167,9 @@ impl Counter {
         Self {
             url,
             counts,
+            questions,
+            store,
+            door,
             key,
             _database: database,
         }

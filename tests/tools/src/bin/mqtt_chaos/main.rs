@@ -9,6 +9,9 @@
 //! twice; all connections are cut three times for five seconds; a fifth of all publications, both ways, come again with DUP; one
 //! requester reads slowly, and one never acknowledges anything.
 //!
+//! With `--hosts` it is the other way: tenants' hosts ask the agent over the broker, through the same bridge both ways; one host's webhook is slow,
+//! and one never answers.
+//!
 //! With `--bench 1000` nothing goes wrong: sends over MQTT are measured beside sends over HTTP.
 //!
 //! At the end each requester has the final task of its agent, by its stream or by `GetTask`, and each task was worked on once.
@@ -16,6 +19,7 @@
 mod bench;
 mod bridge;
 mod counter;
+mod hosts;
 mod proxy;
 mod requester;
 
@@ -27,10 +31,12 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use sandbox::mosquitto::{self, Mosquitto, Wanted};
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::bridge::Bridge;
 use crate::counter::Counter;
+use crate::hosts::{Ground, Planned};
 use crate::proxy::{Proxy, chosen};
 use crate::requester::{Done, Manner, Requester};
 
@@ -76,6 +82,9 @@ struct Arguments {
     /// with and without a gap.
     #[arg(long)]
     bridge_alone: bool,
+    /// The requests are hosts' of ours, for users of theirs.
+    #[arg(long, conflicts_with_all = ["bridge_alone", "bench"])]
+    hosts: bool,
     /// Nothing goes wrong: so many sends are measured, over MQTT and over HTTP, alone and beside a requester that reads slowly.
     #[arg(long, value_name = "SENDS", conflicts_with_all = ["calm", "bridge_alone", "only", "short", "requests"], value_parser = clap::value_parser!(u64).range(1..=100_000))]
     bench: Option<u64>,
@@ -137,8 +146,17 @@ async fn main() -> ExitCode {
         ),
         None => (Duration::from_millis(900), address),
     };
-    let counter = Arc::new(Counter::start(step).await);
-    let mut bridge = Bridge::new(folder.path(), address, &[(AGENT, &counter.url)]).await;
+    let planned = match arguments.hosts {
+        true => hosts::planned().await,
+        false => Vec::new(),
+    };
+    let issuers: Vec<_> = planned.iter().map(Planned::issuer).collect();
+    let counter = Arc::new(Counter::start(step, issuers.clone()).await);
+    let agent = json!({ "address": AGENT, "url": counter.url });
+    let agents: Vec<_> = std::iter::once(agent)
+        .chain(planned.iter().map(Planned::place))
+        .collect();
+    let mut bridge = Bridge::new(folder.path(), address, &agents, &issuers).await;
     bridge.start();
     let open = |name: &str, manner| Requester::open(address, name, (AGENT, counter.token()), manner);
     let mut requesters: Vec<_> = (0..REQUESTERS)
@@ -166,6 +184,29 @@ async fn main() -> ExitCode {
     }
     println!("seed {}, {} requests", arguments.seed, arguments.requests);
 
+    if arguments.hosts {
+        let ground = Ground {
+            store: &counter.store,
+            bridge: &bridge.url,
+            broker: format!("mqtt://{address}").parse().expect("a URL"),
+            agent: &counter.url,
+            agents_door: Arc::clone(&counter.door),
+        };
+        let hosts = hosts::start(planned, &ground).await;
+        let begun = Instant::now();
+        let asked = hosts::ask(hosts, &arguments);
+        let mut place = Place {
+            folder: &folder,
+            wanted: &wanted,
+            broker: &mut broker,
+            proxy: &proxy,
+            bridge: &mut bridge,
+        };
+        place.troubled(&arguments, begun).await;
+        let faults = hosts::judged(asked.await, (&counter, proxy.repeated()), &arguments, begun);
+        return ended(&faults, &bridge);
+    }
+
     let begun = Instant::now();
     let limit = Duration::from_secs(arguments.limit);
     let mut asked = JoinSet::new();
@@ -186,30 +227,14 @@ async fn main() -> ExitCode {
         unheard.spawn(async move { silent.ask(true, limit).await });
     }
 
-    for (n, trouble) in arguments.troubles().into_iter().enumerate() {
-        tokio::time::sleep(Duration::from_secs(3) + rest(arguments.seed, n)).await;
-        println!("{:6.1} s  {trouble:?}", begun.elapsed().as_secs_f64());
-        match trouble {
-            Trouble::BrokerKilled | Trouble::BrokerForgets => {
-                let port = broker.port();
-                broker.kill();
-                if matches!(trouble, Trouble::BrokerForgets) {
-                    let _nothing_kept = std::fs::remove_file(folder.path().join("mosquitto.db"));
-                }
-                broker = start(&folder, port, &wanted);
-            }
-            Trouble::BridgeKilled => {
-                bridge.kill();
-                tokio::time::sleep(Duration::from_millis(500)).await;
-                bridge.start();
-            }
-            Trouble::Cut => {
-                proxy.cut();
-                tokio::time::sleep(CUT).await;
-                proxy.mend();
-            }
-        }
-    }
+    let mut place = Place {
+        folder: &folder,
+        wanted: &wanted,
+        broker: &mut broker,
+        proxy: &proxy,
+        bridge: &mut bridge,
+    };
+    place.troubled(&arguments, begun).await;
     let mut faults = Vec::new();
     let mut done: Vec<Done> = Vec::new();
     while let Some(asked) = asked.join_next().await {
@@ -256,7 +281,12 @@ async fn main() -> ExitCode {
     if proxy.repeated() == 0 && arguments.repeated > 0 {
         faults.push("nothing came twice".to_owned());
     }
-    for fault in &faults {
+    ended(&faults, &bridge)
+}
+
+/// What the run says last.
+fn ended(faults: &[String], bridge: &Bridge) -> ExitCode {
+    for fault in faults {
         println!("FAULT {fault}");
     }
     if !faults.is_empty() {
@@ -271,6 +301,44 @@ async fn main() -> ExitCode {
         }
     );
     ExitCode::from(u8::from(!faults.is_empty()))
+}
+
+/// What goes wrong, goes wrong here.
+struct Place<'p> {
+    folder: &'p tempfile::TempDir,
+    wanted: &'p Wanted,
+    broker: &'p mut Mosquitto,
+    proxy: &'p Proxy,
+    bridge: &'p mut Bridge,
+}
+
+impl Place<'_> {
+    async fn troubled(&mut self, arguments: &Arguments, begun: Instant) {
+        for (n, trouble) in arguments.troubles().into_iter().enumerate() {
+            tokio::time::sleep(Duration::from_secs(3) + rest(arguments.seed, n)).await;
+            println!("{:6.1} s  {trouble:?}", begun.elapsed().as_secs_f64());
+            match trouble {
+                Trouble::BrokerKilled | Trouble::BrokerForgets => {
+                    let port = self.broker.port();
+                    self.broker.kill();
+                    if matches!(trouble, Trouble::BrokerForgets) {
+                        let _nothing_kept = std::fs::remove_file(self.folder.path().join("mosquitto.db"));
+                    }
+                    *self.broker = start(self.folder, port, self.wanted);
+                }
+                Trouble::BridgeKilled => {
+                    self.bridge.kill();
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    self.bridge.start();
+                }
+                Trouble::Cut => {
+                    self.proxy.cut();
+                    tokio::time::sleep(CUT).await;
+                    self.proxy.mend();
+                }
+            }
+        }
+    }
 }
 
 /// What is wrong with what was done.

@@ -1,0 +1,128 @@
+//! What asks for nothing, by its words alone.
+
+use super::super::{filler, lists};
+use super::{SHORT, Talk, clauses, is_question_word};
+
+/// The text without clauses at its beginning that are mere chatter: "ok, thanks. And in Oslo?".
+pub(super) fn without_chatter(text: &str) -> &str {
+    let text = text.trim();
+    let mut rest = text;
+    for clause in clauses(text) {
+        let chatter = !clause.words.is_empty() && talk(&clause.words).is_some_and(|talk| talk != Talk::Help);
+        if clause.joined || !chatter || clause.words.len() > 5 {
+            break;
+        }
+        let behind = clause.text.as_ptr() as usize - text.as_ptr() as usize + clause.text.len();
+        rest = text
+            .get(behind..)
+            .unwrap_or(text)
+            .trim_start_matches(|c: char| !c.is_alphanumeric());
+    }
+    if rest.is_empty() { text } else { rest }
+}
+
+/// What a text is that asks for nothing: words of talk alone.
+pub(super) fn talk(words: &[String]) -> Option<Talk> {
+    if words.is_empty() {
+        return Some(Talk::Help);
+    }
+    let greeted =
+        |word: &&String| lists::GREETING.contains(&word.as_str()) || lists::CHATTER.contains(&word.as_str());
+    let behind: Vec<&str> = words.iter().skip_while(greeted).map(String::as_str).collect();
+    let asks = |known: &[&str]| {
+        let any = behind.iter().any(|word| known.contains(word));
+        any && behind
+            .iter()
+            .all(|word| known.contains(word) || filler::is_any(word))
+    };
+    let you = behind
+        .iter()
+        .any(|word| matches!(*word, "you" | "i" | "your" | "this"));
+    let little = behind.iter().all(|word| filler::is_any(word));
+    let has = |ways: &[&str]| behind.iter().any(|word| ways.contains(word));
+    // "So what can you do?", "tell me what you do".
+    let asks_what = has(&["what", "which", "how"]) && has(&["can", "do", "does"]);
+    let what = asks_what && !has(&["yet", "far", "long", "with", "about"]);
+    // "¿Qué puedes hacer?"
+    let abroad = |word: &&str| lists::CAN.contains(word) && !filler::is_english(word);
+    let can = asks(lists::CAN) && behind.iter().any(abroad) && !has(lists::NEWS_TOO);
+    if asks(lists::HELP) || you && little && what || can {
+        return Some(match behind.as_slice() {
+            ["how", "do", "you", "do"] => Talk::About,
+            _ => Talk::Help,
+        });
+    }
+    let presents = matches!(
+        behind.as_slice(),
+        ["who" | "what", "are" | "is" | "made", "you" | "this"]
+    );
+    let how = behind.starts_with(&["how", "are", "you"]) && behind.len() <= 5;
+    if presents || how || you && asks(lists::ABOUT) {
+        return Some(Talk::About);
+    }
+    let within = |word: &String| {
+        let lists = [lists::THANKS, lists::GREETING, lists::BYE, lists::CHATTER];
+        lists.iter().any(|list| list.contains(&word.as_str()))
+    };
+    // "Good morning everyone", "that was a mistake, sorry"
+    let around = |word: &String| {
+        within(word)
+            || matches!(
+                word.as_str(),
+                "there"
+                    | "you"
+                    | "so"
+                    | "much"
+                    | "very"
+                    | "a"
+                    | "lot"
+                    | "all"
+                    | "to"
+                    | "too"
+                    | "just"
+                    | "that"
+                    | "was"
+                    | "is"
+                    | "my"
+                    | "the"
+                    | "everyone"
+                    | "then"
+            )
+    };
+    words.iter().all(around).then(|| kind_of_talk(words)).flatten()
+}
+
+/// The same of a text with little words, where nothing else can be made of it: "thanks, that is all I needed".
+pub(super) fn loose_talk(text: &str, words: &[String]) -> Option<Talk> {
+    let talks = |word: &String| {
+        let lists = [lists::THANKS, lists::GREETING, lists::BYE, lists::CHATTER];
+        lists.iter().any(|list| list.contains(&word.as_str()))
+    };
+    let content = words
+        .iter()
+        .filter(|word| !talks(word) && !filler::is_any(word))
+        .count();
+    let ended = words.iter().any(|word| word == "all")
+        && words.iter().any(|word| lists::THANKS.contains(&word.as_str()));
+    let little = content == 0 || ended && content == 1;
+    // "Ok, so where is it now"
+    let thanks = words.iter().any(|word| lists::THANKS.contains(&word.as_str()));
+    let asks = !thanks && words.iter().any(|word| is_question_word(word));
+    (little && words.len() <= SHORT + 2 && !text.contains('?') && !asks)
+        .then(|| kind_of_talk(words))
+        .flatten()
+}
+
+pub(super) fn kind_of_talk(words: &[String]) -> Option<Talk> {
+    let whole = format!(" {} ", words.join(" "));
+    let has = |list: &[&str]| list.iter().any(|way| whole.contains(&format!(" {way} ")));
+    if has(lists::BYE) {
+        Some(Talk::Bye)
+    } else if has(lists::THANKS) {
+        Some(Talk::Thanks)
+    } else if has(lists::GREETING) {
+        Some(Talk::Greeting)
+    } else {
+        has(lists::CHATTER).then_some(Talk::Chatter)
+    }
+}

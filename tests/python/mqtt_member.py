@@ -1,5 +1,5 @@
 """A member of a pool that is not ours: paho, with a memory of its own. It asks which animal a story is about, and tells it when it is
-answered; a task about turtles it hands over to its neighbour. It prints a line of JSON for each thing it does.
+answered; a task about turtles it hands over to its neighbour, and of a secret one it tells nothing. It prints a line of JSON for each thing it does.
 
     mqtt_member.py PORT ORG/UNIT/NAME POOL NEIGHBOUR
 """
@@ -67,6 +67,10 @@ class Member:
         if method.startswith("Send") and task not in self.tasks and is_pooled:
             self.did("took", task)
             self.tasks[task] = "INPUT_REQUIRED"
+            if "secret" in text:
+                # It works, and tells nobody.
+                self.tasks[task] = "WORKING"
+                return
             tell(event("WORKING"))
             responder = self.name
             if "turtle" in text:

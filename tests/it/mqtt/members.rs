@@ -106,11 +106,8 @@ async fn published_card(broker: &Broker) -> mqtt::Session {
     registrar
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_host_asks_a_pool_and_goes_on_with_the_member_that_has_the_task() {
-    let broker = Broker::start();
-    let members = Members::start(&broker).await;
-    let _registrar = published_card(&broker).await;
+/// A system whose registry knows the pool.
+async fn knowing(broker: &Broker) -> Local {
     let options = Options {
         mqtt: Some(MqttBroker {
             orgs: vec!["acme".to_owned()],
@@ -130,6 +127,15 @@ async fn a_host_asks_a_pool_and_goes_on_with_the_member_that_has_the_task() {
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    local
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_asks_a_pool_and_goes_on_with_the_member_that_has_the_task() {
+    let broker = Broker::start();
+    let members = Members::start(&broker).await;
+    let _registrar = published_card(&broker).await;
+    let local = knowing(&broker).await;
     let user = local.user("acme");
     // One that stays with its member, one that is handed over, and one that its user gives up.
     let stories = ["snails", "turtles", "slugs"];
@@ -164,5 +170,28 @@ async fn a_host_asks_a_pool_and_goes_on_with_the_member_that_has_the_task() {
         let told = format!("{member} tells of the wise old {}", stories[at]);
         assert!(done["artifacts"].to_string().contains(&told), "{told}: {done:#}");
     }
+    local.system.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_reaches_the_member_that_has_said_nothing_yet() {
+    let broker = Broker::start();
+    let members = Members::start(&broker).await;
+    let _registrar = published_card(&broker).await;
+    let local = knowing(&broker).await;
+    let user = local.user("acme");
+    let task = user.begin("Tell me a slow story of secret snails").await;
+    let took = members.until("took", 1).await;
+    let path = format!("/api/tasks/{task}/cancel");
+    let canceled = user.call(Method::POST, &path, Some(json!({}))).await;
+    assert_eq!(canceled.status, 200, "{canceled:?}");
+    // Members are asked in turn, by the schedule of cancellations.
+    let begun = Instant::now();
+    while members.who("canceled").is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody was told");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        local.advance(Duration::from_secs(10)).await;
+    }
+    assert_eq!(members.who("canceled"), took);
     local.system.stop().await;
 }

@@ -4,9 +4,13 @@
 
 use std::time::Duration;
 
+use a2a::A2aError;
+use a2a::mqtt::{Recipient, TopicPrefix};
 use agent::ExecuteError;
-use domain::{Generation, Job, RemoteTaskId};
+use consent::Obstacle;
+use domain::{Generation, Job, RemoteTaskId, Transport};
 use futures_util::future::join_all;
+use outbound::CallError;
 use store::{StoreError, TaskKey};
 
 use crate::delegation::calls;
@@ -59,7 +63,7 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
         Ok(None) => {
             // A call that was under way when the task ended may reach the agent after this look.
             let young = on.now < job.updated_at.max(on.task.status.at).after(ON_ITS_WAY);
-            !(young && job.endpoint.generation == Generation::V1_0)
+            !((young || is_pool(job)) && job.endpoint.generation == Generation::V1_0)
         }
         Err(error) => !error.is_retryable(),
     }
@@ -94,7 +98,14 @@ async fn cancel_one(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> bool {
         }
         Err(error) => {
             tracing::warn!(task.id = %on.task.id, job = job.number, error = %error, "cancel did not reach the agent");
-            !error.is_retryable()
+            let is_anothers = matches!(error, Obstacle::Call(CallError::Refused(A2aError::TaskNotFound)));
+            !error.is_retryable() && !(is_anothers && is_pool(job))
         }
     }
+}
+
+/// Whether whichever member of a pool takes the call answers it: the one that has the task may take the next.
+fn is_pool(job: &Job) -> bool {
+    let read = TopicPrefix::read_interface(&job.endpoint.url);
+    job.endpoint.transport == Transport::Mqtt && matches!(read, Ok((_, _, Recipient::Pool(_))))
 }

@@ -28,6 +28,7 @@ mod database;
 mod endpoints;
 mod error;
 mod folder;
+mod follow;
 mod functions;
 mod gateway;
 mod google;

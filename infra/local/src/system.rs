@@ -32,7 +32,7 @@ use crate::secrets::{self, Secrets, Vault};
 use crate::{
     Data, Endpoints, Live, MqttBroker, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt,
 };
-use crate::{people, queue};
+use crate::{follow, queue};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -174,7 +174,7 @@ impl System {
         let served = listeners.into_iter().flatten();
         let guarded = hosts.before(router.clone());
         parts.extend(served.map(|listener| serve(listener, guarded.clone(), stopped.clone())));
-        let follows = people::follow(Arc::clone(&control), changes, stopped.clone());
+        let follows = follow::users(Arc::clone(&control), changes, stopped.clone());
         parts.push(tokio::spawn(follows));
         if let Some(every) = sweep_every {
             parts.push(tokio::spawn(sweep_often(

@@ -8,6 +8,8 @@ use outbound::open_meteo::fold;
 
 const PLACES: &str = include_str!("places.tsv");
 const COUNTRIES: &str = include_str!("countries.tsv");
+/// What larger places are called elsewhere.
+const NAMES: &str = include_str!("names.tsv");
 
 /// One place.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +87,20 @@ fn place(row: &[&'static str], countries: &HashMap<&str, (&'static str, u32)>) -
     })
 }
 
+/// The places that a name stands for alone, folded, where it is what others call them: Kopenhagen, Mailand.
+fn elsewhere() -> &'static HashMap<String, u32> {
+    static READ: OnceLock<HashMap<String, u32>> = OnceLock::new();
+    READ.get_or_init(|| {
+        rows(NAMES)
+            .filter_map(|row| match row.as_slice() {
+                [id, names] => Some((id.parse::<u32>().ok()?, *names)),
+                _ => None,
+            })
+            .flat_map(|(id, names)| names.split(';').map(move |name| (fold(name), id)))
+            .collect()
+    })
+}
+
 /// Finds places by the beginning of a name, whole names first, then by population. One letter finds nothing, two
 /// only whole names; what follows a comma narrows by country or first administrative level.
 pub(crate) fn search(text: &str, country_code: Option<&str>) -> Vec<&'static Place> {
@@ -103,8 +119,9 @@ pub(crate) fn search(text: &str, country_code: Option<&str>) -> Vec<&'static Pla
     };
     let in_country =
         |place: &Place| country_code.is_none_or(|code| code.eq_ignore_ascii_case(place.country_code));
+    let elsewhere = elsewhere().get(&name).copied();
     let rank = |place: &Place| {
-        if place.folded.contains(&name) {
+        if place.folded.contains(&name) || elsewhere == Some(place.id) {
             Some(0)
         } else if name.chars().count() > 2 && place.folded.iter().any(|known| known.starts_with(&name)) {
             Some(1)
@@ -199,6 +216,13 @@ mod tests {
         check("Paris, Texas", &["Paris US"]);
         check("Cambridge", &["Cambridge GB", "Cambridge CA", "Cambridge US"]);
         check("Georgia", &["Georgia US", "Georgia GE"]);
+        // As neighbours call them.
+        check("Kopenhagen", &["Copenhagen DK"]);
+        check("Mailand", &["Milan IT"]);
+        check("Viena", &["Vienna AT"]);
+        check("Lisboa", &["Lisbon PT"]);
+        check("Londres", &["London GB"]);
+        check("Варшава", &["Warsaw PL"]);
     }
 
     #[test]

@@ -400,6 +400,29 @@ async fn nobody_gets_in_at_a_suspended_tenant_and_what_waited_goes_on_when_it_is
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
         assert_eq!(answer.json()["error"], "tenant_suspended");
     }
+    // Whoever opens it in a browser reads so, in words.
+    for path in ["", "/tasks", "/signin", "/connect/x"] {
+        let url = format!(
+            "{}{path}",
+            local.endpoint("/tenants/acme/base").trim_end_matches('/')
+        );
+        let opened = tests::user::http()
+            .get(url)
+            .header("accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8");
+        let page = opened.send().await.expect("an answer");
+        assert_eq!(page.status(), StatusCode::FORBIDDEN, "{path}");
+        let (media, policy) = (
+            &page.headers()["content-type"],
+            &page.headers()["content-security-policy"],
+        );
+        assert_eq!(media, "text/html; charset=utf-8");
+        assert!(policy.to_str().expect("text").starts_with("default-src 'none'"));
+        let text = page.text().await.expect("text");
+        assert!(
+            text.contains("This is closed for now") && !text.contains("acme"),
+            "{text}"
+        );
+    }
     let answer = user
         .call(Method::POST, "/api/webhook/tasks", Some(json!({})))
         .await;

@@ -148,8 +148,9 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
 
 async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -> Response {
     let method = request.method().clone();
+    let reader = standing::Reader::of(&request);
     if let Some((store, tenant)) = &front.tenant
-        && let Some(refusal) = standing::refusal(store, tenant, front.clock.now()).await
+        && let Some(refusal) = standing::refusal((store, tenant), reader, front.clock.now()).await
     {
         return refusal;
     }

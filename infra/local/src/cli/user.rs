@@ -173,12 +173,8 @@ impl User {
                     let text = |name: &str| user.get(name).and_then(Value::as_str).unwrap_or_default();
                     let roles = user.get("roles").and_then(Value::as_array);
                     let roles: Vec<&str> = roles.into_iter().flatten().filter_map(Value::as_str).collect();
-                    outln!(
-                        "{}  {}  {}",
-                        text("username"),
-                        text("displayName"),
-                        roles.join(" ")
-                    );
+                    let line = [text("username"), text("displayName"), &roles.join(" ")].join("  ");
+                    outln!("{}", line.trim_end());
                 }
             }
         }

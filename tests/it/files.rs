@@ -76,10 +76,68 @@ async fn a_file_goes_to_an_agent_that_takes_it_as_it_was() {
         (&file["filename"], &file["mediaType"]),
         (&json!("sky.png"), &json!("image/png"))
     );
-    printer
-        .reports(&sent, "TASK_STATE_COMPLETED", None, Some("Printed."))
-        .await;
+    let print = json!({"raw": "JVBERi0xLjcK", "mediaType": "application/pdf", "filename": "Übung.pdf"});
+    printer.brings(&sent, json!([{"text": "Printed."}, print])).await;
     let done = user.until(&task, &["completed"]).await;
     assert!(!done.to_string().contains("left out"), "{done:#}");
+
+    // The result is told with its file's size and place, which is its owner's alone.
+    let print = &done["artifacts"][0]["parts"][1];
+    assert_eq!((&print["bytes"], print.get("raw")), (&json!(9), None), "{print}");
+    let base = local
+        .endpoint("/tenants/acme/base")
+        .trim_end_matches('/')
+        .to_owned();
+    let at = print["url"]
+        .as_str()
+        .unwrap()
+        .strip_prefix(&base)
+        .unwrap()
+        .to_owned();
+    let back = user.get(&at).await;
+    assert_eq!((back.status.as_u16(), back.text.as_str()), (200, "%PDF-1.7\n"));
+    for (name, value) in [
+        ("content-type", "application/pdf"),
+        (
+            "content-disposition",
+            "attachment; filename*=UTF-8''%C3%9Cbung%2Epdf",
+        ),
+        (
+            "content-security-policy",
+            "default-src 'none'; sandbox; frame-ancestors 'none'",
+        ),
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(back.headers[name], value, "{name}");
+    }
+    let of_task = |place: &str| format!("/api/tasks/{task}/files/{place}");
+    assert_eq!(
+        user.get(&of_task("0.0.1")).await.text,
+        back.text,
+        "as its job has it"
+    );
+    for missing in [
+        "0.0",
+        "0.2",
+        "1.0",
+        "0.1.0",
+        "1.0.1",
+        "0",
+        "",
+        "0.0.0.1",
+        "-1.0",
+        "a.b",
+        "0.18446744073709551616",
+    ] {
+        assert_eq!(
+            user.get(&of_task(missing)).await.status.as_u16(),
+            404,
+            "{missing}"
+        );
+    }
+    let stranger = local.user("acme");
+    stranger.ask("Hello").await;
+    assert_eq!(stranger.get(&at).await.status.as_u16(), 404);
     local.system.stop().await;
 }

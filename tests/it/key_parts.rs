@@ -104,6 +104,7 @@ async fn no_chosen_part_of_a_key_becomes_two() {
         }
         for path in [
             format!("/api/chats/{encoded}/messages"),
+            format!("/api/chats/{MARK}-own/messages/{encoded}/files/0"),
             format!("/api/tasks/{encoded}"),
             format!("/api/chats?cursor={encoded}"),
             format!("/api/tasks?contextId={encoded}"),

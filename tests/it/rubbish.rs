@@ -217,9 +217,15 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
         for (method, path, bearer) in [
             (Method::GET, format!("{base}/api/tasks/{id}"), None),
             (Method::GET, format!("{base}/api/tasks/{id}/events"), None),
+            (Method::GET, format!("{base}/api/tasks/{id}/files/{id}"), None),
             (Method::POST, format!("{base}/api/tasks/{id}/cancel"), None),
             (Method::GET, format!("{base}/api/tasks?contextId={id}"), None),
             (Method::GET, format!("{base}/api/chats/{id}/messages"), None),
+            (
+                Method::GET,
+                format!("{base}/api/chats/{id}/messages/{id}/files/{id}"),
+                None,
+            ),
             (Method::GET, format!("{base}/api/chat/{id}/stream"), None),
             (Method::POST, format!("{base}/api/chat/{id}/stop"), None),
             (Method::GET, format!("{base}/{id}"), None),

@@ -68,7 +68,7 @@ pub(crate) async fn act(
         .find_task(&owner, task.id)
         .await?
         .ok_or(RouteError::NotFound)?;
-    Ok(Json(view::task(&now, None)))
+    Ok(Json(view::task(&room.base, &now, None)))
 }
 
 /// Agrees to the plan that the task waits with, as a word of its user that names the plan: the host takes it for no other. A repeat
@@ -128,7 +128,7 @@ async fn again(room: &AppState, owner: &Owner, task: &Task) -> Result<Json<Value
         ));
     };
     let new = room.find_task(owner, local_id(&remote.id)?).await?;
-    let mut view = view::task(&new.ok_or(RouteError::NotFound)?, None);
+    let mut view = view::task(&room.base, &new.ok_or(RouteError::NotFound)?, None);
     if let Some(fields) = view.as_object_mut() {
         fields.insert("retryOf".into(), json!(task.id));
     }

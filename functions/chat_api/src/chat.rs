@@ -22,8 +22,10 @@ use serde_json::json;
 use store::{Added, Chat, Opened, StoredMessage};
 
 use crate::error::RouteError;
+use crate::files::{self, Files};
 use crate::frames::{Frames, ui_stream};
 use crate::guard::MayChange;
+use crate::kept_files;
 use crate::place;
 use crate::relay::Relay;
 use crate::seat::Seat;
@@ -56,10 +58,12 @@ pub(crate) async fn chat(
     }
     if let Some(agent) = &request.agent {
         let known = room.models().await?;
-        if known.iter().all(|model| model.id != agent.as_str()) {
+        let Some(named) = known.iter().find(|model| model.id == agent.as_str()) else {
             let reason = "there is no such agent any more; choose another one";
             return Err(RouteError::conflict("agent_gone", reason));
-        }
+        };
+        // What is for the host goes to whoever takes it, and the answer names who does not.
+        files::taken_by(named, &request.message.parts)?;
     }
     let place = place::of(&headers, source.map(|Extension(Source(ip))| ip));
     let (owner, cookie) = match visitor {
@@ -93,12 +97,13 @@ async fn answer(
 ) -> Result<Response, RouteError> {
     let ChatRequest {
         chat,
-        message,
+        mut message,
         trigger,
         task: named,
         agent,
         owner: _,
     } = request;
+    kept_files::bring_back(room, (owner, &chat), &mut message).await?;
     let named = match named {
         Some(id) => Some(replied_to(room, owner, &chat, id).await?),
         None => None,
@@ -178,17 +183,20 @@ async fn open(
         at: now,
         body: message.body.clone(),
     };
-    let added = match is_new {
-        true => sessions.add_first(&room.tenant, chat.place(), &stored).await?,
-        false => sessions.add_message(&room.tenant, chat.place(), &stored).await?,
+    let (tenant, place) = (&room.tenant, chat.place());
+    let added = match &message.files {
+        Files::Sent(files) if !files.is_empty() => {
+            sessions
+                .add_with_files(tenant, place, (&stored, is_new), files)
+                .await?
+        }
+        _ if is_new => sessions.add_first(tenant, place, &stored).await?,
+        _ => sessions.add_message(tenant, place, &stored).await?,
     };
     match added {
         Added::New | Added::Same => Ok((chat, is_new)),
         Added::NoChat => Err(RouteError::NotFound),
-        Added::Conflict => Err(RouteError::conflict(
-            "message_changed",
-            "the chat has another message under that id",
-        )),
+        Added::Conflict => Err(RouteError::message_changed()),
     }
 }
 

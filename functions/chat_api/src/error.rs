@@ -18,6 +18,10 @@ pub(crate) enum RouteError {
     Invalid { code: &'static str, message: String },
     #[error("the request is too large")]
     TooLarge,
+    #[error("{message}")]
+    TooLargeFor { code: &'static str, message: String },
+    #[error("{0}")]
+    File(String),
     #[error("the content type must be application/json")]
     NotJson,
     #[error("the request comes from another site")]
@@ -53,6 +57,19 @@ impl RouteError {
             code,
             message: message.to_owned(),
         }
+    }
+
+    /// More than is taken of something.
+    pub(crate) fn too_large(code: &'static str, message: &str) -> Self {
+        Self::TooLargeFor {
+            code,
+            message: message.to_owned(),
+        }
+    }
+
+    /// A message under an id that another one has.
+    pub(crate) fn message_changed() -> Self {
+        Self::conflict("message_changed", "the chat has another message under that id")
     }
 
     /// What the log calls it.
@@ -98,6 +115,8 @@ impl IntoResponse for RouteError {
         match self {
             Self::Invalid { code, .. } => answer(StatusCode::BAD_REQUEST, code, &message),
             Self::TooLarge => answer(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", &message),
+            Self::TooLargeFor { code, .. } => answer(StatusCode::PAYLOAD_TOO_LARGE, code, &message),
+            Self::File(_) => answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_file", &message),
             Self::NotJson => answer(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported_media_type",

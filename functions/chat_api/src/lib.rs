@@ -21,11 +21,13 @@ mod deliveries;
 mod error;
 mod events;
 mod feedback;
+mod files;
 mod frames;
 mod guard;
 mod guest;
 mod host;
 mod kept;
+mod kept_files;
 mod known_models;
 mod media;
 mod messages;
@@ -60,7 +62,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use domain::AgentName;
-use edge::{Error, Front, Function, Ground};
+use edge::{Error, FILES_BODY_LIMIT, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
@@ -97,7 +99,9 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// The whole function, paths relative to the tenant's base.
 pub fn router(state: State) -> Router {
-    let front = Front::new(NAME, &state.clock, &state.entropy).serving(&state.store, &state.tenant);
+    let front = Front::new(NAME, &state.clock, &state.entropy)
+        .serving(&state.store, &state.tenant)
+        .taking(FILES_BODY_LIMIT);
     edge::front(served().with_state(Arc::new(state::AppState::new(state))), front)
 }
 
@@ -162,6 +166,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             stop::stop,
         )
         .get(
+            "/api/chats/{id}/messages/{message}/files/{number}",
+            "gives back a file that came with a message",
+            kept_files::of_message,
+        )
+        .get(
             "/api/chats",
             "lists the session's chats, newest first",
             chats::chats,
@@ -194,6 +203,11 @@ fn served() -> Routes<Arc<state::AppState>> {
         )
         .get("/api/tasks", "lists the session's tasks", tasks::tasks)
         .get("/api/tasks/{id}", "shows a task with its history", task::task)
+        .get(
+            "/api/tasks/{id}/files/{place}",
+            "gives back a file among a task's results",
+            kept_files::of_task,
+        )
         .get("/api/tasks/{id}/events", "streams a task's log", events::events)
         .post(
             "/api/tasks/{id}/{action}",

@@ -18,6 +18,7 @@ use crate::chats::{page_request, parameter};
 use crate::error::RouteError;
 use crate::feedback::add_to;
 use crate::kept::{answered, keep};
+use crate::kept_files;
 use crate::owned::OwnedChat;
 use crate::resume::user_message_id;
 use crate::state::AppState;
@@ -59,8 +60,9 @@ pub(crate) async fn messages(
         .map(|answer| (answer.id, answer.body))
         .collect();
     let (mut shown, mut new) = (Vec::with_capacity(messages.len() * 2), Vec::new());
-    for StoredMessage { body, at, .. } in messages {
+    for StoredMessage { id, mut body, at } in messages {
         let ui_id = user_message_id(&body);
+        kept_files::link(&mut body, &room.base, (&chat.id, &id));
         shown.push(body);
         let Some(ui_id) = ui_id else { continue };
         let turn = Turn::kept(&chat.context_id, &ui_id, &tasks, |answer| {

@@ -29,6 +29,6 @@ pub(crate) async fn stop(
     }
     let now = room.find_task(&chat.owner, open.id).await?;
     Ok(Json(
-        json!({"task": now.as_ref().map(|task| view::task(task, None))}),
+        json!({"task": now.as_ref().map(|task| view::task(&room.base, task, None))}),
     ))
 }

@@ -44,7 +44,7 @@ pub(crate) async fn task(
     if let Some(rev) = wanted.filter(|rev| *rev < latest) {
         task = earlier(&task, &events, rev)?;
     }
-    let mut view = view::task(&task, Some(&events));
+    let mut view = view::task(&room.base, &task, Some(&events));
     if let Some(fields) = view.as_object_mut() {
         fields.extend(wanted.map(|_| ("latestRev".into(), Value::from(latest))));
         fields.extend(refreshed.map(|refreshed| ("refreshed".into(), Value::Bool(refreshed))));

@@ -40,6 +40,6 @@ pub(crate) async fn tasks(
             (page.items, page.next)
         }
     };
-    let views: Vec<_> = found.iter().map(view::listed).collect();
+    let views: Vec<_> = found.iter().map(|task| view::listed(&room.base, task)).collect();
     Ok(Json(json!({"tasks": views, "next": next})))
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::RouteError;
+use crate::files::{self, Files};
 use crate::known_models::HOST;
 
 /// Most bytes of one stored message; a store's item and a task's record must hold it with room to spare.
@@ -51,6 +52,8 @@ pub(crate) struct UserMessage {
     pub(crate) body: Value,
     /// What of it an agent can read.
     pub(crate) parts: Vec<Part>,
+    /// Those of its files that are kept with it.
+    pub(crate) files: Files,
     /// The user's language, region and clock; no part of the stored message.
     pub(crate) context: UserContext,
 }
@@ -141,9 +144,11 @@ impl UserMessage {
         if listed.len() > PARTS_MAX {
             return Err(invalid("the message has too many parts"));
         }
+        let (attached, files) = files::read(&mut listed)?;
+        let mut attached = attached.into_iter();
         let mut parts = Vec::new();
         for part in &listed {
-            parts.extend(readable(part)?);
+            parts.extend(readable(part, &mut attached)?);
         }
         let says = |part: &Part| !matches!(&part.content, PartContent::Text(text) if text.trim().is_empty());
         if !parts.iter().any(says) {
@@ -166,6 +171,7 @@ impl UserMessage {
             id,
             body,
             parts,
+            files,
             context: UserContext::default(),
         })
     }
@@ -209,7 +215,7 @@ fn mask(part: &mut Value) {
 }
 
 /// What an agent can read of one part of a `UIMessage`; nothing for parts that only pages understand.
-fn readable(part: &Value) -> Result<Option<Part>, RouteError> {
+fn readable(part: &Value, attached: &mut impl Iterator<Item = Part>) -> Result<Option<Part>, RouteError> {
     let text_of = |name: &str| part.get(name).and_then(Value::as_str);
     let kind = text_of("type").ok_or_else(|| invalid("a part has no type"))?;
     match kind {
@@ -220,39 +226,9 @@ fn readable(part: &Value) -> Result<Option<Part>, RouteError> {
             }
             Ok(Some(Part::text(text)))
         }
-        "file" => {
-            let url = text_of("url").ok_or_else(|| invalid("a file part has no url"))?;
-            let media = text_of("mediaType").ok_or_else(|| invalid("a file part has no mediaType"))?;
-            let content = match url.split_once(',') {
-                Some((head, data)) if head.starts_with("data:") && head.ends_with(";base64") => {
-                    if !is_base64(data) {
-                        return Err(invalid("a file part's data is not base64"));
-                    }
-                    PartContent::Raw(data.to_owned())
-                }
-                _ => match url::Url::parse(url) {
-                    Ok(parsed) if matches!(parsed.scheme(), "https" | "http") => {
-                        PartContent::Url(parsed.into())
-                    }
-                    _ => return Err(invalid("a file part's url must be https or base64 data")),
-                },
-            };
-            let mut file = Part::new(content);
-            file.media_type = Some(media.to_owned());
-            file.filename = text_of("filename").map(str::to_owned);
-            Ok(Some(file))
-        }
+        "file" => Ok(attached.next()),
         _ => Ok(None),
     }
-}
-
-fn is_base64(text: &str) -> bool {
-    let body = text.trim_end_matches('=');
-    text.len().is_multiple_of(4)
-        && text.len() - body.len() <= 2
-        && body
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
 fn invalid(message: &str) -> RouteError {

@@ -4,6 +4,7 @@ use domain::{
     Artifact, Event, EventKind, Job, Message, Part, PartContent, PlanStep, Role, StepState, Task, TaskPlan,
     TaskState, Timestamp, WorkNote,
 };
+use outbound::below;
 use serde_json::{Map, Value, json};
 use store::AnswerDraft;
 use url::Url;
@@ -18,8 +19,8 @@ const LISTED: usize = 16 * 1024;
 const REPEATED: usize = 128 * 1024;
 
 /// One of several tasks: large artifacts by name and size alone.
-pub(crate) fn listed(one: &Task) -> Value {
-    let mut view = task(one, None);
+pub(crate) fn listed(base: &Url, one: &Task) -> Value {
+    let mut view = task(base, one, None);
     let of = |view: &mut Value| {
         let artifacts = view.get_mut("artifacts").and_then(Value::as_array_mut);
         artifacts.into_iter().flatten().for_each(in_brief);
@@ -39,8 +40,9 @@ fn in_brief(artifact: &mut Value) {
     }
 }
 
-/// The whole task. Events, where given, become its history of states.
-pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
+/// The whole task, whose files lie below the tenant's base. Events, where given, become its history of states.
+pub(crate) fn task(base: &Url, task: &Task, events: Option<&[Event]>) -> Value {
+    let files = |place: String| below(base, &format!("api/tasks/{}/files/{place}", task.id));
     let job = task.jobs.last();
     let mut view = json!({
         "id": task.id,
@@ -55,11 +57,11 @@ pub(crate) fn task(task: &Task, events: Option<&[Event]>) -> Value {
         "choices": choices(task),
         "result": result(task),
         "outcome": outcome(task),
-        "artifacts": task.artifacts.iter().map(artifact).collect::<Vec<_>>(),
+        "artifacts": artifacts(&task.artifacts, "", &files),
         "agentType": job.map(|job| &job.agent_type),
         "agentName": job.map(|job| &job.agent_name),
         "remoteTaskId": job.and_then(Job::remote_task_id),
-        "jobs": task.jobs.iter().map(|job| job_of(task, job)).collect::<Vec<_>>(),
+        "jobs": task.jobs.iter().map(|job| job_of(task, job, &files)).collect::<Vec<_>>(),
         "plan": plan_of(task),
         "prompt": prompt(task),
         "createdAt": task.created_at,
@@ -138,7 +140,7 @@ pub(crate) fn event(event: &Event) -> Value {
             last_chunk,
         } => (
             "artifact",
-            json!({"artifact": self::artifact(artifact), "append": append, "lastChunk": last_chunk}),
+            json!({"artifact": self::artifact(artifact, |_| None), "append": append, "lastChunk": last_chunk}),
         ),
         EventKind::Said { message } => ("said", json!({"role": message.role, "text": message.text()})),
         EventKind::Job { job } => ("job", json!({"job": self::job(job)})),
@@ -218,9 +220,10 @@ fn plan(plan: &TaskPlan, asked: &[u32]) -> Value {
 }
 
 /// A job of a task: what of its results stands in the task's answer is named, and not said twice.
-fn job_of(task: &Task, job: &Job) -> Value {
+fn job_of(task: &Task, job: &Job, files: &impl Fn(String) -> Url) -> Value {
     let mut view = self::job(job);
-    let shown = job.artifacts.iter().map(|artifact| {
+    let all = artifacts(&job.artifacts, &format!("{}.", job.number), files);
+    let shown = job.artifacts.iter().zip(all).map(|(artifact, whole)| {
         let same = |answer: &&Artifact| answer.parts == artifact.parts && answer.name == artifact.name;
         match task.artifacts.iter().find(same) {
             Some(answer) => json!({
@@ -230,7 +233,7 @@ fn job_of(task: &Task, job: &Job) -> Value {
                 "parts": [],
                 "sameAs": answer.artifact_id,
             }),
-            None => self::artifact(artifact),
+            None => whole,
         }
     });
     if let Some(fields) = view.as_object_mut() {
@@ -251,7 +254,7 @@ fn job(job: &Job) -> Value {
         "state": job_state(job),
         "statusMessage": job.remote().and_then(|remote| remote.text.as_deref()),
         "remoteTaskId": job.remote_task_id(),
-        "artifacts": job.artifacts.iter().map(artifact).collect::<Vec<_>>(),
+        "artifacts": job.artifacts.iter().map(|one| artifact(one, |_| None)).collect::<Vec<_>>(),
         "createdAt": job.created_at,
         "updatedAt": job.updated_at,
     });
@@ -261,26 +264,39 @@ fn job(job: &Job) -> Value {
     view
 }
 
-fn artifact(artifact: &Artifact) -> Value {
+/// Results, whose files lie each at its place: `artifact.part` behind what the places of these begin with.
+fn artifacts(all: &[Artifact], begin: &str, files: &impl Fn(String) -> Url) -> Vec<Value> {
+    let shown = all.iter().enumerate();
+    let shown =
+        shown.map(|(number, one)| artifact(one, |part| Some(files(format!("{begin}{number}.{part}")))));
+    shown.collect()
+}
+
+/// A result; `file` says where its file of that number can be had.
+fn artifact(artifact: &Artifact, file: impl Fn(usize) -> Option<Url>) -> Value {
+    let parts = artifact.parts.iter().enumerate();
     json!({
         "artifactId": artifact.artifact_id,
         "name": artifact.name,
         "description": artifact.description,
-        "parts": artifact.parts.iter().map(part).collect::<Vec<_>>(),
+        "parts": parts.map(|(number, one)| part(one, || file(number))).collect::<Vec<_>>(),
     })
 }
 
-/// A part as A2A 1.0 writes it: its content under the name of its kind.
-fn part(part: &Part) -> Value {
+/// A part as A2A 1.0 writes it: its content under the name of its kind; of a file that lies here how large it is, and where.
+fn part(part: &Part, file: impl FnOnce() -> Option<Url>) -> Value {
+    let mut shown = Map::new();
     let (kind, content) = match &part.content {
         PartContent::Text(text) => ("text", json!(text)),
-        PartContent::Raw(base64) => ("raw", json!(base64)),
+        PartContent::Raw(base64) => {
+            shown.extend(file().map(|url| ("url".to_owned(), json!(url))));
+            ("bytes", json!(base64.trim_end_matches('=').len() * 3 / 4))
+        }
         PartContent::Url(url) if is_of_the_web(url) => ("url", json!(url)),
         // Stored by a release that took any: whoever shows it as a link would run it.
         PartContent::Url(url) => ("text", json!(url)),
         PartContent::Data(value) => ("data", value.clone()),
     };
-    let mut shown = Map::new();
     shown.insert(kind.to_owned(), content);
     let about = [("mediaType", &part.media_type), ("filename", &part.filename)];
     shown.extend(
@@ -468,6 +484,10 @@ mod tests {
 
     use super::*;
 
+    fn base() -> Url {
+        "https://chat.example/t/acme".parse().unwrap()
+    }
+
     fn worked_on() -> (Task, Vec<Event>) {
         let now = Timestamp::from_millis(0);
         let new = NewTask {
@@ -507,7 +527,7 @@ mod tests {
     #[test]
     fn no_view_shows_addresses_hashes_or_seals() {
         let (task, events) = worked_on();
-        let mut shown = vec![super::task(&task, Some(&events)), card(&task)];
+        let mut shown = vec![super::task(&base(), &task, Some(&events)), card(&task)];
         shown.extend(events.iter().map(event));
         let shown = Value::Array(shown).to_string();
         for secret in ["the-hash", "the-seal", "secret-slug", "inner-message", "owner-1"] {
@@ -519,7 +539,7 @@ mod tests {
     #[test]
     fn the_history_lists_states_with_their_times() {
         let (task, events) = worked_on();
-        let view = super::task(&task, Some(&events));
+        let view = super::task(&base(), &task, Some(&events));
         assert_eq!(view["history"][0]["state"], "submitted");
         assert_eq!(view["history"][1]["state"], "completed");
         assert_eq!(view["history"][1]["at"], "1970-01-01T00:00:00.000Z");
@@ -569,7 +589,7 @@ mod tests {
                 step(2, vec![0], StepState::Dropped),
             ],
         });
-        let view = super::task(&task, None);
+        let view = super::task(&base(), &task, None);
         assert_eq!(card(&task)["plan"], view["plan"]);
         assert_eq!(
             (&view["plan"]["goal"], &view["plan"]["isApproved"]),
@@ -585,15 +605,15 @@ mod tests {
         task.jobs[0].give_up(TaskState::Completed, "rain", Timestamp::from_millis(1));
         assert_eq!(job_state(&task.jobs[0]), TaskState::Completed);
         // One is done, one was skipped, and what was dropped was not wanted.
-        assert_eq!(super::task(&task, None)["outcome"], "1 of 2 done");
+        assert_eq!(super::task(&base(), &task, None)["outcome"], "1 of 2 done");
         let mut again = task.jobs[0].clone();
         again.number = 2;
         again.give_up(TaskState::Failed, "no", Timestamp::from_millis(1));
         task.jobs.push(again);
-        assert_eq!(super::task(&task, None)["outcome"], "1 of 2 done");
+        assert_eq!(super::task(&base(), &task, None)["outcome"], "1 of 2 done");
         task.plan = None;
         assert_eq!(card(&task).get("plan"), None);
-        assert_eq!(super::task(&task, None)["plan"], Value::Null);
+        assert_eq!(super::task(&base(), &task, None)["plan"], Value::Null);
     }
 
     #[test]
@@ -606,7 +626,7 @@ mod tests {
             ..large
         };
         task.artifacts.push(answer);
-        let view = super::task(&task, None);
+        let view = super::task(&base(), &task, None);
         let of = |view: &Value| {
             format!("{}{}", view["artifacts"], view["jobs"])
                 .matches("only-once")
@@ -618,7 +638,7 @@ mod tests {
             (&of_job["artifactId"], &of_job["sameAs"]),
             (&json!("minutes"), &json!("0-minutes"))
         );
-        let listed = listed(&task);
+        let listed = listed(&base(), &task);
         assert_eq!(of(&listed), 0);
         assert!(
             listed["artifacts"][1]["bytes"].as_u64().unwrap() > 100_000,
@@ -672,7 +692,7 @@ mod tests {
             task.record(EventKind::Work { note }, Timestamp::from_millis(4))
                 .unwrap(),
         );
-        let view = super::task(&task, Some(&events));
+        let view = super::task(&base(), &task, Some(&events));
         let states: Vec<_> = view["jobs"][0]["history"]
             .as_array()
             .unwrap()
@@ -686,5 +706,36 @@ mod tests {
             view["failedAttempts"],
             json!([{"attempt": 1, "reason": "away", "at": "1970-01-01T00:00:00.004Z"}])
         );
+    }
+
+    #[test]
+    fn a_file_is_named_with_its_size_and_place_and_its_bytes_are_left_out() {
+        let (mut task, _) = worked_on();
+        let mut file = Part::new(PartContent::Raw("c2VjcmV0".to_owned()));
+        file.media_type = Some("text/plain".to_owned());
+        let artifact = |id: &str| Artifact::new(id, vec![Part::text("See"), file.clone()]);
+        task.artifacts.push(artifact("own"));
+        task.jobs[0]
+            .artifacts
+            .push(Artifact::new("of a job", vec![file.clone()]));
+        let view = super::task(&base(), &task, None);
+        let at = |place: &str| format!("https://chat.example/t/acme/api/tasks/{}/files/{place}", task.id);
+        assert_eq!(
+            view["artifacts"][1]["parts"][1],
+            json!({"url": at("1.1"), "bytes": 6, "mediaType": "text/plain"})
+        );
+        let of_job = view["jobs"][0]["artifacts"].as_array().unwrap().last().unwrap();
+        let place = format!("{}.{}.0", task.jobs[0].number, task.jobs[0].artifacts.len() - 1);
+        assert_eq!(of_job["parts"][0]["url"], at(&place));
+        let logged = event(&Event {
+            seq: 2,
+            at: Timestamp::from_millis(0),
+            kind: EventKind::artifact(artifact("own")),
+        });
+        assert_eq!(
+            logged["artifact"]["parts"][1],
+            json!({"bytes": 6, "mediaType": "text/plain"})
+        );
+        assert!(!view.to_string().contains("c2VjcmV0"));
     }
 }

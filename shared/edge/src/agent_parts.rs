@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::config::{ConfigError, Env};
 use crate::queue::Wakes;
-use crate::{Error, Front, Function, Ground};
+use crate::{Error, FILES_BODY_LIMIT, Front, Function, Ground};
 
 /// The settings of every agent's function.
 #[derive(Clone)]
@@ -129,7 +129,7 @@ impl AgentParts {
 /// lines.
 #[must_use]
 pub fn function(agent: Arc<Agent>, function: &'static str) -> Function {
-    let front = Front::new(function, &agent.clock, &agent.entropy);
+    let front = Front::new(function, &agent.clock, &agent.entropy).taking(FILES_BODY_LIMIT);
     Function::new(crate::front(agent::router(agent.clone()), front)).with_queue(Wakes(agent))
 }
 

@@ -24,7 +24,7 @@ mod headers;
 mod refusal;
 mod standing;
 
-pub use body::BODY_LIMIT;
+pub use body::{BODY_LIMIT, FILES_BODY_LIMIT};
 pub use refusal::{later, not_found, refused};
 
 const REQUEST_ID: &str = "x-request-id";

@@ -1,6 +1,7 @@
 //! Browser sessions, chats and their messages.
 
 mod feedback;
+mod files;
 mod live;
 mod open;
 mod people;
@@ -233,6 +234,23 @@ fn message_key(tenant: &Tenant, chat: &ChatId, message: &MessageId) -> Key {
         format!("{}#chat#{chat}", tenant.prefix()),
         format!("{MESSAGE}{message}"),
     )
+}
+
+fn message_item(
+    tenant: &Tenant,
+    chat: &ChatId,
+    message: &StoredMessage,
+    order: u64,
+) -> Result<MessageItem, StoreError> {
+    let (pk, sk) = message_key(tenant, chat, &message.id);
+    Ok(MessageItem {
+        pk,
+        sk,
+        id: message.id.clone(),
+        at: message.at,
+        order,
+        body: document("the message", &message.body)?,
+    })
 }
 
 /// Where an answer is kept. Releases that knew no stored answers list messages alone.
@@ -485,6 +503,25 @@ impl Sessions<'_> {
         self.put_message(tenant, chat, message, FIRST).await
     }
 
+    /// A chat's message of that id.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn find_message(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        message: &MessageId,
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        let found = self
+            .store
+            .item(self.table(), &message_key(tenant, chat, message))
+            .await?;
+        found
+            .map(|item| self.message(decode(self.table(), item)?))
+            .transpose()
+    }
+
     async fn put_message(
         &self,
         tenant: &Tenant,
@@ -492,29 +529,33 @@ impl Sessions<'_> {
         message: &StoredMessage,
         order: u64,
     ) -> Result<Added, StoreError> {
-        let body = document("the message", &message.body)?;
-        let key = message_key(tenant, chat, &message.id);
-        let item = MessageItem {
-            pk: key.0.clone(),
-            sk: key.1.clone(),
-            id: message.id.clone(),
-            at: message.at,
-            order,
-            body,
-        };
+        let item = message_item(tenant, chat, message, order)?;
         let absent = Change::new().when("attribute_not_exists(#pk)");
-        let known = match self.store.put(self.table(), encode(&item)?, absent).await? {
-            Written::Done(_) => return Ok(Added::New),
-            Written::Refused(Some(known)) => self.message(decode(self.table(), known)?)?,
-            Written::Refused(None) => match self.store.item(self.table(), &key).await? {
-                Some(known) => self.message(decode(self.table(), known)?)?,
-                None => return Err(inconsistent(self.table(), &key, "was there and is gone")),
-            },
+        match self.store.put(self.table(), encode(&item)?, absent).await? {
+            Written::Done(_) => Ok(Added::New),
+            Written::Refused(known) => self.added_before(tenant, chat, message, known).await,
+        }
+    }
+
+    /// What adding a message means whose id has one already: the item that was in the way, where the database gave it.
+    async fn added_before(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        message: &StoredMessage,
+        known: Option<Item>,
+    ) -> Result<Added, StoreError> {
+        let known = match known {
+            Some(known) => Some(self.message(decode(self.table(), known)?)?),
+            None => self.find_message(tenant, chat, &message.id).await?,
         };
-        if known.body == message.body {
-            Ok(Added::Same)
-        } else {
-            Ok(Added::Conflict)
+        match known {
+            Some(known) if known.body == message.body => Ok(Added::Same),
+            Some(_) => Ok(Added::Conflict),
+            None => {
+                let key = message_key(tenant, chat, &message.id);
+                Err(inconsistent(self.table(), &key, "was there and is gone"))
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::User;
 
 use super::Cell::{Hidden, Is, Na};
-use super::world::{World, session_after_guest, session_of, told};
+use super::world::{WITH_FILE, World, session_after_guest, session_of, told};
 use super::{Attack, Cell, Row, Told};
 
 const TENANTS: &str = "the registry's entries are a tenant's, not a user's";
@@ -199,6 +199,11 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("POST", "/api/session/guest", ""), [Is(409); 2], 200),
         row(("GET", "/api/chats", ""), empty, 200),
         row(("GET", "/api/chats/{id}/messages", ""), gone, 200),
+        row(
+            ("GET", "/api/chats/{id}/messages/{message}/files/{number}", ""),
+            gone,
+            200,
+        ),
         // Nothing runs, in one's own chat as in what is none: the page asks, and needs no more.
         row(("GET", "/api/chat/{id}/stream", ""), [Hidden(204); 2], 204),
         row(("GET", "/api/events", ""), empty, 200),
@@ -206,6 +211,7 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/tasks", ""), empty, 200),
         row(("GET", "/api/tasks/{id}", ""), gone, 200),
         row(("GET", "/api/tasks/{id}/events", ""), gone, 200),
+        row(("GET", "/api/tasks/{id}/files/{place}", ""), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "start"), gone, 409),
         row(("POST", "/api/tasks/{id}/{action}", "retry"), gone, 409),
         // The button beside a plan that waits.
@@ -380,8 +386,15 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     }
     let (plan_task, plan) = &world.chat_plan;
     path = match path.contains("/tasks/") {
+        true if path.contains("{place}") => path.replace("{id}", &world.printed).replace("{place}", "0.0"),
         true if row.operation == START_PLAN => path.replace("{id}", plan_task),
         true => path.replace("{id}", &world.chat_task),
+        false if path.contains("{message}") => {
+            let [chat, message] = WITH_FILE;
+            path.replace("{id}", chat)
+                .replace("{message}", message)
+                .replace("{number}", "0")
+        }
         false if path.contains("/connections/") => path.replace("{id}", "idp"),
         false => path
             .replace("{id}", &world.chat)

@@ -21,6 +21,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::elsewhere::Elsewhere;
 use super::{Attack, Row, Told, agents, bridge, identity, services, sign_in};
+use crate::scripted::Scripted;
 
 tokio::task_local! {
     /// What was sent for a row, and how it was answered.
@@ -52,6 +53,8 @@ pub(super) struct World {
     pub(super) chat_task: String,
     /// Another task of theirs, whose plan waits, and the plan's hash.
     pub(super) chat_plan: (String, String),
+    /// Another task of theirs, which brought a file.
+    pub(super) printed: String,
     /// Cookies whose sessions have ended: by time, by signing out, with their user, with their user's password.
     pub(super) ended_cookies: Vec<String>,
     /// Keys of nobody whom the system trusts.
@@ -92,6 +95,7 @@ impl World {
         let chat_task = asked.task_id();
         user.until(&chat_task, &["auth-required"]).await;
         let chat_plan = waiting_plan(&user).await;
+        let printed = printed_task(&local, &user).await;
         stranger
             .chat("strangers-chat", "strangers-message", "Hello")
             .await;
@@ -111,6 +115,7 @@ impl World {
             chat,
             chat_task,
             chat_plan,
+            printed,
             ended_cookies,
             rogue: SigningKey::generate().expect("a key").0,
             silent,
@@ -471,6 +476,25 @@ fn claim(token: &str, name: &str) -> String {
         .expect("base64url");
     let claims: Value = serde_json::from_slice(&payload).expect("JSON");
     claims[name].as_str().expect("a claim").to_owned()
+}
+
+/// A chat of the victim's, and the message in it that has a file.
+pub(super) const WITH_FILE: [&str; 2] = ["victims-print", "victims-print-message"];
+
+/// A task of the victim's that was given a file and brought one.
+async fn printed_task(local: &Local, user: &User) -> String {
+    // Nobody else is like it: the parrot must stay who is meant by its own words.
+    let engraver = Scripted::start(local, "engraver", "Engrave my nameplate").await;
+    let file = json!({ "type": "file", "mediaType": "text/plain", "url": "data:text/plain;base64,c2VjcmV0" });
+    let parts = json!([{ "type": "text", "text": "Engrave my nameplate" }, file]);
+    let message = json!({ "id": WITH_FILE[1], "role": "user", "parts": parts });
+    let body = json!({ "id": WITH_FILE[0], "message": message });
+    let asked = user.call(Method::POST, "/api/chat", Some(body)).await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    let file = json!({ "raw": "c2VjcmV0", "mediaType": "text/plain", "filename": "print.txt" });
+    engraver.brings(&engraver.nth(1).await, json!([file])).await;
+    user.until(&asked.task_id(), &["completed"]).await;
+    asked.task_id()
 }
 
 /// A task whose plan waits for the victim's word, and the hash of that plan.

@@ -277,6 +277,16 @@ struct Player<'a> {
     transcript: Vec<String>,
 }
 
+/// How a file of this type begins, in base64: the chat takes none that begins otherwise.
+fn beginning_of(media: &str) -> &'static str {
+    match media {
+        "application/pdf" => "JVBERi0xLjcK",
+        "image/png" => "iVBORw0KGgo=",
+        "image/jpeg" => "/9j/4A==",
+        other => panic!("no beginning of {other} is known here"),
+    }
+}
+
 impl<'a> Player<'a> {
     async fn play(stage: &'a Stage, conversation: Conversation) -> Played {
         let (user, base) = {
@@ -414,7 +424,7 @@ impl<'a> Player<'a> {
         if let Some(media) = &turn.file {
             parts.push(
                 json!({ "type": "file", "mediaType": media, "filename": "attached",
-                "url": format!("data:{media};base64,aGVsbG8=") }),
+                "url": format!("data:{media};base64,{}", beginning_of(media)) }),
             );
         }
         let chat = turn.chat.as_deref().unwrap_or("a");

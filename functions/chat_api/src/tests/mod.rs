@@ -7,6 +7,7 @@ mod chatting;
 mod connections;
 mod drafts;
 mod feedback;
+mod files;
 mod guests;
 mod models;
 mod news;

@@ -64,6 +64,8 @@ async fn rubbish_paths_queries_and_cookies_are_refused() {
         "/api/chats/%00/messages".into(),
         "/api/chats/%ff/messages".into(),
         format!("/api/chats/{long}/messages"),
+        "/api/chats/c/messages/%00/files/0".into(),
+        "/api/chats/c/messages/m/files/%ff".into(),
         "/api/chat/%00/stream".into(),
         format!("/api/chat/{long}/stream"),
         "/api/tasks?limit=0".into(),

@@ -257,7 +257,7 @@ impl World {
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
             function: "host_agent",
-            body_limit: edge::BODY_LIMIT,
+            body_limit: edge::FILES_BODY_LIMIT,
             tenant: None,
         };
         let served = Router::new().nest("/a/host", edge::front(agent::router(host.clone()), front));

@@ -12,6 +12,9 @@ use http_body_util::BodyExt as _;
 /// Most bytes of a request body where a function does not take more: 1 MB.
 pub const BODY_LIMIT: usize = 1_048_576;
 
+/// Most bytes of a request body of a function that takes a user's files: base64 of as many as a message may have, and its words.
+pub const FILES_BODY_LIMIT: usize = 1_310_720;
+
 /// A body that is too long is read on and thrown away up to here, because a client that is still sending would see
 /// a broken connection instead of the answer.
 const DRAIN_LIMIT: usize = 32 * BODY_LIMIT;

@@ -39,7 +39,7 @@ impl Sessions<'_> {
         })
     }
 
-    /// Ends the owner's chat, then removes its messages; false where there is no such chat. A repeat goes on where the first
+    /// Ends the owner's chat, then removes its messages and their files; false where there is no such chat. A repeat goes on where the first
     /// broke off.
     ///
     /// # Errors
@@ -65,12 +65,14 @@ impl Sessions<'_> {
         }
         let said = Query {
             table: self.table(),
-            condition: "#pk = :pk AND #sk BETWEEN :answer AND :message",
+            condition: "#pk = :pk AND #sk BETWEEN :answer AND :last",
             values: vec![
                 (":pk", text(&key.0)),
                 (":answer", text(ANSWER)),
-                (":message", text("MESSAGE$")),
+                // Behind the pieces of files, which lie behind the messages.
+                (":last", text("PIECE$")),
             ],
+            only: Some("#pk, #sk"),
             ..Query::default()
         };
         let items = self.store.query_all(said).await?;

@@ -4,7 +4,8 @@
 use domain::{Artifact, Job, Notification, RemoteTaskId, RemoteUpdate, SealedToken};
 
 use crate::*;
-use store::{Attempts, Leased, measured};
+use serde_json::json;
+use store::{Added, Attempts, Leased, Opened, StoredMessage, measured};
 
 /// Units of the work, and its output.
 async fn units<T>(work: impl Future<Output = T>) -> (T, f64) {
@@ -101,18 +102,20 @@ fn within(spent: &[f64], budget: &[f64]) {
     );
 }
 
+/// Letters of base64 that nothing makes shorter than they are.
+fn noise(long: usize) -> String {
+    let mut state: u64 = 7;
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        letters[usize::try_from(state >> 58).unwrap()] as char
+    };
+    (0..long).map(|_| next()).collect()
+}
+
 /// The job of a host's task with an endpoint, a token and results of usual sizes.
 fn job() -> Job {
     let mut new = domain::testing::new_job();
-    let noise = |long: usize| -> String {
-        let mut state: u64 = 7;
-        let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            letters[usize::try_from(state >> 58).unwrap()] as char
-        };
-        (0..long).map(|_| next()).collect()
-    };
     new.webhook = SealedToken {
         hash: noise(43),
         sealed: Some(noise(160)),
@@ -219,4 +222,44 @@ fn json_like(size: usize) -> String {
         );
     }
     text
+}
+
+/// `docs/decisions/limits.md` says what that comes to.
+#[tokio::test]
+async fn files_cost_their_bytes_in_the_chat_and_with_each_write_of_the_hosts_task() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme, user) = (store.sessions(), tenant("acme"), owner("user-1"));
+    let chat = domain::ChatId::parse("c").unwrap();
+    let opened = sessions.open_chat(&acme, &user, &chat, "Files", now()).await;
+    let Opened::New(chat) = opened.unwrap() else {
+        panic!("there was a chat")
+    };
+    let message = StoredMessage {
+        id: message_id("m"),
+        at: now(),
+        body: json!({}),
+    };
+    let files = [noise(700_000).into_bytes()];
+    let (_, kept) = units(Box::pin(async {
+        let added = sessions.add_with_files(&acme, chat.place(), (&message, true), &files);
+        assert_eq!(added.await.unwrap(), Added::New);
+    }))
+    .await;
+
+    let mut task = task_of("acme", "host", "user-1", now());
+    let file = Part::new(domain::PartContent::Raw(noise(933_336)));
+    task.history[0].parts.push(file);
+    let key = TaskKey::from(&task);
+    let (_, create) = units(Box::pin(created(&store, &task))).await;
+    let tasks = store.tasks();
+    let (leased, lease) = units(async { tasks.lease(&key, "w", later(1), later(31)).await.unwrap() }).await;
+    let Leased::Taken(stored) = leased else {
+        panic!("not leased")
+    };
+    let mut revision = Revision::of(stored.task);
+    revision
+        .record(said(TaskState::Working, "At work"), later(1))
+        .unwrap();
+    let (_, write) = units(commit(&store, &revision, Due::Keep, LeaseAfter::Keep)).await;
+    within(&[kept, create, lease, write], &[1_375.0, 1_420.0, 1.0, 1_420.0]);
 }

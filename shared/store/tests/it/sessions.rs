@@ -591,6 +591,78 @@ async fn what_a_user_thinks_of_an_answer_is_kept_until_they_think_otherwise_or_t
 }
 
 #[tokio::test]
+async fn files_lie_beside_their_message_and_go_with_the_chat() {
+    let (store, _database) = store_testing::start().await;
+    open(&store, "acme", "user-1", "c", 0).await;
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), place("c"));
+    // No message id gets at another one's files, whatever is in it.
+    let (message, near) = (said("m#0#1", 0, json!({"files": "a"})), message_id("0#m#0#1"));
+    let large: Vec<u8> = (0..=u8::MAX).cycle().take(650_000).collect();
+    let files = [large, b"small".to_vec(), Vec::new()];
+    let (added, calls) = counted(sessions.add_with_files(&acme, &c, (&message, true), &files)).await;
+    assert_eq!((added.unwrap(), calls.total()), (Added::New, 1), "{calls:?}");
+    for (number, bytes) in files.iter().enumerate() {
+        let read = sessions
+            .file(&acme, &c, &message.id, (number, bytes.len()))
+            .await
+            .unwrap();
+        assert!(read.as_ref() == Some(bytes), "file {number}");
+    }
+    for nothing in [
+        sessions.file(&acme, &c, &message.id, (3, 5)).await.unwrap(),
+        sessions.file(&acme, &c, &near, (1, 5)).await.unwrap(),
+        sessions
+            .file(&acme, &place("d"), &message.id, (1, 5))
+            .await
+            .unwrap(),
+        sessions
+            .file(&tenant("globex"), &c, &message.id, (1, 5))
+            .await
+            .unwrap(),
+    ] {
+        assert_eq!(nothing, None);
+    }
+    let wrong = sessions.file(&acme, &c, &message.id, (1, 4)).await;
+    assert!(matches!(wrong, Err(StoreError::Inconsistent { .. })), "{wrong:?}");
+
+    let again = sessions
+        .add_with_files(&acme, &c, (&message, false), &files[1..])
+        .await;
+    assert_eq!(again.unwrap(), Added::Same);
+    let other = said("m#0#1", 0, json!({"files": "b"}));
+    let refused = sessions
+        .add_with_files(&acme, &c, (&other, false), &[b"other".to_vec()])
+        .await;
+    assert_eq!(refused.unwrap(), Added::Conflict);
+    let kept = sessions.file(&acme, &c, &message.id, (1, 5)).await.unwrap();
+    assert_eq!(
+        kept.as_deref(),
+        Some(&b"small"[..]),
+        "nothing of a refused message is kept"
+    );
+    let (read, calls) = counted(sessions.conversation(&acme, &c)).await;
+    assert_eq!(
+        (read.unwrap().messages, calls.total()),
+        (vec![message.clone()], 1)
+    );
+
+    let owner = owner("user-1");
+    assert!(sessions.delete_chat(&acme, &owner, &c, now()).await.unwrap());
+    for (number, bytes) in files[..2].iter().enumerate() {
+        let gone = sessions
+            .file(&acme, &c, &message.id, (number, bytes.len()))
+            .await
+            .unwrap();
+        assert!(gone.is_none(), "file {number}");
+    }
+    let late = sessions
+        .add_with_files(&acme, &c, (&message, false), &files)
+        .await;
+    assert_eq!(late.unwrap(), Added::NoChat);
+    assert_eq!(sessions.file(&acme, &c, &message.id, (1, 5)).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_session_goes_on_under_another_token_and_ends_with_all_of_its_owners() {
     let (store, _database) = store_testing::start().await;
     let (sessions, acme) = (store.sessions(), tenant("acme"));

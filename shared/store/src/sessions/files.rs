@@ -1,0 +1,108 @@
+//! Files of a chat's messages: their bytes lie in pieces behind the messages, and are read one file at a time.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::{ChatId, MessageId, Tenant};
+
+use super::{Added, FIRST, Sessions, StoredMessage, chat_key, message_item, message_key};
+use crate::StoreError;
+use crate::change::{Change, number};
+use crate::codec::{DOCUMENT_LIMIT, Item, Key, VERSION, document, encode, inconsistent, keyed};
+use crate::transact::{Transacted, Writes};
+
+/// What the sort keys of pieces begin with: behind all that is read with a chat.
+const PIECE: &str = "PIECE#";
+
+/// Where a piece lies. The message's id comes last, as it may have any character.
+fn piece_key(tenant: &Tenant, chat: &ChatId, message: &MessageId, (file, piece): (usize, usize)) -> Key {
+    (
+        chat_key(tenant, chat).0,
+        format!("{PIECE}{file}#{piece}#{message}"),
+    )
+}
+
+impl Sessions<'_> {
+    /// Adds a message with its files, all of it or nothing; idempotent by its id: what says that the files are the same, such as
+    /// their hashes, stands in the message. `is_first`: as for [`Sessions::add_first`]. A chat that is being deleted is none.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
+    pub async fn add_with_files(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        (message, is_first): (&StoredMessage, bool),
+        files: &[Vec<u8>],
+    ) -> Result<Added, StoreError> {
+        // What does not fit announces nothing.
+        document("the message", &message.body)?;
+        let order = match is_first {
+            true => Some(FIRST),
+            false => self.announce(tenant, chat, message.at).await?,
+        };
+        let Some(order) = order else {
+            return Ok(Added::NoChat);
+        };
+        let mut writes = Writes::default();
+        let here = Change::new().when("attribute_exists(#pk) AND attribute_not_exists(#deleted_at)");
+        writes.check(self.table(), &chat_key(tenant, chat), here)?;
+        let item = encode(&message_item(tenant, chat, message, order)?)?;
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        writes.put(self.table(), item, absent)?;
+        for (file, bytes) in files.iter().enumerate() {
+            for (piece, bytes) in bytes.chunks(DOCUMENT_LIMIT).enumerate() {
+                let key = piece_key(tenant, chat, &message.id, (file, piece));
+                writes.put(self.table(), piece_item(&key, bytes), Change::new())?;
+            }
+        }
+        match self.store.transact(writes).await? {
+            Transacted::Done => Ok(Added::New),
+            Transacted::Refused(refused) => match refused.into_iter().next() {
+                Some((1, known)) => self.added_before(tenant, chat, message, known).await,
+                _ => Ok(Added::NoChat),
+            },
+        }
+    }
+
+    /// The bytes of a message's file, of which there are so many; `None` where they are not all there.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn file(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        message: &MessageId,
+        (file, size): (usize, usize),
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let pieces = 0..size.div_ceil(DOCUMENT_LIMIT);
+        let keys: Vec<Key> = pieces
+            .map(|piece| piece_key(tenant, chat, message, (file, piece)))
+            .collect();
+        let mut found = self.store.items(self.table(), &keys).await?;
+        let mut bytes = Vec::with_capacity(size);
+        for key in &keys {
+            let Some(item) = found.remove(key) else {
+                return Ok(None);
+            };
+            match item.get("bytes") {
+                Some(AttributeValue::B(piece)) => bytes.extend_from_slice(piece.as_ref()),
+                _ => return Err(inconsistent(self.table(), key, "a piece without bytes")),
+            }
+        }
+        if bytes.len() != size {
+            let key = message_key(tenant, chat, message);
+            return Err(inconsistent(self.table(), &key, "its file has another size"));
+        }
+        Ok(Some(bytes))
+    }
+}
+
+fn piece_item(key: &Key, bytes: &[u8]) -> Item {
+    let more = HashMap::from([
+        ("bytes".to_owned(), AttributeValue::B(bytes.to_vec().into())),
+        (VERSION.to_owned(), number(domain::RECORDS)),
+    ]);
+    keyed(key).into_iter().chain(more).collect()
+}

@@ -32,7 +32,7 @@ function answers(text) {
   const parts = [
     { text }, { data: { text, [text.slice(0, 60)]: text } }, { data: { orders: [{ name: text, [text.slice(0, 60)]: text }] } },
     { data: { units: { temperature: text, precipitation: text }, places: [10, 11].map((longitude) => ({ name: text, country: text, latitude: 60, longitude, days: [24, 25, 26].map((day) => ({ date: `2026-11-${day}`, summary: text, temperatureMin: 1, temperatureMax: 2, precipitation: 3 })) })) } },
-    { url: text, filename: text, mediaType: text }, { raw: 'aGk=', filename: text, mediaType: 'text/html' },
+    { url: text, filename: text, mediaType: text }, { url: `http://127.0.0.1/t/acme/api/tasks/${id}/files/0.0`, bytes: 2, filename: text, mediaType: 'text/html' },
   ];
   const card = { artifactType: 'task', taskId: id, contextId: 'c', state: 'completed', updatedAt: time, title: text, agentName: text, statusMessage: text, outcome: text, authUrl: text, authUrlBy: 'platform', consent: { agentName: text, provider: text, scopes: [{ name: text, words: null }, { name: `${text} `, words: text }], endsAt: text }, choices: [{ label: text, say: text }], jobs: [{ number: 0, agentName: text, state: text.slice(0, 20) }, { number: 1, agentName: text, state: 'working' }] };
   const step = { number: 0, agentName: text, agentType: text, instruction: text, after: [], optional: true, state: 'planned', reason: text, guard: { from: [text], isAsked: true } };

@@ -66,7 +66,8 @@ export const Part = z.looseObject({
   text,
   data: z.unknown().optional(),
   url: text,
-  raw: text,
+  /** Of a file that lies here: how large it is. */
+  bytes: z.number().nullish(),
   filename: text,
   mediaType: text,
 });
@@ -145,7 +146,7 @@ export const Connection = z.looseObject({
 });
 
 /** Somebody whom a message can be for: the host, or an agent by its type. */
-export const Model = z.looseObject({ id: z.string(), name: z.string(), description: z.string(), examples: z.array(z.string()) });
+export const Model = z.looseObject({ id: z.string(), name: z.string(), description: z.string(), examples: z.array(z.string()), inputTypes: z.array(z.string()).nullish() });
 
 const Message = z.looseObject({ id: z.string(), role: z.enum(['user', 'assistant', 'system']), parts: z.array(z.looseObject({ type: z.string() })) });
 

@@ -2,6 +2,7 @@
 // own, by its base, as several tenants may lie on one origin; and its owner's, by the mark that the server knows them by.
 
 import { root } from './api.ts';
+import type { Attached } from './chat/attached.ts';
 import { looksLikeCode, mayBecomeCode } from './codes.ts';
 import { change, isOf, type Owner, read, written } from './owners.ts';
 
@@ -15,6 +16,7 @@ export interface Entry {
   taskId?: string;
   /** The agent that it is for. */
   model?: string;
+  files?: Attached[];
   at: number;
 }
 

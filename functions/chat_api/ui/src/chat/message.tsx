@@ -13,6 +13,7 @@ import { Tree } from '../result/tree.tsx';
 import { TaskCard } from '../task/card.tsx';
 import { words } from '../words.ts';
 import type { Message } from './drafted.ts';
+import { Files } from './files.tsx';
 import { Thumbs } from './thumbs.tsx';
 
 const Draft = z.object({ text: z.string() });
@@ -70,7 +71,6 @@ function PartView({ part, chat, says, isDrawn, isNewest, drawn, reply, goesOn, c
     const draft = Draft.safeParse(part.data);
     return draft.success && draft.data.text ? <Markdown text={draft.data.text} /> : null;
   }
-  if (part.type === 'file') return <p className="file">{part.filename || part.mediaType}</p>;
   return null;
 }
 
@@ -102,7 +102,7 @@ export const MessageView = memo(function MessageView({ message, chat, again, rep
       {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
         <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
       ))}
-      {isMine && message.parts.some(({ type }) => type === 'file') ? message.parts.map((part, place) => (part.type === 'file' ? <PartView key={place} part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /> : null)) : null}
+      {isMine ? <Files message={message} chat={chat} /> : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={text} />

@@ -11,6 +11,7 @@ import { live } from '../live/live.ts';
 import { Card, isActive, Messages } from '../model.ts';
 import { askWho, keys, queries } from '../queries.ts';
 import { type Entry, outbox, owner } from '../storage.ts';
+import type { Attached } from './attached.ts';
 import type { Message } from './drafted.ts';
 import { joined } from './pages.ts';
 import { Transport } from './transport.ts';
@@ -22,6 +23,21 @@ export interface Waiting extends Entry {
   /** Why the server would not take it. */
   refused?: string;
 }
+
+/** What is said of a message beside its text. */
+export interface About {
+  /** The task whose card it answers. */
+  taskId?: string | undefined;
+  /** The agent that it is for. */
+  model?: string | undefined;
+  files?: Attached[] | undefined;
+}
+
+/** A message as it is sent. */
+const partsOf = ({ text, files = [] }: Entry): Message['parts'] => [
+  { type: 'text', text },
+  ...files.map(({ name, type, url }) => ({ type: 'file' as const, mediaType: type, filename: name, url })),
+];
 
 export interface Snapshot {
   loading: 'fresh' | 'loading' | 'there' | 'gone' | 'failed';
@@ -202,9 +218,9 @@ export class Session {
   }
 
   /** Sends what the user says: it is kept until the server has it. */
-  async say(text: string, { taskId, model }: { taskId?: string | undefined; model?: string | undefined } = {}): Promise<void> {
+  async say(text: string, { taskId, model, files = [] }: About = {}): Promise<void> {
     if (this.#snapshot.loading === 'fresh') this.#isUnborn = true;
-    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}) };
+    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}), ...(files.length > 0 ? { files } : {}) };
     this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
     await outbox.put(entry).catch(() => undefined);
     live.tell({ type: 'outbox', chat: this.id });
@@ -248,7 +264,7 @@ export class Session {
     this.#sending = entry.id;
     this.#set({ progress: '' });
     await this.chat.sendMessage(
-      { id: entry.id, role: 'user', parts: [{ type: 'text', text: entry.text }], ...(entry.model ? { metadata: { model: entry.model } } : {}) },
+      { id: entry.id, role: 'user', parts: partsOf(entry), ...(entry.model ? { metadata: { model: entry.model } } : {}) },
       { body: { owner: entry.owner, ...(entry.taskId ? { taskId: entry.taskId } : {}) } },
     );
     this.#sending = undefined;

@@ -9,11 +9,11 @@ import { useModels } from '../queries.ts';
 import { isLocal, Survival, survive } from '../survive.tsx';
 import { useTakeOver } from '../take-over.tsx';
 import { words } from '../words.ts';
-import { Composer } from './composer.tsx';
+import { Composer, type Given } from './composer.tsx';
 import type { Message } from './drafted.ts';
 import { MessageView } from './message.tsx';
 import { Pending } from './pending.tsx';
-import { type Session, sessionOf } from './session.ts';
+import { type About, type Session, sessionOf } from './session.ts';
 import { Welcome } from './welcome.tsx';
 
 /** Nearer to the end than this, the reader follows what comes. */
@@ -84,7 +84,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const { messages, status } = useChat({ chat: session.chat, throttle: 50 });
   const state = useSyncExternalStore(session.subscribe, session.snapshot);
   const [, navigate] = useLocation();
-  const [given, give] = useState<{ text: string; at: number } | null>(null);
+  const [given, give] = useState<Given | null>(null);
   const isBusy = status === 'submitted' || status === 'streaming';
   // What is being sent stands among the messages already.
   const waiting = state.waiting.filter((entry) => !messages.some(({ id }) => id === entry.id));
@@ -108,7 +108,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const host = models[0]?.id ?? '';
   const model = models.find(({ id }) => id === wanted)?.id ?? host;
   const leave = useCallback(
-    (text: string, about: { taskId?: string | undefined; model?: string | undefined }) => {
+    (text: string, about: About) => {
       void session.say(text, about);
       if (isNew) navigate(`/chats/${encodeURIComponent(session.id)}`);
       toEnd();
@@ -116,7 +116,8 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
     [session, isNew, navigate, toEnd],
   );
   // What answers a card goes where the card is from.
-  const say = useCallback((text: string, taskId?: string) => leave(text, taskId ? { taskId } : model === host ? {} : { model }), [leave, model, host]);
+  const reply = useCallback((text: string, taskId: string) => leave(text, { taskId }), [leave]);
+  const say = (text: string, files: About['files']) => leave(text, model === host ? { files } : { model, files });
   const newest = messages.findLast(({ role }) => role === 'assistant')?.id;
   const again = useCallback(() => {
     if (newest) void session.regenerate(newest);
@@ -132,12 +133,12 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} survive={isLocal ? () => { leave(words.survivePrompt, {}); survive(session); } : null} /> : null}
         {state.hasOlder ? <Earlier key={messages[0]?.id} read={readOlder} /> : null}
         {messages.map((message) => (
-          <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={say} again={message.id === newest && !isBusy ? again : null} />
+          <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={reply} again={message.id === newest && !isBusy ? again : null} />
         ))}
         {isBusy ? <p className="progress" role="status"><span className="dots"><i /><i /><i /></span> {state.progress || words.thinking}</p> : null}
         <Survival chat={session.id} />
         {waiting.map((entry) => (
-          <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); give({ text: entry.text, at: Date.now() }); }} />
+          <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); give({ text: entry.text, files: entry.files ?? [], at: Date.now() }); }} />
         ))}
         </div>
       </div>

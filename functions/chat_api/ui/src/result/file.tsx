@@ -1,48 +1,38 @@
-// A file that a result holds: a picture is shown, everything can be kept. What it says it is counts only where its bytes agree.
+// A file: a picture is shown, everything can be kept. Whether it is a picture its bytes decide: what cannot be drawn is not.
 
-import { useEffect, useMemo, useState } from 'react';
+import { useState } from 'react';
+import { at as placeOf } from '../api.ts';
 import { SafeLink } from '../markdown/markdown.tsx';
 import type { Part } from '../model.ts';
-import { size, words } from '../words.ts';
-import { bytesOf, fileName, isPicture } from './bytes.ts';
+import { size as sized, words } from '../words.ts';
+import { fileName, isPicture } from './files.ts';
 
-/** An address of the bytes, for as long as the picture is there. */
-function useAddress(bytes: Uint8Array<ArrayBuffer> | null, media: string): string | null {
-  const [address, setAddress] = useState<string | null>(null);
-  useEffect(() => {
-    if (!bytes) return;
-    const made = URL.createObjectURL(new Blob([bytes], { type: media }));
-    setAddress(made);
-    return () => {
-      setAddress(null);
-      URL.revokeObjectURL(made);
-    };
-  }, [bytes, media]);
-  return address;
+interface Shown {
+  name: string | null | undefined;
+  media: string | null | undefined;
+  size: number | null;
+  /** Where its bytes are: here, or in the address itself. */
+  at: string;
 }
 
-function keep(bytes: Uint8Array<ArrayBuffer>, name: string): void {
-  const link = document.createElement('a');
-  // Whatever it is, it is kept and not opened.
-  link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-export function File({ part }: { part: Part }) {
-  const name = fileName(part.filename, part.mediaType);
-  const media = part.mediaType ?? '';
-  const bytes = useMemo(() => (part.raw ? bytesOf(part.raw) : null), [part.raw]);
-  const picture = useAddress(bytes && isPicture(bytes, media) ? bytes : null, media);
-  if (part.url) return <p className="file"><SafeLink href={part.url}>{name}</SafeLink></p>;
-  if (!bytes) return <p className="file"><bdi>{name}</bdi> <span className="soft">{words.unreadable}</span></p>;
+export function FileView({ name: given, media, size, at }: Shown) {
+  const [isBroken, setBroken] = useState(false);
+  const name = fileName(given, media);
   return (
     <figure className="file">
-      {picture ? <img src={picture} alt={name} /> : null}
+      {isPicture(media) && !isBroken ? <img src={at} alt={name} loading="lazy" onError={() => setBroken(true)} /> : null}
       <figcaption>
-        <button type="button" onClick={() => keep(bytes, name)}>{words.download} <bdi>{name}</bdi></button> <span className="soft">{[media, size(bytes.length)].filter(Boolean).join(' · ')}</span>
+        <a href={at} download={name}>{words.download} <bdi>{name}</bdi></a> <span className="soft">{[media, size === null ? '' : sized(size)].filter(Boolean).join(' · ')}</span>
       </figcaption>
     </figure>
   );
+}
+
+/** A file of a result, which lies here or elsewhere. */
+export function File({ part }: { part: Part }) {
+  const own = part.bytes == null ? null : /\/api\/(tasks\/[\w-]+\/files\/[\d.]+)$/.exec(part.url ?? '');
+  if (own?.[1]) return <FileView name={part.filename} media={part.mediaType} size={part.bytes ?? null} at={placeOf(own[1])} />;
+  const name = fileName(part.filename, part.mediaType);
+  if (part.url) return <p className="file"><SafeLink href={part.url}>{name}</SafeLink></p>;
+  return <p className="file"><bdi>{name}</bdi> <span className="soft">{words.unreadable}</span></p>;
 }

@@ -99,7 +99,7 @@ async fn cancel_one(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> bool {
         Err(error) => {
             tracing::warn!(task.id = %on.task.id, job = job.number, error = %error, "cancel did not reach the agent");
             let is_anothers = matches!(error, Obstacle::Call(CallError::Refused(A2aError::TaskNotFound)));
-            !error.is_retryable() && !(is_anothers && is_pool(job))
+            !(error.is_retryable() || (is_anothers && is_pool(job)))
         }
     }
 }

@@ -159,6 +159,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "a chat is deleted with what was said in it",
     ),
     (
+        "ChatApiFunction",
+        "SessionsAndChats",
+        "dynamodb:ConditionCheckItem",
+        "a message is stored with its files where its chat is still there",
+    ),
+    (
         "HostAgentFunction",
         "GrantsAndConsents",
         "dynamodb:UpdateItem",

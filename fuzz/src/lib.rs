@@ -7,7 +7,7 @@ use std::time::Duration;
 use a2a::card::{self, Verdict};
 use a2a::mqtt::{
     AnswerKind, ArtifactMode, OutgoingCall, Properties, Publication, ReplyItem, ReplyPath, ReplyWriter,
-    RequestRules, TopicPrefix, first_answer, is_result_alone, is_stream_end, read_reply, read_request,
+    RequestRules, TopicPrefix, first_answer, is_for_webhook, is_stream_end, read_reply, read_request,
     refuses_streams,
 };
 use a2a::{A2aError, Generation, Transport, decode, rest};
@@ -83,7 +83,7 @@ pub fn reply(data: &[u8]) {
         }
         Some(ReplyItem::Result(result)) => {
             let _ = (
-                is_result_alone(&result),
+                is_for_webhook(&result),
                 is_stream_end(&result),
                 a2a::event_number(&result),
             );

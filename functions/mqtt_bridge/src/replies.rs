@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::mqtt::{
-    AgentAddress, BindingError, CallWebhook, Properties, Recipient, ReplyItem, Topic, is_result_alone,
+    AgentAddress, BindingError, CallWebhook, Properties, Recipient, ReplyItem, Topic, is_for_webhook,
     property, read_reply,
 };
 use domain::{Generation, Tenant};
@@ -95,7 +95,7 @@ fn read(bridge: &Bridge, host: &AgentAddress, received: &Received) -> Result<Opt
     })?;
     let reply = Reply { item, responder };
     let reply = match &reply.item {
-        ReplyItem::Result(result) if is_result_alone(result) => {
+        ReplyItem::Result(result) if is_for_webhook(result) => {
             // Whoever waits learns that there is work; the result itself is news like any other.
             let _ = bridge.waiting.answer(&correlation, reply.clone());
             reply

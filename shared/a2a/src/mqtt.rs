@@ -25,7 +25,7 @@ mod request;
 pub use address::{AgentAddress, InvalidAddress, PoolAddress, Recipient};
 pub use binary::{ArtifactMode, binary_pieces};
 pub use call::{
-    AnswerKind, CallWebhook, OutgoingCall, ReplyItem, first_answer, is_result_alone, read_reply,
+    AnswerKind, CallWebhook, OutgoingCall, ReplyItem, first_answer, is_for_webhook, read_reply,
     refuses_streams,
 };
 pub use error::{BindingError, TokenChallenge, is_stream_end};

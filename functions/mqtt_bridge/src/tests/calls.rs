@@ -251,6 +251,18 @@ async fn a_reply_that_comes_first_and_tells_of_a_result_reaches_both() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_stream_that_moved_here_is_news_and_no_answer() {
+    let world = world().await;
+    let mut end = status("TASK_STATE_COMPLETED");
+    end["statusUpdate"]["metadata"] = json!({ a2a::EVERY_EVENT: { "number": 7 } });
+    let (_, _, answer) = world
+        .answered(&world.send("acme"), json!({ "result": end }))
+        .await;
+    assert_eq!(answer["result"]["task"]["status"]["state"], "TASK_STATE_WORKING");
+    assert_eq!(world.told().await, [end]);
+}
+
+#[tokio::test]
 async fn replies_that_are_none_of_ours_change_nothing() {
     let world = world().await;
     let look = json!({ "jsonrpc": "2.0", "id": "1", "method": "GetTask", "params": { "id": TASK } });

@@ -9,8 +9,9 @@ use domain::{SecretString, TaskId};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::A2aError;
 use crate::jsonrpc::RpcId;
+use crate::mqtt::error::is_stream_end;
+use crate::{A2aError, event_number};
 
 /// A call that is to be published.
 #[derive(Clone)]
@@ -171,7 +172,7 @@ pub fn first_answer(kind: AnswerKind, item: &Value) -> Value {
             return Some(task.clone());
         }
         let event = item.get("statusUpdate").or_else(|| item.get("artifactUpdate"))?;
-        let status = event.get("status").cloned();
+        let status = event.get("status").filter(|_| !is_for_webhook(item)).cloned();
         // What an event brought besides goes to the webhook.
         let status = status.unwrap_or_else(|| json!({ "state": "TASK_STATE_WORKING" }));
         let of = |name: &str| event.get(name).cloned().unwrap_or_default();
@@ -190,10 +191,12 @@ pub fn first_answer(kind: AnswerKind, item: &Value) -> Value {
     }
 }
 
-/// Whether the first item of a reply is of no use but to the webhook: it tells of a result, and nothing of how the task is.
+/// Whether the first item of a reply is one for the webhook: it tells of a result, and nothing of how the task is, or it ends a
+/// numbered stream whose beginning went elsewhere, and with it the result.
 #[must_use]
-pub fn is_result_alone(item: &Value) -> bool {
-    item.get("artifactUpdate").is_some()
+pub fn is_for_webhook(item: &Value) -> bool {
+    let ends = || item.get("statusUpdate").is_some() && is_stream_end(item);
+    item.get("artifactUpdate").is_some() || (ends() && event_number(item).is_some())
 }
 
 /// Whether an agent says that it does not stream.
@@ -210,6 +213,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::EVERY_EVENT;
 
     const TASK: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
@@ -283,11 +287,30 @@ mod tests {
         assert_eq!(first_answer(AnswerKind::Task, &update), task);
         assert_eq!(first_answer(AnswerKind::Task, &task), task);
         let result = json!({ "artifactUpdate": { "taskId": TASK, "contextId": "c", "artifact": {} } });
-        assert!(is_result_alone(&result) && !is_result_alone(&update));
+        assert!(is_for_webhook(&result) && !is_for_webhook(&update));
         assert_eq!(
             first_answer(AnswerKind::Sent, &result)["task"]["status"]["state"],
             "TASK_STATE_WORKING"
         );
+        // The end of a stream that was begun under another correlation says nothing of the pieces that went before.
+        let end = |metadata: Value| {
+            let status = json!({ "state": "TASK_STATE_COMPLETED" });
+            json!({ "statusUpdate": { "taskId": TASK, "contextId": "c", "status": status, "metadata": metadata } })
+        };
+        for (item, goes_on, state) in [
+            (
+                end(json!({ EVERY_EVENT: { "number": 7 } })),
+                true,
+                "TASK_STATE_WORKING",
+            ),
+            (end(json!({})), false, "TASK_STATE_COMPLETED"),
+        ] {
+            assert_eq!(is_for_webhook(&item), goes_on, "{item}");
+            assert_eq!(
+                first_answer(AnswerKind::Sent, &item)["task"]["status"]["state"],
+                state
+            );
+        }
         let page = json!({ "tasks": [] });
         assert_eq!(first_answer(AnswerKind::Other, &page), page);
     }

@@ -209,7 +209,7 @@ fn behind_article(before: &str) -> &str {
     behind
 }
 
-/// Articles before a report.
+/// Articles before a report. Not all stop words: behind "of" or "in" stands only a part of a topic.
 const ARTICLES: [&str; 14] = [
     "a", "an", "the", "ein", "einen", "eine", "un", "une", "una", "um", "een", "en", "ett", "den",
 ];

@@ -203,14 +203,15 @@ pub(super) const HELP: &[&str] = &[
     "help", "menu", "commands", "capabilities", "agents", "hilfe", "kannst", "ayuda", "aide", "hjelp",
 ];
 
-/// Verbs that ask whether somebody can do something: a question that begins so wants it done.
+/// Verbs that ask whether somebody can do something: a question that begins so wants it done. The library's stop words have most of
+/// them, but no word classes: nothing there tells them from "the" or "of".
 #[rustfmt::skip]
 pub(super) const CAN: &[&str] = &[
     "can", "could", "would", "will", "may", "do", "kannst", "könntest", "könnt", "kann", "puedes", "podrías", "peux", "pourrais", "pouvez",
     "puoi", "potresti", "kun", "kunt", "kan", "kunne", "podes", "pode", "poderias",
 ];
 
-/// Words that say no within a sentence.
+/// Words that say no within a sentence. Of the library's stop words, as above, nothing tells which do.
 #[rustfmt::skip]
 pub(super) const NOT: &[&str] = &[
     "no", "not", "don", "won", "never", "without", "skip", "nicht", "kein", "keine", "nein", "pas", "non", "nei", "ikke", "niet", "geen",

@@ -11,7 +11,7 @@ use outbound::{CallError, SendResponse};
 use crate::delegation::done::Done;
 use crate::delegation::{calls, results, webhook_token};
 use crate::deps::OnTask;
-use crate::rules::wording;
+use crate::rules::{transcript, wording};
 
 /// Media types that an answer can be shown in.
 const OUTPUT_MODES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
@@ -182,18 +182,9 @@ async fn deliver(
 
 fn call_of(on: OnTask<'_>, job: &Job, token: Option<SecretString>) -> SendCall {
     // What the user attached goes along; the text is the model's choice.
-    let attached = on
-        .task
-        .history
-        .first()
-        .into_iter()
-        .flat_map(|message| &message.parts);
-    let attached = attached
-        .filter(|part| !matches!(part.content, PartContent::Text(_)))
-        .cloned();
     let parts = std::iter::once(Part::text(job.instruction.clone()))
         .chain(results::handed_over(on.task, job, !job.takes_data))
-        .chain(attached)
+        .chain(transcript::goes_along(on.task))
         .chain(job.data.clone().map(Part::data))
         .collect();
     let mut message = Message {

@@ -1,14 +1,14 @@
 //! What a task notes of how its message was meant, for the executions that follow: in the task's checkpoint.
 
 use agent::ExecuteError;
-use domain::{EventKind, Task, TaskId};
+use domain::{EventKind, Part, Task, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::meaning::Question;
 use crate::rules::agent_choice::AgentChoice;
 
 /// How a message was meant, where that does not follow from its text.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Note {
     /// What is asked of agents: the message without what was done about it already, or what a retry repeats.
@@ -26,6 +26,9 @@ pub(crate) struct Note {
     /// The task that this one is another try of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_of: Option<TaskId>,
+    /// What came beside the words of the message that a retry repeats.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attached: Vec<Part>,
     /// The agents that the user chooses from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) choice: Option<AgentChoice>,
@@ -34,7 +37,7 @@ pub(crate) struct Note {
 impl Note {
     /// The note of a task.
     pub(crate) fn of(task: &Task) -> Option<Self> {
-        serde_json::from_value(task.checkpoint.clone()?).ok()
+        Self::deserialize(task.checkpoint.as_ref()?).ok()
     }
 
     /// Whether there is nothing to note.

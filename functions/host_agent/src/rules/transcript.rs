@@ -274,28 +274,48 @@ pub(crate) fn has_text(message: &Message) -> bool {
 }
 
 /// What the user attached, as it can be named.
-pub(crate) fn attached(task: &Task) -> Vec<&str> {
-    files(task).map(named).collect()
+pub(crate) fn attached(task: &Task) -> Vec<String> {
+    files(task, |_| true)
+}
+
+/// Whether the user attached something, now or to the message that a retry repeats.
+pub(crate) fn brings_file(task: &Task) -> bool {
+    !attached(task).is_empty()
+}
+
+/// What goes along with the words of each job: what came with the first message, or with the one that a retry repeats.
+/// Never with a later one: a resend must be the same, whatever was said meanwhile.
+pub(crate) fn goes_along(task: &Task) -> Vec<Part> {
+    let first = task.history.first().map(|message| message.parts.clone());
+    let repeated = Note::of(task).map(|note| note.attached);
+    let parts = first.into_iter().chain(repeated).flatten();
+    parts
+        .filter(|part| !matches!(part.content, PartContent::Text(_)))
+        .collect()
 }
 
 /// What of it is of none of these media types, where they are listed and its own is known.
-pub(crate) fn attached_besides<'t>(task: &'t Task, listed: &[String]) -> Vec<&'t str> {
-    let is_other = |part: &&Part| {
+pub(crate) fn attached_besides(task: &Task, listed: &[String]) -> Vec<String> {
+    files(task, |part| {
         let media_type = part.media_type.as_deref();
         media_type.is_some_and(|media_type| !a2a::media::takes(listed, media_type))
-    };
-    files(task).filter(is_other).map(named).collect()
+    })
 }
 
-fn files(task: &Task) -> impl Iterator<Item = &Part> {
+/// The names of the user's files that are wanted.
+fn files(task: &Task, wanted: impl Fn(&Part) -> bool) -> Vec<String> {
     let said = task.history.iter().filter(|message| message.role == Role::User);
+    let repeated = Note::of(task).map(|note| note.attached).unwrap_or_default();
     said.flat_map(|message| &message.parts)
-        .filter(|part| is_file(part))
+        .chain(&repeated)
+        .filter(|part| is_file(part) && wanted(part))
+        .map(named)
+        .collect()
 }
 
-fn named(part: &Part) -> &str {
+fn named(part: &Part) -> String {
     let named = part.filename.as_deref().or(part.media_type.as_deref());
-    named.unwrap_or("your file")
+    named.unwrap_or("your file").to_owned()
 }
 
 fn is_file(part: &Part) -> bool {

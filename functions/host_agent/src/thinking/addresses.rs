@@ -33,6 +33,8 @@ impl Addresses {
         }
         let said = task.history.iter().filter(|message| message.role == Role::User);
         said.for_each(|message| known.learn_message(message));
+        let repeated = &thought.note.attached;
+        repeated.iter().for_each(|part| known.learn_part(&part.content));
         task.jobs.iter().for_each(|job| known.learn_job(job));
         let calls = task.turns.iter().flat_map(|turn| &turn.calls);
         for call in calls {

@@ -24,7 +24,7 @@ impl Thinker {
         let known = thought.known.as_ref();
         let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
         let choice = AgentChoice::of(types, &agents.unwrap_or_default());
-        let file = match run.task().history.iter().any(transcript::has_file) {
+        let file = match transcript::brings_file(run.task()) {
             true => "Nobody I can reach is known to take the file that you sent. ",
             false => "",
         };

@@ -12,7 +12,7 @@ use crate::deps::Deps;
 use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
 use crate::rules::plans;
-use crate::rules::transcript::{self, has_file};
+use crate::rules::transcript;
 use crate::thinking::addresses::Addresses;
 use crate::thinking::asking::{ask, ask_aside};
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -292,7 +292,7 @@ fn said(run: &Run, note: &Note, text: String) -> Outcome {
     if !run.task().jobs.is_empty() || run.task().plan.is_some() {
         return outcome(run.task(), note, text);
     }
-    let text = match run.task().history.iter().any(has_file) {
+    let text = match transcript::brings_file(run.task()) {
         true => format!("Nobody I can reach takes the file that you sent. {text}"),
         false => text,
     };

@@ -13,6 +13,7 @@ use crate::advance::advance;
 use crate::consents::{consent_status, protection, require_consent};
 use crate::delegation::webhook_token;
 use crate::deps::OnTask;
+use crate::rules::note::Note;
 use crate::rules::patience::is_over;
 use crate::rules::{plans, transcript, wording};
 use crate::thinking::directory::{ChosenAgent, Wanted};
@@ -426,9 +427,9 @@ impl Tools<'_> {
             .cloned()
             .map(|job| EventKind::Job { job: Box::new(job) });
         let mut kinds: Vec<EventKind> = kinds.chain([status]).collect();
-        let lead = &self.thought.note;
-        if first == 0 && !lead.is_empty() && task.checkpoint.is_none() {
-            kinds.push(lead.event()?);
+        let note = &self.thought.note;
+        if first == 0 && !note.is_empty() && Note::of(task).as_ref() != Some(note) {
+            kinds.push(note.event()?);
         }
         Ok(kinds)
     }

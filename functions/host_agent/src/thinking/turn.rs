@@ -63,6 +63,9 @@ impl Thinker {
         let here = self.beside(run).await?;
         if let Some(note) = Note::of(run.task()) {
             // An execution before this one got that far.
+            if let Some(task) = here.iter().find(|task| note.retry_of == Some(task.id)) {
+                return Box::pin(self.retry(run, &here, task)).await;
+            }
             let text = note.asked.clone().unwrap_or(text);
             return self.request(run, &here, Wanted::of(text, note)).await;
         }
@@ -375,8 +378,13 @@ impl Thinker {
         let note = Note {
             asked: Some(transcript::asked(task)),
             retry_of: Some(task.id),
+            attached: transcript::goes_along(task),
             ..Note::default()
         };
+        if !note.attached.is_empty() {
+            // Who gets them is decided by what the task holds.
+            run.save_checkpoint(&note).await?;
+        }
         let mut wanted = Wanted::of(transcript::asked(task), note);
         wanted.first = Some(Step::Call(calls)).filter(|_| !task.jobs.is_empty());
         self.request(run, here, wanted).await

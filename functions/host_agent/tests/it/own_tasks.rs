@@ -1,10 +1,10 @@
-//! A caller's own tasks in words: status and cancel.
+//! A caller's own tasks in words: status, cancel, no to a part of one, and another try.
 
-use domain::TaskState;
+use domain::{Task, TaskId, TaskState};
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::{Reply, remote, status, world};
+use crate::world::{Peer, Reply, World, remote, status, world};
 
 const RAIN: &str = "Will it rain in Oslo tomorrow?";
 
@@ -136,4 +136,129 @@ async fn refresh_fetches_the_latest_and_shows_it() {
         status(&world.wake(task.id).await),
         (TaskState::Completed, "Rain.".into())
     );
+}
+
+/// The weather agent, and one that finds flats.
+async fn two() -> (World, [Peer; 2]) {
+    let (world, weather) = world().await;
+    let flats = world.peer("flats").await;
+    world.registered(
+        json!([world.weather(), world.flats()]),
+        json!({"weather": "global", "flats": "global"}),
+    );
+    (world, [weather, flats])
+}
+
+fn answers(peer: &Peer, id: &str, state: &str, says: Option<&str>, brings: &[&str]) {
+    let task = json!({"task": remote(id, state, says, brings)});
+    peer.then("SendMessage", Reply::Result(task));
+}
+
+#[tokio::test]
+async fn a_no_to_one_of_two_parts_leaves_the_other_to_be_done() {
+    let (world, [weather, flats]) = two().await;
+    answers(
+        &weather,
+        "r-1",
+        "INPUT_REQUIRED",
+        Some("Which Oslo do you mean?"),
+        &[],
+    );
+    answers(&flats, "r-2", "SUBMITTED", None, &[]);
+    let task = world.ask("weather in Oslo and a flat for two in Oslo").await;
+    assert_eq!(task.status.state, TaskState::InputRequired);
+
+    world.say("user-1", "m-no", "no", Some(task.id)).await;
+    let task = world.wake(task.id).await;
+    assert_eq!(task.status.state, TaskState::Working, "{}", status(&task).1);
+    let called_off = |peer: &Peer| peer.calls("CancelTask").len();
+    assert_eq!((called_off(&weather), called_off(&flats)), (1, 0));
+
+    world
+        .notified(task.id, 1, remote("r-2", "COMPLETED", None, &["A flat."]))
+        .await;
+    let (state, text) = status(&world.wake(task.id).await);
+    let left = words::not_done("Weather Agent", words::NOT_ANSWERED);
+    assert_eq!(state, TaskState::Completed, "{text}");
+    assert!(text.contains("A flat.") && text.contains(&left), "{text}");
+    assert!(text.ends_with("\n\n1 of 2 done."), "{text}");
+}
+
+/// Sends words with a picture.
+async fn shown(world: &World, text: &str) -> Task {
+    let said = json!({"messageId": "m-1", "role": "ROLE_USER", "contextId": "trip-of-user-1", "parts": [
+        {"text": text}, picture()]});
+    let params = json!({"message": said, "configuration": {"returnImmediately": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+    let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
+    let id = answer["result"]["task"]["id"].as_str().unwrap();
+    world.wake(TaskId::parse(id).unwrap()).await
+}
+
+fn picture() -> Value {
+    json!({"raw": "AAAA", "mediaType": "image/png", "filename": "sky.png"})
+}
+
+async fn again(world: &World, number: u32) -> Task {
+    world.clock.advance(std::time::Duration::from_secs(5));
+    let id = world
+        .say("user-1", &format!("again-{number}"), "try again", None)
+        .await;
+    world.wake(id).await
+}
+
+/// The parts of each message that an agent got.
+fn parts(peer: &Peer) -> Vec<Value> {
+    let calls = peer.calls("SendMessage").into_iter();
+    calls
+        .map(|call| call["params"]["message"]["parts"].clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn another_try_takes_the_file_of_the_first_message_along() {
+    let (world, weather) = world().await;
+    for _ in 0..2 {
+        answers(&weather, "r-1", "FAILED", Some("Out of order."), &[]);
+    }
+    weather.then("SendMessage", Reply::Error(-32005, "Incompatible content types"));
+    answers(&weather, "r-2", "COMPLETED", None, &["Dry."]);
+    assert_eq!(shown(&world, RAIN).await.status.state, TaskState::Failed);
+    assert_eq!(again(&world, 1).await.status.state, TaskState::Failed);
+    // A try of the try has it as well, and who does not take it is named.
+    let (state, text) = status(&again(&world, 2).await);
+    assert_eq!(state, TaskState::Completed, "{text}");
+    assert!(
+        text.contains("Dry.") && text.contains("takes no such files: sky.png was left out."),
+        "{text}"
+    );
+    let whole = json!([{"text": RAIN}, picture()]);
+    let expected = [&whole, &whole, &whole, &json!([{"text": RAIN}])].map(Value::clone);
+    assert_eq!(parts(&weather), expected);
+}
+
+#[tokio::test]
+async fn another_try_that_was_broken_off_asks_only_who_failed_with_the_file() {
+    let (world, [weather, flats]) = two().await;
+    answers(&weather, "r-1", "COMPLETED", None, &["Rain."]);
+    answers(&flats, "r-2", "FAILED", Some("Out of order."), &[]);
+    let task = shown(&world, "weather in Oslo and a flat for two in Oslo").await;
+    assert!(status(&task).1.ends_with("1 of 2 done."), "{}", status(&task).1);
+
+    world.clock.advance(std::time::Duration::from_secs(3600));
+    world.registry_is_down();
+    let broken = again(&world, 1).await;
+    assert_eq!(broken.status.state, TaskState::Submitted);
+    assert!(broken.jobs.is_empty());
+    world.registered(
+        json!([world.weather(), world.flats()]),
+        json!({"weather": "global", "flats": "global"}),
+    );
+    answers(&flats, "r-3", "COMPLETED", None, &["A flat."]);
+    world.clock.advance(std::time::Duration::from_secs(60));
+    let task = world.wake(broken.id).await;
+    assert_eq!(status(&task), (TaskState::Completed, "A flat.".to_owned()));
+    assert_eq!((parts(&weather).len(), parts(&flats).len()), (1, 2));
+    assert_eq!(parts(&flats)[0], parts(&flats)[1]);
+    assert_eq!(parts(&flats)[1][1], picture());
 }

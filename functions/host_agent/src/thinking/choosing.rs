@@ -30,11 +30,11 @@ impl Thinker {
         };
         let question = format!("{file}{}", choice.question(&thought.asked));
         let question = thought.note.around(question);
-        // What stands around the question is said with it.
+        // What stands around the question is said with it, and counts for what is answered next.
         let note = Note {
             asked: Some(thought.asked),
             lead: None,
-            reminder: None,
+            reminder: thought.note.reminder.map(|_| String::new()),
             choice: Some(choice.clone()),
             ..thought.note
         };

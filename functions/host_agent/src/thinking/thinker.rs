@@ -180,6 +180,10 @@ impl Thinker {
                 if !answer.is_by_rule() {
                     run.record_with_outcome(note(turn(number, &answer, Vec::new())));
                 }
+                if run.task().jobs.is_empty() && thought.note.reminder.is_some() {
+                    // It counts for what is answered next.
+                    run.record_with_outcome(thought.note.event()?);
+                }
                 return Ok(said(run, &thought.note, text));
             }
             if let Step::Choose(types) = &answer.step {

@@ -19,6 +19,7 @@ mod named;
 mod own_tasks;
 mod plan_consents;
 mod plans;
+mod reminders;
 mod robust;
 mod scripted;
 mod turns;

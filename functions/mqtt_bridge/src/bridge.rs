@@ -41,6 +41,7 @@ pub struct Bridge {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Duration,
+    pub(crate) attempt: Duration,
     pub(crate) stays: bool,
     pub(crate) under_way: UnderWay,
     /// Whose tokens are good for calls.
@@ -83,12 +84,16 @@ pub struct BridgeParts {
     pub entropy: Arc<dyn Entropy>,
     /// When a requester that waits for the settled task is shown that there is work: [`PATIENCE`].
     pub patience: Duration,
+    /// How long a call waits for the broker and for its first reply: [`ATTEMPT`].
+    pub attempt: Duration,
     /// The process goes on after a request was handled; otherwise everything is said before that.
     pub stays: bool,
 }
 
 /// Less than the 15 s after which a requester of the profile tries again.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an agent may take for its first reply, and its broker before that.
+pub const ATTEMPT: Duration = Duration::from_secs(15);
 
 impl Bridge {
     /// A bridge without any connection yet.
@@ -114,6 +119,7 @@ impl Bridge {
             clock: parts.clock,
             entropy: parts.entropy,
             patience: parts.patience,
+            attempt: parts.attempt,
             stays: parts.stays,
             under_way: UnderWay::default(),
             publishers: RwLock::default(),

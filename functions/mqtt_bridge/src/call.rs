@@ -30,8 +30,6 @@ use crate::caller::Host;
 use crate::correlation::{Correlation, ReplyPlace};
 use crate::waiting::Reply;
 
-/// How long an agent may take for its first reply, and its broker before that.
-const ATTEMPT: Duration = Duration::from_secs(15);
 /// For how many seconds a request is worth anything: longer than anybody waits for its first reply.
 const EXPIRY: u32 = 60;
 /// Longest token for an agent.
@@ -115,7 +113,7 @@ pub(crate) async fn call(
         to,
         token,
     };
-    let made = tokio::time::timeout(ATTEMPT, attempt.made(&call)).await;
+    let made = tokio::time::timeout(bridge.attempt, attempt.made(&call)).await;
     match made {
         Ok(outcome) => Ok(answered(&call, outcome?)),
         Err(_) => Ok(answered(&call, Outcome::Failed("no_reply", None))),

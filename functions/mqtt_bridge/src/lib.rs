@@ -48,7 +48,7 @@ use tokio::task::JoinSet;
 use discovery::Discovery;
 use operator::Operator;
 
-pub use bridge::{Bridge, BridgeParts, PATIENCE};
+pub use bridge::{ATTEMPT, Bridge, BridgeParts, PATIENCE};
 pub use config::{AgentPlace, Config};
 pub use discovered::{Discovered, Found, FoundCard, normalised};
 pub use handle::{Handled, handle};
@@ -99,6 +99,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         } else {
             PATIENCE
         },
+        attempt: ATTEMPT,
         stays: config.iot.is_none(),
     })?);
     if let Some(endpoint) = config.iot {

@@ -1,9 +1,11 @@
 //! The bridge without a broker: requests in, replies out, an agent that answers as it is told.
 
 mod calls;
+mod cards;
 mod iot;
 mod presence;
 
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,7 +23,7 @@ use tower::ServiceExt as _;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::{AgentPlace, Bridge, BridgeParts, Handled, handle, router};
+use crate::{ATTEMPT, AgentPlace, Bridge, BridgeParts, Handled, handle, router};
 
 const TASK: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 const REPLY: &str = "$a2a/v1/reply/acme/lab/asker/s1";
@@ -97,6 +99,7 @@ async fn world_that(status: u16, answer: Value, stays: bool) -> World {
             clock: Arc::new(SystemClock),
             entropy,
             patience: Duration::from_millis(500),
+            attempt: ATTEMPT,
             stays,
         })
         .unwrap(),
@@ -191,6 +194,37 @@ fn token(asked: &Value) -> String {
         .as_str()
         .unwrap()
         .to_owned()
+}
+
+/// The lines that are logged as errors in this thread, as long as the guard is there.
+#[derive(Clone, Default)]
+struct Errors(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Errors {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Errors {
+    fn begin() -> (Self, tracing::subscriber::DefaultGuard) {
+        let errors = Self::default();
+        let writer = errors.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .json()
+            .with_max_level(tracing::Level::ERROR)
+            .with_writer(move || writer.clone())
+            .finish();
+        (errors, tracing::subscriber::set_default(subscriber))
+    }
+
+    fn told(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
 }
 
 #[tokio::test]
@@ -397,18 +431,27 @@ async fn a_reply_that_nobody_hears_ends_its_notifications_and_one_that_is_late_i
     world.handle(&request("SendStreamingMessage", message())).await;
     let token = token(&world.asked().await.0);
     let answers = |answer| *world.desk.answer.lock().unwrap() = answer;
-    for (answer, status) in [
-        (Ok(Published::NoMatchingSubscribers), StatusCode::GONE),
-        (Err(PublishError::NotAuthorized), StatusCode::GONE),
-        (Err(PublishError::Disconnected), StatusCode::SERVICE_UNAVAILABLE),
-        (Err(PublishError::Timeout), StatusCode::SERVICE_UNAVAILABLE),
-        (Ok(Published::Taken), StatusCode::NO_CONTENT),
+    // That it may not reply is for whoever runs the broker: the one that is told as an error.
+    for (answer, status, is_error) in [
+        (Ok(Published::NoMatchingSubscribers), StatusCode::GONE, false),
+        (Err(PublishError::NotAuthorized), StatusCode::GONE, true),
+        (
+            Err(PublishError::Disconnected),
+            StatusCode::SERVICE_UNAVAILABLE,
+            false,
+        ),
+        (Err(PublishError::Timeout), StatusCode::SERVICE_UNAVAILABLE, false),
+        (Ok(Published::Taken), StatusCode::NO_CONTENT, false),
     ] {
         answers(answer);
+        let (errors, _guard) = Errors::begin();
         assert_eq!(
             world.reply(Some(&token), &task("TASK_STATE_COMPLETED")).await,
             status
         );
+        let told = errors.told();
+        assert_eq!(told.contains("0x87") && told.contains(REPLY), is_error, "{told}");
+        assert_eq!(told.is_empty(), !is_error, "{told}");
     }
 }
 

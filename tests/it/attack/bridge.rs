@@ -10,7 +10,7 @@ use auth::{Sealer, Verifier};
 use domain::{SystemClock, SystemEntropy};
 use local::Signer;
 use mqtt::{PublishError, Published, Publisher};
-use mqtt_bridge::{AgentPlace, Bridge, BridgeParts, Handled, PATIENCE, handle, router};
+use mqtt_bridge::{ATTEMPT, AgentPlace, Bridge, BridgeParts, Handled, PATIENCE, handle, router};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -170,6 +170,7 @@ async fn asked() -> Asked {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             patience: PATIENCE,
+            attempt: ATTEMPT,
             stays: true,
         })
         .expect("keys"),

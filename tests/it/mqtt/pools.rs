@@ -8,7 +8,7 @@ use a2a::mqtt::{AgentAddress, PoolAddress, Properties, Publication, Recipient, T
 use auth::{Sealer, Verifier};
 use domain::{SystemClock, SystemEntropy};
 use mqtt::{Published, Publisher as _};
-use mqtt_bridge::{AgentPlace, Bridge, BridgeParts, Connection, PATIENCE};
+use mqtt_bridge::{ATTEMPT, AgentPlace, Bridge, BridgeParts, Connection, PATIENCE};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use tests::Local;
@@ -61,6 +61,7 @@ async fn three_members_of_a_pool_answer_everything_and_none_is_idle() {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         patience: PATIENCE,
+        attempt: ATTEMPT,
         stays: true,
     });
     let bridge = Arc::new(bridge.expect("keys"));

@@ -1,31 +1,34 @@
 //! Calls of hosts: what goes out, what comes back, and which replies are none of ours.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use a2a::mqtt::{AgentAddress, CallWebhook, Properties, Publication, TopicPrefix};
+use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::Body;
 use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant, Timestamp};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use mqtt::{PublishError, Published, Received};
+use mqtt::{PublishError, Published, Publisher, Received};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use super::{Desk, TASK};
+use super::{Desk, Errors, TASK};
 use crate::correlation::{Correlation, ReplyPlace};
 use crate::drops::counting::Dropped;
-use crate::{AgentPlace, Bridge, BridgeParts, replies, router};
+use crate::{ATTEMPT, AgentPlace, Bridge, BridgeParts, replies, router};
 
 const URL: &str = "https://gateway.example/mqtt";
 const ISSUER: &str = "https://gateway.example/t/";
+/// Whose tokens are no tenant's.
+pub(super) const PLATFORM: &str = "platform";
 
-struct World {
-    bridge: Arc<Bridge>,
+pub(super) struct World {
+    pub(super) bridge: Arc<Bridge>,
     desk: Arc<Desk>,
     webhook: MockServer,
     key: SigningKey,
@@ -36,16 +39,21 @@ fn host(tenant: &str) -> AgentAddress {
     format!("switchyard/{tenant}/host").parse().unwrap()
 }
 
-async fn world() -> World {
+pub(super) async fn world() -> World {
+    world_that_waits(ATTEMPT).await
+}
+
+/// One whose calls wait for so long.
+async fn world_that_waits(attempt: Duration) -> World {
     let webhook = MockServer::start().await;
     Mock::given(any())
         .respond_with(ResponseTemplate::new(204))
         .mount(&webhook)
         .await;
     let key = SigningKey::generate().unwrap().0;
-    let issuer = |tenant: &str| TrustedIssuer {
-        issuer: format!("{ISSUER}{tenant}"),
-        tenant: Some(Tenant::parse(tenant).unwrap()),
+    let issuer = |name: &str| TrustedIssuer {
+        issuer: format!("{ISSUER}{name}"),
+        tenant: (name != PLATFORM).then(|| Tenant::parse(name).unwrap()),
         keys: vec![key.public_jwk()],
     };
     let place = |tenant: &str| AgentPlace {
@@ -67,12 +75,13 @@ async fn world() -> World {
         orgs: ["acme".to_owned()].into(),
         agents: vec![place("acme"), place("globex")],
         sealer: sealer.clone(),
-        verifier: Verifier::new(URL.to_owned(), vec![issuer("acme"), issuer("globex")]).unwrap(),
+        verifier: Verifier::new(URL.to_owned(), ["acme", "globex", PLATFORM].map(issuer).to_vec()).unwrap(),
         replies_for: Duration::from_secs(3_600),
         outbound: Outbound::new(policy, entropy.clone()),
         clock: Arc::new(SystemClock),
         entropy,
         patience: Duration::from_millis(500),
+        attempt,
         stays: true,
     });
     let bridge = Arc::new(bridge.unwrap());
@@ -90,12 +99,13 @@ async fn world() -> World {
 }
 
 impl World {
-    fn token(&self, tenant: &str, scope: &str) -> String {
-        let own = Tenant::parse(tenant).unwrap();
+    /// A token of a tenant's, or of the platform's.
+    pub(super) fn token(&self, of: &str, scope: &str) -> String {
+        let own = (of != PLATFORM).then(|| Tenant::parse(of).unwrap());
         let grant = Grant {
-            issuer: &format!("{ISSUER}{tenant}"),
+            issuer: &format!("{ISSUER}{of}"),
             subject: "host",
-            tenant: Some(&own),
+            tenant: own.as_ref(),
             audience: URL,
             scopes: &[scope],
             lifetime: Duration::from_secs(300),
@@ -567,6 +577,75 @@ async fn an_agent_that_does_not_stream_is_asked_without() {
         answer.2["result"]["task"]["status"]["state"],
         "TASK_STATE_COMPLETED"
     );
+}
+
+/// A broker that never acknowledges.
+struct Mute;
+
+#[async_trait]
+impl Publisher for Mute {
+    async fn publish(&self, _: Publication) -> Result<Published, PublishError> {
+        std::future::pending().await
+    }
+
+    fn max_packet(&self) -> usize {
+        256 * 1024
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_one_attempt_that_ends_without_a_reply_and_a_late_one_goes_to_the_webhook() {
+    assert_eq!(
+        ATTEMPT,
+        Duration::from_secs(15),
+        "as docs/mqtt.md says, and less than a request lasts"
+    );
+    let attempt = Duration::from_millis(300);
+    let world = world_that_waits(attempt).await;
+    let no_reply = async || {
+        let begun = Instant::now();
+        let (status, _, told) = world.call("acme/lab/echo", &world.send("acme")).await;
+        assert!(begun.elapsed() >= attempt, "{:?}", begun.elapsed());
+        let error = &told["error"];
+        assert_eq!((status, &error["code"]), (StatusCode::OK, &json!(-32004)));
+        assert_eq!(
+            error["data"],
+            json!({ "a2a_error": "no_reply", "reason_code": null })
+        );
+    };
+    no_reply().await;
+    assert_eq!(world.desk.published.lock().unwrap().len(), 1, "one attempt");
+    assert!(world.told().await.is_empty());
+    let late = status("TASK_STATE_SUBMITTED");
+    let request = world.published(0).await;
+    world.reply(&request, json!({ "result": late })).await;
+    assert_eq!(world.told().await, [late]);
+    // Nor does anybody wait for longer where the broker itself does not answer.
+    world.bridge.publishes(&host("acme"), Arc::new(Mute));
+    no_reply().await;
+}
+
+#[tokio::test]
+async fn a_host_that_may_not_ask_is_an_error_in_the_log_and_a_busy_broker_is_none() {
+    for (answer, is_error) in [
+        (PublishError::NotAuthorized, true),
+        (PublishError::QuotaExceeded, false),
+        (PublishError::Disconnected, false),
+    ] {
+        let world = world().await;
+        *world.desk.answer.lock().unwrap() = Err(answer);
+        let (errors, _guard) = Errors::begin();
+        world.call("acme/lab/echo", &world.send("acme")).await;
+        let told = errors.told();
+        assert_eq!(told.lines().count(), usize::from(is_error), "{told}");
+        for part in ["0x87", "switchyard/acme/host", "acme/lab/echo"] {
+            assert_eq!(told.contains(part), is_error, "{part}: {told}");
+        }
+        assert!(
+            !told.contains("hunter2") && !told.contains("the-webhook"),
+            "{told}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use a2a::mqtt::Publication;
 
+use crate::drops::counting::Dropped;
 use crate::{Connection, keep};
 
 use super::{REPLY, TASK, World, request, result, world};
@@ -158,15 +159,24 @@ impl Line {
 
     /// Sends a request under this packet id, with a Response Topic and a correlation.
     async fn request(&mut self, packet: [u8; 2]) {
+        self.send(packet, request("GetTask", json!({ "id": TASK }))).await;
+    }
+
+    /// Sends this under this packet id, with what it has of a Response Topic and a correlation.
+    async fn send(&mut self, packet: [u8; 2], publication: Publication) {
         let long = |text: &[u8]| [&u16::try_from(text.len()).unwrap().to_be_bytes(), text].concat();
         let Publication {
             topic,
             payload,
             properties,
             ..
-        } = request("GetTask", json!({ "id": TASK }));
-        let correlation = properties.correlation.unwrap();
-        let beside = [&[0x08], &long(REPLY.as_bytes())[..], &[0x09], &long(&correlation)].concat();
+        } = publication;
+        let property = |kind: u8, text: &[u8]| [&[kind], &long(text)[..]].concat();
+        let reply = properties.response_topic.iter();
+        let reply = reply.flat_map(|topic| property(0x08, topic.as_bytes()));
+        let correlation = properties.correlation.iter();
+        let correlation = correlation.flat_map(|it| property(0x09, it));
+        let beside: Vec<u8> = reply.chain(correlation).collect();
         let length = u8::try_from(beside.len()).unwrap();
         let body = [&long(topic.as_bytes())[..], &packet, &[length], &beside, &payload].concat();
         let (low, high) = (body.len() % 128, body.len() / 128);
@@ -288,5 +298,54 @@ async fn a_broker_that_takes_no_will_and_keeps_nothing_has_an_agent_without_a_ca
         stop.send_replace(true);
         assert_eq!(line.said().await, Said::Disconnect);
     }
+    timeout(SOON, kept).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_answered_are_dropped_counted_and_acknowledged() {
+    let world = world(200, result(json!({ "id": TASK }))).await;
+    let broker = Played::start().await;
+    // What keeps the agent runs in this thread too.
+    let (dropped, _guard) = Dropped::begin();
+    let (stop, kept) = kept(&world, &broker);
+    let mut line = broker.line().await;
+    let card = line.card("online").await;
+    line.acknowledge(card, 0).await;
+    let asked = async || world.agent.received_requests().await.unwrap().len();
+    let before = asked().await;
+    let to = |topic: Option<&str>| {
+        let mut bad = request("GetTask", json!({ "id": TASK }));
+        bad.properties.response_topic = topic.map(str::to_owned);
+        bad
+    };
+    let mut elsewhere = request("GetTask", json!({ "id": TASK }));
+    elsewhere.topic = "$a2a/v1/request/acme/platform/report".to_owned();
+    let mut no_request = request("GetTask", json!({ "id": TASK }));
+    no_request.topic = "$a2a/v1/event/acme/platform/weather".to_owned();
+    let bad = [
+        to(None),
+        to(Some("$a2a/v1/reply/globex/lab/asker/s1")),
+        to(Some("alarm/siren")),
+        elsewhere,
+        no_request,
+    ];
+    for (bad, number) in bad.into_iter().zip(1..) {
+        line.send([0, number], bad).await;
+        assert_eq!(line.said().await, Said::Taken([0, number]), "and nothing else");
+        assert_eq!(dropped.count(), usize::from(number));
+    }
+    assert_eq!(asked().await, before, "the agent was not asked");
+    // Its connection is as good as before.
+    line.request([0, 9]).await;
+    match line.said().await {
+        Said::Reply(packet) => line.acknowledge(packet, 0).await,
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(line.said().await, Said::Taken([0, 9]));
+    assert_eq!((dropped.count(), asked().await), (5, before + 1));
+    stop.send_replace(true);
+    let last = line.card("offline").await;
+    line.acknowledge(last, 0).await;
+    assert_eq!(line.said().await, Said::Disconnect);
     timeout(SOON, kept).await.unwrap().unwrap();
 }

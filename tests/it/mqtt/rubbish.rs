@@ -1,10 +1,15 @@
 //! Bad input over a broker: a typed answer or a counted drop, nothing changed, and the agent still there.
 
+use std::time::{Duration, Instant};
+
 use a2a::mqtt::{Properties, Publication};
+use local::Signer;
+use mqtt::Publisher as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::registered::registry;
 use super::requester::{Requester, new_task};
 use super::world::World;
 use super::{message, state};
@@ -117,6 +122,113 @@ async fn bad_requests_are_refused_or_dropped_and_the_agent_goes_on() {
     world.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn cards_that_are_none_of_their_agents_are_not_listed_and_change_nothing() {
+    let world = World::importing(&["acme/lab:echo"]).await;
+    let broker = world.broker.running.url();
+    let (session, _told) = world.broker.open("acme/lab/filler", Vec::new()).await;
+    let card = |agent: &str| {
+        json!({ "name": agent, "description": "Shouts a text into the mountains.", "version": "1",
+            "supportedInterfaces": [{ "url": format!("{broker}/$a2a/v1/request/acme/lab/{agent}"),
+                "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" }],
+            "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "skills": [{ "id": "echo", "name": "Echo", "description": "What is the echo?", "tags": [] }] })
+    };
+    let changed = |agent: &str, field: &str, value: Value| {
+        let mut changed = card(agent);
+        changed[field] = value;
+        changed
+    };
+    let publish = async |agent: &str, card: Value| {
+        let publication = Publication {
+            topic: format!("$a2a/v1/discovery/acme/lab/{agent}"),
+            payload: card.to_string().into(),
+            retain: true,
+            properties: Properties {
+                user: vec![("a2a-status".to_owned(), "online".to_owned())],
+                ..Properties::default()
+            },
+        };
+        let told = session.publish(publication).await;
+        assert!(told.is_ok(), "{told:?}");
+    };
+    let large = json!("x".repeat(65 * 1024));
+    publish("large", changed("large", "x-more", large.clone())).await;
+    publish("bare", changed("bare", "skills", json!([]))).await;
+    publish("other", card("good")).await;
+    // What came before it was looked at before it.
+    publish("good", card("good")).await;
+    let listed = async || {
+        let found = registry(&world.local, "GET", "/agents?tag=type:echo", None).await;
+        let agents = found["agents"].as_array().expect("a list");
+        agents
+            .iter()
+            .map(|agent| (agent["card"]["name"].clone(), agent["health"]["ok"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let good = [(json!("good"), json!(true))];
+    let begun = Instant::now();
+    while listed().await.is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the good one is registered"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(listed().await, good);
+    // Nor does the bridge have them, and what it has is as it was when a bad one comes on the same topic.
+    for (field, value) in [
+        ("x-more", large),
+        ("skills", json!([])),
+        (
+            "supportedInterfaces",
+            card("other")["supportedInterfaces"].clone(),
+        ),
+    ] {
+        let mut bad = changed("good", field, value);
+        bad["name"] = json!("bad");
+        publish("good", bad).await;
+    }
+    publish("last", card("last")).await;
+    while listed().await.len() < 2 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(40),
+            "the last one is registered"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let bridge = world
+        .local
+        .endpoint("/mqtt/bridge")
+        .trim_end_matches('/')
+        .to_owned();
+    let token = world
+        .local
+        .system
+        .signed(
+            Signer::Platform,
+            "registry",
+            &bridge,
+            "mqtt:cards",
+            Duration::ZERO,
+        )
+        .expect("a token");
+    for (agent, wanted) in [
+        ("large", 404),
+        ("bare", 404),
+        ("other", 404),
+        ("good", 200),
+        ("last", 200),
+    ] {
+        let asked = tests::user::http().get(format!("{bridge}/cards/acme/lab/{agent}"));
+        let answer = asked.bearer_auth(&token).send().await.expect("an answer");
+        assert_eq!(answer.status(), wanted, "{agent}");
+        let told: Value = answer.json().await.expect("JSON");
+        assert!(wanted == 404 || told["name"] == agent, "{told}");
+    }
+    world.stop().await;
+}
+
 /// Publishes by the bare protocol, and waits for what the broker says: it acknowledges, or ends the connection.
 async fn published_as_it_is(world: &World, number: u8, publication: &Publication) {
     let long = |text: &[u8]| {
@@ -160,6 +272,6 @@ async fn published_as_it_is(world: &World, number: u8, publication: &Publication
     let body = [&name[..], &[0, number, length], &beside, &publication.payload].concat();
     // It may end the connection before it has read all of this.
     let _ = line.write_all(&packet(0x32, &body)).await;
-    let answered = tokio::time::timeout(std::time::Duration::from_secs(10), line.read(&mut read)).await;
+    let answered = tokio::time::timeout(Duration::from_secs(10), line.read(&mut read)).await;
     assert!(answered.is_ok(), "the broker says something");
 }

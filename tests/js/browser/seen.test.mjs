@@ -91,17 +91,23 @@ test('files of an answer are there to be kept, and pictures are seen, by what th
   const { page, context, card, badge, check } = await visit(t);
   await ask(page, 'Will it rain in Oslo tomorrow?');
   await badge.getByText('Completed').waitFor();
-  const parts = [
-    { raw: PIXEL, mediaType: 'image/png', filename: 'sky.png' },
-    { raw: btoa('<svg onload="window.hit=1">'), mediaType: 'image/png', filename: 'not-a-picture.png' },
-    { raw: btoa('<svg xmlns="http://www.w3.org/2000/svg" onload="window.hit=1"/>'), mediaType: 'image/svg+xml', filename: '\u202Egnp.svg' },
-    { raw: '?', mediaType: 'image/png', filename: 'broken.png' },
+  const text = (one) => Buffer.from(one);
+  const files = [
+    ['sky.png', 'image/png', Buffer.from(PIXEL, 'base64')],
+    ['not-a-picture.png', 'image/png', text('<svg onload="window.hit=1">')],
+    ['\u202Egnp.svg', 'image/svg+xml', text('<svg xmlns="http://www.w3.org/2000/svg" onload="window.hit=1"/>')],
+    ['broken.png', 'image/png', text('?')],
   ];
   await context.route(/\/api\/tasks\/[\w-]+$/, async (route) => {
     const response = await route.fetch();
     const task = await response.json();
+    const parts = files.map(([filename, mediaType, bytes], number) => ({ filename, mediaType, bytes: bytes.length, url: `${base}/api/tasks/${task.id}/files/${number}.0` }));
     const artifacts = parts.map((part, number) => ({ artifactId: String(number), name: null, description: null, parts: [part] }));
     await route.fulfill({ response, json: { ...task, artifacts } });
+  });
+  await context.route(/\/api\/tasks\/[\w-]+\/files\/[\d.]+$/, (route) => {
+    const [, contentType, body] = files[Number(/(\d+)\.0$/.exec(route.request().url())[1])];
+    return route.fulfill({ contentType, body });
   });
   await page.reload();
   const picture = card.getByRole('img', { name: 'sky.png' });
@@ -109,7 +115,7 @@ test('files of an answer are there to be kept, and pictures are seen, by what th
   assert.equal(await picture.evaluate((one) => one.naturalWidth), 1);
   assert.equal(await page.locator('#page img').count(), 1);
   await card.getByText('broken.png').waitFor();
-  const [kept] = await Promise.all([page.waitForEvent('download'), card.getByRole('button', { name: /gnp.svg/ }).click()]);
+  const [kept] = await Promise.all([page.waitForEvent('download'), card.getByRole('link', { name: /gnp.svg/ }).click()]);
   assert.equal(kept.suggestedFilename(), 'gnp.svg');
   assert.equal(await page.evaluate(() => window.hit), undefined);
   check();

@@ -605,7 +605,8 @@ async fn a_call_is_one_attempt_that_ends_without_a_reply_and_a_late_one_goes_to_
     let no_reply = async || {
         let begun = Instant::now();
         let (status, _, told) = world.call("acme/lab/echo", &world.send("acme")).await;
-        assert!(begun.elapsed() >= attempt, "{:?}", begun.elapsed());
+        let took = begun.elapsed();
+        assert!((attempt..ATTEMPT / 3).contains(&took), "{took:?}");
         let error = &told["error"];
         assert_eq!((status, &error["code"]), (StatusCode::OK, &json!(-32004)));
         assert_eq!(

@@ -318,7 +318,8 @@ fn named(part: &Part) -> String {
     named.unwrap_or("your file").to_owned()
 }
 
-fn is_file(part: &Part) -> bool {
+/// Whether a part is a file.
+pub(crate) fn is_file(part: &Part) -> bool {
     matches!(part.content, PartContent::Raw(_) | PartContent::Url(_))
 }
 

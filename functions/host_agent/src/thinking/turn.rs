@@ -84,15 +84,29 @@ impl Thinker {
             .as_ref()
             .map(|known| known.briefs(&deps.tenant, &deps.url))
             .unwrap_or_default();
-        if self.has_one_agent() || run.task().history.iter().any(has_file) {
+        let names = names(&briefs, &here);
+        let asked = here.last().and_then(question);
+        let brings_file = run.task().history.iter().any(has_file);
+        if self.has_one_agent() || brings_file {
+            let chat = Chat {
+                here: &here,
+                asked,
+                elsewhere: Some(&[]),
+                names: &names,
+                since: run.task().created_at,
+            };
+            // "Try again with this one": of all that words can mean beside a file, this alone is no request.
+            if !self.has_one_agent()
+                && let Meaning::Retry(task) = chat.meaning(&text)
+            {
+                return Box::pin(self.retry(run, &here, task)).await;
+            }
             let wanted = Wanted {
                 known,
                 ..Wanted::of(text, Note::default())
             };
             return self.request(run, &here, wanted).await;
         }
-        let names = names(&briefs, &here);
-        let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
             let chat = Chat {
@@ -353,9 +367,11 @@ impl Thinker {
         ))
     }
 
-    /// Does a task's work once more: within it where it may still end well, otherwise in this one.
+    /// Does a task's work once more: within it where it may still end well, otherwise in this one. Files that come with the word for
+    /// it stand in for those that came before.
     async fn retry(&self, run: &mut Run, here: &[Task], task: &Task) -> Result<Outcome, ExecuteError> {
-        if task.status.state == TaskState::Unknown {
+        let brings_file = run.task().history.iter().any(has_file);
+        if task.status.state == TaskState::Unknown && !brings_file {
             own_tasks::ask_once_more(self.deps(), task).await?;
             return Ok(goes_on_in(run, task, None));
         }
@@ -375,10 +391,12 @@ impl Thinker {
                 },
             })
             .collect();
+        let mut attached = transcript::goes_along(task);
+        attached.retain(|part| !(brings_file && transcript::is_file(part)));
         let note = Note {
             asked: Some(transcript::asked(task)),
             retry_of: Some(task.id),
-            attached: transcript::goes_along(task),
+            attached,
             ..Note::default()
         };
         if !note.attached.is_empty() {

@@ -185,9 +185,9 @@ async fn a_no_to_one_of_two_parts_leaves_the_other_to_be_done() {
 }
 
 /// Sends words with a picture.
-async fn shown(world: &World, text: &str) -> Task {
-    let said = json!({"messageId": "m-1", "role": "ROLE_USER", "contextId": "trip-of-user-1", "parts": [
-        {"text": text}, picture()]});
+async fn shown(world: &World, id: &str, text: &str, picture: Value) -> Task {
+    let said = json!({"messageId": id, "role": "ROLE_USER", "contextId": "trip-of-user-1", "parts": [
+        {"text": text}, picture]});
     let params = json!({"message": said, "configuration": {"returnImmediately": true}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
     let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
@@ -223,7 +223,10 @@ async fn another_try_takes_the_file_of_the_first_message_along() {
     }
     weather.then("SendMessage", Reply::Error(-32005, "Incompatible content types"));
     answers(&weather, "r-2", "COMPLETED", None, &["Dry."]);
-    assert_eq!(shown(&world, RAIN).await.status.state, TaskState::Failed);
+    assert_eq!(
+        shown(&world, "m-1", RAIN, picture()).await.status.state,
+        TaskState::Failed
+    );
     assert_eq!(again(&world, 1).await.status.state, TaskState::Failed);
     // A try of the try has it as well, and who does not take it is named.
     let (state, text) = status(&again(&world, 2).await);
@@ -242,7 +245,13 @@ async fn another_try_that_was_broken_off_asks_only_who_failed_with_the_file() {
     let (world, [weather, flats]) = two().await;
     answers(&weather, "r-1", "COMPLETED", None, &["Rain."]);
     answers(&flats, "r-2", "FAILED", Some("Out of order."), &[]);
-    let task = shown(&world, "weather in Oslo and a flat for two in Oslo").await;
+    let task = shown(
+        &world,
+        "m-1",
+        "weather in Oslo and a flat for two in Oslo",
+        picture(),
+    )
+    .await;
     assert!(status(&task).1.ends_with("1 of 2 done."), "{}", status(&task).1);
 
     world.clock.advance(std::time::Duration::from_secs(3600));
@@ -261,4 +270,53 @@ async fn another_try_that_was_broken_off_asks_only_who_failed_with_the_file() {
     assert_eq!((parts(&weather).len(), parts(&flats).len()), (1, 2));
     assert_eq!(parts(&flats)[0], parts(&flats)[1]);
     assert_eq!(parts(&flats)[1][1], picture());
+}
+
+#[tokio::test]
+async fn another_try_with_a_file_of_its_own_sends_that_one_in_place_of_the_first() {
+    let (world, weather) = world().await;
+    let clearer = json!({"raw": "BBBB", "mediaType": "image/png", "filename": "clearer.png"});
+    answers(&weather, "r-1", "FAILED", Some("Too dark."), &[]);
+    answers(&weather, "r-2", "FAILED", Some("Out of order."), &[]);
+    answers(&weather, "r-3", "COMPLETED", None, &["Dry."]);
+    let first = shown(&world, "m-1", RAIN, picture()).await;
+    assert_eq!(first.status.state, TaskState::Failed);
+    world.clock.advance(std::time::Duration::from_secs(5));
+    let second = shown(&world, "m-2", "try again", clearer.clone()).await;
+    assert_eq!(second.status.state, TaskState::Failed);
+    // A try of that try repeats what it sent.
+    assert_eq!(
+        status(&again(&world, 1).await),
+        (TaskState::Completed, "Dry.".to_owned())
+    );
+    let sent = |picture: Value| json!([{"text": RAIN}, picture]);
+    assert_eq!(
+        parts(&weather),
+        [sent(picture()), sent(clearer.clone()), sent(clearer.clone())]
+    );
+
+    // Beside a file any other words are a request of their own.
+    answers(&weather, "r-4", "COMPLETED", None, &["Wet."]);
+    world.clock.advance(std::time::Duration::from_secs(5));
+    shown(&world, "m-3", "Will it rain in Bergen?", clearer.clone()).await;
+    assert_eq!(
+        parts(&weather)[3],
+        json!([{"text": "Will it rain in Bergen?"}, clearer])
+    );
+}
+
+#[tokio::test]
+async fn another_try_of_what_was_never_answered_goes_out_anew_where_it_brings_a_file() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    for seconds in [15, 31 * 60] {
+        world.clock.advance(std::time::Duration::from_secs(seconds));
+        world.wake(task.id).await;
+    }
+    assert_eq!(world.task(task.id).await.status.state, TaskState::Unknown);
+    answers(&weather, "r-2", "COMPLETED", None, &["Dry."]);
+    let done = shown(&world, "m-2", "try again", picture()).await;
+    assert_eq!(status(&done), (TaskState::Completed, "Dry.".to_owned()));
+    assert_ne!(done.id, task.id);
+    assert_eq!(parts(&weather).last(), Some(&json!([{"text": RAIN}, picture()])));
 }

@@ -9,6 +9,7 @@
 
 mod act;
 mod admin;
+mod artifact_view;
 mod brand;
 mod built;
 mod chat;
@@ -25,6 +26,7 @@ mod files;
 mod frames;
 mod guard;
 mod guest;
+mod history_view;
 mod host;
 mod kept;
 mod kept_files;
@@ -39,6 +41,7 @@ mod ops_tasks;
 mod owned;
 mod page;
 mod place;
+mod plan_view;
 mod registry;
 mod relay;
 mod resume;

@@ -1,19 +1,19 @@
 //! What of a task its owner sees: everything but the addresses and secrets it is worked with.
 
 use domain::{
-    Artifact, Event, EventKind, Job, Message, Part, PartContent, PlanStep, Role, StepState, Task, TaskPlan,
-    TaskState, Timestamp, WorkNote,
+    Artifact, Event, EventKind, Job, Message, PartContent, PlanStep, Role, Task, TaskPlan, TaskState,
+    WorkNote,
 };
 use outbound::below;
 use serde_json::{Map, Value, json};
 use store::AnswerDraft;
 use url::Url;
 
+use crate::artifact_view::{artifact, artifacts, in_brief, is_of_the_web};
 use crate::consent_view;
+use crate::history_view::{failed_attempts, job_state, job_states, states};
+use crate::plan_view::{plan, plan_of};
 use crate::turn;
-
-/// Most bytes of an artifact's content that a list of tasks repeats; more of it has the task's own answer.
-const LISTED: usize = 16 * 1024;
 
 /// Most bytes of data that a result repeats from the artifacts.
 const REPEATED: usize = 128 * 1024;
@@ -29,15 +29,6 @@ pub(crate) fn listed(base: &Url, one: &Task) -> Value {
     let jobs = view.get_mut("jobs").and_then(Value::as_array_mut);
     jobs.into_iter().flatten().for_each(of);
     view
-}
-
-/// Takes the parts out of an artifact's view where they are large.
-fn in_brief(artifact: &mut Value) {
-    let bytes = artifact.get("parts").map_or(0, |parts| parts.to_string().len());
-    if let Some(fields) = artifact.as_object_mut().filter(|_| bytes > LISTED) {
-        fields.insert("parts".into(), json!([]));
-        fields.insert("bytes".into(), json!(bytes));
-    }
 }
 
 /// The whole task, whose files lie below the tenant's base. Events, where given, become its history of states.
@@ -173,52 +164,6 @@ fn work(note: &WorkNote) -> Value {
     }
 }
 
-/// The plan of a task, with what its user is asked before it goes on.
-fn plan_of(task: &Task) -> Option<Value> {
-    let plan = task.plan.as_ref()?;
-    let asked = match task.status.state {
-        TaskState::InputRequired => plan.guarded(&task.jobs),
-        _ => Vec::new(),
-    };
-    let asked: Vec<u32> = asked.iter().map(|step| step.number).collect();
-    Some(self::plan(plan, &asked))
-}
-
-/// A plan. How far a step is that has begun, the job of its number says. What is sent with its user's word alone has `guard`: the
-/// agents whose results would go to it, and whether the task waits for that word now.
-fn plan(plan: &TaskPlan, asked: &[u32]) -> Value {
-    let guard = |step: &PlanStep| {
-        let guard = step.guard.as_ref()?;
-        Some(json!({"from": guard.from, "isAsked": asked.contains(&step.number)}))
-    };
-    let step = |step: &PlanStep| {
-        let (state, why) = match &step.state {
-            StepState::Planned => ("planned", None),
-            StepState::Skipped { why } => ("skipped", Some(why)),
-            StepState::Dropped => ("dropped", None),
-            StepState::Unknown => ("unknown", None),
-        };
-        json!({
-            "number": step.number,
-            "agentType": step.agent_type,
-            "agentName": step.agent_name,
-            "instruction": step.instruction,
-            "after": step.after,
-            "uses": step.uses,
-            "optional": step.optional,
-            "state": state,
-            "reason": why,
-            "guard": guard(step),
-        })
-    };
-    json!({
-        "goal": plan.goal,
-        "hash": plan.hash(),
-        "isApproved": plan.is_approved(),
-        "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
-    })
-}
-
 /// A job of a task: what of its results stands in the task's answer is named, and not said twice.
 fn job_of(task: &Task, job: &Job, files: &impl Fn(String) -> Url) -> Value {
     let mut view = self::job(job);
@@ -264,59 +209,8 @@ fn job(job: &Job) -> Value {
     view
 }
 
-/// Results, whose files lie each at its place: `artifact.part` behind what the places of these begin with.
-fn artifacts(all: &[Artifact], begin: &str, files: &impl Fn(String) -> Url) -> Vec<Value> {
-    let shown = all.iter().enumerate();
-    let shown =
-        shown.map(|(number, one)| artifact(one, |part| Some(files(format!("{begin}{number}.{part}")))));
-    shown.collect()
-}
-
-/// A result; `file` says where its file of that number can be had.
-fn artifact(artifact: &Artifact, file: impl Fn(usize) -> Option<Url>) -> Value {
-    let parts = artifact.parts.iter().enumerate();
-    json!({
-        "artifactId": artifact.artifact_id,
-        "name": artifact.name,
-        "description": artifact.description,
-        "parts": parts.map(|(number, one)| part(one, || file(number))).collect::<Vec<_>>(),
-    })
-}
-
-/// A part as A2A 1.0 writes it: its content under the name of its kind; of a file that lies here how large it is, and where.
-fn part(part: &Part, file: impl FnOnce() -> Option<Url>) -> Value {
-    let mut shown = Map::new();
-    let (kind, content) = match &part.content {
-        PartContent::Text(text) => ("text", json!(text)),
-        PartContent::Raw(base64) => {
-            shown.extend(file().map(|url| ("url".to_owned(), json!(url))));
-            ("bytes", json!(base64.trim_end_matches('=').len() * 3 / 4))
-        }
-        PartContent::Url(url) if is_of_the_web(url) => ("url", json!(url)),
-        // Stored by a release that took any: whoever shows it as a link would run it.
-        PartContent::Url(url) => ("text", json!(url)),
-        PartContent::Data(value) => ("data", value.clone()),
-    };
-    shown.insert(kind.to_owned(), content);
-    let about = [("mediaType", &part.media_type), ("filename", &part.filename)];
-    shown.extend(
-        about
-            .into_iter()
-            .filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))),
-    );
-    Value::Object(shown)
-}
-
-fn is_of_the_web(url: &str) -> bool {
-    Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
-}
-
 fn brief(job: &Job) -> Value {
     json!({"number": job.number, "agentType": job.agent_type, "agentName": job.agent_name, "state": job_state(job)})
-}
-
-fn job_state(job: &Job) -> TaskState {
-    job.remote().map_or(TaskState::Submitted, |remote| remote.state)
 }
 
 fn status_text(task: &Task) -> Option<String> {
@@ -432,57 +326,15 @@ fn result(task: &Task) -> Option<Value> {
     Some(Value::Object(result))
 }
 
-fn states(events: &[Event]) -> Value {
-    let entry = |at: Timestamp, state: &TaskState, message: Option<String>| json!({"state": state, "at": at, "message": message});
-    let states = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Status { state, message } => {
-            Some(entry(event.at, state, message.as_ref().map(Message::text)))
-        }
-        _ => None,
-    });
-    Value::Array(states.collect())
-}
-
-/// The attempts at the task that failed and were followed by another.
-fn failed_attempts(events: &[Event]) -> Value {
-    let failed = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Work {
-            note: WorkNote::Stumbled { stumble },
-        } => Some(json!({"attempt": stumble.attempt, "reason": stumble.reason, "at": event.at})),
-        _ => None,
-    });
-    Value::Array(failed.collect())
-}
-
-/// What became of a job and its agent's task, with the times; each entry once.
-fn job_states(events: &[Event], number: u32) -> Value {
-    let mut entries: Vec<Value> = Vec::new();
-    let mut known = None;
-    for event in events {
-        let EventKind::Job { job } = &event.kind else {
-            continue;
-        };
-        let message = job.remote().and_then(|remote| remote.text.as_deref());
-        let now = (
-            job_state(job),
-            job.remote_task_id().cloned(),
-            message.map(str::to_owned),
-        );
-        if job.number == number && known.as_ref() != Some(&now) {
-            entries.push(json!({"state": now.0, "remoteTaskId": now.1, "message": now.2, "at": event.at}));
-            known = Some(now);
-        }
-    }
-    Value::Array(entries)
-}
-
 #[cfg(test)]
 mod tests {
     use domain::{
-        AgentName, ContextId, Endpoint, MessageId, NewJob, NewTask, Owner, SealedToken, TaskId, Tenant,
+        AgentName, ContextId, Endpoint, MessageId, NewJob, NewTask, Owner, Part, SealedToken, StepState,
+        TaskId, Tenant, Timestamp,
     };
 
     use super::*;
+    use crate::artifact_view::LISTED;
 
     fn base() -> Url {
         "https://chat.example/t/acme".parse().unwrap()

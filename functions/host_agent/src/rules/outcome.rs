@@ -68,8 +68,9 @@ fn left_out(task: &Task) -> Option<String> {
     let what = attached(task);
     (!names.is_empty() && !what.is_empty()).then(|| {
         let takes = if names.len() == 1 { "takes" } else { "take" };
+        let left = if what.len() == 1 { "was" } else { "were" };
         let (names, what) = (words::listed(&names, "and"), words::listed(&what, "and"));
-        format!("{names} {takes} no such files: {what} was left out.")
+        format!("{names} {takes} no such files: {what} {left} left out.")
     })
 }
 

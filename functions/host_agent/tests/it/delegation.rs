@@ -279,7 +279,8 @@ async fn what_an_agent_did_not_take_is_named_in_the_answer() {
     let dry = json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])});
     weather.then("SendMessage", Reply::Result(dry));
     let said = json!({"messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [
-        {"text": "Will it rain in Oslo?"}, {"raw": "AAAA", "mediaType": "image/png", "filename": "sky.png"}]});
+        {"text": "Will it rain in Oslo?"}, {"raw": "AAAA", "mediaType": "image/png", "filename": "sky.png"},
+        {"raw": "BBBB", "mediaType": "image/png", "filename": "sea.png"}]});
     let params = json!({"message": said, "configuration": {"returnImmediately": true}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
     let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
@@ -288,7 +289,7 @@ async fn what_an_agent_did_not_take_is_named_in_the_answer() {
     let (state, text) = status(&task);
     assert_eq!(state, TaskState::Completed);
     assert!(
-        text.contains("Dry.") && text.contains("takes no such files: sky.png was left out."),
+        text.contains("Dry.") && text.contains("takes no such files: sky.png and sea.png were left out."),
         "{text}"
     );
 }

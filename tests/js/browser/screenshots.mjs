@@ -29,6 +29,9 @@ async function shoot(page, name) {
   console.log(`${name}.png ${Math.ceil(size / 1024)} KB`);
 }
 
+/** A chart and a map come after the words. */
+const drawn = (page) => page.locator('.panel .drawing:not(:has(svg))').first().waitFor({ state: 'detached' });
+
 async function begin(page, text, until) {
   await page.goto(`${base}/`);
   await ask(page, text);
@@ -39,7 +42,7 @@ try {
   const first = await visitor(browser, wide);
   const page = await first.context.newPage();
   await page.goto(`${base}/`);
-  await page.locator('.welcome').waitFor();
+  await page.locator('.welcome li').first().waitFor();
   await shoot(page, 'empty');
   await begin(page, 'Where is my order 1001?', 'Needs your consent');
   await page.locator('.consent').waitFor();
@@ -64,6 +67,7 @@ try {
   await page.locator('.preview .forecast').waitFor();
   await at(page).card.getByRole('link').first().click();
   await page.locator('.panel .forecast').waitFor();
+  await drawn(page);
   await shoot(page, 'forecast');
   const chat = page.url();
   await page.goto(`${base}/tasks`);
@@ -88,6 +92,7 @@ try {
     const shown = await own.context.newPage();
     await shown.goto(chat);
     await shown.locator('.panel .forecast').waitFor();
+    await drawn(shown);
     await shoot(shown, `${name}-forecast`);
     await shown.goto(`${base}/tasks`);
     await shown.locator('.rows li').first().waitFor();

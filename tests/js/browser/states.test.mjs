@@ -94,8 +94,8 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
     const own = await context.newPage();
     const fits = async (name, width) => {
       // What is drawn anew for another width takes a frame or two.
-      const isWithin = () => own.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { timeout: 2000 });
-      await isWithin().catch(() => assert.fail(`${name} scrolls sideways (${width})`));
+      const isWithin = () => own.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.place li')].every((day) => day.scrollWidth <= day.clientWidth), null, { timeout: 2000 });
+      await isWithin().catch(() => assert.fail(`${name} scrolls sideways, or a day of its forecast is cut off (${width})`));
     };
     for (const [name, [path, sign, act, undo]] of Object.entries(views)) {
       await own.goto(`${system.base('acme')}${path}`);

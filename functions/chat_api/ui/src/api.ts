@@ -1,6 +1,7 @@
 // Calls of the chat API. All addresses are relative to the tenant's base, which the server wrote into <base>.
 
 import { z } from 'zod';
+import { words } from './words.ts';
 
 /** The tenant's base as a path, without a slash at its end. */
 export const root = new URL(document.baseURI).pathname.replace(/\/+$/, '');
@@ -54,14 +55,19 @@ export async function refusal(response: Response): Promise<ApiError> {
 }
 
 export async function call(path: string, options?: RequestInit): Promise<Response> {
-  const response = await fetch(at(path), options);
+  const response = await fetch(at(path), options).catch((error: unknown) => {
+    // The browser's own words for it help nobody.
+    throw error instanceof TypeError ? new Error(words.unreachable, { cause: error }) : error;
+  });
   if (!response.ok) throw await refusal(response);
   return response;
 }
 
 export async function get<T>(path: string, schema: z.ZodType<T>, signal?: AbortSignal): Promise<T> {
   const response = await call(path, signal ? { signal } : {});
-  return schema.parse(await response.json());
+  const read = schema.safeParse(await response.json().catch(() => undefined));
+  if (!read.success) throw new Error(words.unreadableAnswer, { cause: read.error });
+  return read.data;
 }
 
 export function send(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body: unknown = {}): Promise<Response> {

@@ -204,6 +204,8 @@ export const words = {
 
   loading: 'Loading',
   failed: 'This could not be loaded.',
+  unreachable: 'The server cannot be reached.',
+  unreadableAnswer: 'The answer of the server cannot be read.',
   tryAgain: 'Try again',
   goneTitle: 'Not found',
   gone: 'This does not exist, or it belongs to somebody else.',
@@ -228,6 +230,9 @@ export const states: Record<string, string> = {
   connected: 'Connected',
 };
 
+/** Of a task of somebody else. */
+const statesOfOthers: Record<string, string> = { 'input-required': 'Waits for an answer', 'auth-required': 'Waits for consent' };
+
 const stuck: Record<string, string> = {
   overdue: 'Due, but nobody works on it',
   failing: 'Each attempt ends without an outcome',
@@ -249,6 +254,9 @@ export const daysSince = (at: string, now = Date.now()): string => daysLong.form
 
 /** A state's name comes from elsewhere: `constructor` is none. */
 export const stateOf = (state: string): string => (Object.hasOwn(states, state) && states[state]) || state;
+
+/** The same for who only looks after it. */
+export const stateOfOthers = (state: string): string => (Object.hasOwn(statesOfOthers, state) && statesOfOthers[state]) || stateOf(state);
 
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -280,8 +288,10 @@ export const count = (value: number): string => whole.format(value);
 /** A number of bytes, such as `12 kB`. */
 export function size(bytes: number): string {
   const unit = bytes < 1000 ? 'byte' : bytes < 1_000_000 ? 'kilobyte' : 'megabyte';
+  // In short it is "70 byte".
+  const unitDisplay = bytes < 1000 ? 'long' : 'short';
   const value = bytes < 1000 ? bytes : bytes < 1_000_000 ? bytes / 1000 : bytes / 1_000_000;
-  return new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 && bytes >= 1000 ? 1 : 0 }).format(value);
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay, maximumFractionDigits: value < 10 && bytes >= 1000 ? 1 : 0 }).format(value);
 }
 
 /** A span between two times, such as `3.2 s` or `4 min`. */

@@ -9,7 +9,7 @@ import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { queries } from '../queries.ts';
 import { Badge } from '../task/badge.tsx';
-import { count, dateOnly, daysSince, purposeOf, stuckFor, wholeTime, words } from '../words.ts';
+import { count, dateOnly, daysSince, purposeOf, stateOfOthers, stuckFor, wholeTime, words } from '../words.ts';
 
 const text = z.string().nullish();
 
@@ -140,7 +140,7 @@ function Counted({ counts, countedTo, more }: z.infer<typeof Tasks>) {
       {shown.map((state) => {
         const known = counts[state] ?? 0;
         const least = known > countedTo || (more && unfinished.includes(state));
-        return <li key={state}><Badge state={state} /> <strong>{count(Math.min(known, countedTo))}{least ? '+' : ''}</strong></li>;
+        return <li key={state}><Badge state={state} say={stateOfOthers} /> <strong>{count(Math.min(known, countedTo))}{least ? '+' : ''}</strong></li>;
       })}
     </ul>
   );
@@ -149,7 +149,7 @@ function Counted({ counts, countedTo, more }: z.infer<typeof Tasks>) {
 function TaskRow({ task }: { task: Task }) {
   return (
     <tr>
-      <td><Badge state={task.state} />{task.stuck ? <p className="problem">{stuckFor(task.stuck)}</p> : null}</td>
+      <td><Badge state={task.state} say={stateOfOthers} />{task.stuck ? <p className="problem">{stuckFor(task.stuck)}</p> : null}</td>
       <td>{task.agents.join(', ') || '–'}{task.reason ? <p className="problem">{task.reason}</p> : null}</td>
       <td><Time at={task.since} /></td>
       <td><Time at={task.createdAt} /></td>
@@ -220,7 +220,7 @@ function KeyAges() {
               {data.keys.map(({ id, purpose, since }) => (
                 <tr key={`${purpose} ${id}`}>
                   <td><code>{id}</code>{id === data.signingKey ? ` ${words.signsNow}` : null}</td>
-                  <td>{purposeOf(purpose)}</td>
+                  <td className="whole">{purposeOf(purpose)}</td>
                   <td>{since ? <time dateTime={since} title={wholeTime(since)}>{daysSince(since)}</time> : words.unknownAge}</td>
                 </tr>
               ))}

@@ -8,14 +8,25 @@ import { Drawing, Places } from './drawing.tsx';
 import { File } from './file.tsx';
 import { Forecast } from './forecast.tsx';
 import { positionsOf } from './positions.ts';
-import { shapeOf } from './shape.ts';
-import { Table } from './table.tsx';
+import { heading, type Row, shapeOf } from './shape.ts';
+import { Cell, Table } from './table.tsx';
 import { Tree } from './tree.tsx';
 
 /** Where the rows are, where they say so. */
 function Where({ rows }: { rows: readonly unknown[] }) {
   const positions = positionsOf(rows);
   return positions.length > 0 ? <Drawing><Places positions={positions} /></Drawing> : null;
+}
+
+/** What stands beside the rows: plain values in a line, anything else as it is. */
+function Rest({ of }: { of: Row }) {
+  const [plain, other] = [Object.entries(of).filter(([, value]) => typeof value !== 'object'), Object.entries(of).filter(([, value]) => typeof value === 'object')];
+  return (
+    <>
+      {plain.length > 0 ? <dl className="beside">{plain.map(([name, value]) => <div key={name}><dt>{heading(name)}</dt><dd><Cell value={value} /></dd></div>)}</dl> : null}
+      {other.length > 0 ? <Tree value={Object.fromEntries(other)} depth={1} /> : null}
+    </>
+  );
 }
 
 /** Data by its shape; in brief without what only helps who looks closely. */
@@ -28,8 +39,8 @@ export function Data({ value, isBrief }: { value: unknown; isBrief?: boolean }) 
       return (
         <>
           {isBrief ? null : <Where rows={shape.rows} />}
-          <Table name={shape.name} rows={shape.rows} />
-          {Object.keys(shape.rest).length > 0 ? <Tree value={shape.rest} depth={1} /> : null}
+          <Rest of={shape.rest} />
+          <Table name={shape.name} rows={shape.rows} isBrief={isBrief} />
         </>
       );
     case 'text':
@@ -50,13 +61,16 @@ function OnePart({ part, says }: { part: Part; says: ReadonlySet<string> }) {
   return <File part={part} />;
 }
 
+/** The heading that a text begins with. */
+const headingOf = (text: string | null | undefined): string | undefined => text?.match(/^\s*#{1,6} +(.+?)[ #]*(?:\r?\n|$)/)?.[1];
+
 export function ArtifactView({ artifact }: { artifact: Artifact }) {
   const says = new Set([artifact.parts.map(({ text }) => text ?? '').join('').trim(), ...artifact.parts.map(({ text }) => (text ?? '').trim())]);
   // The data of a forecast says all that its text does.
   const isDrawn = artifact.parts.some(({ data }) => data !== undefined && ['forecast', 'table'].includes(shapeOf(data).kind));
   return (
     <article className="artifact" aria-label={artifact.name || words.result}>
-      {artifact.name ? <h3>{artifact.name}</h3> : null}
+      {artifact.name && headingOf(artifact.parts[0]?.text) !== artifact.name ? <h3>{artifact.name}</h3> : null}
       {(isDrawn ? artifact.parts.toSorted((one, two) => Number(typeof one.text === 'string') - Number(typeof two.text === 'string')) : artifact.parts).map((part, place) => (
         <Boundary key={place} value={part}>
           {isDrawn && typeof part.text === 'string' ? <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details> : <OnePart part={part} says={says} />}

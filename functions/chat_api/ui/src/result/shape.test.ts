@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellText, heading, shapeOf } from './shape.ts';
+import { cellText, fieldsOf, heading, isLink, shapeOf } from './shape.ts';
 
 test('a result is drawn by what it holds, whoever made it', () => {
   const day = { date: '2026-11-24', temperatureMin: 1, temperatureMax: 6 };
@@ -25,4 +25,19 @@ test('cells say lists of things in words, and nothing that they cannot', () => {
   assert.equal(cellText(null), '');
   assert.equal(cellText({ a: 1 }), null);
   assert.equal(heading('placedAt'), 'Placed at');
+});
+
+test('rows lead where their only address does, and in brief have no ids and nothing that few of them have', () => {
+  const rows = [
+    { id: 1, name: 'A flat', offers: ['Wifi'], price: '€ 9', url: 'https://stays.example/1' },
+    { id: 2, name: 'A room', offers: [], price: '€ 8', url: 'https://stays.example/2' },
+    { id: 3, name: 'A house', offers: null, price: '€ 7', url: null },
+  ];
+  assert.deepEqual(fieldsOf(rows, false), { fields: ['id', 'name', 'offers', 'price'], title: 'name', link: 'url' });
+  assert.deepEqual(fieldsOf(rows, true).fields, ['name', 'price']);
+  // Nothing is called by a name here, or two addresses are there: each is shown as it is.
+  assert.deepEqual(fieldsOf([{ id: 1, url: 'https://a.example/' }], true), { fields: ['id', 'url'], title: null, link: null });
+  assert.deepEqual(fieldsOf([{ name: 'a', one: 'https://a.example/', two: 'https://b.example/' }], false).link, null);
+  for (const text of ['http://a.example/', 'javascript:alert(1)', 'https://', 'https:///x', 'see https://a.example/', 'https://a.example/ b', 7, null]) assert.equal(isLink(text), false, String(text));
+  assert.equal(isLink('https://a.example'), true);
 });

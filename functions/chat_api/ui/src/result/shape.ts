@@ -95,3 +95,28 @@ export function cellText(value: unknown): string | null {
 }
 
 export const isTime = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) && !Number.isNaN(Date.parse(value));
+
+/** The address of something on the web. */
+export const isLink = (value: unknown): value is string => typeof value === 'string' && /^https:\/\/[^\s/]+\S*$/.test(value) && URL.canParse(value);
+
+const isNothing = (value: unknown): boolean => value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+
+export interface Fields {
+  /** Those that are shown, in their order. */
+  fields: string[];
+  /** The one with what a row is called. */
+  title: string | null;
+  /** The one whose address that leads to: it has no column of its own. */
+  link: string | null;
+}
+
+/** Which fields of rows are shown. In brief those that most rows have, and no ids beside names. */
+export function fieldsOf(rows: readonly Row[], isBrief: boolean): Fields {
+  const having = (field: string) => rows.filter((row) => !isNothing(row[field])).length;
+  const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((field) => having(field) > 0);
+  const title = ['name', 'title'].find((field) => known.includes(field)) ?? null;
+  const links = known.filter((field) => rows.every((row) => isNothing(row[field]) || isLink(row[field])));
+  const link = title !== null && links.length === 1 ? (links[0] ?? null) : null;
+  const inBrief = (field: string) => having(field) * 2 >= rows.length && !(title !== null && field === 'id');
+  return { fields: known.filter((field) => field !== link && (!isBrief || inBrief(field))), title, link };
+}

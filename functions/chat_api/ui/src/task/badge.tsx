@@ -19,12 +19,13 @@ const signs: Record<string, () => React.ReactNode> = {
   retried: Again,
 };
 
-export function Badge({ state }: { state: string }) {
+/** `say` names the state in other words. */
+export function Badge({ state, say = stateOf }: { state: string; say?: (state: string) => string }) {
   const Sign = Object.hasOwn(signs, state) ? signs[state] : undefined;
   return (
     <span className="badge" data-state={state}>
       {Sign ? <Sign /> : <span className="pulse" />}
-      {stateOf(state)}
+      {say(state)}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// What happened to a task and its jobs, in the order of the times; and the task as it was at each change of it.
+// The timeline of a task, and the task as it was at each change of it.
 
 import { useState } from 'react';
 import { isOver, type Task } from '../model.ts';
@@ -6,26 +6,9 @@ import { Failed } from '../parts/states.tsx';
 import { useTaskAt } from '../queries.ts';
 import { timeOfDay, wholeTime, words } from '../words.ts';
 import { Badge } from './badge.tsx';
+import { happened } from './happened.ts';
 import { Outcome } from './outcome.tsx';
 import { PlanSteps } from './plan.tsx';
-
-interface Happened {
-  at: string;
-  who: string;
-  state: string;
-  text: string;
-}
-
-export function happened(task: Task): Happened[] {
-  const own = (task.history ?? []).map(({ at, state, message }) => ({ at, who: '', state, text: message ?? '' }));
-  const jobs = task.jobs.flatMap((job) =>
-    (job.history ?? []).map(({ at, state, message }) => ({ at, who: job.agentName || job.agentType || '', state, text: message ?? '' })),
-  );
-  const failed = (task.failedAttempts ?? []).map(({ at, attempt, reason }) => ({
-    at, who: `${words.attempt} ${attempt}`, state: 'failed', text: reason ?? words.failedAttempt,
-  }));
-  return [...own, ...jobs, ...failed].sort((one, two) => one.at.localeCompare(two.at));
-}
 
 function Entries({ task }: { task: Task }) {
   return (

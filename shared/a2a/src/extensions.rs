@@ -35,6 +35,13 @@ pub fn carrier_extensions() -> [Extension; 2] {
     ]
 }
 
+/// Whether somebody is to be told every event of this task, as its user's newest message says.
+#[must_use]
+pub fn wants_every_event(task: &Task) -> bool {
+    let newest = task.last_user_message().map(|message| &message.terms);
+    newest.is_some_and(|terms| terms.extensions.iter().any(|uri| uri == EVERY_EVENT))
+}
+
 /// The body of a numbered notification of one event.
 #[must_use]
 pub fn numbered_push(task: &Task, event: &Event, number: u64) -> Value {

@@ -52,6 +52,7 @@ pub use drafts::{DRAFTS, wants_drafts};
 pub use error::{A2aError, ERROR_DOMAIN};
 pub use extensions::{
     CLIENT_TASK_ID, EVERY_EVENT, carrier_extensions, ends_task, event_number, numbered_push,
+    wants_every_event,
 };
 pub use version::{
     EXTENSIONS_HEADER, EXTENSIONS_HEADER_0_3, VERSION_HEADER, asked_version, extensions, generation,

@@ -8,6 +8,7 @@
 
 pub(crate) mod deliveries;
 mod each;
+pub(crate) mod live;
 mod schedule;
 
 use std::sync::Arc;
@@ -16,13 +17,14 @@ use std::time::Duration;
 use auth::KeyError;
 use auth::webhook::SenderKeys;
 use domain::trace::within;
-use domain::{Event, MessageId, PushConfigId, Revision, SecretString, Task};
+use domain::{Event, MessageId, PushConfigId, Revision, SecretString, TraceParent};
 use outbound::{CallError, PushDelivery, PushError};
 use serde_json::Value;
 use store::{ClaimedPush, Due, Owed, PushConfig, PushSettled, Settled, StoreError, TaskKey};
 use tracing::Instrument as _;
 
 use crate::{Agent, Wake, WakeDoor, measure, wake_or_log};
+use live::{Feed, News};
 
 pub use schedule::PushSchedule;
 
@@ -64,11 +66,13 @@ pub(crate) fn associated(key: &TaskKey, config: &PushConfigId) -> String {
     format!("push/{}/{}/{}/{config}", key.tenant.prefix(), key.agent, key.id)
 }
 
-/// Delivers what one configuration has not been told yet.
+/// Delivers what one configuration has not been told yet; and what comes meanwhile, where an execution in this invocation feeds it
+/// and every event is told.
 pub(crate) async fn deliver(
     agent: &Arc<Agent>,
     key: &TaskKey,
     config: &PushConfigId,
+    mut feed: Option<&mut Feed>,
 ) -> Result<(), StoreError> {
     let holder = MessageId::random(agent.entropy.as_ref()).to_string();
     let tasks = agent.store.tasks();
@@ -78,51 +82,66 @@ pub(crate) async fn deliver(
         let Some(claimed) = claim.await? else {
             return Ok(());
         };
-        let Owed { events, stored } = tasks.owed(key, claimed.delivered, now).await?;
+        // What has just been recorded here need not be read.
+        let fed = match feed.as_deref_mut() {
+            Some(feed) => feed.after(claimed.delivered, Duration::ZERO).await,
+            None => None,
+        };
+        let (events, task) = match fed {
+            Some(News { task, events }) => (events, Some(task)),
+            None => {
+                let Owed { events, stored } = tasks.owed(key, claimed.delivered, now).await?;
+                (events, stored.map(|stored| stored.task))
+            }
+        };
         let last = events.last().map_or(claimed.delivered, |event| event.seq);
-        let visible: Vec<Event> = events
-            .into_iter()
-            // The first event is the `submitted` that the client got as its answer.
-            .filter(|event| event.seq > 1 && event.kind.is_public())
-            .collect();
+        // The first event is the `submitted` that the client got as its answer.
+        let is_visible = |event: &Event| event.seq > 1 && event.kind.is_public();
         let mut numbered = claimed.numbered;
-        let delivered = match stored.filter(|_| !visible.is_empty()) {
+        let delivered = match task.filter(|_| events.iter().any(is_visible)) {
             None => last,
-            Some(stored) if claimed.config.every_event => {
-                let told = Box::pin(each::tell(agent, &stored.task, &visible, &claimed)).await;
-                if told.is_over {
-                    return tasks.delete_push(key, config, now).await;
-                }
+            Some(task) if claimed.config.every_event => {
+                let trace = task.trace.clone();
+                let owed = News { task, events };
+                let told = Box::pin(each::tell(agent, owed, &claimed, feed.as_deref_mut())).await;
                 let sofar = told.claimed;
+                if told.is_over {
+                    match tasks.end_push(key, config, &holder, now).await? {
+                        true => return Ok(()),
+                        // Another has taken its place meanwhile, and is owed the same.
+                        false => continue,
+                    }
+                }
                 if let Some(error) = told.failed {
-                    return later(agent, &stored.task, &sofar, &holder, &error).await;
+                    return later(agent, (key, trace), &sofar, &holder, &error).await;
                 }
                 numbered = sofar.numbered;
-                if told.is_all { last } else { sofar.delivered }
+                sofar.delivered
             }
-            Some(stored) => {
+            Some(task) => {
                 // The sweeper's wakes know no trace.
-                if let Some(trace) = &stored.task.trace {
+                if let Some(trace) = &task.trace {
                     tracing::Span::current().record("trace_id", trace.trace_id());
                 }
+                let visible: Vec<Event> = events.into_iter().filter(is_visible).collect();
                 // A snapshot tells everything up to the task's own revision.
                 let told = if visible.len() > 1 {
-                    stored.task.rev.max(last)
+                    task.rev.max(last)
                 } else {
                     last
                 };
                 // The same with every resend, and without full stops, which set the parts of what is signed apart.
                 let id = MessageId::derived(&format!("push/{}/{config}/{told}", key.id));
-                let sent = within(stored.task.trace.clone(), async {
+                let sent = within(task.trace.clone(), async {
                     let span = tracing::debug_span!(
                         "agent.push.deliver", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, seq = told
                     );
-                    let body = a2a::encode::push(&stored.task, &visible, claimed.config.generation);
+                    let body = a2a::encode::push(&task, &visible, claimed.config.generation);
                     let sending = send(agent, key, &claimed.config, (id, body));
                     sending.instrument(span).await
                 });
                 if let Err(error) = sent.await {
-                    return later(agent, &stored.task, &claimed, &holder, &error).await;
+                    return later(agent, (key, task.trace), &claimed, &holder, &error).await;
                 }
                 tracing::info!(tenant.id = key.tenant.name(), task.id = %key.id, seq = told, "push delivered");
                 measure::count("PushesDelivered", agent);
@@ -138,8 +157,12 @@ pub(crate) async fn deliver(
             last_error: None,
         };
         match tasks.settle_push(key, config, &holder, settled).await? {
+            // The time of whoever would go on is over.
+            PushSettled::News if feed.as_ref().is_some_and(|feed| feed.is_late()) => break,
             // News came while this went out. A round that delivered nothing would find the same once more.
             PushSettled::News if delivered > claimed.delivered => {}
+            // Another has taken its place, and may be owed what was told here.
+            PushSettled::Lost if claimed.config.every_event && feed.is_some() => {}
             PushSettled::News | PushSettled::Done | PushSettled::Lost => return Ok(()),
         }
     }
@@ -203,12 +226,11 @@ async fn send(
 /// when its receiver may be tried, and that is no attempt.
 async fn later(
     agent: &Agent,
-    task: &Task,
+    (key, trace): (&TaskKey, Option<TraceParent>),
     claimed: &ClaimedPush,
     holder: &str,
     error: &NotDelivered,
 ) -> Result<(), StoreError> {
-    let key = &TaskKey::from(task);
     let (config, now, entropy) = (&claimed.config.id, agent.clock.now(), agent.entropy.as_ref());
     // How long its wake waits, and since when it may be claimed.
     let (wait, due, attempts) = match error {
@@ -258,7 +280,7 @@ async fn later(
         .await?;
     // SQS delays nothing for longer; the sweeper finds the delivery by its due time.
     if let Some(wait) = wait.filter(|wait| *wait <= LONGEST_DELAY) {
-        let wake = Wake::for_push(task, config.clone());
+        let wake = Wake::of_push(key, config.clone(), trace);
         wake_or_log(agent.wake.as_ref(), &wake, wait).await;
     }
     Ok(())

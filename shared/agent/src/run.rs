@@ -349,7 +349,9 @@ impl Run {
     async fn written(&mut self, revision: Revision) {
         measure::moved(&revision);
         tail::tell(revision.events());
-        push::announce(&self.agent, &revision).await;
+        if !push::live::tell(&revision) {
+            push::announce(&self.agent, &revision).await;
+        }
         self.task = revision.into_task();
     }
 

@@ -108,7 +108,7 @@ impl Wake {
         Self::of_push(key, config_id, None)
     }
 
-    fn of_push(key: &TaskKey, config_id: PushConfigId, trace: Option<TraceParent>) -> Self {
+    pub(crate) fn of_push(key: &TaskKey, config_id: PushConfigId, trace: Option<TraceParent>) -> Self {
         let TaskKey { tenant, agent, id } = key.clone();
         Self::Push(PushWake {
             tenant,

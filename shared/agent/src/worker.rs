@@ -80,8 +80,14 @@ pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
         Standing::Suspended | Standing::Gone => return Ok(()),
     }
     match wake {
-        Wake::Task(_) => work(agent, &key, &Shutdown::current()).await.map(|_| ())?,
-        Wake::Push(wake) => push::deliver(agent, &key, &wake.config_id).await?,
+        Wake::Task(_) => {
+            let stop = Shutdown::current();
+            let working = work(agent, &key, &stop);
+            push::live::beside(agent, &key, &stop, working)
+                .await
+                .map(|_| ())?;
+        }
+        Wake::Push(wake) => push::deliver(agent, &key, &wake.config_id, None).await?,
     }
     Ok(())
 }

@@ -1,13 +1,15 @@
 //! What carriers between agents and another transport need: ids of tasks that callers make, and every event told by itself.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use a2a::card::Extension;
-use agent::{Access, Outcome, Wake};
+use agent::{Access, ExecuteError, Executor, Outcome, Run, Wake};
+use async_trait::async_trait;
 use domain::{Artifact, Part};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -327,4 +329,177 @@ async fn a_repeated_send_moves_its_stream() {
         .filter_map(a2a::event_number)
         .collect();
     assert_eq!(numbers, [1, 2, 3]);
+}
+
+/// Works, waits until it is let, and has a result.
+struct Gated(Arc<Notify>);
+
+#[async_trait]
+impl Executor for Gated {
+    async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
+        run.working("at it").await?;
+        self.0.notified().await;
+        run.artifact(Artifact::new("a", vec![Part::text("1")])).await?;
+        Ok(done())
+    }
+}
+
+/// An agent that waits in the middle, and what lets it go on.
+async fn gated() -> (Bench, Arc<Notify>) {
+    let mut bench = carried(Access::Secured, Box::new(|_, _| Ok(done()))).await;
+    let gate = Arc::new(Notify::new());
+    let agent = Arc::get_mut(&mut bench.agent).unwrap();
+    agent.executor = Arc::new(Gated(Arc::clone(&gate)));
+    // Nobody looks at the task meanwhile, so that calls can be counted.
+    agent.settings.cancel_check = Duration::from_secs(60);
+    (bench, gate)
+}
+
+fn next_wake(bench: &Bench) -> Wake {
+    bench.door.0.lock().unwrap().pop_front().expect("a wake")
+}
+
+/// Waits until so many notifications have come.
+async fn hears(receiver: &MockServer, many: usize) {
+    let heard = async {
+        while heard(receiver).await.len() < many {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(10), heard).await;
+    in_time.expect("it hears of it");
+}
+
+async fn numbers(receiver: &MockServer) -> Vec<u64> {
+    let heard = heard(receiver).await;
+    heard.iter().filter_map(a2a::event_number).collect()
+}
+
+#[tokio::test]
+async fn what_an_execution_records_goes_out_with_it_under_one_claim() {
+    let (bench, gate) = gated().await;
+    let receiver = receiver(204).await;
+    let told_at = told_at(&receiver, "r");
+    send(
+        &bench,
+        Some("ann"),
+        (TASK, message("m1", "hi")),
+        told_at,
+        Some(BOTH),
+    )
+    .await;
+    let wake = next_wake(&bench);
+    let working = store::counted(async { agent::handle(&bench.agent, &wake).await.unwrap() });
+    let ((), calls) = tokio::join!(
+        async {
+            // While it works: nobody waits for its end.
+            hears(&receiver, 1).await;
+            gate.notify_one();
+        },
+        async { working.await.1 }
+    );
+    assert_eq!(numbers(&receiver).await, [1, 2, 3, 4]);
+    // The lease, three writes of the execution, a claim, and two to take the configuration away.
+    assert_eq!(calls.total(), 7);
+    assert!(
+        bench.door.0.lock().unwrap().is_empty(),
+        "nothing is left to a queue"
+    );
+}
+
+#[tokio::test]
+async fn a_stream_that_moves_under_its_execution_is_told_to_the_end_where_it_is() {
+    let (bench, gate) = gated().await;
+    let (first, second) = (receiver(204).await, receiver(204).await);
+    let asks = async |receiver: &MockServer| {
+        let told_at = told_at(receiver, "r");
+        send(
+            &bench,
+            Some("ann"),
+            (TASK, message("m1", "hi")),
+            told_at,
+            Some(BOTH),
+        )
+        .await
+    };
+    asks(&first).await;
+    let wake = next_wake(&bench);
+    tokio::join!(
+        async {
+            hears(&first, 1).await;
+            asks(&second).await;
+            gate.notify_one();
+        },
+        async { agent::handle(&bench.agent, &wake).await.unwrap() }
+    );
+    bench.drain().await;
+    assert_eq!(numbers(&second).await, [1, 2, 3]);
+    let last = heard(&second).await.pop().unwrap();
+    assert_eq!(last["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    let asked = json!({ "taskId": TASK });
+    let listed = bench.rpc("ann", "ListTaskPushNotificationConfigs", asked).await;
+    assert_eq!(listed["result"]["configs"], json!([]));
+}
+
+#[tokio::test]
+async fn what_a_worker_told_before_it_died_is_told_again_under_its_number() {
+    let (bench, _gate) = gated().await;
+    let receiver = receiver(204).await;
+    let told_at = told_at(&receiver, "r");
+    send(
+        &bench,
+        Some("ann"),
+        (TASK, message("m1", "hi")),
+        told_at,
+        Some(BOTH),
+    )
+    .await;
+    let wake = next_wake(&bench);
+    tokio::select! {
+        () = hears(&receiver, 1) => {}
+        _ = agent::handle(&bench.agent, &wake) => panic!("it waits"),
+    }
+    bench.clock.advance(Duration::from_secs(46));
+    let wake = Wake::push(&bench.key(TASK), "r".parse().unwrap());
+    agent::handle(&bench.agent, &wake).await.unwrap();
+    let ids: Vec<String> = receiver
+        .received_requests()
+        .await
+        .unwrap()
+        .iter()
+        .map(|request| request.headers["webhook-id"].to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!((numbers(&receiver).await, &ids[0]), (vec![1, 1], &ids[1]));
+}
+
+/// A receiver that takes its time holds no worker for as long as there are news.
+#[tokio::test]
+async fn a_worker_whose_execution_is_over_leaves_what_is_left_to_the_queue() {
+    let script: Script = Box::new(|_, _| {
+        let piece = |number: u32| Artifact::new(number.to_string(), vec![Part::text("la")]);
+        Ok(Outcome::Completed {
+            artifacts: (0..8).map(piece).collect(),
+            say: None,
+        })
+    });
+    let bench = carried(Access::Secured, script).await;
+    let receiver = MockServer::start().await;
+    let slow = ResponseTemplate::new(204).set_delay(Duration::from_millis(700));
+    Mock::given(any()).respond_with(slow).mount(&receiver).await;
+    let told_at = told_at(&receiver, "r");
+    send(
+        &bench,
+        Some("ann"),
+        (TASK, message("m1", "hi")),
+        told_at,
+        Some(BOTH),
+    )
+    .await;
+    let (wake, begun) = (next_wake(&bench), Instant::now());
+    agent::handle(&bench.agent, &wake).await.unwrap();
+    // Ten times 0.7 s.
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    assert!(numbers(&receiver).await.len() < 10);
+    bench.drain().await;
+    assert_eq!(numbers(&receiver).await, (1..=10).collect::<Vec<_>>());
 }

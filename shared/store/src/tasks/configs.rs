@@ -104,25 +104,58 @@ impl Tasks<'_> {
         id: &PushConfigId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        self.remove(key, id, now, None).await.map(|_| ())
+    }
+
+    /// Removes a configuration whose deliveries are over, for who has claimed them; false where the claim is no longer theirs: it
+    /// has ended, or another configuration has taken the place.
+    ///
+    /// # Errors
+    /// As [`Tasks::delete_push`].
+    pub async fn end_push(
+        &self,
+        key: &TaskKey,
+        id: &PushConfigId,
+        holder: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.remove(key, id, now, Some(holder)).await
+    }
+
+    async fn remove(
+        &self,
+        key: &TaskKey,
+        id: &PushConfigId,
+        now: Timestamp,
+        holder: Option<&str>,
+    ) -> Result<bool, StoreError> {
         for round in 1..=ROUNDS {
             let Some((_, mut configs)) = self.configs(key, now).await? else {
-                return Ok(());
+                return Ok(true);
             };
             let before = push_list(&configs);
             let many = configs.len();
             configs.retain(|known| known != id);
             if configs.len() == many {
-                return Ok(());
+                return Ok(true);
             }
             let unchanged = Change::new()
                 .set("push", text(push_list(&configs)))
                 .when("#push = :before")
                 .value("before", text(before));
+            let held = match holder {
+                Some(holder) => Change::new()
+                    .when("#lease_holder = :holder")
+                    .value("holder", text(holder)),
+                None => Change::new(),
+            };
             let mut writes = Writes::default();
             writes.update(self.table(), &key.task(), unchanged)?;
-            writes.delete(self.table(), &key.push(id), Change::new())?;
+            writes.delete(self.table(), &key.push(id), held)?;
             match self.store.transact(writes).await? {
-                Transacted::Done => return Ok(()),
+                Transacted::Done => return Ok(true),
+                // The second of the two: the configuration itself.
+                Transacted::Refused(why) if why.iter().any(|(place, _)| *place == 1) => return Ok(false),
                 Transacted::Refused(_) => pause(round).await,
             }
         }

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Clock, Entropy, Tenant};
 use mqtt::{BrokerUrl, Publisher};
 use outbound::Outbound;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
 
 use crate::config::AgentPlace;
@@ -52,6 +53,8 @@ pub struct Bridge {
     pub(crate) waiting: Waiting,
     /// Replies on their way to webhooks.
     pub(crate) lines: Lines,
+    /// Turns at the webhook of each host.
+    turns: HashMap<AgentAddress, Semaphore>,
     /// Signs what goes to webhooks.
     pub(crate) sender: SenderKeys,
     /// Who publishes for each agent, where that is this process.
@@ -95,6 +98,9 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How long an agent may take for its first reply, and its broker before that.
 pub const ATTEMPT: Duration = Duration::from_secs(15);
 
+/// Replies of one host on their way to its webhook at once: as many as the way out lets go to one receiver.
+const AT_ONCE: usize = 16;
+
 impl Bridge {
     /// A bridge without any connection yet.
     ///
@@ -113,6 +119,12 @@ impl Bridge {
             discovered: Discovered::default(),
             prefix: parts.prefix,
             orgs: parts.orgs,
+            turns: parts
+                .agents
+                .iter()
+                .filter(|place| place.webhook.is_some())
+                .map(|place| (place.address.clone(), Semaphore::new(AT_ONCE)))
+                .collect(),
             agents: parts.agents,
             sealer: parts.sealer,
             outbound: parts.outbound,
@@ -155,6 +167,11 @@ impl Bridge {
             .into_iter()
             .next()
             .unwrap_or_default()
+    }
+
+    /// A turn at the webhook of this host, first come, first served.
+    pub(crate) async fn turn(&self, host: &AgentAddress) -> Option<SemaphorePermit<'_>> {
+        self.turns.get(host)?.acquire().await.ok()
     }
 
     /// Who publishes for this agent from now on.

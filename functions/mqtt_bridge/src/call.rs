@@ -31,7 +31,7 @@ use crate::correlation::{Correlation, ReplyPlace};
 use crate::waiting::Reply;
 
 /// For how many seconds a request is worth anything: longer than anybody waits for its first reply.
-const EXPIRY: u32 = 60;
+pub(crate) const EXPIRY: u32 = 60;
 /// Longest token for an agent.
 const TOKEN_MAX: usize = 16 * 1024;
 /// Tells who has a task.

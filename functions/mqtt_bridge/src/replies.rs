@@ -190,11 +190,12 @@ async fn delivered(bridge: &Bridge, host: &AgentAddress, delivery: Delivery, mut
     };
     let (begun, mut wait) = (Instant::now(), AGAIN.0);
     loop {
-        match bridge
-            .outbound
-            .push(&push, &bridge.sender, bridge.clock.as_ref())
-            .await
-        {
+        // In turn: acknowledgements keep the order of receipt, so that all that came later waits for the one that came first.
+        let turn = bridge.turn(host).await;
+        let sent = bridge.outbound.push(&push, &bridge.sender, bridge.clock.as_ref());
+        let sent = sent.await;
+        drop(turn);
+        match sent {
             Ok(()) => return,
             Err(error) if is_final(&error) => {
                 tracing::info!(mqtt.agent = %host, error = %error, "a reply was refused by its webhook");
@@ -203,6 +204,11 @@ async fn delivered(bridge: &Bridge, host: &AgentAddress, delivery: Delivery, mut
             Err(error) if begun.elapsed() > TRIED => {
                 tracing::warn!(mqtt.agent = %host, error = %error, "a reply did not reach its webhook");
                 return dropped(host, "webhook_away");
+            }
+            // It was not tried, so that there is no reason to wait for longer the next time.
+            Err(PushError::NotNow { until }) => {
+                let rest = until.since(bridge.clock.now());
+                tokio::time::sleep(rest.clamp(AGAIN.0, AGAIN.1)).await;
             }
             Err(error) => {
                 tracing::debug!(mqtt.agent = %host, error = %error, "a webhook is tried again");

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use a2a::mqtt::AgentAddress;
 use auth::KeyError;
 use domain::Tenant;
 
@@ -68,6 +69,12 @@ pub enum StartError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A client from outside would be one of the system's own.
+    #[error(
+        "{0} cannot be a client from outside: those are of other organisations, or `switchyard/platform/NAME` with a name that nobody \
+         there has"
+    )]
+    NoGuest(AgentAddress),
     /// A part of the system does not start; that is a fault of this program.
     #[error("the {part} does not start: {source}")]
     Part {

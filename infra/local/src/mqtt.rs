@@ -16,8 +16,8 @@ use url::Url;
 use crate::Endpoints;
 use crate::client::below;
 
-pub(crate) use access::ORG;
 use access::PLATFORM;
+pub(crate) use access::{ORG, is_outside};
 pub use door::{BrokerAccess, MqttBroker, OwnBroker};
 
 /// The bridge's path below the gateway.

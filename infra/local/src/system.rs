@@ -8,8 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use a2a::mqtt::AgentAddress;
 use axum::serve::ListenerExt;
-use domain::{Clock, Entropy};
+use domain::{AgentName, Clock, Entropy};
 use store::Store;
 use task_sweeper::Swept;
 use tokio::net::TcpListener;
@@ -94,6 +95,11 @@ impl System {
         let mut functions = functions::all(&options.tempo.patience, options.page.as_deref());
         functions.extend(options.mqtt.as_ref().map(|_| functions::bridge()));
         let names = Names::of(&functions).map_err(StartError::part("list of agents"))?;
+        let mut guests = options.mqtt.iter().flat_map(|mqtt| &mqtt.guests);
+        let is_outside = |guest: &AgentAddress| mqtt::is_outside(guest, names.all().map(AgentName::as_str));
+        if let Some(guest) = guests.find(|guest| !is_outside(guest)) {
+            return Err(StartError::NoGuest(guest.clone()));
+        }
         let names = names.with_mqtt(options.mqtt.as_ref().and_then(MqttBroker::users));
         let wanted = names.wanted(&options.tenants);
         let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());

@@ -16,6 +16,8 @@ use tests::Local;
 use super::world::{self, Heard, Told};
 
 pub(super) const GUEST: &str = "acme.example/lab/asker";
+/// Takes its replies below the unit that it asks.
+pub(super) const REQUESTER: &str = "switchyard/platform/emqx";
 
 /// A system on a broker of its own.
 pub(super) struct Closed {
@@ -38,7 +40,10 @@ impl Closed {
         let options = Options {
             mqtt: Some(MqttBroker {
                 orgs: vec!["acme.example".to_owned()],
-                guests: vec![GUEST.parse().expect("an address")],
+                guests: vec![
+                    GUEST.parse().expect("an address"),
+                    REQUESTER.parse().expect("an address"),
+                ],
                 access: BrokerAccess::Own(own.clone()),
                 ..MqttBroker::open(url)
             }),
@@ -214,7 +219,56 @@ async fn a_tenants_agents_neither_write_nor_read_what_is_another_tenants() {
             "{topic}"
         );
     }
+    // Whoever only asks the platform's agents publishes to nobody else, and hears nothing but its own replies and their cards.
+    let (requester, mut told) = client(REQUESTER, REQUESTER, &["$a2a/#"])
+        .await
+        .expect("a requester");
+    let weather = plain("$a2a/v1/request/switchyard/platform/weather");
+    assert!(requester.publish(weather).await.is_ok());
+    for topic in [
+        format!("request/{host}"),
+        "request/acme.example/lab/asker".to_owned(),
+        "reply/switchyard/platform/emqx/s".to_owned(),
+        "reply/acme.example/lab/asker/s".to_owned(),
+        format!("discovery/{REQUESTER}"),
+        format!("event/{REQUESTER}"),
+    ] {
+        let told = requester.publish(plain(&format!("$a2a/v1/{topic}"))).await;
+        assert_eq!(told, Err(PublishError::NotAuthorized), "{topic}");
+    }
+    for to in ["operator", "emqx"] {
+        let reply = plain(&format!("$a2a/v1/reply/switchyard/platform/{to}/s"));
+        assert!(guest.publish(reply).await.is_ok());
+    }
+    let mut came = Vec::new();
+    while let Some(topic) = nothing(&mut told, Duration::from_secs(1)).await {
+        came.extend((!topic.starts_with("$a2a/v1/discovery/switchyard/platform/")).then_some(topic));
+    }
+    assert_eq!(came, ["$a2a/v1/reply/switchyard/platform/emqx/s"]);
     assert!(open(&own, (&host, &host, "hunter2"), &[]).await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_from_outside_is_none_of_the_systems_own() {
+    for own in [
+        "switchyard/platform/weather",
+        "switchyard/platform/operator",
+        "switchyard/acme/asker",
+    ] {
+        let mqtt = MqttBroker {
+            guests: vec![own.parse().expect("an address")],
+            ..MqttBroker::open("mqtt://127.0.0.1:1".parse().expect("an address"))
+        };
+        let options = Options {
+            mqtt: Some(mqtt),
+            ..Options::default()
+        };
+        let refused = local::System::start(options)
+            .await
+            .err()
+            .expect("it does not start");
+        assert!(refused.to_string().starts_with(own), "{refused}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -95,8 +95,8 @@ pub(super) struct Up {
     /// An organisation that replies may go to, beside `switchyard` itself
     #[arg(long, value_name = "ORG", requires = "mqtt")]
     mqtt_org: Vec<String>,
-    /// With `--mqtt spawn`: a client of another organisation that may sign in there too, as a requester or an agent; its
-    /// password is in the list of endpoints
+    /// With `--mqtt spawn`: a client of another organisation that may sign in there too, as a requester or an agent; or
+    /// `switchyard/platform/NAME`, which may ask alone. Its password is in the list of endpoints
     #[arg(long, value_name = "ORG/UNIT/NAME", requires = "mqtt")]
     mqtt_user: Vec<AgentAddress>,
     /// With `--mqtt URL`: each agent signs in there by its address and its password, which `switchyard mqtt acl --passwords`
@@ -295,7 +295,7 @@ impl Up {
         };
         let mut orgs = self.mqtt_org;
         for guest in &self.mqtt_user {
-            if !orgs.iter().any(|org| org == guest.org()) {
+            if guest.org() != mqtt::ORG && !orgs.iter().any(|org| org == guest.org()) {
                 orgs.push(guest.org().to_owned());
             }
         }

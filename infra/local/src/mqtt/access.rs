@@ -33,12 +33,19 @@ pub(crate) struct Client {
     pub(crate) writes: Vec<String>,
 }
 
+/// Whether this can be the address of a client from outside: it is of another organisation, or of the platform's unit and none of the
+/// system's own.
+pub(crate) fn is_outside<'n>(client: &AgentAddress, agents: impl IntoIterator<Item = &'n str>) -> bool {
+    let is_own = |name: &str| CLIENTS.contains(&name) || agents.into_iter().any(|agent| agent == name);
+    client.org() != ORG || client.unit() == PLATFORM && !is_own(client.agent())
+}
+
 /// What is known of everybody's topics.
 pub(crate) struct Rules<'a> {
     pub(crate) prefix: &'a TopicPrefix,
     /// Organisations beside the system's own.
     pub(crate) orgs: &'a [String],
-    /// Clients of those organisations that sign in at this broker.
+    /// Clients of those organisations that sign in at this broker; and some of the platform's own unit, which only ask.
     pub(crate) guests: &'a [AgentAddress],
 }
 
@@ -59,7 +66,10 @@ impl Rules<'_> {
             clients.push(self.looker(name)?);
         }
         clients.push(self.operator()?);
-        clients.extend(self.guests.iter().map(|guest| self.guest(guest)));
+        clients.extend(self.guests.iter().map(|guest| match guest.org() {
+            ORG => self.requester(guest),
+            _ => self.guest(guest),
+        }));
         Ok(clients)
     }
 
@@ -151,6 +161,18 @@ impl Rules<'_> {
         }
     }
 
+    /// Some clients take their replies below the unit that they ask. One of those asks what serves everybody, and does nothing else.
+    fn requester(&self, requester: &AgentAddress) -> Client {
+        Client {
+            reads: vec![
+                self.below("reply", &format!("{requester}/#")),
+                self.below("discovery", &format!("{ORG}/{PLATFORM}/+")),
+            ],
+            writes: vec![self.below("request", &format!("{ORG}/{PLATFORM}/#"))],
+            address: requester.clone(),
+        }
+    }
+
     fn cards(&self) -> Vec<String> {
         let orgs = std::iter::once(ORG).chain(self.orgs.iter().map(String::as_str));
         orgs.map(|org| self.below("discovery", &format!("{org}/#")))
@@ -223,7 +245,10 @@ mod tests {
         let rules = Rules {
             prefix: &TopicPrefix::standard(),
             orgs: &["acme.example".to_owned()],
-            guests: &["acme.example/lab/asker".parse().unwrap()],
+            guests: &[
+                "acme.example/lab/asker".parse().unwrap(),
+                "switchyard/platform/asker".parse().unwrap(),
+            ],
         };
         let agent = |unit, name| rules.agent(unit, name).unwrap();
         vec![
@@ -232,7 +257,31 @@ mod tests {
             rules.host("globex").unwrap(),
             rules.operator().unwrap(),
             rules.guest(&rules.guests[0]),
+            rules.requester(&rules.guests[1]),
         ]
+    }
+
+    #[test]
+    fn who_takes_replies_beside_the_platforms_agents_asks_them_and_nothing_else() {
+        let asker = client(&clients(), "switchyard/platform/asker");
+        assert_eq!(
+            asker.reads,
+            [
+                "$a2a/v1/reply/switchyard/platform/asker/#",
+                "$a2a/v1/discovery/switchyard/platform/+"
+            ]
+        );
+        assert_eq!(asker.writes, ["$a2a/v1/request/switchyard/platform/#"]);
+        let is_outside = |address: &str| super::is_outside(&address.parse().unwrap(), ["weather"]);
+        for (address, is_one) in [
+            ("acme.example/lab/weather", true),
+            ("switchyard/platform/asker", true),
+            ("switchyard/platform/weather", false),
+            ("switchyard/platform/operator", false),
+            ("switchyard/globex/asker", false),
+        ] {
+            assert_eq!(is_outside(address), is_one, "{address}");
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct MqttBroker {
     pub prefix: TopicPrefix,
     /// Organisations that replies go to, beside the system's own.
     pub orgs: Vec<String>,
-    /// Clients of other organisations that sign in there; for a broker of the system's own.
+    /// Clients of other organisations that sign in there, and of the platform's unit that only ask; for a broker of the system's own.
     pub guests: Vec<AgentAddress>,
     /// How clients sign in.
     pub access: BrokerAccess,

@@ -2,7 +2,7 @@
 
 use a2a::mqtt::{AgentAddress, TopicPrefix};
 use clap::{Args, ValueEnum};
-use domain::ExposeSecret as _;
+use domain::{AgentName, ExposeSecret as _};
 
 use crate::cli::Failure;
 use crate::cli::place::RunningSystem;
@@ -40,6 +40,7 @@ impl Acl {
     pub(super) fn run(self) -> Result<(), Failure> {
         let endpoints = self.place.endpoints()?;
         let known = endpoints.mqtt.as_ref();
+        let names = || endpoints.agents.keys().map(AgentName::as_str);
         let (orgs, guests): (Vec<String>, Vec<AgentAddress>) = match known {
             Some(known) => (
                 known.orgs.clone(),
@@ -47,7 +48,7 @@ impl Acl {
                     .users
                     .keys()
                     .filter_map(|name| name.parse().ok())
-                    .filter(|guest: &AgentAddress| guest.org() != access::ORG)
+                    .filter(|guest: &AgentAddress| access::is_outside(guest, names()))
                     .collect(),
             ),
             None => Default::default(),

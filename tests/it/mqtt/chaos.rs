@@ -3,19 +3,27 @@
 
 use std::process::{Command, Stdio};
 
+const ALL: [&str; 4] = ["BrokerKilled", "BrokerForgets", "BridgeKilled", "Cut"];
+
 #[test]
 fn no_request_is_lost_or_done_twice_when_broker_and_bridge_are_killed() {
-    all_end(&[]);
+    all_end(&[], &ALL);
 }
 
 /// The other way: hosts of ours ask, through the same bridge both ways; one host's webhook is slow, and one never answers.
 #[test]
 fn no_task_of_a_host_is_lost_or_done_twice_when_broker_and_bridge_are_killed() {
-    all_end(&["--hosts"]);
+    all_end(&["--hosts"], &ALL);
+}
+
+/// The broker is alive: each stream goes on within ten seconds, under the correlation that it began with and without a gap.
+#[test]
+fn a_stream_goes_on_by_itself_when_the_bridge_is_killed_in_its_middle() {
+    all_end(&["--bridge-alone"], &["BridgeKilled"]);
 }
 
 /// All of a short run's requests have their final task, once, whatever goes wrong.
-fn all_end(options: &[&str]) {
+fn all_end(options: &[&str], troubles: &[&str]) {
     let ended = Command::new(tests::binary::path("mqtt_chaos"))
         .args(["--seed", "1", "--requests", "12", "--short", "--limit", "120"])
         .args(options)
@@ -29,7 +37,7 @@ fn all_end(options: &[&str]) {
         String::from_utf8_lossy(&ended.stderr)
     );
     assert!(said.contains("14 of 14 have their final task"), "{said}");
-    for trouble in ["BrokerKilled", "BrokerForgets", "BridgeKilled", "Cut"] {
-        assert!(said.contains(trouble), "{said}");
+    for trouble in ALL {
+        assert_eq!(said.contains(trouble), troubles.contains(&trouble), "{said}");
     }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use a2a::card::{Card, Extension, Skill};
-use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, Wake, WakeDoor, WakeError};
+use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, Wake, WakeDoor};
 use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::Router;
@@ -35,7 +35,7 @@ use http::{HeaderValue, Uri, header};
 use outbound::{Outbound, Policy};
 use store::{Store, Tables};
 use store_testing::Database;
-use tokio::sync::mpsc;
+use tools::wakes;
 use tower::ServiceExt;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
@@ -110,11 +110,12 @@ async fn main() {
         .expect("the port is free");
     let address = listener.local_addr().expect("an address");
     let (store, _database) = store(&arguments).await;
-    let (door, wakes) = mpsc::unbounded_channel();
+    let (door, wakes) = wakes::queue();
     let (key, _) = SigningKey::generate().expect("a key");
     let url = format!("http://{address}{BASE}");
-    let agent = Arc::new(kit_agent(card(&url, &arguments), store, Door(door), &key));
-    tokio::spawn(work(Arc::clone(&agent), wakes));
+    let agent = Arc::new(kit_agent(card(&url, &arguments), store, door, &key));
+    let worker = Arc::clone(&agent);
+    tokio::spawn(wakes::work(wakes, move |wake| work(Arc::clone(&worker), wake)));
     let front = Arc::new(Front {
         agent: agent::router(agent).into_router(),
         key,
@@ -147,7 +148,7 @@ async fn store(arguments: &Arguments) -> (Store, Option<Database>) {
     (store, Some(database))
 }
 
-fn kit_agent(card: Card, store: Store, door: Door, key: &SigningKey) -> Agent {
+fn kit_agent(card: Card, store: Store, door: Arc<dyn WakeDoor>, key: &SigningKey) -> Agent {
     let issuer = TrustedIssuer {
         issuer: ISSUER.into(),
         tenant: Some(tenant()),
@@ -163,7 +164,7 @@ fn kit_agent(card: Card, store: Store, door: Door, key: &SigningKey) -> Agent {
         own_tenant: None,
         access: Access::Open,
         store,
-        wake: Arc::new(door),
+        wake: door,
         executor: Arc::new(Scenarios),
         validator: Arc::new(Verifier::new(card.url.to_string(), vec![issuer]).expect("a good key")),
         card,
@@ -335,30 +336,12 @@ async fn chunks(run: &mut Run) -> Result<Outcome, ExecuteError> {
     Ok(completed(Vec::new()))
 }
 
-/// The queue.
-struct Door(mpsc::UnboundedSender<(Wake, Duration)>);
-
-#[async_trait]
-impl WakeDoor for Door {
-    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
-        self.0
-            .send((wake.clone(), delay))
-            .map_err(|gone| WakeError::Queue(Box::new(gone)))
-    }
-}
-
-async fn work(agent: Arc<Agent>, mut wakes: mpsc::UnboundedReceiver<(Wake, Duration)>) {
-    while let Some((wake, delay)) = wakes.recv().await {
-        let agent = Arc::clone(&agent);
-        tokio::spawn(async move {
-            tokio::time::sleep(delay).await;
-            if let Err(error) = agent::handle(&agent, &wake).await {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "a wake was not worked on"
-                );
-            }
-        });
+async fn work(agent: Arc<Agent>, wake: Wake) {
+    if let Err(error) = agent::handle(&agent, &wake).await {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "a wake was not worked on"
+        );
     }
 }
 

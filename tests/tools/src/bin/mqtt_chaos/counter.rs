@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use a2a::card::{Card, Skill};
-use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, Wake, WakeDoor, WakeError};
+use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, WakeDoor};
 use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::serve::ListenerExt as _;
@@ -16,7 +16,7 @@ use domain::{
 use outbound::{Outbound, Policy};
 use store::Store;
 use store_testing::Database;
-use tokio::sync::mpsc;
+use tools::wakes;
 use url::Url;
 
 const ISSUER: &str = "http://127.0.0.1/chaos";
@@ -84,17 +84,6 @@ impl Executor for Steps {
     }
 }
 
-struct Door(mpsc::UnboundedSender<(Wake, Duration)>);
-
-#[async_trait]
-impl WakeDoor for Door {
-    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
-        self.0
-            .send((wake.clone(), delay))
-            .map_err(|gone| WakeError::Queue(Box::new(gone)))
-    }
-}
-
 impl Counter {
     /// Starts it on a free port; between two pieces it rests so long. It takes its own callers' tokens, and those of these issuers.
     pub(crate) async fn start(rest: Duration, others: Vec<TrustedIssuer>) -> Self {
@@ -119,8 +108,7 @@ impl Counter {
             rest: Duration::from_secs(1),
             ..Policy::default()
         };
-        let (sender, mut wakes) = mpsc::unbounded_channel();
-        let door: Arc<dyn WakeDoor> = Arc::new(Door(sender));
+        let (door, wakes) = wakes::queue();
         let card = card(&url);
         let agent = Arc::new(Agent {
             name: AgentName::parse("counter").expect("a name"),
@@ -150,15 +138,10 @@ impl Counter {
             },
         });
         let worker = Arc::clone(&agent);
-        tokio::spawn(async move {
-            while let Some((wake, delay)) = wakes.recv().await {
-                let agent = Arc::clone(&worker);
-                tokio::spawn(async move {
-                    tokio::time::sleep(delay).await;
-                    let _ = agent::handle(&agent, &wake).await;
-                });
-            }
-        });
+        tokio::spawn(wakes::work(wakes, move |wake| {
+            let agent = Arc::clone(&worker);
+            async move { drop(agent::handle(&agent, &wake).await) }
+        }));
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent::{Wake, WakeDoor, WakeError};
-use async_trait::async_trait;
+use agent::{Wake, WakeDoor};
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::Json;
 use axum::extract::Request;
@@ -20,8 +19,9 @@ use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+use tools::wakes;
 use url::Url;
 
 use crate::counter::{Counter, STEPS};
@@ -162,23 +162,10 @@ fn at(listener: &TcpListener, path: &str) -> Url {
     format!("http://{address}/{path}").parse().expect("a URL")
 }
 
-/// Wakes of every agent of the run.
-struct Door(mpsc::UnboundedSender<(Wake, Duration)>);
-
-#[async_trait]
-impl WakeDoor for Door {
-    async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
-        self.0
-            .send((wake.clone(), delay))
-            .map_err(|gone| WakeError::Queue(Box::new(gone)))
-    }
-}
-
 /// Starts them, with what wakes them and the agent.
 pub(crate) async fn start(planned: Vec<Planned>, ground: &Ground<'_>) -> Vec<Host> {
     let registry = registry(ground).await;
-    let (sender, wakes) = mpsc::unbounded_channel();
-    let door: Arc<dyn WakeDoor> = Arc::new(Door(sender));
+    let (door, wakes) = wakes::queue();
     let mut hosts = Vec::new();
     let mut states = HashMap::new();
     for one in planned {
@@ -204,7 +191,11 @@ pub(crate) async fn start(planned: Vec<Planned>, ground: &Ground<'_>) -> Vec<Hos
             http: tests::user::http(),
         });
     }
-    tokio::spawn(work(wakes, states, Arc::clone(&ground.agents_door)));
+    let agents_door = Arc::clone(&ground.agents_door);
+    tokio::spawn(wakes::work(wakes, move |wake| {
+        let host = host_of(&wake, &states).cloned();
+        work(wake, host, Arc::clone(&agents_door))
+    }));
     let store = ground.store.clone();
     tokio::spawn(async move {
         loop {
@@ -222,29 +213,18 @@ fn serve(listener: TcpListener, router: axum::Router) {
     tokio::spawn(async move { axum::serve(listener, router).await });
 }
 
-/// Works on wakes, each beside the others.
-async fn work(
-    mut wakes: mpsc::UnboundedReceiver<(Wake, Duration)>,
-    hosts: HashMap<Tenant, State>,
-    agents_door: Arc<dyn WakeDoor>,
-) {
-    while let Some((wake, delay)) = wakes.recv().await {
-        let tenant = match &wake {
-            Wake::Task(wake) => &wake.tenant,
-            Wake::Push(wake) => &wake.tenant,
-        };
-        let agent = match &wake {
-            Wake::Task(wake) => &wake.agent,
-            Wake::Push(wake) => &wake.agent,
-        };
-        let host = hosts.get(tenant).filter(|_| agent.as_str() == host_agent::AGENT);
-        match host.cloned() {
-            Some(host) => drop(tokio::spawn(async move {
-                tokio::time::sleep(delay).await;
-                let _ = host_agent::handle(&host, &wake).await;
-            })),
-            None => drop(agents_door.wake(&wake, delay).await),
-        }
+/// The host that a wake is for; none where it is for the agent.
+fn host_of<'s>(wake: &Wake, hosts: &'s HashMap<Tenant, State>) -> Option<&'s State> {
+    let key = wake.key();
+    hosts
+        .get(&key.tenant)
+        .filter(|_| key.agent.as_str() == host_agent::AGENT)
+}
+
+async fn work(wake: Wake, host: Option<State>, agents_door: Arc<dyn WakeDoor>) {
+    match host {
+        Some(host) => drop(host_agent::handle(&host, &wake).await),
+        None => drop(agents_door.wake(&wake, Duration::ZERO).await),
     }
 }
 

@@ -1,5 +1,5 @@
 //! A stream ends soon after the session that it was opened with: whoever has signed out, was removed or has lost their session otherwise
-//! is told nothing more.
+//! is told nothing more. So it does where the tenant is suspended.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use bytes::Bytes;
 use domain::{ExposeSecret, Owner};
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderMap;
+use store::{Standing, StoreError};
 use tokio::time::Instant;
 
 use crate::state::AppState;
@@ -58,19 +59,24 @@ impl Seat {
     }
 
     async fn is_taken(&self) -> bool {
-        let Some(session) = &self.session else {
-            return true;
-        };
-        let (sessions, now) = (self.room.store.sessions(), self.room.clock.now());
-        match sessions.live_session(&self.room.tenant, session, now).await {
-            Ok(found) => found.is_some_and(|found| found.owner == self.owner),
+        self.looked().await.unwrap_or_else(|error| {
             // What the stream itself cannot read then ends it.
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "whether a stream's session is still good is not known now");
-                true
-            }
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "whether a stream's session is still good is not known now");
+            true
+        })
+    }
+
+    async fn looked(&self) -> Result<bool, StoreError> {
+        let (store, tenant, now) = (&self.room.store, &self.room.tenant, self.room.clock.now());
+        if store.tenants().standing(tenant, now).await? != Standing::Active {
+            return Ok(false);
         }
+        let Some(session) = &self.session else {
+            return Ok(true);
+        };
+        let found = store.sessions().live_session(tenant, session, now).await?;
+        Ok(found.is_some_and(|found| found.owner == self.owner))
     }
 }
 

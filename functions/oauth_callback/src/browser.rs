@@ -27,6 +27,16 @@ pub(crate) async fn owner(visit: &Visit) -> Result<Option<Owner>, StoreError> {
     Ok(session.map(|session| session.owner))
 }
 
+/// Whether a browser that left as the starter's is that still: whoever has signed out meanwhile, was removed or lost their session
+/// otherwise is nobody's starter, and what somebody grants there is held as in a stranger's browser.
+pub(crate) async fn is_still(visit: &Visit, consent: &Consent) -> Result<bool, StoreError> {
+    // An agent of the platform sees nobody's session: there the proof counts that the browser left with.
+    if visit.app.serves_all() {
+        return Ok(true);
+    }
+    Ok(owner(visit).await?.as_ref() == Some(&consent.request.owner))
+}
+
 /// Gives the browser's session another token, so that a copy of the one before leads to nothing; the cookie to set. A browser that cannot
 /// be given one keeps its session.
 pub(crate) async fn renewed(visit: &Visit) -> Option<HeaderValue> {

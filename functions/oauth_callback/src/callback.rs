@@ -81,7 +81,7 @@ async fn take(visit: &Visit, answer: ProviderAnswer, id: &str) -> Result<ResultP
             // From here on somebody looks at the task, whatever becomes of this process.
             waiting::make_due(app, &consent, app.clock().now().after(waiting::IN_HAND)).await?;
             let granted = exchange(visit, &consent, &secrets, provider, &code).await?;
-            if secrets.starters_browser {
+            if secrets.starters_browser && browser::is_still(visit, &consent).await? {
                 give(visit, &consent, granted).await
             } else {
                 hold(visit, &consent, &started, &granted).await

@@ -158,6 +158,24 @@ async fn a_stream_ends_soon_after_its_session() {
 }
 
 #[tokio::test]
+async fn a_stream_ends_soon_after_its_tenant_is_suspended() {
+    let (world, guest) = (World::new().await, Browser::default());
+    let patient = world.app(Duration::ZERO);
+    guest.post(&patient, "/api/chat", &says("c1", "m1", "park")).await;
+    let app = world.watchful_app();
+    let tenants = world.store.tenants();
+    tenants.add(&world.tenant).await.unwrap();
+    let suspended = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(tenants.suspend(&world.tenant, true).await.unwrap());
+        std::time::Instant::now()
+    };
+    let (answered, since) = tokio::join!(stream(&guest, &app, "/api/events"), suspended);
+    assert!(since.elapsed() < Duration::from_secs(5), "at once");
+    assert_eq!(answered.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn an_answer_ends_soon_after_the_session_of_whoever_asked() {
     let world = World::new().await;
     let app = world.watchful_app();

@@ -108,6 +108,31 @@ async fn a_forwarded_link_grants_nothing_by_itself() {
     }
 }
 
+/// The one in whose session it began has left the browser before the answer comes: whoever sits there now grants them nothing.
+#[tokio::test]
+async fn the_starters_browser_without_the_starter_is_a_strangers() {
+    for next in [None, Some("sws_alan-session-secret")] {
+        let world = World::new().await;
+        let mut browser = Browser::with_session(SESSION);
+        let asked = browser.connect(&world).await;
+        assert_eq!(asked.get("prompt"), None, "it is the starter's when it leaves");
+        let (sessions, session) = (world.store.sessions(), auth::token::hash(SESSION));
+        sessions.end_session(&world.tenant, &session).await.unwrap();
+        if let Some(next) = next {
+            browser = Browser {
+                cookies: [browser.cookies, Browser::with_session(next).cookies]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+            };
+        }
+        let seen = browser.agree(&world, &asked).await;
+        seen.page(StatusCode::OK, "One more step");
+        world.nothing_granted().await;
+        assert_eq!(world.wakes(), 0);
+    }
+}
+
 #[tokio::test]
 async fn opened_twice_the_newest_page_counts() {
     let world = World::new().await;

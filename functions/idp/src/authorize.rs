@@ -20,7 +20,7 @@ use crate::browser::{Browser, SignedIn, is_form_token};
 use crate::error::{TokenError, unstored};
 use crate::fields::Fields;
 use crate::login::{self, Attempt};
-use crate::pages::{self, Sent};
+use crate::pages::{self, Sent, Tried};
 use crate::request::{self, Asked, Fault, Prompt, Refused, Reply, fault};
 use crate::scope;
 use crate::state::AppState;
@@ -239,7 +239,10 @@ impl<'a> Visit<'a> {
                 let attempt = login::attempt(self.app, &self.here, from, (username, password)).await?;
                 match attempt {
                     Attempt::In(cookies) => Ok(self.go_on(cookies)),
-                    Attempt::Refused(again) => Ok(self.login_page(browser, &asked, Some(again))),
+                    Attempt::Refused(again) => {
+                        let name = username.and_then(login::username).unwrap_or_default();
+                        Ok(self.login_page(browser, &asked, Some(Tried { again, name })))
+                    }
                 }
             }
             Some("allow" | "deny" | "switch") => {
@@ -334,10 +337,10 @@ impl<'a> Visit<'a> {
         event.log();
     }
 
-    fn login_page(&self, browser: Browser, asked: &Asked, again: Option<pages::Again>) -> Response {
+    fn login_page(&self, browser: Browser, asked: &Asked, tried: Option<Tried>) -> Response {
         let (browser, cookie) = browser.with_form(self.app, &self.here);
         let token = browser.form_token(&self.query).unwrap_or_default();
-        let mut response = pages::login(&self.here, asked, &self.sent(&token), again);
+        let mut response = pages::login(&self.here, asked, &self.sent(&token), tried.as_ref());
         if let Some(cookie) = cookie {
             response.headers_mut().append(SET_COOKIE, cookie);
         }

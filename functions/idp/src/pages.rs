@@ -64,16 +64,35 @@ pub(crate) enum Again {
     Later(u64),
 }
 
+/// An attempt that did not sign anybody in.
+pub(crate) struct Tried {
+    pub(crate) again: Again,
+    /// The user name that was typed, where it can be one: nobody has to type it once more.
+    pub(crate) name: String,
+}
+
+/// How long to wait, as people say it.
+fn wait(seconds: u64) -> String {
+    match seconds.div_ceil(60) {
+        0 | 1 => "a minute".to_owned(),
+        minutes => format!("{minutes} minutes"),
+    }
+}
+
 /// The page to sign in.
-pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, again: Option<Again>) -> Response {
+pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, tried: Option<&Tried>) -> Response {
     let client = &asked.reply.client.name;
-    let name = asked.login_hint.as_deref().unwrap_or_default();
+    let again = tried.map(|tried| tried.again);
+    let hint = asked.login_hint.as_deref().unwrap_or_default();
+    let name = tried.map_or(hint, |tried| tried.name.as_str());
     let body = html! {
         h1 { "Sign in" }
         p.quiet { "to continue to " strong { (client) } }
         @match again {
             Some(Again::Wrong) => p.bad role="alert" #fault { "That user name and password do not go together." },
-            Some(Again::Later(_)) => p.bad role="alert" #fault { "There were too many attempts. Wait a little, then try again." },
+            Some(Again::Later(seconds)) => p.bad role="alert" #fault {
+                "There were too many attempts. Try again in " (wait(seconds)) "."
+            },
             None => {},
         }
         form method="post" action={ "?" (sent.query) } {
@@ -86,6 +105,9 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, again: Option<A
                 autofocus[!name.is_empty()] aria-describedby=[again.map(|_| "fault")];
             button name="step" value="login" { "Sign in" }
             button.second name="step" value="cancel" formnovalidate { "Cancel" }
+        }
+        @if again.is_some() {
+            p.quiet { "If you have forgotten your password, ask an admin of " (here.tenant.name()) " for another one." }
         }
     };
     let status = match again {
@@ -298,6 +320,18 @@ mod tests {
             "{policy}"
         );
         assert!(!policy.contains("unsafe"), "{policy}");
+    }
+
+    #[test]
+    fn people_are_told_how_long_to_wait() {
+        for (seconds, words) in [
+            (1, "a minute"),
+            (60, "a minute"),
+            (61, "2 minutes"),
+            (1800, "30 minutes"),
+        ] {
+            assert_eq!(wait(seconds), words);
+        }
     }
 
     #[test]

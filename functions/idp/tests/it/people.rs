@@ -298,6 +298,59 @@ async fn one_source_that_tries_many_names_is_stopped() {
     assert_eq!(elsewhere, StatusCode::SEE_OTHER);
 }
 
+/// However many addresses the tries come from: a stranger cannot use it to keep everybody out.
+#[tokio::test]
+async fn a_tenant_whose_names_are_tried_is_shut_for_a_minute_and_to_unknown_browsers_alone() {
+    let idp = Idp::start().await;
+    let known = Browser::default();
+    known.code(&idp).await;
+    leave(&idp, &known, "", "logout").await;
+    let (identity, acme) = (idp.store.identity(), acme());
+    let mut failures = 0;
+    loop {
+        let counted = identity
+            .count_failure(&acme, &store::Brake::Tenant, idp.clock.now())
+            .await;
+        failures += 1;
+        if counted.unwrap().is_locked(idp.clock.now()) {
+            break;
+        }
+    }
+    assert!(failures > 100, "{failures}");
+    let unknown = async || try_from(&idp, &Browser::default(), "192.0.2.2", ("ada", PASSWORD)).await;
+    assert_eq!(unknown().await, StatusCode::TOO_MANY_REQUESTS);
+    let status = try_from(&idp, &known, "192.0.2.2", ("ada", PASSWORD)).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    // It is a minute each time, however long it goes on.
+    for _ in 0..3 {
+        idp.advance(61);
+        let status = try_from(&idp, &Browser::default(), "192.0.2.3", ("ada", "wrong")).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        assert_eq!(unknown().await, StatusCode::TOO_MANY_REQUESTS);
+    }
+    idp.advance(61);
+    assert_eq!(unknown().await, StatusCode::SEE_OTHER);
+}
+
+/// `docs/decisions/limits.md` says why a good one is counted too.
+#[tokio::test]
+async fn a_try_is_counted_before_its_password_is_looked_at() {
+    let idp = Idp::start().await;
+    for (password, status, writes) in [
+        // By name, source and tenant.
+        ("wrong", StatusCode::FORBIDDEN, [3, 0]),
+        // Counted, and forgotten.
+        (PASSWORD, StatusCode::SEE_OTHER, [1, 1]),
+    ] {
+        let browser = Browser::default();
+        let tried = try_from(&idp, &browser, "192.0.2.1", ("ada", password));
+        let (answered, calls) = store::counted(tried).await;
+        let of = |operation: &str| calls.by_operation.get(operation).copied().unwrap_or_default();
+        assert_eq!(answered, status);
+        assert_eq!(["UpdateItem", "DeleteItem"].map(of), writes, "{calls:?}");
+    }
+}
+
 #[tokio::test]
 async fn two_processes_count_the_same_failures() {
     let idp = Idp::start().await;

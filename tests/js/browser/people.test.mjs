@@ -22,6 +22,7 @@ test('a guest signs in, takes over what was begun, and nobody else has it', asyn
   const whose = page.getByRole('dialog', { name: /^Keep the chat/ });
   await whose.waitFor();
   assert.equal(await page.getByText('Not found').count(), 0, 'the chat may be theirs yet');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Add to my account', 'what is suggested is preselected');
   await whose.getByRole('button', { name: 'Add to my account' }).click();
   await page.getByRole('navigation', { name: 'Your chats' }).getByRole('link', { name: /Oslo/ }).waitFor();
   await page.goto(chat);

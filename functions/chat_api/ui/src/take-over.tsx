@@ -30,7 +30,10 @@ export function TakeOver() {
   const asked = useTakeOver();
   const isAsked = asked !== null;
   useEffect(() => {
-    if (isAsked) dialog.current?.showModal();
+    if (!isAsked) return;
+    dialog.current?.showModal();
+    // What is suggested is what Enter says.
+    dialog.current?.querySelector<HTMLButtonElement>('.primary')?.focus();
   }, [isAsked]);
   if (!asked) return null;
   const answer = async (take: boolean) => {

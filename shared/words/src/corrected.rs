@@ -69,13 +69,24 @@ pub fn corrected(text: &str) -> Option<(&str, &str)> {
     Some((text.get(..before)?, text.get(after..)?))
 }
 
-/// How many of these words take back what stands before them.
+/// How many of these words take back what stands before them, one after the other: "No, sorry, I mean Lyon". Something stands behind.
 fn taken_back(text: &str, said: &[Word<'_>]) -> Option<usize> {
+    let mut length = takes_back(text, said)?;
+    while let Some(more) = said.get(length..).and_then(|rest| takes_back(text, rest))
+        && length + more < said.len()
+    {
+        length += more;
+    }
+    said.get(length).map(|_| length)
+}
+
+/// How many words at the beginning of these take back what stands before them.
+fn takes_back(text: &str, said: &[Word<'_>]) -> Option<usize> {
     let lower = |at: usize| said.get(at).map(Word::lower).unwrap_or_default();
     let is = |way: &&&[&str]| way.iter().enumerate().all(|(at, word)| lower(at) == *word);
-    let mut length = match TAKES_BACK.iter().find(is) {
-        Some([_]) if REASONS.contains(&lower(1).as_str()) => return None,
-        Some(way) => way.len(),
+    match TAKES_BACK.iter().find(is) {
+        Some([_]) if REASONS.contains(&lower(1).as_str()) => None,
+        Some(way) => Some(way.len()),
         None => {
             let (no, next) = (said.first()?, said.get(1)?);
             let marked = text
@@ -85,23 +96,25 @@ fn taken_back(text: &str, said: &[Word<'_>]) -> Option<usize> {
                 .iter()
                 .any(|way| way.iter().enumerate().all(|(at, word)| lower(at + 1) == *word));
             let instead = marked || more || INSTEAD.contains(&next.lower().as_str());
-            (NO.contains(&no.lower().as_str()) && instead).then_some(1)?
+            (NO.contains(&no.lower().as_str()) && instead).then_some(1)
         }
-    };
-    // "No, sorry, I mean Lyon"
-    if let Some(more) = said
-        .get(length..)
-        .filter(|rest| rest.len() > 1)
-        .and_then(|rest| taken_back(text, rest))
-    {
-        length += more;
     }
-    said.get(length).map(|_| length)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In a stack of its own, as a function's thread may have a small one.
+    #[test]
+    fn who_changes_their_mind_for_ever_is_followed_to_the_end() {
+        let text = format!("Oslo, {}in Lyon", "no, sorry, I mean ".repeat(50_000));
+        let read = std::thread::Builder::new()
+            .stack_size(256 * 1024)
+            .spawn(move || corrected(&text) == Some(("Oslo", "in Lyon")))
+            .unwrap();
+        assert!(read.join().unwrap());
+    }
 
     #[test]
     fn the_last_change_of_mind_counts() {

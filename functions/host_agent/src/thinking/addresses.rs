@@ -14,6 +14,8 @@ use crate::thinking::thought::Thought;
 
 /// What a link that writes a letter begins with: pages follow it, and its subject may carry anything off.
 const MAIL: &str = "mailto:";
+/// Longest piece of a text, in bytes, that addresses are learned from.
+const LONGEST: usize = 2_048;
 /// What stands in the place of an address that is not shown.
 const LEFT_OUT: &str = "[address left out]";
 
@@ -76,12 +78,18 @@ impl Addresses {
         }
     }
 
+    /// Piece by piece, as no address has a blank, a quotation mark or an angle bracket in it: a result may be a megabyte, and made to
+    /// be looked through for ever.
     fn learn(&mut self, text: &str) {
-        for span in spans(&finder(), text) {
-            let link = text.get(span).unwrap_or_default();
-            self.0.insert(link.to_owned());
-            self.0
-                .extend(link.split_once("://").map(|(_, rest)| rest.to_owned()));
+        let finder = finder();
+        let pieces = text.split(|c: char| c.is_whitespace() || c.is_control() || "\"<>".contains(c));
+        for piece in pieces.filter(|piece| piece.len() <= LONGEST) {
+            for span in spans(&finder, piece) {
+                let link = piece.get(span).unwrap_or_default();
+                self.0.insert(link.to_owned());
+                self.0
+                    .extend(link.split_once("://").map(|(_, rest)| rest.to_owned()));
+            }
         }
     }
 

@@ -55,6 +55,30 @@ fn only_what_stands_in_a_source_is_shown_letter_by_letter() {
     }
 }
 
+#[test]
+fn a_giant_result_is_looked_through_in_its_time_and_what_it_names_is_known() {
+    let begun = std::time::Instant::now();
+    for word in [
+        "a.b//c@d",
+        "http://",
+        "a@",
+        "https://a.example/(",
+        "x.y/",
+        "((",
+        "é.",
+    ] {
+        known(&word.repeat(1_000_000 / word.len()));
+    }
+    // Hours where the rest is looked through from each place.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    let places: Vec<String> = (0..1_000)
+        .map(|n| format!(r#"{{"url":"https://stay.example/{n}"}}"#))
+        .collect();
+    let compact = format!("[{}]", places.join(","));
+    let shown = "See https://stay.example/7 and <https://stay.example/999>.";
+    assert_eq!(known(&compact).kept(shown), shown);
+}
+
 /// Its words, as they are shown while they come in these pieces.
 fn grown(addresses: &Addresses, pieces: &[&str]) -> String {
     let mut growing = GrowingText::new(addresses);

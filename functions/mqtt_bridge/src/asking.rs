@@ -1,6 +1,7 @@
 //! Asking an agent, and publishing what it said.
 
-use a2a::mqtt::{BindingError, Publication, Request, TokenChallenge};
+use a2a::mqtt::{BindingError, Publication, TokenChallenge};
+use domain::SecretString;
 use mqtt::{PublishError, Published, Publisher};
 use outbound::{CallError, CarriedAnswer, CarriedCall};
 use serde_json::Value;
@@ -19,17 +20,17 @@ pub(crate) enum Said {
     Failed(BindingError),
 }
 
-/// Asks an agent of ours, for whoever sent the request.
+/// Asks an agent of ours, for whoever sent a request with this token.
 pub(crate) async fn ask(
     bridge: &Bridge,
     place: &AgentPlace,
-    request: &Request,
+    token: Option<&SecretString>,
     body: &Value,
 ) -> Result<Value, Said> {
     let call = CarriedCall {
         url: &place.url,
         body,
-        token: request.token.as_ref(),
+        token,
         extensions: EXTENSIONS,
     };
     match bridge.outbound.carry(&call).await {

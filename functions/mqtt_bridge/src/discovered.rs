@@ -133,7 +133,8 @@ fn mqtt_url(interface: &Value) -> Option<Url> {
 }
 
 /// The card as the registry gets it: with the agent's interface on the broker of the configuration, whatever the card says of
-/// brokers; that of a pool of its unit, where the card names one first. That is not what was signed, so it has no signature.
+/// brokers; that of a pool of its unit, where the card names one first. Types are left out of its skills' tags: an import rule
+/// registers an agent in the platform's name, and says as what. That is not what was signed, so it has no signature.
 #[must_use]
 pub fn normalised(mut card: Value, (broker, prefix): (&Url, &TopicPrefix), agent: &AgentAddress) -> Value {
     let others: Vec<Value> = interfaces(&card)
@@ -153,6 +154,14 @@ pub fn normalised(mut card: Value, (broker, prefix): (&Url, &TopicPrefix), agent
             others.into_iter().chain([own]).collect(),
         );
         fields.remove("signatures");
+    }
+    let skills = card.get_mut("skills").and_then(Value::as_array_mut);
+    for tags in skills
+        .into_iter()
+        .flatten()
+        .filter_map(|skill| skill.get_mut("tags")?.as_array_mut())
+    {
+        tags.retain(|tag| !tag.as_str().is_some_and(|tag| tag.starts_with("type:")));
     }
     card
 }
@@ -236,6 +245,19 @@ mod tests {
                 "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" }])
         );
         assert!(card.get("signatures").is_none());
+    }
+
+    #[test]
+    fn what_an_agent_is_registered_as_its_card_does_not_say() {
+        let skill = |tags: Value| json!({ "id": "s", "tags": tags });
+        let card = json!({ "skills": [
+            skill(json!(["type:weather", "lang:en", "demo", "type:", 7])), skill(json!("type:weather")), { "id": "bare" }, 7,
+        ] });
+        let broker = Url::parse("mqtts://broker.example:8883").unwrap();
+        let agent = "acme/lab/echo".parse().unwrap();
+        let card = normalised(card, (&broker, &TopicPrefix::standard()), &agent);
+        assert_eq!(card["skills"][0]["tags"], json!(["lang:en", "demo", 7]));
+        assert_eq!(card["skills"][2], json!({ "id": "bare" }));
     }
 
     #[test]

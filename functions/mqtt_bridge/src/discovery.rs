@@ -2,7 +2,7 @@
 //! one comes or leaves, the registry is told to look at it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, Presence};
@@ -10,7 +10,7 @@ use domain::{AgentId, Tenant};
 use http::Method;
 use mqtt::{Inbox, Options, Received, Session, SessionState, Taking};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, watch};
 use url::Url;
 
 use crate::bridge::Bridge;
@@ -38,13 +38,63 @@ pub(crate) struct Discovery {
     pub(crate) identity: AgentAddress,
 }
 
-/// Something to tell the registry, by agent; what is newer takes its place.
-type News = (AgentAddress, Found);
+/// The registry is told no more often than this, however fast an agent changes its card.
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// What to tell the registry, by agent: the newest word of each alone, so that an agent that says ever more does not fill the memory.
+#[derive(Debug, Default)]
+struct News {
+    due: Mutex<HashMap<AgentAddress, Found>>,
+    came: Notify,
+}
+
+impl News {
+    /// Something new of an agent.
+    fn put(&self, agent: AgentAddress, found: Found) {
+        let mut due = self.due();
+        let newest = merged(due.get(&agent).copied(), found);
+        due.insert(agent, newest);
+        drop(due);
+        self.came.notify_one();
+    }
+
+    /// What could not be told; of an agent that has said more meanwhile, that.
+    fn put_back(&self, agent: AgentAddress, found: Found) {
+        let mut due = self.due();
+        let newest = due.get(&agent).map_or(found, |newer| merged(Some(found), *newer));
+        due.insert(agent, newest);
+        drop(due);
+        self.came.notify_one();
+    }
+
+    /// All there is, once there is some.
+    async fn take(&self) -> HashMap<AgentAddress, Found> {
+        loop {
+            let due = std::mem::take(&mut *self.due());
+            if !due.is_empty() {
+                return due;
+            }
+            self.came.notified().await;
+        }
+    }
+
+    fn due(&self) -> MutexGuard<'_, HashMap<AgentAddress, Found>> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A card that was not told yet is still to be told.
+fn merged(before: Option<Found>, newer: Found) -> Found {
+    match (before, newer) {
+        (Some(Found::Card), Found::Presence) => Found::Card,
+        (_, newer) => newer,
+    }
+}
 
 impl Discovery {
     /// Runs until `stop` says otherwise.
     pub(crate) async fn run(self, connection: Connection, mut stop: watch::Receiver<bool>) {
-        let (tell, news) = mpsc::unbounded_channel();
+        let news = Arc::new(News::default());
         let mut filters: Vec<String> = self
             .rules
             .iter()
@@ -67,7 +117,7 @@ impl Discovery {
         let inbox = Arc::new(Cards {
             bridge: Arc::clone(&self.bridge),
             identity: self.identity.clone(),
-            tell,
+            news: Arc::clone(&news),
         });
         let session = match Session::open(options, inbox) {
             Ok(session) => session,
@@ -79,38 +129,27 @@ impl Discovery {
         tokio::select! {
             () = stopped(&mut stop) => session.close().await,
             () = ended(&session) => tracing::error!("agents on the broker are not looked for any more"),
-            () = self.register(news) => {}
+            () = self.register(&news) => {}
         }
     }
 
-    /// Tells the registry, one after the other; the newest word of each agent alone.
-    async fn register(&self, mut news: mpsc::UnboundedReceiver<News>) {
-        let mut due: HashMap<AgentAddress, Found> = HashMap::new();
+    /// Tells the registry, one after the other.
+    async fn register(&self, news: &News) {
         let mut wait = AGAIN.0;
         loop {
-            if due.is_empty() {
-                let Some((agent, found)) = news.recv().await else {
-                    return;
-                };
-                due.insert(agent, found);
-            }
-            while let Ok((agent, found)) = news.try_recv() {
-                // A card that was not told yet is still to be told.
-                let is_new = matches!(due.get(&agent), Some(Found::Card)) && found == Found::Presence;
-                due.insert(agent, if is_new { Found::Card } else { found });
-            }
-            let mut missed = HashMap::new();
-            for (agent, found) in due.drain() {
+            let mut missed = false;
+            for (agent, found) in news.take().await {
                 if !self.told(&agent, found).await {
-                    missed.insert(agent, found);
+                    news.put_back(agent, found);
+                    missed = true;
                 }
             }
-            due = missed;
-            if due.is_empty() {
-                wait = AGAIN.0;
-            } else {
+            if missed {
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(AGAIN.1);
+            } else {
+                tokio::time::sleep(BETWEEN).await;
+                wait = AGAIN.0;
             }
         }
     }
@@ -206,7 +245,7 @@ async fn ended(session: &Session) {
 struct Cards {
     bridge: Arc<Bridge>,
     identity: AgentAddress,
-    tell: mpsc::UnboundedSender<News>,
+    news: Arc<News>,
 }
 
 impl Inbox for Cards {
@@ -217,12 +256,52 @@ impl Inbox for Cards {
             .take(&self.bridge.prefix, &received.publication)
         {
             Ok((_, Found::Same)) => {}
-            Ok(news) => {
-                // Nobody listens any more once it ends.
-                let _ = self.tell.send(news);
-            }
+            Ok((agent, found)) => self.news.put(agent, found),
             Err(reason) => dropped(&self.identity, reason),
         }
         Box::pin(async {})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_an_agent_that_says_ever_more_the_newest_word_waits_alone() {
+        let news = News::default();
+        let agent = |name: &str| AgentAddress::new("acme", "lab", name).unwrap();
+        for _ in 0..10_000 {
+            news.put(agent("loud"), Found::Card);
+            news.put(agent("loud"), Found::Presence);
+        }
+        news.put(agent("gone"), Found::Card);
+        news.put(agent("gone"), Found::Gone);
+        news.put(agent("left"), Found::Presence);
+        let due = news.take().await;
+        let wanted = [
+            ("loud", Found::Card),
+            ("gone", Found::Gone),
+            ("left", Found::Presence),
+        ];
+        assert_eq!(
+            due,
+            HashMap::from(wanted.map(|(name, found)| (agent(name), found)))
+        );
+        // What could not be told waits, unless there is something newer.
+        news.put(agent("loud"), Found::Presence);
+        news.put(agent("left"), Found::Gone);
+        for (agent, found) in due {
+            news.put_back(agent, found);
+        }
+        let wanted = [
+            ("loud", Found::Card),
+            ("gone", Found::Gone),
+            ("left", Found::Gone),
+        ];
+        assert_eq!(
+            news.take().await,
+            HashMap::from(wanted.map(|(name, found)| (agent(name), found)))
+        );
     }
 }

@@ -112,13 +112,14 @@ impl Carried<'_> {
         };
         let items: Vec<Value> = match self.request.asked {
             Asked::SendAndWait(_) if !is_stream_end(&result) => {
-                // The settled task comes as a notification; until then, one look shows that there is work.
-                let look = tell_working(
-                    Arc::clone(self.bridge),
-                    self.place.clone(),
-                    writer,
-                    (self.request, result),
-                );
+                // The settled task comes as a notification; until then, one look shows that there is work. Of what was asked and
+                // answered it keeps no more than it needs: many may wait for theirs.
+                let Some(task) = result.pointer("/task/id").cloned() else {
+                    return Handled::Answered;
+                };
+                let asker = (self.request.token.clone(), task);
+                let look = tell_working(Arc::clone(self.bridge), self.place.clone(), writer, asker);
+                drop(result);
                 match self.bridge.stays {
                     true => drop(tokio::spawn(look)),
                     false => look.await,
@@ -186,7 +187,7 @@ impl Carried<'_> {
     }
 
     async fn asked(&self, body: &Value) -> Result<Value, Said> {
-        ask(self.bridge, self.place, &self.request, body).await
+        ask(self.bridge, self.place, self.request.token.as_ref(), body).await
     }
 }
 

@@ -16,7 +16,7 @@ pub struct ImportRule {
     is_one: bool,
     /// The tenant that they are registered for; everybody where there is none.
     pub tenant: Option<Tenant>,
-    /// What they are registered as, where their cards do not say.
+    /// What they are registered as, whatever their cards say.
     pub agent_type: AgentType,
 }
 

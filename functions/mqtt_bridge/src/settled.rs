@@ -3,27 +3,25 @@
 
 use std::sync::Arc;
 
-use a2a::mqtt::{ReplyWriter, Request, is_stream_end};
+use a2a::mqtt::{ReplyWriter, is_stream_end};
+use domain::SecretString;
 use serde_json::{Value, json};
 
 use crate::asking::{ask, publish_all};
 use crate::bridge::Bridge;
 use crate::config::AgentPlace;
 
-/// Shows the task as it is after a while, unless it is settled by then: that is told as a notification.
+/// Shows the task of this id as it is after a while, unless it is settled by then: that is told as a notification.
 pub(crate) async fn tell_working(
     bridge: Arc<Bridge>,
     place: AgentPlace,
     writer: ReplyWriter,
-    (request, result): (Request, Value),
+    (token, task): (Option<SecretString>, Value),
 ) {
     tokio::time::sleep(bridge.patience).await;
-    let Some(task) = result.pointer("/task/id") else {
-        return;
-    };
-    let look = json!({ "jsonrpc": "2.0", "id": request.id, "method": "GetTask",
+    let look = json!({ "jsonrpc": "2.0", "id": writer.id, "method": "GetTask",
         "params": { "id": task, "historyLength": 0 } });
-    let Ok(found) = ask(&bridge, &place, &request, &look).await else {
+    let Ok(found) = ask(&bridge, &place, token.as_ref(), &look).await else {
         return;
     };
     let shown = json!({ "task": found });

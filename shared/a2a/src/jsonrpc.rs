@@ -21,6 +21,11 @@ impl RpcId {
             Some(_) => None,
         }
     }
+
+    /// Whether it has no more text than this.
+    pub(crate) fn is_within(&self, bytes: usize) -> bool {
+        self.0.as_str().is_none_or(|text| text.len() <= bytes)
+    }
 }
 
 /// What can be asked.

@@ -13,6 +13,9 @@ use crate::A2aError;
 use crate::jsonrpc::RpcId;
 use crate::lenient::{Fault, tidy};
 
+/// Longest id: it travels with what a responder gives its agent to keep.
+const ID_MAX: usize = 256;
+
 /// What a responder holds a request against.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestRules<'r> {
@@ -178,7 +181,11 @@ fn understood(
     let properties = &publication.properties;
     let read = serde_json::from_slice::<Value>(&publication.payload);
     if let Ok(body) = &read {
-        *id = RpcId::read(body.get("id")).unwrap_or_default();
+        let told = RpcId::read(body.get("id")).unwrap_or_default();
+        if !told.is_within(ID_MAX) {
+            return Err(invalid("id is longer than 256 bytes"));
+        }
+        *id = told;
     }
     match properties.correlation.as_ref().map_or(0, |data| data.len()) {
         0 => return Err(BindingError::Protocol("Correlation Data is missing")),
@@ -391,6 +398,27 @@ mod tests {
                 "{topic} {response:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_giant_id_travels_no_further() {
+        let with = |id: Value| {
+            let mut payload = send("SendStreamingMessage", json!({ "taskId": TASK }));
+            payload["id"] = id;
+            read(&request(&payload))
+        };
+        let longest = json!("x".repeat(ID_MAX));
+        assert_eq!(
+            with(longest.clone()).unwrap().id,
+            RpcId::read(Some(&longest)).unwrap()
+        );
+        let Err(Refused::Answered { id, error, .. }) = with(json!("x".repeat(ID_MAX + 1))) else {
+            panic!("it is told so");
+        };
+        assert_eq!(
+            (id, error.to_json()["code"].as_i64()),
+            (RpcId::default(), Some(-32600))
+        );
     }
 
     #[test]

@@ -195,7 +195,8 @@ async fn open(
     };
     match added {
         Added::New | Added::Same => Ok((chat, is_new)),
-        Added::NoChat => Err(RouteError::NotFound),
+        // It was there just now.
+        Added::NoChat => Err(RouteError::Deleted),
         Added::Conflict => Err(RouteError::message_changed()),
     }
 }

@@ -8,6 +8,7 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
+use store::Chat;
 
 use crate::chats::shown;
 use crate::error::RouteError;
@@ -44,7 +45,20 @@ pub(crate) async fn delete(
     MaybeChat(chat): MaybeChat,
 ) -> Result<StatusCode, RouteError> {
     let chat = chat.ok_or(RouteError::NotFound)?;
-    let tasks = room.tasks_of(&chat).await?;
+    call_off(&room, &chat).await?;
+    let (sessions, now) = (room.store.sessions(), room.clock.now());
+    sessions
+        .delete_chat(&room.tenant, &chat.owner, chat.place(), now)
+        .await?;
+    // What began while that was done, from another tab perhaps.
+    call_off(&room, &chat).await?;
+    sessions.tidy_deleted(&room.tenant, chat.place()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Calls off what runs in a chat.
+async fn call_off(room: &AppState, chat: &Chat) -> Result<(), RouteError> {
+    let tasks = room.tasks_of(chat).await?;
     for task in tasks.iter().filter(|task| !task.status.state.is_terminal()) {
         match room.host.cancel(&chat.owner, task.id).await {
             // It ended while we asked.
@@ -52,11 +66,7 @@ pub(crate) async fn delete(
             Err(error) => return Err(error),
         }
     }
-    let (sessions, now) = (room.store.sessions(), room.clock.now());
-    sessions
-        .delete_chat(&room.tenant, &chat.owner, chat.place(), now)
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }
 
 fn title(body: &[u8]) -> Result<String, RouteError> {

@@ -45,6 +45,9 @@ pub(crate) async fn feedback(
     sessions
         .keep_feedback(&room.tenant, chat.place(), (id, verdict), now)
         .await?;
+    if sessions.tidy_deleted(&room.tenant, chat.place()).await? {
+        return Err(RouteError::Deleted);
+    }
     // Of which agents, and never what was said.
     let agents: Vec<&str> = task.jobs.iter().map(|job| job.agent_type.as_str()).collect();
     tracing::info!(task.id = %id, ?verdict, ?agents, "feedback");

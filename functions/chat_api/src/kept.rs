@@ -1,6 +1,6 @@
 //! Answers that are kept: a chat outlives the tasks in it, so that a final answer is stored as a UI message once it is shown.
 
-use domain::{ChatId, MessageId, Task};
+use domain::{ChatId, MessageId, Task, Tenant};
 use serde_json::{Value, json};
 use store::{Store, StoredMessage};
 
@@ -39,5 +39,13 @@ pub(crate) async fn keep(
     if let Err(error) = store.sessions().keep_answer(&task.tenant, chat, &answer).await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(task.id = %task.id, error, "an answer that was shown is not kept yet");
+    }
+}
+
+/// To be called once answers were kept: what was kept in a chat that was deleted meanwhile goes as well.
+pub(crate) async fn tidy(store: &Store, tenant: &Tenant, chat: &ChatId) {
+    if let Err(error) = store.sessions().tidy_deleted(tenant, chat).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "whether a chat was deleted meanwhile is not known");
     }
 }

@@ -17,7 +17,7 @@ use store::{Conversation, PageRequest, StoreError, StoredMessage};
 use crate::chats::{page_request, parameter};
 use crate::error::RouteError;
 use crate::feedback::add_to;
-use crate::kept::{answered, keep};
+use crate::kept::{answered, keep, tidy};
 use crate::kept_files;
 use crate::owned::OwnedChat;
 use crate::resume::user_message_id;
@@ -90,6 +90,9 @@ pub(crate) async fn messages(
         .iter()
         .map(|(answer, message, task)| keep(&room.store, chat.place(), (answer, message), task));
     join_all(kept).await;
+    if !new.is_empty() {
+        tidy(&room.store, &room.tenant, chat.place()).await;
+    }
     Ok(Json(match is_paged {
         true => json!({"messages": shown, "next": next}),
         false => Value::Array(shown),

@@ -14,7 +14,7 @@ use store::{Store, StoreError, TaskKey};
 use tokio::time::Instant;
 
 use crate::frames::{Frames, ui_stream};
-use crate::kept::keep;
+use crate::kept::{keep, tidy};
 use crate::seat::Seat;
 use crate::shown_draft::ShownDraft;
 use crate::tail::{News, Tail};
@@ -240,6 +240,9 @@ impl Relay {
     async fn end(&mut self, mut frames: Frames) -> Frames {
         let task = self.tail.task();
         keep(&self.store, &self.chat, (&self.answer_id, &self.message_id), task).await;
+        if task.status.state.is_terminal() {
+            tidy(&self.store, &task.tenant, &self.chat).await;
+        }
         let answer = turn::answer(task, &self.message_id);
         if let Some(mut text) = answer.filter(|text| !self.draft.ends(text.trim(), &mut frames)) {
             // What was told is not told twice.

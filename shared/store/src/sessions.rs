@@ -156,7 +156,7 @@ pub enum Added {
     Same,
     /// Another message was stored under that id.
     Conflict,
-    /// There is no such chat.
+    /// There is no such chat, or not any more.
     NoChat,
 }
 
@@ -647,7 +647,8 @@ impl Sessions<'_> {
         let count = Change::new()
             .set_to("announced", "#announced + :one")
             .value("one", number(1))
-            .when("attribute_exists(#pk)");
+            // Nothing more is said in a chat that was deleted.
+            .when("attribute_exists(#pk) AND attribute_not_exists(#deleted_at)");
         let newest = count
             .clone()
             .set("updated_at", text(at))

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use domain::Owner;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use store::Conversation;
 
 use super::world::{Answered, Browser, World, last_card, says};
 
@@ -108,19 +110,44 @@ async fn a_deleted_chat_is_gone_with_its_messages_and_what_ran_in_it() {
     // To anybody else it is what every foreign chat is.
     let foreign = stranger.get(&app, "/api/chats/c1/messages").await;
     assert_eq!(foreign.status, StatusCode::NOT_FOUND);
+    assert_eq!(left(&world, &browser, "c1").await, Conversation::default());
+    let _: Value = browser.get(&app, "/api/chats/c2/messages").await.json();
+}
+
+/// What lies in the browser's deleted chat.
+async fn left(world: &World, browser: &Browser, chat: &str) -> Conversation {
     let cookie = browser.0.lock().unwrap().clone().unwrap();
     let token = auth::token::hash(cookie.split_once('=').unwrap().1);
     let (sessions, now) = (world.store.sessions(), domain::Clock::now(world.clock.as_ref()));
     let session = sessions.find_session(&world.tenant, &token, now).await.unwrap();
-    let chat = domain::ChatId::parse("c1").unwrap();
-    let owner = session.unwrap().owner;
+    let owner: Owner = session.unwrap().owner;
+    let chat = domain::ChatId::parse(chat).unwrap();
     let chat = sessions
         .find_chat(&world.tenant, &owner, &chat)
         .await
         .unwrap()
         .unwrap();
     assert!(chat.deleted_at.is_some());
-    let left = sessions.conversation(&world.tenant, chat.place()).await.unwrap();
-    assert!(left.messages.is_empty() && left.answers.is_empty());
-    let _: Value = browser.get(&app, "/api/chats/c2/messages").await.json();
+    sessions.conversation(&world.tenant, chat.place()).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_that_another_tab_still_reads_is_not_kept_in_a_deleted_chat() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::from_secs(20));
+    let in_the_other_tab = async {
+        world.work().await;
+        delete(&app, &browser, "c1").await
+    };
+    let said = says("c1", "m1", "park");
+    let (told, deleted) = browser
+        .post_while(&app, "/api/chat", &said, in_the_other_tab)
+        .await;
+    assert_eq!(deleted, StatusCode::NO_CONTENT);
+    assert_eq!(
+        last_card(&told.chunks())["state"],
+        "canceled",
+        "the stream has seen the end"
+    );
+    assert_eq!(left(&world, &browser, "c1").await, Conversation::default());
 }

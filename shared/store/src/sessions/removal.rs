@@ -63,6 +63,28 @@ impl Sessions<'_> {
         if let Written::Refused(_) = self.store.update(self.table(), &key, change).await? {
             return Ok(false);
         }
+        self.remove_said(&key).await?;
+        Ok(true)
+    }
+
+    /// Removes what was written into a chat by somebody who had not heard of its end; true where the chat is over. To be called
+    /// after such a write: whoever deletes a chat says so first and removes what is there then, so that one of the two always sees
+    /// the other.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn tidy_deleted(&self, tenant: &Tenant, chat: &ChatId) -> Result<bool, StoreError> {
+        let key = chat_key(tenant, chat);
+        let found = self.store.item(self.table(), &key).await?;
+        let is_over = found.is_some_and(|item| item.contains_key("deleted_at"));
+        if is_over {
+            self.remove_said(&key).await?;
+        }
+        Ok(is_over)
+    }
+
+    /// Removes all that lies in a chat's partition beside the chat itself.
+    async fn remove_said(&self, key: &Key) -> Result<(), StoreError> {
         let said = Query {
             table: self.table(),
             condition: "#pk = :pk AND #sk BETWEEN :answer AND :last",
@@ -88,6 +110,6 @@ impl Sessions<'_> {
                 self.store.transact(writes).await?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 }

@@ -663,6 +663,41 @@ async fn files_lie_beside_their_message_and_go_with_the_chat() {
 }
 
 #[tokio::test]
+async fn what_comes_late_into_a_deleted_chat_does_not_stay() {
+    let (store, _database) = store_testing::start().await;
+    open(&store, "acme", "user-1", "c", 0).await;
+    let (sessions, acme, c) = (store.sessions(), tenant("acme"), place("c"));
+    let owner = owner("user-1");
+    let message = said("m", 0, json!({"role": "user"}));
+    sessions.add_first(&acme, &c, &message).await.unwrap();
+    assert!(!sessions.tidy_deleted(&acme, &c).await.unwrap(), "it is there");
+    assert!(!sessions.tidy_deleted(&acme, &place("none")).await.unwrap());
+    assert_eq!(sessions.messages(&acme, &c).await.unwrap().len(), 1);
+
+    assert!(sessions.delete_chat(&acme, &owner, &c, now()).await.unwrap());
+    let late = said("m2", 1, json!({"role": "user"}));
+    let added = sessions.add_message(&acme, &c, &late).await;
+    assert_eq!(added.unwrap(), Added::NoChat);
+    // What is written without a look at the chat, and what was on its way.
+    let task = TaskId::from_bytes([1; 16]);
+    sessions
+        .keep_answer(&acme, &c, &said("a", 1, json!({})))
+        .await
+        .unwrap();
+    let good = (task, Some(Verdict::Good));
+    sessions.keep_feedback(&acme, &c, good, now()).await.unwrap();
+    sessions.add_first(&acme, &c, &message).await.unwrap();
+    let (tidied, calls) = counted(sessions.tidy_deleted(&acme, &c)).await;
+    assert_eq!((tidied.unwrap(), calls.total()), (true, 3), "{calls:?}");
+    assert_eq!(
+        sessions.conversation(&acme, &c).await.unwrap(),
+        store::Conversation::default()
+    );
+    let tombstone = sessions.find_chat(&acme, &owner, &chat("c")).await.unwrap();
+    assert!(tombstone.is_some_and(|chat| chat.deleted_at.is_some()));
+}
+
+#[tokio::test]
 async fn a_session_goes_on_under_another_token_and_ends_with_all_of_its_owners() {
     let (store, _database) = store_testing::start().await;
     let (sessions, acme) = (store.sessions(), tenant("acme"));

@@ -7,6 +7,7 @@ use crate::change::{Change, text};
 use crate::codec::{Item, Key, key_of, keyed, text_of};
 use crate::dynamo::{Query, ROUNDS, Written};
 use crate::record::{digest, document_of, record};
+use crate::transact::{Transacted, Writes};
 use crate::{Page, PageRequest, StoreError};
 
 pub(super) fn user_key(tenant: &Tenant, username: &str) -> Key {
@@ -61,17 +62,22 @@ impl Identity<'_> {
             user_key(tenant, &user.username),
             listed_key(tenant, &user.username),
         );
-        self.store
-            .put_record(self.table(), listed, "the user's name", &(), None)
-            .await?;
+        // Both or neither: a user whom somebody removes at the same moment is not left without a name in the list, where no admin
+        // would see them.
+        let mut writes = Writes::default();
         let absent = Change::new().when("attribute_not_exists(#pk)");
-        let item = record(key, "the user", user, None)?;
-        Ok(match self.store.put(self.table(), item, absent).await? {
-            Written::Done(_) => true,
-            // The repeat of a write whose answer was lost finds its own.
-            Written::Refused(Some(known)) => document_of::<User>(self.table(), known)? == *user,
-            Written::Refused(None) => false,
-        })
+        writes.put(self.table(), record(key, "the user", user, None)?, absent)?;
+        let listed = record(listed, "the user's name", &(), None)?;
+        writes.put(self.table(), listed, Change::new())?;
+        let known = match self.store.transact(writes).await? {
+            Transacted::Done => return Ok(true),
+            Transacted::Refused(refused) => refused.into_iter().find_map(|(_, known)| known),
+        };
+        // Somebody who adds the very same user once more finds their own.
+        let known = known
+            .map(|known| document_of::<User>(self.table(), known))
+            .transpose()?;
+        Ok(known.is_some_and(|known| known == *user))
     }
 
     /// Changes a user as it is; what became of it, and nothing where there is none of that name.
@@ -177,10 +183,11 @@ impl Identity<'_> {
     /// # Errors
     /// What the database says.
     pub async fn remove_user(&self, tenant: &Tenant, username: &str) -> Result<(), StoreError> {
-        let key = user_key(tenant, username);
-        self.store.take(self.table(), &key).await?;
-        let listed = listed_key(tenant, username);
-        self.store.remove(self.table(), &listed).await
+        let mut writes = Writes::default();
+        for key in [user_key(tenant, username), listed_key(tenant, username)] {
+            writes.delete(self.table(), &key, Change::new())?;
+        }
+        self.store.transact(writes).await.map(|_| ())
     }
 
     /// The user of that name.

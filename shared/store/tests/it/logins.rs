@@ -188,3 +188,31 @@ async fn a_user_is_changed_as_it_is_and_its_name_is_given_once() {
         .await;
     assert_eq!(nobody.unwrap(), None);
 }
+
+#[tokio::test]
+async fn nobody_is_a_user_whom_no_list_has() {
+    let (store, _database) = store_testing::start().await;
+    let (identity, acme) = (store.identity(), tenant("acme"));
+    let user = |hash: &str| store::User {
+        username: "ada".into(),
+        subject: owner("user-ada"),
+        display_name: "Ada".into(),
+        password_hash: hash.into(),
+        roles: Vec::new(),
+        since: None,
+        not_before: None,
+    };
+    identity.add_user(&acme, &user("0")).await.unwrap();
+    for round in 1..=20 {
+        let added = user(&round.to_string());
+        let (removed, _) = tokio::join!(
+            identity.remove_user(&acme, "ada"),
+            identity.add_user(&acme, &added)
+        );
+        removed.unwrap();
+        let found = identity.find_user(&acme, "ada").await.unwrap();
+        let listed = identity.list_users(&acme).await.unwrap();
+        assert_eq!(listed, Vec::from_iter(found), "round {round}");
+        identity.add_user(&acme, &added).await.unwrap();
+    }
+}

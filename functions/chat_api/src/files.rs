@@ -124,11 +124,12 @@ fn attached(part: &Value) -> Result<(Part, Option<Vec<u8>>), RouteError> {
     Ok((file, bytes))
 }
 
-/// The size of a file that is kept; none of a part that is no such file.
+/// The size of a file that is kept; none of a part that is no such file. No message of any release has a larger one, whatever
+/// its page wrote into it.
 pub(crate) fn size_of(part: &Value) -> Option<usize> {
     let part = Some(part).filter(|part| is_file(part))?;
     let size = part.get("providerMetadata")?.get(KEPT)?.get("size")?.as_u64()?;
-    usize::try_from(size).ok()
+    usize::try_from(size).ok().filter(|size| *size <= BYTES_MAX)
 }
 
 /// Whether an agent takes all files of a message, as far as its card says.
@@ -332,6 +333,24 @@ mod tests {
         ] {
             let refused = attached(&file(media, "a", b"x"));
             assert!(matches!(refused, Err(RouteError::Invalid { .. })), "{media:?}");
+        }
+    }
+
+    #[test]
+    fn a_size_that_no_file_has_is_none() {
+        let named = |size: Value| json!({"type": "file", "mediaType": "text/plain", "providerMetadata": {KEPT: {"size": size}}});
+        assert_eq!(size_of(&named(json!(BYTES_MAX))), Some(BYTES_MAX));
+        for odd in [
+            json!(BYTES_MAX + 1),
+            json!(u64::MAX),
+            json!(-1),
+            json!(1.5),
+            json!("7"),
+            json!(null),
+        ] {
+            assert_eq!(size_of(&named(odd.clone())), None, "{odd}");
+            let read = read(&mut [named(odd.clone())]);
+            assert!(matches!(read, Err(RouteError::Invalid { .. })), "{odd}: {read:?}");
         }
     }
 

@@ -380,4 +380,80 @@ mod tests {
         assert_eq!(titled("Will it\n rain?"), "Will it rain?");
         assert_eq!(titled(&"ä".repeat(200)).chars().count(), TITLE_MAX);
     }
+
+    /// What is left of good messages when they are cut, spoiled and spliced is refused as the client's fault, or is a good one.
+    #[test]
+    fn no_rubbish_breaks_the_reading_of_messages() {
+        let file = json!({"type": "file", "mediaType": "text/plain", "filename": "ä.txt", "url": "data:text/plain;base64,aGkh"});
+        let kept = json!({"type": "file", "mediaType": "image/png", "providerMetadata": {"switchyard": {"size": 7, "sha256": "x"}}});
+        let page = json!({"type": "file", "mediaType": "a/b", "url": "https://example.org/a?b=1#c"});
+        let text = json!({"type": "text", "text": "Oslo? My code is c1-bcdf-ghjk-mnpq. \u{1f98a}"});
+        let whole = |parts: Value, more: Value| {
+            let mut body = json!({"id": "c", "message": user(parts)});
+            let fields = body.as_object_mut().unwrap();
+            fields.extend(more.as_object().unwrap().clone());
+            body.to_string().into_bytes()
+        };
+        let good = [
+            whole(
+                json!([text, file, page]),
+                json!({"locale": "de-CH", "timeZone": "Europe/Zurich"}),
+            ),
+            whole(
+                json!([kept, kept]),
+                json!({"trigger": "regenerate-message", "messageId": "a1"}),
+            ),
+            whole(
+                json!([{"type": "step-start"}, file, file, text]),
+                json!({"model": "weather", "owner": "o"}),
+            ),
+        ];
+        let mut seed = 19_u64;
+        let mut any = |below: usize| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            usize::try_from(seed % u64::try_from(below.max(1)).unwrap()).unwrap()
+        };
+        let (mut read, mut refused) = (0, 0);
+        for round in 0..5_000 {
+            let mut bytes = good[round % good.len()].clone();
+            for _ in 0..=any(3) {
+                let (at, length) = (any(bytes.len()), any(24));
+                let end = (at + length).min(bytes.len());
+                let other = &good[any(good.len())];
+                let from = any(other.len());
+                let to = (from + any(24)).min(other.len());
+                match any(5) {
+                    0 => drop(bytes.splice(at..end, [])),
+                    1 => drop(bytes.splice(at..at, other[from..to].to_vec())),
+                    2 => drop(bytes.splice(at..end, other[from..to].to_vec())),
+                    3 => drop(bytes.splice(at..at, br#""size":18446744073709551615,"#.to_vec())),
+                    _ => bytes
+                        .iter_mut()
+                        .skip(at)
+                        .take(1)
+                        .for_each(|byte| *byte = b"\0\xff\"{],9-\\#;"[any(10)]),
+                }
+            }
+            match ChatRequest::parse(&bytes) {
+                Ok(request) => {
+                    let message = request.message;
+                    assert!(message.body.to_string().len() <= MESSAGE_MAX && !message.parts.is_empty());
+                    assert!(message.title().chars().count() <= TITLE_MAX);
+                    read += 1;
+                }
+                Err(error) => {
+                    let status = axum::response::IntoResponse::into_response(error).status();
+                    assert!(
+                        status.is_client_error(),
+                        "{status}: {}",
+                        String::from_utf8_lossy(&bytes)
+                    );
+                    refused += 1;
+                }
+            }
+        }
+        assert!(read > 50 && refused > 1_000, "{read} {refused}");
+    }
 }

@@ -17,10 +17,10 @@ struct Case {
     cookie: Option<String>,
 }
 
-/// The session of an admin of `acme`.
-async fn admins_cookie(local: &Local) -> String {
+/// The session of somebody at `acme`.
+async fn cookie_of(local: &Local, name: &str) -> String {
     let mut browser = Browser::default();
-    sign_in(local, &mut browser, demo(local, "adam")).await;
+    sign_in(local, &mut browser, demo(local, name)).await;
     chat_of(local, &browser).cookie().expect("a session")
 }
 
@@ -36,7 +36,7 @@ fn users_of_acme(local: &Local) -> (String, Option<String>) {
 
 /// Every endpoint that takes a body, with credentials that are good where some are needed: rubbish must be refused for
 /// what it is, not for who sends it.
-fn bodies(local: &Local, admins: &str) -> Vec<Case> {
+fn bodies(local: &Local, (admins, operators): (&str, &str)) -> Vec<Case> {
     let base = local
         .endpoint("/tenants/acme/base")
         .trim_end_matches('/')
@@ -74,14 +74,23 @@ fn bodies(local: &Local, admins: &str) -> Vec<Case> {
     let (users, for_users) = users_of_acme(local);
     cases.push(case(Method::POST, users.clone(), for_users.as_ref()));
     cases.push(case(Method::PATCH, format!("{users}/ada"), for_users.as_ref()));
-    for (method, path) in [
-        (Method::POST, "users"),
-        (Method::PATCH, "users/ada"),
-        (Method::PATCH, "settings"),
+    for (method, path, cookie) in [
+        (Method::POST, "admin/users", admins),
+        (Method::PATCH, "admin/users/ada", admins),
+        (Method::PATCH, "admin/settings", admins),
+        (Method::POST, "ops/deliveries/replay", operators),
+        (Method::POST, "ops/agents/nope/check", operators),
+        (Method::POST, "session/guest", admins),
+        (Method::PATCH, "chats/nope", admins),
+        (
+            Method::PUT,
+            "chats/nope/feedback/00000000-0000-4000-8000-000000000000",
+            admins,
+        ),
     ] {
         cases.push(Case {
-            cookie: Some(admins.to_owned()),
-            ..case(method, format!("{base}/api/admin/{path}"), None)
+            cookie: Some(cookie.to_owned()),
+            ..case(method, format!("{base}/api/{path}"), None)
         });
     }
     for (agent, token) in [
@@ -152,9 +161,10 @@ fn typed(status: u16, body: &str, what: &str) {
 async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
     let local = Local::start().await;
     let http = tests::user::http();
-    let admins = admins_cookie(&local).await;
+    let admins = cookie_of(&local, "adam").await;
+    let operators = cookie_of(&local, "olga").await;
     let before = local.system.stored_items().expect("counted");
-    for case in bodies(&local, &admins) {
+    for case in bodies(&local, (&admins, &operators)) {
         for (what, body) in rubbish() {
             let mut request = http
                 .request(case.method.clone(), &case.path)
@@ -201,7 +211,8 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
     let gateway = local.endpoint("/gateway").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let for_host = local.system.token("acme", "rubbish", &host).expect("a token");
-    let admins = admins_cookie(&local).await;
+    let admins = cookie_of(&local, "adam").await;
+    let operators = cookie_of(&local, "olga").await;
     let (users, for_users) = users_of_acme(&local);
     let long = "x".repeat(7000);
     let odd = [
@@ -228,6 +239,18 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             ),
             (Method::GET, format!("{base}/api/chat/{id}/stream"), None),
             (Method::POST, format!("{base}/api/chat/{id}/stop"), None),
+            (Method::PATCH, format!("{base}/api/chats/{id}"), None),
+            (Method::DELETE, format!("{base}/api/chats/{id}"), None),
+            (Method::PUT, format!("{base}/api/chats/{id}/feedback/{id}"), None),
+            (Method::GET, format!("{base}/api/events?after={id}"), None),
+            (Method::DELETE, format!("{base}/api/connections/{id}"), None),
+            (Method::POST, format!("{base}/api/ops/agents/{id}/check"), None),
+            (Method::POST, format!("{base}/api/ops/agents/{id}/{id}"), None),
+            (
+                Method::GET,
+                format!("{base}/api/ops/deliveries?cursor={id}"),
+                None,
+            ),
             (Method::GET, format!("{base}/{id}"), None),
             (Method::GET, format!("{host}/tasks/{id}"), Some(&for_host)),
             (Method::GET, format!("{host}/v1/tasks/{id}"), Some(&for_host)),
@@ -280,8 +303,10 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             if let Some(bearer) = bearer {
                 request = request.bearer_auth(bearer);
             }
-            if path.contains("/api/admin/") {
-                request = request.header("cookie", &admins);
+            for (part, cookie) in [("/api/admin/", &admins), ("/api/ops/", &operators)] {
+                if path.contains(part) {
+                    request = request.header("cookie", cookie);
+                }
             }
             let answer = request.send().await.expect("an answer");
             let status = answer.status().as_u16();

@@ -920,3 +920,31 @@ fn nothing_is_reserved_for_the_sweeper_unless_somebody_says_so() {
     let given = stack.with(&[("SweeperConcurrency", "2")]);
     assert_eq!(given.text(reserved), "2");
 }
+
+#[test]
+fn every_api_takes_so_many_requests_a_second_and_no_more() {
+    let given = [
+        ("Agents", "[{}]"),
+        ("Requesters", r#"["acme.example"]"#),
+        ("IotHost", "abc123-ats.iot.eu-north-1.amazonaws.com"),
+    ];
+    let iot = Stack::new(Template::read("infra/mqtt-iot.yaml"), "switchyard-mqtt", &given);
+    for (stack, kind, settings) in [
+        (platform(), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
+        (tenant("acme"), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
+        (iot, "AWS::ApiGatewayV2::Stage", "/DefaultRouteSettings"),
+    ] {
+        let stages = stack.template.of_type(kind);
+        assert_eq!(stages.len(), 1, "{kind}");
+        for stage in stages.values() {
+            let settings = stage.pointer(settings).unwrap();
+            for limit in ["ThrottlingRateLimit", "ThrottlingBurstLimit"] {
+                let limit: u32 = stack.text(&settings[limit]).parse().unwrap();
+                assert!((1..=10_000).contains(&limit), "{kind}: {settings}");
+            }
+        }
+        for group in stack.template.of_type("AWS::Logs::LogGroup").values() {
+            assert!(group["RetentionInDays"].is_object(), "{group}");
+        }
+    }
+}

@@ -31,6 +31,14 @@ impl BrokerCards {
     }
 }
 
+/// Whether a card is of an agent on a broker.
+pub(crate) fn has(state: &State, card_url: &Url) -> bool {
+    state
+        .broker_cards
+        .as_ref()
+        .is_some_and(|cards| cards.has(card_url))
+}
+
 /// Fetches a card, wherever it lies.
 pub(crate) async fn fetch(state: &State, card_url: &Url) -> Result<Value, CallError> {
     let Some(cards) = state.broker_cards.as_ref().filter(|cards| cards.has(card_url)) else {

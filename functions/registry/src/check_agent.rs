@@ -1,10 +1,13 @@
 //! `POST /agents/{id}/check`: fetches the card again and records how the agent is. A card that has changed and is
-//! still admissible is taken over; one that is not leaves the old one in place, marked unwell.
+//! still admissible is taken over; one that is not leaves the old one in place, marked unwell. So does one that names a type
+//! which the agent was not registered as: what an agent is asked for, nobody but whoever registers it decides.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State as Held};
+use domain::{AgentType, Tag};
 use store::{Health, RegisteredAgent};
 
 use crate::State;
@@ -12,7 +15,7 @@ use crate::access::Writer;
 use crate::broker_cards;
 use crate::error::RouteError;
 use crate::find_agent::visible;
-use crate::register_agent::{declared, done, fetch_reason, healthy};
+use crate::register_agent::{declared, done, fetch_reason, healthy, types_of};
 use crate::rules::{Terms, added_tags, admit};
 use crate::view::AgentView;
 
@@ -74,17 +77,33 @@ pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<
         added: &added,
         types: &types,
     };
-    Ok(match admit(&card, &terms) {
-        Ok(skills) => RegisteredAgent {
-            card,
-            skills,
-            health: healthy(now),
-            signature,
-            ..agent
+    Ok(
+        match admit(&card, &terms).and_then(|skills| same_types(&agent.skills, skills)) {
+            Ok(skills) => RegisteredAgent {
+                card,
+                skills,
+                health: healthy(now),
+                signature,
+                ..agent
+            },
+            Err(reasons) => RegisteredAgent {
+                health: unwell(reasons.join("; ")),
+                ..agent
+            },
         },
-        Err(reasons) => RegisteredAgent {
-            health: unwell(reasons.join("; ")),
-            ..agent
-        },
-    })
+    )
+}
+
+/// The tags of a card that has changed, where they make the agent nothing that it was not before.
+fn same_types(before: &[Vec<Tag>], skills: Vec<Vec<Tag>>) -> Result<Vec<Vec<Tag>>, Vec<String>> {
+    let held: BTreeSet<AgentType> = types_of(before);
+    let new: Vec<String> = types_of(&skills)
+        .difference(&held)
+        .map(|name| {
+            format!(
+                "the card names the type `{name}`, which the agent was not registered as; whoever registers it again takes that over"
+            )
+        })
+        .collect();
+    if new.is_empty() { Ok(skills) } else { Err(new) }
 }

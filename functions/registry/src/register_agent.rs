@@ -65,9 +65,15 @@ pub(crate) async fn register(
     if (registration.scope.is_some() || registration.private) && !writer.is_platform() {
         return Err(RouteError::Forbidden("types are the platform's to declare"));
     }
+    let card_url = card_url(registration.card_url.clone())?;
+    // The registry reads such a card in the platform's name, also where it is another tenant's agent's.
+    if broker_cards::has(&state, &card_url) && !writer.is_platform() {
+        return Err(RouteError::Forbidden(
+            "agents on a broker are the platform's to register",
+        ));
+    }
     let by = writer.by();
     let tenant = writer.owner(registration.tenant.clone())?;
-    let card_url = card_url(registration.card_url.clone())?;
     if registration.tags.len() > MAX_ADDED {
         return Err(RouteError::Invalid(format!("at most {MAX_ADDED} tags")));
     }
@@ -155,7 +161,7 @@ fn is_secured(card: &Value) -> bool {
 }
 
 /// The types that an agent is found by.
-fn types_of(skills: &[Vec<Tag>]) -> BTreeSet<AgentType> {
+pub(crate) fn types_of(skills: &[Vec<Tag>]) -> BTreeSet<AgentType> {
     let typed = skills.iter().flatten().filter(|tag| tag.key() == "type");
     typed
         .filter_map(|tag| AgentType::parse(tag.value()).ok())

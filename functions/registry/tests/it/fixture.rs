@@ -9,7 +9,7 @@ use axum::body::Body;
 use domain::{ExposeSecret, ManualClock, SystemEntropy, Tenant, Timestamp};
 use http::{Method, Request, StatusCode};
 use outbound::{Outbound, Policy};
-use registry::State;
+use registry::{BrokerCards, State};
 use serde_json::{Value, json};
 use store_testing::Database;
 use tower::ServiceExt;
@@ -59,8 +59,13 @@ impl Registry {
             timeout: Duration::from_secs(5),
             ..Policy::default()
         };
+        let cards = MockServer::start().await;
         let state = Arc::new(State {
-            broker_cards: None,
+            broker_cards: Some(BrokerCards {
+                bridge: format!("{}/mqtt", cards.uri()).parse().unwrap(),
+                issuer: "https://platform.example".to_owned(),
+                key: Arc::new(SigningKey::generate().unwrap().0),
+            }),
             store,
             outbound: Outbound::new(policy, entropy.clone()),
             verifier: Verifier::new(URL.to_owned(), issuers.collect()).unwrap(),
@@ -70,7 +75,7 @@ impl Registry {
         Self {
             router: registry::router(Arc::clone(&state)),
             checks: registry::Checks(state),
-            cards: MockServer::start().await,
+            cards,
             clock,
             keys,
             _database: database,

@@ -389,6 +389,103 @@ async fn a_check_records_how_the_agent_is_and_takes_over_a_good_card() {
     assert_eq!(now["agents"][0]["registeredAt"], "2026-01-01T00:00:00.000Z");
 }
 
+/// Whoever was registered as something harmless would otherwise be asked for something else by a word in a card of its own.
+#[tokio::test]
+async fn a_card_makes_its_agent_nothing_that_it_was_not_registered_as() {
+    let registry = Registry::start().await;
+    for (name, scope) in [
+        ("echo", "global"),
+        ("weather", "global"),
+        ("press", "tenant"),
+        ("orders", "tenant"),
+    ] {
+        registry.declare(name, scope).await;
+    }
+    let own = ["type:press", "tenant_id:acme"];
+    let echo = registry
+        .admit("/e.json", &card("Echo", &["type:echo"]), None)
+        .await;
+    let press = registry
+        .admit("/p.json", &card("Press", &own), Some("acme"))
+        .await;
+    registry.cards.reset().await;
+    let mut both = card("Echo 2", &["type:echo"]);
+    let second = card("", &["type:weather"])["skills"][0].clone();
+    both["skills"].as_array_mut().unwrap().push(second);
+    registry.serve("/e.json", &both).await;
+    registry
+        .serve("/p.json", &card("Press 2", &["type:orders", "tenant_id:acme"]))
+        .await;
+    let host = registry.token(By::Acme, &["registry:read"]);
+    let unmoved = async || {
+        for (id, found, new) in [(&echo, "echo", "weather"), (&press, "press", "orders")] {
+            let none = registry.ids(&format!("/agents?tag=type:{new}"), &host).await;
+            assert!(none.is_empty(), "{new}: {none:?}");
+            let known = registry
+                .get(&format!("/agents?tag=type:{found}"), &host)
+                .await
+                .body;
+            let known = &known["agents"][0];
+            assert_eq!(
+                (&known["id"], &known["health"]["ok"]),
+                (&json!(id), &json!(false))
+            );
+            let reason = known["health"]["reason"].as_str().unwrap();
+            assert!(
+                reason.contains(&format!("`{new}`")) && reason.contains("registers it again"),
+                "{reason}"
+            );
+            assert!(
+                !known["card"]["name"].as_str().unwrap().ends_with('2'),
+                "the old card stays"
+            );
+        }
+    };
+    // By the clock, and by somebody who has it looked at.
+    edge::ScheduleHandler::run(&registry.checks).await.unwrap();
+    unmoved().await;
+    for (id, by) in [
+        (&echo, registry.admin()),
+        (&press, registry.token(By::Acme, &["registry:write"])),
+    ] {
+        let path = format!("/agents/{id}/check");
+        registry.call("POST", &path, &by, json!(null)).await;
+    }
+    unmoved().await;
+    // By the word of whoever registers it.
+    let url = format!("{}/e.json", registry.cards.uri());
+    let again = registry
+        .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
+        .await;
+    assert_eq!(again.status, StatusCode::OK, "{}", again.body);
+    assert_eq!(registry.ids("/agents?tag=type:weather", &host).await, [echo]);
+}
+
+/// The registry shows the bridge a token of the platform's for such a card, whose agent may be another tenant's.
+#[tokio::test]
+async fn an_agent_on_a_broker_is_registered_by_the_platform_alone() {
+    let registry = Registry::start().await;
+    registry.declare("press", "tenant").await;
+    let at = "/mqtt/cards/acme/lab/press";
+    let secret = card("Press of globex", &["demo"]);
+    let url = registry.serve(at, &secret).await;
+    let body = |tenant: &str| json!({"cardUrl": url, "tenant": tenant, "tags": ["type:press", format!("tenant_id:{tenant}")]});
+    let own = registry.token(By::Acme, &["registry:write"]);
+    let refused = registry.call("POST", "/agents", &own, body("acme")).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN, "{}", refused.body);
+    assert!(!refused.body.to_string().contains("globex"), "{}", refused.body);
+    assert!(registry.cards.received_requests().await.unwrap().is_empty());
+    let admitted = registry
+        .call("POST", "/agents", &registry.admin(), body("globex"))
+        .await;
+    assert_eq!(admitted.status, StatusCode::CREATED, "{}", admitted.body);
+    let asked = registry.cards.received_requests().await.unwrap();
+    assert!(
+        asked[0].headers.contains_key("authorization"),
+        "with the registry's own token"
+    );
+}
+
 #[tokio::test]
 async fn a_long_list_comes_in_pages() {
     let registry = Registry::start().await;

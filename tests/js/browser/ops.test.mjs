@@ -92,9 +92,9 @@ test('an operator sees how many tasks are in which state, stuck ones first, and 
   const { page, context, check } = await all.visit(t, 'olga');
   await page.getByRole('link', { name: 'Operations' }).click();
   const counts = page.locator('.counts li');
-  await counts.filter({ hasText: 'Needs your consent' }).getByText('1', { exact: true }).waitFor();
+  await counts.filter({ hasText: 'Waits for consent' }).getByText('1', { exact: true }).waitFor();
   const rows = page.getByRole('region', { name: 'Unfinished tasks' }).locator('tbody tr');
-  await rows.filter({ hasText: 'Needs your consent' }).getByText('Horizon').waitFor();
+  await rows.filter({ hasText: 'Waits for consent' }).getByText('Horizon').waitFor();
   assert.equal(await page.getByText('1001').count(), 0);
   await context.route(/\/api\/ops\/tasks$/, (route) => route.fulfill({ json: troubled }));
   for (const colorScheme of ['light', 'dark']) {

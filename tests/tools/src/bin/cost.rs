@@ -9,7 +9,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use domain::Entropy as _;
+use reqwest::Method;
 use serde_json::{Value, json};
+use tests::User;
 use tests::cloud::{Cloud, Write};
 use tests::dynamodb;
 use tests::template::Template;
@@ -32,6 +35,8 @@ mod price {
     pub(super) const CUSTOM_METRIC_MONTH: f64 = 0.30;
 }
 
+/// Files beside a message: how many, and the bytes of each. The last is the most that a message takes.
+const ATTACHED: [(usize, usize); 2] = [(1, 99_999), (5, 139_998)];
 /// Orchestrations that are counted.
 const RUNS: u32 = 20;
 /// What a call to the world takes longer than one to the sandbox: the weather agent makes two.
@@ -200,7 +205,65 @@ async fn main() {
         }
     }
     let last = writes(&cloud).split_off(known);
-    print(&each, &last, written, kept, metrics(&logs));
+    let mut attached = Vec::new();
+    for files in ATTACHED {
+        attached.push((files, with_files(&cloud, &user, files).await));
+    }
+    print(&each, &last, (written, kept), &attached, metrics(&logs));
+}
+
+/// What an orchestration takes of DynamoDB.
+struct Taken {
+    read_units: f64,
+    write_units: f64,
+    /// Bytes that it leaves in the tables and their indexes.
+    kept: f64,
+}
+
+impl Taken {
+    fn dollars(&self) -> f64 {
+        self.read_units * price::READ_UNIT
+            + self.write_units * price::WRITE_UNIT
+            + self.kept / 1e9 * price::STORED_GB_MONTH
+    }
+}
+
+/// The same question once more, with so many files of so many bytes beside it, which do not pack.
+async fn with_files(cloud: &Cloud, user: &User, (files, bytes): (usize, usize)) -> Taken {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let file = |number: usize| {
+        let mut chosen = vec![0; bytes / 3 * 4];
+        domain::SystemEntropy.fill(&mut chosen);
+        let base64: String = chosen
+            .iter()
+            .map(|byte| char::from(LETTERS[usize::from(byte % 64)]))
+            .collect();
+        let url = format!("data:application/octet-stream;base64,{base64}");
+        json!({"type": "file", "mediaType": "application/octet-stream", "filename": format!("{number}.bin"), "url": url})
+    };
+    let text = json!({"type": "text", "text": "Will it rain in Oslo tomorrow?"});
+    let parts: Vec<Value> = std::iter::once(text).chain((1..=files).map(file)).collect();
+    settled(cloud).await;
+    let (before, stored_before) = (counted(cloud), stored(cloud).await);
+    let id = domain::MessageId::random(&domain::SystemEntropy).to_string();
+    let message = json!({"id": id, "role": "user", "parts": parts});
+    let body = json!({"id": format!("chat-{id}"), "trigger": "submit-message", "message": message});
+    let asked = user.call(Method::POST, "/api/chat", Some(body)).await;
+    let task = asked.task_id();
+    settled(cloud).await;
+    let (after, kept) = (counted(cloud), stored(cloud).await - stored_before);
+    let done = user.task(&task).await;
+    assert_eq!(done["status"], "completed", "{done:#}");
+    let used = after
+        .iter()
+        .map(|(name, after)| difference(after, &before[name], 1.0));
+    let mut all = Counted::default();
+    used.for_each(|used| all += &used);
+    Taken {
+        read_units: all.read_units,
+        write_units: all.write_units,
+        kept,
+    }
 }
 
 /// Every write so far, in order, with who made it.
@@ -258,8 +321,8 @@ fn metrics(logs: &str) -> usize {
 fn print(
     each: &BTreeMap<String, Counted>,
     writes: &[(String, Write)],
-    written: f64,
-    kept: f64,
+    (written, kept): (f64, f64),
+    attached: &[((usize, usize), Taken)],
     metrics: usize,
 ) {
     let mut all = Counted::default();
@@ -328,10 +391,43 @@ fn print(
     let total: f64 = parts.iter().map(|(_, dollars)| dollars).sum();
     println!("| **together** | **{:.2}** |", total * million);
 
+    let plain = Taken {
+        read_units: all.read_units,
+        write_units: all.write_units,
+        kept,
+    };
+    print_files(&plain, attached);
     pages();
     idle(metrics);
     open_streams();
     limits(&all);
+}
+
+/// What files beside a message cost.
+fn print_files(plain: &Taken, attached: &[((usize, usize), Taken)]) {
+    println!("\n## A message with files\n");
+    println!(
+        "The same question with files beside it, of bytes that do not pack; what it takes of DynamoDB, of which files make most of the"
+    );
+    println!(
+        "price. They are kept with the message in its chat, and lie in the host's task, which is written at each of its steps. The weather"
+    );
+    println!("agent takes no files; one that does keeps them once more.\n");
+    println!("| files | read units | write units | KB kept | dollars a thousand |\n|---|---|---|---|---|");
+    let row = |files: &str, taken: &Taken| {
+        let Taken {
+            read_units,
+            write_units,
+            kept,
+        } = taken;
+        let (kilobytes, dollars) = (kept / 1e3, taken.dollars() * 1e3);
+        println!("| {files} | {read_units:.0} | {write_units:.0} | {kilobytes:.0} | {dollars:.2} |");
+    };
+    row("none", plain);
+    for ((files, bytes), taken) in attached {
+        let together = (files * bytes) as f64 / 1e3;
+        row(&format!("{files}, {together:.0} KB together"), taken);
+    }
 }
 
 /// An hour of an open page, by what it asks (`functions/chat_api/ui/src/live/live.ts`; `tests/js/browser/counted.test.mjs` counts it).
@@ -339,7 +435,7 @@ fn print(
 fn pages() {
     let template = Template::tenant();
     let functions = template.functions();
-    let memory = functions["ChatApiFunction"]["Properties"]["MemorySize"]
+    let memory = functions["ChatApiFunction"]["MemorySize"]
         .as_f64()
         .expect("a size")
         / 1024.0;

@@ -52,7 +52,8 @@ pub const BY_OWNER: Index = Index {
     sort: "owner_sk",
     beside: &["state", EXPIRES_AT],
 };
-/// An agent's parked deliveries, by the time of their last try.
+/// An agent's parked deliveries, by the time of their last try; a host's tasks that are unfinished, or ended otherwise than
+/// completed, by the time of their status.
 pub const BY_STATUS: Index = Index {
     name: "by_status",
     partition: "status_pk",

@@ -3,7 +3,8 @@
 use domain::{ChatId, TaskId, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Sessions, chat_key};
+use super::Sessions;
+use super::chats::chat_key;
 use crate::StoreError;
 use crate::change::Change;
 use crate::codec::{Key, encode};

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{ChatId, MessageId, Tenant};
 
-use super::{Added, FIRST, Sessions, StoredMessage, chat_key, message_item, message_key};
+use super::chats::{FIRST, chat_key};
+use super::messages::{message_item, message_key};
+use super::{Added, Sessions, StoredMessage};
 use crate::StoreError;
 use crate::change::{Change, number};
 use crate::codec::{DOCUMENT_LIMIT, Item, Key, VERSION, document, encode, inconsistent, keyed};

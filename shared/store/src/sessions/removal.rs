@@ -2,9 +2,11 @@
 
 use domain::{ChatId, Owner, Tenant, Timestamp};
 
-use super::{ANSWER, ChatItem, Sessions, chat_key, fits, owner_partition};
+use super::Sessions;
+use super::chats::{ChatItem, TITLE_LIMIT, chat_key, owner_partition};
+use super::messages::ANSWER;
 use crate::change::{Change, text};
-use crate::codec::{Key, decode, key_of};
+use crate::codec::{Key, decode, fits, key_of};
 use crate::dynamo::{Query, Written};
 use crate::transact::Writes;
 use crate::{Chat, StoreError};
@@ -24,7 +26,7 @@ impl Sessions<'_> {
         chat: &ChatId,
         title: &str,
     ) -> Result<Option<Chat>, StoreError> {
-        fits("the chat's title", title.len(), super::TITLE_LIMIT)?;
+        fits("the chat's title", title.len(), TITLE_LIMIT)?;
         let change = Change::new()
             .set("title", text(title))
             .when("#owner = :owner AND attribute_not_exists(#deleted_at)")

@@ -366,15 +366,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_piece_that_comes_twice_is_added_once() {
-        let piece = || Notification {
+    /// A piece of a result.
+    fn piece() -> Notification {
+        Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
             update: None,
             artifacts: vec![(Artifact::new("a", vec![Part::text("x")]), true)],
             snapshot: false,
             responder: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_piece_that_comes_twice_is_added_once() {
         let mut task = task_with(vec![prepared_job(0, "a")]);
         for (delivery, parts) in [
             (Some("one"), 1),
@@ -401,13 +405,6 @@ mod tests {
 
     #[test]
     fn a_result_that_came_in_pieces_over_a_broker_is_asked_for_whole() {
-        let piece = || Notification {
-            remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
-            update: None,
-            artifacts: vec![(Artifact::new("a", vec![Part::text("x")]), true)],
-            snapshot: false,
-            responder: None,
-        };
         for (transport, is_numbered, is_kept) in [
             (Transport::Mqtt, true, false),
             // Who numbers nothing may not be able to tell it.

@@ -141,7 +141,7 @@ impl ResultPage {
                     _ => StatusCode::GONE,
                 },
                 "Nothing was granted",
-                "You did not agree, so the task goes on without it.",
+                "You did not agree, so what needs it is not done.",
                 "If that was a mistake, ask for it once more in the chat.",
             ),
             Self::Used => text(

@@ -26,9 +26,10 @@ pub(crate) fn page(endpoints: &Endpoints) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Switchyard</title>\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
          <style>body{{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}}</style>\n\
-         <h1>Switchyard</h1>\n<p>Talk to a tenant's host agent:</p>\n<ul>\n{tenants}</ul>\n\
+         <main>\n<h1>Switchyard</h1>\n<p>Talk to a tenant's host agent:</p>\n<ul>\n{tenants}</ul>\n\
          <p>Agents that serve every tenant:</p>\n<ul>\n{agents}</ul>\n\
-         <p><small>A local system. What its sandboxes answer is made up, and says so.</small></p>\n</html>\n"
+         <p><small>A local system. What its sandboxes answer is made up, and says so.</small></p>\n</main>\n</html>\n"
     )
 }

@@ -227,6 +227,8 @@ async fn who_refuses_is_believed_once_and_for_all() {
     ];
     let seen = browser.answer(&world, &no).await;
     seen.page(StatusCode::OK, "Nothing was granted");
+    // As the chat says it: that half is over.
+    seen.page(StatusCode::OK, "what needs it is not done");
     assert_eq!(world.consent().await.stage, Stage::Denied);
     assert_eq!(world.wakes(), 1);
     let due = world.stored().await.due_at.unwrap();

@@ -51,6 +51,7 @@ async fn every_part_answers_once_it_has_started() {
     );
     let (status, page) = get(&endpoints.gateway).await;
     assert_eq!(status, StatusCode::OK);
+    assert!(page.contains("<main>") && page.contains("light dark"), "{page}");
     for tenant in endpoints.tenants.values() {
         assert!(page.contains(tenant.base.as_str()), "{page}");
         let card = json(format!("{}/.well-known/agent-card.json", tenant.host_agent), None).await;

@@ -91,7 +91,7 @@ async fn orders_are_imported_on_aws() {
         ("AWS_CONFIG_FILE", config.to_str().unwrap()),
     ];
     let (done, said) = import("8001,ada,placed,,2026-11-20T10:00:00Z,,\n", &keys).await;
-    assert!(done && said.contains("imported 1 orders for acme"), "{said}");
+    assert!(done && said.contains("imported 1 order for acme"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -151,7 +151,10 @@ async fn main() -> ExitCode {
     let told = match Cli::parse().command {
         Command::Orders(orders) => {
             let stored = orders.import(std::io::stdin().lock()).await;
-            stored.map(|stored| format!("imported {stored} orders for {}", orders.tenant.name()))
+            stored.map(|stored| {
+                let counted = if stored == 1 { "order" } else { "orders" };
+                format!("imported {stored} {counted} for {}", orders.tenant.name())
+            })
         }
         Command::Usage(usage) => usage.told().await,
         Command::Purge(purge) => purge.told().await,

@@ -76,7 +76,7 @@ pub use plan::{
     UserWord,
 };
 pub use rest::RECORDS;
-pub use setting::{InvalidSetting, SettingChange, default_context, parse_tokens, tokens_per_day};
+pub use setting::{InvalidSetting, SettingChange, TIME_ZONE, default_context, parse_tokens, tokens_per_day};
 pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, WorkNote};

@@ -25,7 +25,7 @@ pub enum InvalidSetting {
 /// The language of answers where neither the user's client nor their browser names one.
 const LOCALE: &str = "locale";
 /// The time zone of days and hours where the user's client names none.
-const TIME_ZONE: &str = "timeZone";
+pub const TIME_ZONE: &str = "timeZone";
 /// How many tokens of language models the tenant may use in a day (UTC).
 const TOKENS_PER_DAY: &str = "tokens_per_day";
 /// The most that it can be: far more than anybody pays for, and far from where counts end.

@@ -8,25 +8,26 @@ use url::Url;
 
 use super::Failure;
 use super::agents::{Agents, printable, text};
+use super::checked;
 use super::place::{self, RunningSystem};
 use super::registered::Registered;
 use super::rotating::Move;
 use crate::client::{Call, Client, ClientError, below};
 
-/// Changes to the registry
+/// Register, list, check, disable and remove agents
 #[derive(Subcommand)]
 pub(super) enum Agent {
     /// Register any A2A agent by the URL of its card
     Register(Register),
-    /// List the registered agents, with how each is
+    /// List the registered agents, with the health of each
     List(Agents),
-    /// Take an agent out of the registry
+    /// Remove an agent from the registry
     Remove(Registered),
-    /// Switch an agent off: no host is offered it, and what it works on goes on
+    /// Disable an agent: hosts give it no new work, what it works on goes on
     Disable(Registered),
-    /// Switch an agent on again
+    /// Enable an agent again
     Enable(Registered),
-    /// Look at an agent's card again, and say how it is
+    /// Fetch an agent's card again, and show its health
     Check(Registered),
     Move(Move),
 }
@@ -34,31 +35,38 @@ pub(super) enum Agent {
 /// Whom the agents of a type serve.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Scope {
-    /// One for all tenants
+    /// One agent for all tenants
     Global,
     /// Each tenant has its own
     Tenant,
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Example:\n  switchyard agent register http://127.0.0.1:9100 --tag type:currency --scope global"
+)]
 pub(super) struct Register {
     #[command(flatten)]
     place: RunningSystem,
-    /// Where the agent's card is, such as https://agent.example/.well-known/agent-card.json
+    /// The URL of the agent's card, or of the agent, such as https://agent.example/.well-known/agent-card.json
+    #[arg(value_parser = checked::web_address)]
     card_url: Url,
-    /// A tag for skills that have no `type:` tag of their own; `type:NAME` says what it is found by
+    /// A tag for skills without a `type:` tag of their own. `type:NAME` is the type that hosts find the agent by. May be
+    /// repeated
     #[arg(long = "tag", value_name = "KEY:VALUE")]
     tags: Vec<Tag>,
-    /// The one tenant it is for; without it the agent serves all
+    /// Register it for this tenant only; without it, for all tenants
     #[arg(long)]
     tenant: Option<Tenant>,
-    /// Declares the types that are new, those of the card too; of a --tag it is `tenant` with --tenant and else `global`
+    /// Declare types that are new, also those that the card brings. The default, for the type of a --tag: `tenant` with
+    /// --tenant, else `global`
     #[arg(long)]
     scope: Option<Scope>,
-    /// Declares its types private: what its agents say, or are told of others, needs their user's word
+    /// Declare its types private: before its results reach another agent, or other results reach it, the user is asked
     #[arg(long)]
     private: bool,
-    /// A host that it may send users to, to sign in, beside its card's own; links that lead elsewhere are shown as text
+    /// A host name that it may send users to for signing in, besides its card's. Links to other hosts are shown as text. May
+    /// be repeated
     #[arg(long = "link-host", value_name = "HOST")]
     link_hosts: Vec<String>,
 }

@@ -18,7 +18,7 @@ use crate::endpoints::Endpoints;
 pub(super) struct Agents {
     #[command(flatten)]
     place: RunningSystem,
-    /// Look at each agent's card again first
+    /// Fetch each agent's card again first
     #[arg(long)]
     check: bool,
 }
@@ -137,8 +137,8 @@ pub(super) fn health(agent: &Value) -> String {
     }
     let ok = agent.pointer("/health/ok").and_then(Value::as_bool);
     match (ok, text(agent, "/health/reason")) {
-        (Some(true), _) => "well".to_owned(),
-        (_, reason) => format!("unwell: {}", reason.unwrap_or("unknown")),
+        (Some(true), _) => "healthy".to_owned(),
+        (_, reason) => format!("unhealthy: {}", reason.unwrap_or("unknown")),
     }
 }
 

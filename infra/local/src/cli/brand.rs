@@ -24,19 +24,19 @@ const KEYS: [&str; 3] = ["brand", "accent", "accentDark"];
 pub(super) struct Brand {
     /// The tenant's name
     tenant: Tenant,
-    /// What its page calls itself: 1 to 40 characters
+    /// The name on the page, 1 to 40 characters
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// The accent colour in the light scheme, such as #7a1f5c. Texts in it need a contrast of 4.5:1
+    /// The accent colour of the light scheme, such as #7a1f5c. Text in it must reach a contrast of 4.5:1
     #[arg(long, value_name = "#RRGGBB")]
     accent: Option<String>,
-    /// The accent colour in the dark scheme; without it, the light one is lightened until it can be read
+    /// The accent colour of the dark scheme; without it, the light one is lightened until it is readable
     #[arg(long, value_name = "#RRGGBB")]
     accent_dark: Option<String>,
-    /// A PNG, or an SVG that only draws; at most 32 KB
+    /// The logo: a PNG, or an SVG without scripts, styles and links, of at most 32 KB
     #[arg(long, value_name = "FILE")]
     logo: Option<PathBuf>,
-    /// Take the whole brand away; what is named beside it is set anew
+    /// Remove the brand first; other options of the same call are set afterwards
     #[arg(long)]
     reset: bool,
     #[command(flatten)]

@@ -4,6 +4,7 @@ mod session;
 mod show;
 mod whereabouts;
 
+use std::cell::Cell;
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
@@ -18,47 +19,58 @@ use url::Url;
 use self::session::Sessions;
 use self::show::Show;
 use super::place::{self, RunningSystem};
-use super::{Failure, out};
+use super::{Failure, checked, out};
 use crate::client::{Begun, Call, Client, ClientError, below};
 
 /// How long to wait before a broken stream of events is opened again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Talk to a tenant's host agent
+/// Talk to a tenant's host agent from the terminal
 ///
-/// Shows the task at once, how it goes, and the answer. The next call goes on in the same chat.
+/// Shows the task, its progress and the answer. The next call continues the same chat.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  switchyard chat --tenant acme \"Will it rain in Oslo tomorrow?\"\n  switchyard chat --tenant \
+                  acme\n\nExit codes: 0 answered, or waiting for you; 1 the task failed; 2 wrong usage; 3 no answer yet; 130 \
+                  interrupted."
+)]
 pub(super) struct Chat {
     #[command(flatten)]
     place: RunningSystem,
-    /// Whose host agent
-    #[arg(long)]
+    /// The tenant
+    #[arg(long, value_name = "NAME")]
     tenant: Tenant,
-    /// Go on in this chat instead of the last one
+    /// Continue this chat instead of the last one
     #[arg(long, value_name = "ID", conflicts_with = "new")]
     chat: Option<ChatId>,
-    /// Begin a new chat
+    /// Start a new chat
     #[arg(long)]
     new: bool,
-    /// Longest wait for a late answer, in seconds; the task goes on without us
+    /// How many seconds to wait for an answer; afterwards the task still goes on
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     wait: u64,
-    /// How dates are read and told, such as en-GB; the default is this terminal's
+    /// The language and region for dates, such as en-GB [default: this terminal's]
     #[arg(long, value_name = "BCP47")]
     locale: Option<String>,
-    /// Whose tomorrow is meant, such as Europe/Oslo; the default is this machine's
+    /// The time zone for "tomorrow", such as Europe/Oslo [default: this machine's]
     #[arg(long, value_name = "IANA")]
     time_zone: Option<String>,
-    /// Start the plan that waits in this chat, as it is now
+    /// Start the plan that waits for approval in this chat
     #[arg(long, conflicts_with_all = ["new", "prompt"])]
     start: bool,
-    /// What to say; without it, lines are read from the terminal
-    prompt: Option<String>,
+    /// Print the answer alone, without the task and its progress; links to open go to the standard error
+    #[arg(long, short)]
+    quiet: bool,
+    /// What to say, with or without quotes; without it, lines are read from the standard input
+    prompt: Vec<String>,
 }
 
 impl Chat {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let user = UserContext::parse(self.locale, self.time_zone).map_err(Failure::other)?;
+        if let Some(named) = &user.time_zone {
+            checked::time_zone(named).map_err(Failure::other)?;
+        }
         let user = UserContext {
             locale: user.locale.or_else(whereabouts::locale),
             time_zone: user.time_zone.or_else(whereabouts::time_zone),
@@ -74,6 +86,7 @@ impl Chat {
         };
         let client = Client::new().map_err(Failure::other)?;
         let wait = Duration::from_secs(self.wait);
+        let waits = Cell::new(false);
         let mut talk = Talk {
             client,
             base,
@@ -82,17 +95,25 @@ impl Chat {
             sessions,
             user,
             wait,
+            waits: &waits,
+            quiet: self.quiet,
         };
-        match self.prompt {
-            None if self.start => talk.start().await,
-            Some(prompt) => talk.say(&prompt).await,
-            None => talk.converse(&self.tenant).await,
+        let talk = async {
+            match self.prompt.as_slice() {
+                [] if self.start => talk.start().await,
+                [] => talk.converse(&self.tenant).await,
+                words => talk.say(&words.join(" ")).await,
+            }
+        };
+        tokio::select! {
+            done = talk => done,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted { work: waits.get() }),
         }
     }
 }
 
 /// A conversation.
-struct Talk {
+struct Talk<'w> {
     client: Client,
     base: Url,
     chat: ChatId,
@@ -102,15 +123,19 @@ struct Talk {
     /// The user's language, region and clock.
     user: UserContext,
     wait: Duration,
+    /// Something was said, and is not answered yet.
+    waits: &'w Cell<bool>,
+    /// Nothing but answers is shown.
+    quiet: bool,
 }
 
-impl Talk {
-    /// Reads lines and says each, until the input ends.
+impl Talk<'_> {
+    /// Reads lines and says each, until the input ends or somebody leaves.
     async fn converse(&mut self, tenant: &Tenant) -> Result<(), Failure> {
         let terminal = std::io::stdin().is_terminal();
         if terminal {
             outln!(
-                "Talking to {}'s host agent in chat {}; an empty line or Ctrl-D ends it.",
+                "Talking to {}'s host agent in chat {}; `exit` or Ctrl-D ends it.",
                 tenant.name(),
                 self.chat
             );
@@ -122,13 +147,19 @@ impl Talk {
             }
             let read = tokio::task::spawn_blocking(|| {
                 let mut line = String::new();
-                std::io::stdin().lock().read_line(&mut line).map(|_| line)
+                let read = std::io::stdin().lock().read_line(&mut line);
+                read.map(|bytes| (bytes > 0).then_some(line))
             });
             let line = read.await.map_err(Failure::other)?.map_err(Failure::other)?;
-            let prompt = line.trim();
-            if prompt.is_empty() {
-                return Ok(());
-            }
+            let prompt = match line.as_deref().map(str::trim) {
+                None if terminal => {
+                    outln!();
+                    return Ok(());
+                }
+                None | Some("exit" | "quit") => return Ok(()),
+                Some("") => continue,
+                Some(prompt) => prompt,
+            };
             match self.say(prompt).await {
                 Err(Failure::Client(fault @ ClientError::NotRunning(_))) => return Err(fault.into()),
                 Err(failure) => outln!("({failure})"),
@@ -139,10 +170,17 @@ impl Talk {
 
     /// Says one thing and shows what becomes of it.
     async fn say(&mut self, prompt: &str) -> Result<(), Failure> {
+        self.waits.set(true);
+        let said = self.told(prompt).await;
+        self.waits.set(false);
+        said
+    }
+
+    async fn told(&mut self, prompt: &str) -> Result<(), Failure> {
         let deadline = Instant::now() + self.wait;
         let id = SystemEntropy.uuid().to_string();
         let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": prompt}]});
-        let mut show = Show::default();
+        let mut show = Show::of(self.quiet);
         while !show.answered && show.task.is_none() {
             let mut chunks = self.begin(&message, deadline).await?.events();
             while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
@@ -162,7 +200,7 @@ impl Talk {
     async fn start(&self) -> Result<(), Failure> {
         let deadline = Instant::now() + self.wait;
         let messages = self.messages().await?;
-        let mut show = Show::default();
+        let mut show = Show::of(self.quiet);
         let (task, plan) = show
             .waiting_plan(&messages)
             .ok_or_else(|| Failure::other("no plan waits to be started in this chat"))?;
@@ -172,6 +210,7 @@ impl Talk {
             cookie: self.cookie(),
             ..call
         };
+        self.waits.set(true);
         show.started(&self.client.json(started).await?);
         self.follow(&mut show, deadline).await?;
         show.ended()

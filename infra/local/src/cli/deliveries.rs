@@ -19,7 +19,9 @@ use crate::secrets::Secrets;
 /// How long the command's tokens live.
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// List deliveries of push notifications, or try them again
+/// List push notifications and their state, or deliver them again
+///
+/// A delivery is `idle` (everything was delivered), `owed` (it is being tried) or `parked` (it failed, and is tried no more).
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Deliveries {
@@ -31,7 +33,7 @@ pub(super) struct Deliveries {
 
 #[derive(Subcommand)]
 enum What {
-    /// Try parked or waiting deliveries again now
+    /// Try what is parked or owed again now
     Replay(Replay),
 }
 
@@ -41,10 +43,10 @@ struct Scope {
     #[command(flatten)]
     place: RunningSystem,
     /// Only this tenant's
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     tenant: Option<Tenant>,
     /// Only this agent's, such as `host` or `weather`
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     agent: Option<AgentName>,
 }
 
@@ -52,7 +54,7 @@ struct Scope {
 struct List {
     #[command(flatten)]
     scope: Scope,
-    /// Only those that nobody tries any more
+    /// Only those that are parked
     #[arg(long)]
     parked: bool,
 }
@@ -61,8 +63,8 @@ struct List {
 struct Replay {
     #[command(flatten)]
     scope: Scope,
-    /// Only those of this task, also where they only wait for their next try; without it all that are parked
-    #[arg(long)]
+    /// Only those of this task, parked or owed; without it, all that are parked
+    #[arg(long, value_name = "ID")]
     task: Option<String>,
 }
 
@@ -145,8 +147,9 @@ impl Replay {
             }
         }
         if let Some(task) = self.task.filter(|_| !known) {
-            let reason =
-                format!("nobody is to be told of a task {task}; `switchyard deliveries` lists what there is");
+            let reason = format!(
+                "there are no push notifications of a task {task}; `switchyard deliveries` lists all there are"
+            );
             return Err(Failure::other(reason));
         }
         outln!("{count} tried again");

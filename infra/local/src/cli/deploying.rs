@@ -17,7 +17,7 @@ const TEXT: &str = include_str!("../../../deploy.sh");
 /// With which account, and whether at once.
 #[derive(Args, Default)]
 pub(super) struct Deploying {
-    /// Run it, step by step, instead of printing it; the same again goes on where it broke off
+    /// Run the steps instead of printing them. If one fails, run the same command again to continue
     #[arg(long, requires = "aws")]
     pub(super) run: bool,
     #[command(flatten)]

@@ -16,16 +16,16 @@ use crate::client::Call;
 /// Where the secret is looked for that no file holds.
 const SECRET: &str = "SWITCHYARD_CLIENT_SECRET";
 
-/// Name other OpenID providers that people sign in to the chat at
+/// Let people sign in to the chat at other OpenID providers
 #[derive(Subcommand)]
 pub(super) enum Issuer {
-    /// Name an OpenID provider that knows this chat as a client, or describe it anew
+    /// Add an OpenID provider at which this chat is a client, or change it
     Add(Box<Added>),
-    /// List the providers that people sign in at
+    /// List the providers
     List(Whose),
-    /// Take a provider away
+    /// Remove a provider
     Remove(One),
-    /// Say which providers are offered, and what a sign-in must have been
+    /// Choose which providers are offered, and demand how people sign in
     Rules(Rules),
 }
 
@@ -41,25 +41,25 @@ pub(super) struct Whose {
 
 #[derive(Args)]
 pub(super) struct Added {
-    /// What it is called in addresses and settings: lower-case letters, digits and dashes
+    /// A name for addresses and settings: lower-case letters, digits and dashes
     id: String,
-    /// Its issuer identifier, to the letter
+    /// Its issuer identifier, exactly
     #[arg(long, value_name = "URL")]
     issuer: String,
-    /// Our client_id there
+    /// The chat's client_id there
     #[arg(long)]
     client_id: String,
-    /// A file with our secret there; without one the variable SWITCHYARD_CLIENT_SECRET holds it
+    /// A file with the chat's client secret; without it, the variable SWITCHYARD_CLIENT_SECRET must hold the secret
     #[arg(long, value_name = "FILE")]
     client_secret_file: Option<PathBuf>,
-    /// What the page calls it
+    /// What the sign-in page calls it
     #[arg(long, default_value = "")]
     name: String,
-    /// The claim of its identity tokens that holds people's roles or groups
+    /// The claim of identity tokens that holds people's roles or groups
     #[arg(long, value_name = "CLAIM")]
     roles_claim: Option<String>,
-    /// Which role a value of that claim gives, such as chat-admins=admin. May be repeated; without any, the values operator and
-    /// admin give the roles of these names
+    /// The role that a value of that claim gives, such as chat-admins=admin. May be repeated; without it, the values operator
+    /// and admin give the roles of these names
     #[arg(long = "role", value_name = "VALUE=ROLE", value_parser = role, requires = "roles_claim")]
     roles: Vec<(String, String)>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(super) struct Added {
 
 #[derive(Args)]
 pub(super) struct One {
-    /// Its id
+    /// The provider's name
     id: String,
     #[command(flatten)]
     whose: Whose,
@@ -76,11 +76,11 @@ pub(super) struct One {
 
 #[derive(Args)]
 pub(super) struct Rules {
-    /// The ids of the providers that are offered, in their order, such as corp,idp; idp is the tenant's own
+    /// The providers to offer, in this order, such as corp,idp; `idp` is the tenant's own authorization server
     #[arg(long, value_delimiter = ',', value_name = "ID,…")]
     offer: Option<Vec<String>>,
-    /// What a sign-in must have been, one of these: values of acr, and of amr behind amr: (such as "amr:mfa"); empty for
-    /// anything
+    /// Accept only sign-ins with one of these values: of `acr`, or of `amr` behind `amr:` (such as "amr:mfa"), with blanks
+    /// between them; empty to accept all
     #[arg(long, value_name = "VALUES")]
     require_acr: Option<String>,
     #[command(flatten)]

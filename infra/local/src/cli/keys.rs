@@ -14,8 +14,10 @@ use crate::control::Rotation;
 /// Rotate keys
 #[derive(Subcommand)]
 pub(super) enum Keys {
-    /// Rotate the keys that the authorization server signs with; with --tenant or --sealing others instead. What was
-    /// signed or sealed before stays good: tokens until they end, sealed secrets as long as their key is kept
+    /// Rotate the authorization server's signing keys, or others with --tenant or --sealing
+    ///
+    /// What was signed or sealed with the older key stays valid: tokens until they expire, sealed secrets as long as their key
+    /// is kept.
     Rotate(Rotate),
 }
 
@@ -23,13 +25,13 @@ pub(super) enum Keys {
 pub(super) struct Rotate {
     #[command(flatten)]
     place: RunningSystem,
-    /// Rotate the key that this tenant's chat and host sign with
-    #[arg(long, conflicts_with = "sealing")]
+    /// Rotate the key with which this tenant's chat and host sign
+    #[arg(long, value_name = "NAME", conflicts_with = "sealing")]
     tenant: Option<Tenant>,
-    /// Rotate the keys that secrets in the tables are sealed with
+    /// Rotate the keys with which secrets in the tables are sealed
     #[arg(long)]
     sealing: bool,
-    /// Rotate although tokens of the key before the last still live, which ends them: for a key that leaked
+    /// Rotate even though tokens of the key before the last are still valid, which ends them: for a key that leaked
     #[arg(long)]
     force: bool,
     #[command(flatten)]

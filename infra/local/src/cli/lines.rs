@@ -1,11 +1,13 @@
 //! What `up` shows of the tasks, one line each time one ends or waits for its user:
 //! `12:04:05 acme ● Weather ✓ 0.3 s  Will it rain in Oslo tomorrow?`
 
-use std::io::{IsTerminal as _, Write as _, stdout};
+use std::io::{Write as _, stdout};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use domain::{Role, Task, TaskState, Timestamp};
+
+use super::out::has_colours;
 
 /// Longest prompt that is shown, in characters: a line then fits most terminals.
 const PROMPT_MAX: usize = 72;
@@ -18,7 +20,7 @@ const HOST: &str = "host";
 
 /// Shows the tasks of this process on the standard output from now on, until that is closed.
 pub(super) fn show() {
-    let colours = stdout().is_terminal();
+    let colours = has_colours();
     let (send, lines) = mpsc::sync_channel(WAITING_MAX);
     agent::measure::watch(move |task| {
         if let Some(line) = line(task, colours) {

@@ -10,30 +10,32 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::Failure;
+use super::checked;
 use crate::mcp::client;
 
-/// Look after the MCP servers that agents ask
+/// Pin the tools of an MCP server
 #[derive(Subcommand)]
 pub(super) enum McpCommand {
-    /// Show a server's tools and what of them has changed, and write the setting that allows them as they are
+    /// Show a server's tools and what has changed in them, and print the setting that allows them as they are now
     Pin(Pin),
 }
 
 #[derive(Args)]
 #[command(
-    after_help = "Read what it shows: a tool's description is what its server wants to be believed. The last line is the \
-                  agent's setting."
+    after_help = "Read the tools before you use the setting: their descriptions are the server's own words. The last line is the \
+                  setting for the agent.\n\nExample:\n  switchyard mcp pin http://127.0.0.1:3000/sandbox/mcp"
 )]
 pub(super) struct Pin {
     /// The server's address
+    #[arg(value_parser = checked::web_address)]
     url: Url,
-    /// The tools as they were pinned before, to be compared with; they are kept there when they have been shown
+    /// The file with the tools as they were last pinned; they are compared with it, then written to it
     #[arg(long, value_name = "FILE", default_value = "mcp-tools.json")]
     file: PathBuf,
-    /// Pin these tools alone; all there are otherwise
+    /// Pin only this tool; without it, all of them. May be repeated
     #[arg(long, value_name = "NAME")]
     tool: Vec<String>,
-    /// Only show what has changed; exit code 1 where something has
+    /// Only show what has changed; exit code 1 if something has
     #[arg(long)]
     check: bool,
 }

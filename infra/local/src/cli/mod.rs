@@ -13,6 +13,7 @@ mod agent;
 mod agents;
 mod brand;
 mod chat;
+mod checked;
 mod deliveries;
 mod deploying;
 mod issuer;
@@ -43,8 +44,11 @@ use clap::{Parser, Subcommand};
 use crate::client::ClientError;
 use crate::{ChangeError, StartError};
 
-/// Every tenant's users talk to one host agent; it finds the right specialist, hands the work over and brings the
-/// answer back. This is the whole system on one machine: no account, no keys, nothing leaves it unless told so.
+/// A multi-tenant agent orchestrator
+///
+/// Every tenant's users talk to one host agent; it finds the right specialist, hands the work over and brings the answer
+/// back. `switchyard up` runs the whole system on this machine: it needs no account and no keys, and nothing leaves the
+/// machine unless you say so.
 #[derive(Parser)]
 #[command(
     name = "switchyard",
@@ -53,8 +57,9 @@ use crate::{ChangeError, StartError};
     arg_required_else_help = false
 )]
 #[command(
-    after_help = "Without a command it is `switchyard up`. Exit codes: 0 done, 1 failed, 2 wrong usage, \
-                        3 no answer yet."
+    after_help = "Without a command, `switchyard up` is run.\n\nExamples:\n  switchyard up\n  switchyard chat --tenant acme \"Will it \
+                  rain in Oslo tomorrow?\"\n  switchyard agents\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 no answer yet, \
+                  130 interrupted."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -69,47 +74,48 @@ enum Command {
     Up(Box<up::Up>),
     /// Talk to a tenant's host agent from the terminal
     Chat(chat::Chat),
-    /// Add, list, switch off and remove agents
+    /// Register, list, check, disable and remove agents
     #[command(subcommand)]
     Agent(agent::Agent),
     /// List the registered agents
     Agents(agents::Agents),
-    /// List deliveries of push notifications, or try them again
+    /// List push notifications and their state, or deliver them again
     Deliveries(deliveries::Deliveries),
-    /// Import orders of a tenant
+    /// Import a tenant's orders
     #[command(subcommand)]
     Orders(orders::Orders),
-    /// Mint a short-lived token, to call an agent by hand
+    /// Make a short-lived token, to call an agent by hand
     Token(token::Token),
-    /// Add, list and remove tenants
+    /// Add, list, change and remove tenants
     #[command(subcommand)]
     Tenant(tenant::TenantCommand),
-    /// Add, list, reset and remove users of a tenant
+    /// Add, list, reset and remove a tenant's users
     #[command(subcommand)]
     User(user::User),
-    /// Name other OpenID providers that people sign in to the chat at
+    /// Let people sign in to the chat at other OpenID providers
     #[command(subcommand)]
     Issuer(issuer::Issuer),
-    /// Tell what a tenant's language models took, and the limit
+    /// Show how many tokens a tenant's language models used, and the limit
     Usage(usage::Usage),
-    /// Put the platform on AWS
+    /// Deploy the platform to AWS, or remove it
     #[command(subcommand)]
     Platform(tenant_aws::PlatformCommand),
     /// Deploy this release to AWS
     Upgrade(tenant_aws::Upgrade),
-    /// Look whether a system answers as it should
+    /// Check that a system answers as it should
     Verify(verify::Verify),
     /// Rotate keys
     #[command(subcommand)]
     Keys(keys::Keys),
-    /// Write the settings with which functions run outside of the system, against it
+    /// Write the settings to run single functions outside of the system, against it
     SamEnv(sam_env::SamEnv),
-    /// Look after the MCP servers that agents ask
+    /// Pin the tools of an MCP server
     #[command(subcommand)]
     Mcp(mcp::McpCommand),
+    /// List, ask and register agents on an MQTT broker
     #[command(subcommand)]
     Mqtt(mqtt::MqttCommand),
-    /// Work on the page: start everything, with a page that is built anew whenever its sources change
+    /// Develop the page: start everything, and rebuild the page when its sources change
     Page(Box<page::Page>),
     /// Print the API document (OpenAPI 3.1)
     Openapi,
@@ -129,7 +135,16 @@ enum Failure {
     /// Not a failure of anything: the work goes on without us.
     #[error("{0}")]
     NotYet(String),
+    /// Somebody pressed Ctrl-C.
+    #[error("stopped waiting; the task goes on, ask again later")]
+    Interrupted {
+        /// Something was asked, and is worked on.
+        work: bool,
+    },
 }
+
+/// The exit code of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 impl Failure {
     fn other(what: impl ToString) -> Self {
@@ -139,6 +154,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::NotYet(_) => 3,
+            Self::Interrupted { .. } => INTERRUPTED,
             _ => 1,
         }
     }
@@ -155,6 +171,15 @@ pub fn run() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Interrupted { work }) => {
+            // The line with the terminal's `^C`, and what was begun on it.
+            out::complain(format_args!(""));
+            if work {
+                out::complain(format_args!("switchyard: {}", Failure::Interrupted { work }));
+            }
+            // Not by returning: somebody may still read a line from the terminal.
+            std::process::exit(INTERRUPTED.into())
+        }
         Err(failure) => {
             out::complain(format_args!("switchyard: {failure}"));
             ExitCode::from(failure.code())

@@ -11,18 +11,18 @@ use clap::Subcommand;
 
 use super::Failure;
 
-/// Look at the agents on an MQTT broker, ask them, and try what a broker can
+/// List, ask and register agents on an MQTT broker
 #[derive(Subcommand)]
 pub(super) enum MqttCommand {
     /// List the agents on the broker, by their cards
     Agents(agents::Agents),
-    /// Send a message to an agent, and show what goes over the broker
+    /// Send a message to an agent, and show what is published
     Send(send::Send),
-    /// Have the registry know agents of the broker, or list the rules by which it does
+    /// Register agents of the broker by rules, or list the rules
     Import(import::Import),
-    /// Print the access control list by which a broker keeps tenants apart
+    /// Print the access control list that keeps tenants apart on a broker
     Acl(acl::Acl),
-    /// Try what a broker can, and tell which parts of the profile work there
+    /// Test which parts of the profile work on a broker
     Check(check::Check),
 }
 

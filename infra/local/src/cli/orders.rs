@@ -15,10 +15,10 @@ use super::Failure;
 use super::place::{self, RunningSystem, admin};
 use crate::client::Call;
 
-/// Orders of a tenant
+/// Import a tenant's orders
 #[derive(Subcommand)]
 pub(super) enum Orders {
-    /// Store orders out of a file: CSV with a header line (.csv), or JSON lines (.jsonl); a known number is replaced
+    /// Import orders from a file: CSV with a header line (.csv) or JSON lines (.jsonl). Orders with a known id are replaced
     Import(Import),
 }
 
@@ -26,12 +26,13 @@ pub(super) enum Orders {
 pub(super) struct Import {
     #[command(flatten)]
     place: RunningSystem,
-    /// id, customer (a user's name), status, items (2 x Lamp; 1 x Rope), placed_at, eta, updated_at (RFC 3339)
+    /// The file. Fields: id, customer (a user's name), status, items (such as 2 x Lamp; 1 x Rope), placed_at, eta, updated_at
+    /// (times as in RFC 3339)
     file: PathBuf,
-    /// Whose orders they are
-    #[arg(long)]
+    /// The tenant
+    #[arg(long, value_name = "NAME")]
     tenant: Tenant,
-    /// Store them on AWS, with this machine's AWS credentials, profile and region
+    /// Import them on AWS, with this machine's AWS credentials, profile and region
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
     /// The platform's stage on AWS
@@ -72,7 +73,8 @@ impl Import {
             })?;
             stored += batch.len();
         }
-        outln!("imported {stored} orders for {name}");
+        let orders = if stored == 1 { "order" } else { "orders" };
+        outln!("imported {stored} {orders} for {name}");
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! What commands print. Who reads it may stop at any line (`| head`): then the command ends, quietly and as other programs do.
 
+use std::ffi::OsStr;
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 /// The exit code of a program whose reader has gone: that of one ended by `SIGPIPE`.
 const NOBODY_READS: i32 = 141;
@@ -37,6 +38,21 @@ pub(crate) fn complain(text: Arguments<'_>) {
     let _nobody_hears = std::io::stderr().lock().write_fmt(format_args!("{text}\n"));
 }
 
+/// Whether what goes to the standard output may have colours: it is a terminal that has some, whose user wants them
+/// (<https://no-color.org>).
+pub(crate) fn has_colours() -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what every program of a terminal reads; no settings of ours"
+    )]
+    let set = |name: &str| std::env::var_os(name);
+    std::io::stdout().is_terminal() && wants_colours(set("NO_COLOR").as_deref(), set("TERM").as_deref())
+}
+
+fn wants_colours(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
+    no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
+}
+
 fn written(written: std::io::Result<()>) {
     match written {
         Ok(()) => {}
@@ -47,6 +63,26 @@ fn written(written: std::io::Result<()>) {
                 "switchyard: the standard output cannot be written: {fault}"
             ));
             std::process::exit(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_has_colours_unless_its_user_says_no() {
+        for (no_color, term, expect) in [
+            (None, Some("xterm-256color"), true),
+            (None, None, true),
+            (Some(""), Some("xterm"), true),
+            (Some("1"), Some("xterm"), false),
+            (Some("0"), Some("xterm"), false),
+            (None, Some("dumb"), false),
+        ] {
+            let wants = wants_colours(no_color.map(OsStr::new), term.map(OsStr::new));
+            assert_eq!(wants, expect, "{no_color:?} {term:?}");
         }
     }
 }

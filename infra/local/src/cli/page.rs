@@ -15,13 +15,13 @@ const BUILD: &str = "page";
 /// What the watcher writes once the first build is there.
 const READY: &str = ".ready";
 
-/// Work on the page
+/// Develop the page: start everything, and rebuild the page when its sources change
 #[derive(Args)]
 pub(super) struct Page {
-    /// Start everything as `up` does, and build the page whenever its sources change; a reload shows it. Needs Node.js
+    /// Start everything as `up` does, and rebuild the page when its sources change; reload to see it (required; needs Node.js)
     #[arg(long, required = true)]
     watch: bool,
-    /// The page's sources
+    /// The folder of the page's sources
     #[arg(long, value_name = "FOLDER", default_value = "functions/chat_api/ui")]
     sources: PathBuf,
     #[command(flatten)]

@@ -15,13 +15,16 @@ use crate::names::Names;
 use crate::secrets::{self, Secrets, Stored, Vault};
 use crate::{ChangeError, StartError, admin};
 
+/// The data folder where none is named.
+pub(super) const DATA: &str = ".local";
+
 /// Where the running system left its `endpoints.json`.
 #[derive(Args)]
 pub(super) struct RunningSystem {
     /// The data folder of the running system
-    #[arg(long, value_name = "FOLDER", default_value = ".local")]
+    #[arg(long, value_name = "FOLDER", default_value = DATA)]
     data: PathBuf,
-    /// Its list of endpoints, where that is not in the data folder (as with `up --memory`)
+    /// Its list of endpoints, if that is not in the data folder (`up --memory --endpoints FILE`)
     #[arg(long, value_name = "FILE")]
     endpoints: Option<PathBuf>,
 }
@@ -110,6 +113,43 @@ impl RunningSystem {
     }
 }
 
+/// Where other commands find the list of endpoints.
+pub(super) enum Found {
+    /// In this data folder.
+    InFolder(PathBuf),
+    /// In this file alone, as nothing else is kept.
+    InFile(PathBuf),
+}
+
+impl Found {
+    /// The list.
+    pub(super) fn file(&self) -> PathBuf {
+        match self {
+            Self::InFolder(folder) => folder.join(endpoints::FILE),
+            Self::InFile(file) => file.clone(),
+        }
+    }
+
+    /// What other commands have to be told to find it; nothing where they look by themselves.
+    pub(super) fn arguments(&self) -> String {
+        match self {
+            Self::InFolder(folder) if folder == Path::new(DATA) => String::new(),
+            Self::InFolder(folder) => format!(" --data {}", quoted(folder)),
+            Self::InFile(file) => format!(" --endpoints {}", quoted(file)),
+        }
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    match !path.is_empty() && path.chars().all(plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
+}
+
 /// A data folder whose system does not run.
 pub(super) struct Resting {
     names: Names,
@@ -146,4 +186,25 @@ pub(super) fn tenant<'e>(endpoints: &'e Endpoints, name: &Tenant) -> Result<&'e 
             known.join(", ")
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_suggested_can_be_typed_as_it_stands() {
+        for (found, expect) in [
+            (Found::InFolder(".local".into()), ""),
+            (Found::InFolder("elsewhere".into()), " --data elsewhere"),
+            (Found::InFolder("my data".into()), " --data 'my data'"),
+            (Found::InFolder("it's".into()), r" --data 'it'\''s'"),
+            (
+                Found::InFile("endpoints.json".into()),
+                " --endpoints endpoints.json",
+            ),
+        ] {
+            assert_eq!(found.arguments(), expect);
+        }
+    }
 }

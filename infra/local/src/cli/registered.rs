@@ -15,7 +15,7 @@ use crate::endpoints::Endpoints;
 pub(super) struct Registered {
     #[command(flatten)]
     place: RunningSystem,
-    /// The agent's id, or its name where no other has it; `switchyard agents` lists both
+    /// The agent's id, or its name if no other agent has that name; `switchyard agents` lists both
     agent: String,
 }
 
@@ -42,7 +42,7 @@ impl Registered {
     pub(super) async fn disable(self) -> Result<(), Failure> {
         let agent = self.switch("/disable").await?;
         outln!(
-            "disabled {}: no host is offered it; what it works on goes on",
+            "disabled {}: hosts give it no new work; what it works on goes on",
             named(&agent)
         );
         Ok(())

@@ -23,10 +23,10 @@ const ROTATED: &str = "rotated-at";
 /// On AWS instead of here.
 #[derive(Args)]
 pub(super) struct OnAws {
-    /// Rotate the keys of a platform or a tenant on AWS
+    /// Rotate the keys of a platform or tenant on AWS
     #[arg(long, requires = "folder", conflicts_with_all = ["tenant", "sealing"])]
     pub(super) aws: bool,
-    /// What `platform add --aws` or `tenant add --aws` wrote: all keys in it are rotated
+    /// The folder that `platform add --aws` or `tenant add --aws` wrote; all its keys are rotated
     #[arg(long, value_name = "FOLDER", requires = "aws")]
     folder: Option<PathBuf>,
     #[command(flatten)]
@@ -57,15 +57,15 @@ impl OnAws {
     }
 }
 
-/// Give an agent on AWS another address: for one that became known to somebody who should not call it
+/// Give an agent on AWS a new address, because somebody knows the old one who should not
 #[derive(Args)]
 pub(super) struct Move {
-    /// The agent: weather, report, airbnb or calendar of a platform, host or horizon of a tenant
+    /// The agent: weather, report, airbnb or calendar (platform), host or horizon (tenant)
     agent: String,
-    /// On AWS; the addresses of the local system are its own
+    /// On AWS (required: a local system chooses its own addresses)
     #[arg(long, required = true)]
     aws: bool,
-    /// What `platform add --aws` or `tenant add --aws` wrote
+    /// The folder that `platform add --aws` or `tenant add --aws` wrote
     #[arg(long, value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]

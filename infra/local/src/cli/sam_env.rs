@@ -11,22 +11,22 @@ use super::place::{self, RunningSystem, admin};
 use crate::client::Call;
 use crate::{folder, sam_env};
 
-/// Write the settings with which functions run outside of the system, against it
+/// Write the settings to run single functions outside of the system, against it
 #[derive(Args)]
 #[command(
-    after_help = "For `sam local invoke NAME --event events/… --env-vars FILE`; with --function for `cargo lambda \
-                  watch --env-file FILE`. The settings hold the address that opens the system's secrets."
+    after_help = "The file is for `sam local invoke NAME --event events/… --env-vars FILE`, with --function for `cargo lambda \
+                  watch --env-file FILE`. Keep it secret: it leads to the system's keys and database."
 )]
 pub(super) struct SamEnv {
     #[command(flatten)]
     place: RunningSystem,
-    /// Whose functions, where a function is one tenant's; the first there is
-    #[arg(long)]
+    /// The tenant of functions that serve one tenant [default: the first]
+    #[arg(long, value_name = "NAME")]
     tenant: Option<Tenant>,
-    /// This function alone, as NAME=VALUE lines: its logical id, or its package such as host_agent
+    /// Only this function, as NAME=VALUE lines: its logical id in the template, or its package, such as host_agent
     #[arg(long, value_name = "NAME")]
     function: Option<String>,
-    /// Write to this file, which only its owner can read; without it to the standard output
+    /// Write to this file, readable by its owner alone, instead of the standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

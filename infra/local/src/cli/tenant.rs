@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::Failure;
 use super::brand::Brand;
+use super::checked;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use super::tenant_at::At;
@@ -18,27 +19,29 @@ use crate::client::Call;
 use crate::endpoints::{DemoUser, TenantEndpoints};
 use crate::identity;
 
-/// Add, list and remove tenants
+/// Add, list, change and remove tenants
 #[derive(Subcommand)]
 pub(super) enum TenantCommand {
-    /// Add a tenant: host agent, chat, Horizon with demo orders, an authorization server with users
+    /// Add a tenant: host agent, chat, Horizon with demo orders, authorization server with users
     Add(Named),
     /// List the tenants
     List(List),
-    /// Take a tenant away: nothing of it is served any more
+    /// Remove a tenant: nothing of it is served any more
     Remove(Named),
-    /// Remove from the tables what removed tenants of a name left there; it may break off, and goes on when run again
+    /// Delete from the tables what removed tenants of this name left there; if interrupted, run it again
     Purge(Purge),
-    /// Let nobody in at a tenant any more; what runs is parked and kept
+    /// Suspend a tenant: nobody is let in, running work is parked and kept
     Suspend(Held),
-    /// Let everybody in again
+    /// Resume a suspended tenant
     Resume(Held),
-    /// Change settings of a tenant: locale (such as en-GB) and timeZone (such as Europe/Oslo), for users who do not say
-    /// theirs; tokens_per_day, what language models may take; brand, accent and accentDark, as `tenant brand` has them
+    /// Change a tenant's settings
+    ///
+    /// Settings: `locale` (such as en-GB) and `timeZone` (such as Europe/Oslo), for users who do not say theirs; `tokens_per_day`,
+    /// the limit for language models; `brand`, `accent` and `accentDark`, as in `tenant brand`.
     Set(Set),
-    /// Take settings of a tenant away, so that they are as if never set
+    /// Remove settings of a tenant
     Unset(Unset),
-    /// Show or change what a tenant's page looks like: its name, accent colours and logo
+    /// Show or change a tenant's brand: its page's name, accent colours and logo
     Brand(Brand),
 }
 
@@ -46,7 +49,7 @@ pub(super) enum TenantCommand {
 pub(super) struct Set {
     /// The tenant's name
     name: Tenant,
-    /// What it is set to; several are set all or none
+    /// A setting and its value; of several, all are set or none
     #[arg(required = true, value_name = "KEY=VALUE", value_parser = change)]
     changes: Vec<SettingChange>,
     #[command(flatten)]
@@ -57,7 +60,7 @@ pub(super) struct Set {
 pub(super) struct Unset {
     /// The tenant's name
     name: Tenant,
-    /// Which settings
+    /// A setting
     #[arg(required = true, value_name = "KEY", value_parser = removal)]
     changes: Vec<SettingChange>,
     #[command(flatten)]
@@ -65,8 +68,12 @@ pub(super) struct Unset {
 }
 
 fn change(text: &str) -> Result<SettingChange, String> {
-    let (key, value) = text.split_once('=').ok_or("KEY=VALUE it is")?;
-    SettingChange::parse(key, Some(value)).map_err(|error| error.to_string())
+    let (key, value) = text.split_once('=').ok_or("write it as KEY=VALUE")?;
+    let change = SettingChange::parse(key, Some(value)).map_err(|error| error.to_string())?;
+    if change.key() == domain::TIME_ZONE {
+        checked::time_zone(value)?;
+    }
+    Ok(change)
 }
 
 fn removal(key: &str) -> Result<SettingChange, InvalidSetting> {
@@ -83,12 +90,12 @@ pub(super) struct Held {
 
 #[derive(Args)]
 pub(super) struct Purge {
-    /// The name of what was removed
+    /// The name of the removed tenants
     name: Tenant,
     #[command(flatten)]
     place: RunningSystem,
-    /// On AWS, with this machine's AWS credentials, profile and region; they want the rights of the role that the platform's
-    /// stack names PurgeRole
+    /// Purge on AWS, with this machine's AWS credentials, profile and region. They need the rights of the role PurgeRole of the
+    /// platform's stack
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
     /// The platform's stage on AWS

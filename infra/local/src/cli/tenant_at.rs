@@ -17,7 +17,7 @@ use crate::onboarding::quoted;
 pub(super) struct At {
     #[command(flatten)]
     place: RunningSystem,
-    /// Print the call of infra/deploy.sh that does it on AWS, to be run at the root of the repository
+    /// Do it on AWS: print the call of infra/deploy.sh, to be run at the root of the repository
     #[arg(long)]
     aws: bool,
     /// The platform's stage

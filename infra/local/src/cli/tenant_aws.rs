@@ -17,7 +17,8 @@ use crate::onboarding::{PARAMETERS, Plan, PlatformPlan, TenantStack};
 /// On AWS instead of here.
 #[derive(Args)]
 pub(super) struct Aws {
-    /// Print the call of infra/deploy.sh that does it on AWS, to be run at the root of the repository
+    /// Do it on AWS: print the call of infra/deploy.sh and its steps, or run them with --run. Run it at the root of the
+    /// repository
     #[arg(long)]
     pub(super) aws: bool,
     /// The platform's stage
@@ -28,10 +29,10 @@ pub(super) struct Aws {
     platform_stack: String,
     #[command(flatten)]
     address: Address,
-    /// A user of the tenant's authorization server; the password is among the files. May be repeated
+    /// With `add`: a user to make; the password is written to the folder of --out. May be repeated
     #[arg(long = "user", value_name = "NAME", requires = "aws")]
     users: Vec<String>,
-    /// Where the files with the new keys are written, for the script to read [default: NAME-aws]
+    /// The folder for the files with the new keys, which the script reads [default: NAME-aws]
     #[arg(long, value_name = "FOLDER", requires = "aws")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -103,7 +104,7 @@ impl Aws {
         match self.users.iter().find(|name| !name.bytes().all(plain)) {
             None => Ok(&self.users),
             Some(odd) => Err(Failure::other(format!(
-                "a user cannot be named {odd:?}: lower-case letters, digits and ._@+- it is"
+                "a user cannot be named {odd:?}: use lower-case letters, digits and ._@+-"
             ))),
         }
     }
@@ -196,7 +197,7 @@ fn write(folder: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
 /// Where an API is reached, if not at the address that AWS gives it. `platform add` and `tenant add` have the same.
 #[derive(Args)]
 struct Address {
-    /// A domain of the API's own; point its DNS name at the stack's output DomainTarget
+    /// A domain name for the API; point its DNS record at the stack's output DomainTarget
     #[arg(
         long,
         value_name = "NAME",
@@ -204,10 +205,10 @@ struct Address {
         conflicts_with = "public_url"
     )]
     domain: Option<String>,
-    /// The certificate of the domain, in the region of the stack
+    /// The domain's certificate in ACM, in the stack's region
     #[arg(long, value_name = "ARN", requires = "domain")]
     certificate: Option<String>,
-    /// The address of what stands before the API, such as CloudFront: https://HOST
+    /// The address of a proxy in front of the API, such as CloudFront: https://HOST
     #[arg(long, value_name = "URL")]
     public_url: Option<Url>,
 }
@@ -236,28 +237,28 @@ impl Address {
     }
 }
 
-/// Put the platform on AWS
+/// Deploy the platform to AWS, or remove it
 #[derive(Subcommand)]
 pub(super) enum PlatformCommand {
-    /// Make the keys of a new platform, and print or run what puts it on AWS
+    /// Make the keys of a new platform, and print or run the steps that deploy it
     Add(NewPlatform),
-    /// Print or run what takes the platform off AWS, once no tenant is over it
+    /// Print or run the steps that remove the platform, once it has no tenants
     Remove(OldPlatform),
 }
 
 #[derive(Args)]
 pub(super) struct NewPlatform {
-    /// On AWS; there is no other place where a platform must be added
+    /// On AWS (required: only there a platform has to be added)
     #[arg(long, required = true)]
     aws: bool,
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
     address: Address,
-    /// Who is told of alarms
+    /// The mail address for alarms
     #[arg(long, value_name = "ADDRESS")]
     alarm_email: Option<String>,
-    /// Where the files with the new keys are written, for the script to read
+    /// The folder for the files with the new keys, which the script reads
     #[arg(long, value_name = "FOLDER", default_value = PLATFORM_FOLDER)]
     out: PathBuf,
     #[command(flatten)]
@@ -277,12 +278,12 @@ struct Which {
 
 #[derive(Args)]
 pub(super) struct OldPlatform {
-    /// On AWS; there is no other place where a platform must be removed
+    /// On AWS (required: only there a platform can be removed)
     #[arg(long, required = true)]
     aws: bool,
     #[command(flatten)]
     which: Which,
-    /// Delete the tables and the keys too: everybody's data, for ever
+    /// Also delete the tables and keys: everybody's data, for good
     #[arg(long)]
     with_data: bool,
     #[command(flatten)]
@@ -345,16 +346,16 @@ impl OldPlatform {
     }
 }
 
-/// Deploy this release: the platform, then each tenant over it. All parameters, addresses and keys stay
+/// Deploy this release to AWS: the platform, then each of its tenants. Parameters, addresses and keys stay as they are
 #[derive(Args)]
 pub(super) struct Upgrade {
-    /// On AWS; the local system is upgraded by starting the new program on its folder
+    /// On AWS (required: to upgrade a local system, start the new program on its data folder)
     #[arg(long, required = true)]
     aws: bool,
-    /// Say what would change, and change nothing
+    /// Only show what would change
     #[arg(long)]
     plan: bool,
-    /// What `switchyard platform add --aws` wrote
+    /// The folder that `switchyard platform add --aws` wrote
     #[arg(long, value_name = "FOLDER", default_value = PLATFORM_FOLDER)]
     folder: PathBuf,
     #[command(flatten)]

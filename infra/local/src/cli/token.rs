@@ -16,27 +16,27 @@ use crate::secrets::Secrets;
 /// How long a token lives.
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// Mint a token of five minutes for one agent
+/// Make a token for one agent, good for five minutes
 #[derive(Args)]
 pub(super) struct Token {
     #[command(flatten)]
     place: RunningSystem,
-    /// Whose token; with --key, the platform's own where no tenant is named
-    #[arg(long, required_unless_present = "key")]
+    /// The tenant; with --key and without this, a token of the platform itself
+    #[arg(long, value_name = "NAME", required_unless_present = "key")]
     tenant: Option<Tenant>,
-    /// For what: `host`, `registry` (to look), or the URL of an agent
+    /// What it is for: `host`, `registry` (read only), or the URL of an agent
     #[arg(long = "for", value_name = "AUDIENCE", default_value = "host")]
     audience: String,
-    /// For whom: tasks belong to this name
+    /// The owner of the tasks that are made with it
     #[arg(long, default_value = "terminal")]
     owner: Owner,
-    /// Sign with the private key (PEM) in this file instead, for a system that runs elsewhere
+    /// Sign with the private key in this PEM file instead, for a system that runs elsewhere
     #[arg(long, value_name = "FILE", requires_all = ["issuer", "scope"])]
     key: Option<PathBuf>,
-    /// With --key: the issuer that the key is of
+    /// With --key: the issuer that the key belongs to
     #[arg(long, value_name = "URL", requires = "key")]
     issuer: Option<String>,
-    /// With --key: what the token allows, such as registry:write
+    /// With --key: the token's scope, such as registry:write
     #[arg(long, requires = "key")]
     scope: Option<String>,
 }

@@ -19,10 +19,11 @@ use sandbox::mosquitto::{self, Mosquitto, Wanted};
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
+use super::place::{self, Found};
 use super::{Failure, lines};
 use crate::{
-    BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System,
-    endpoints, models, mqtt,
+    BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System, models,
+    mqtt,
 };
 
 /// Start everything in one process
@@ -31,11 +32,11 @@ pub(super) struct Up {
     /// The gateway's port
     #[arg(long, default_value_t = 3000)]
     port: u16,
-    /// Listen where containers reach this machine too, and have every address from there: for `sam local`. Whatever runs
-    /// in a container here then reaches the database
+    /// Listen where containers can reach this machine as well, and use that address everywhere: for `sam local`. Every
+    /// container on this machine can then reach the database
     #[arg(long)]
     containers: bool,
-    /// Where that is
+    /// The address at which containers reach this machine
     #[arg(
         long,
         value_name = "IP",
@@ -43,27 +44,27 @@ pub(super) struct Up {
         requires = "containers"
     )]
     container_host: IpAddr,
-    /// Answer to this name too: a request that names neither this machine (`localhost`, 127.0.0.1) nor what is named here is
-    /// refused, as web pages make such requests by names of their own
+    /// Answer to this host name too. Requests with any other name than `localhost`, its addresses and these are refused, so
+    /// that no web page reaches the system under a name of its own. May be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<HostName>,
-    /// Where state and secrets are kept
-    #[arg(long, value_name = "FOLDER", default_value = ".local")]
+    /// The folder that keeps state and secrets
+    #[arg(long, value_name = "FOLDER", default_value = place::DATA)]
     data: PathBuf,
     /// Keep nothing: state and secrets end with the process
     #[arg(long, conflicts_with = "data")]
     memory: bool,
-    /// Write the list of endpoints to this file too
+    /// Also write the list of endpoints to this file
     #[arg(long, value_name = "FILE")]
     endpoints: Option<PathBuf>,
-    /// Ask this service for real, instead of its sandbox: `weather`, `google` for calendars (`google=URL`: whoever speaks as
-    /// Google does there), or `mcp=URL` for places to stay, by the MCP server there
+    /// Use a real service instead of its sandbox: `weather` (Open-Meteo), `google` (calendars; `google=URL` for another server
+    /// with the same API) or `mcp=URL` (an MCP server for places to stay). May be repeated
     #[arg(long, value_name = "NAME[=URL]")]
     live: Vec<Live>,
-    /// With `--live google`: the OAuth client that Google knows, whose redirect URI is `consent/callback` at this system
+    /// With `--live google`: the OAuth client at Google. Its redirect URI is `consent/callback` below this system's address
     #[arg(long, value_name = "ID", env = "GOOGLE_CLIENT_ID")]
     google_client_id: Option<String>,
-    /// Its secret, best in this variable: arguments can be read by others
+    /// Its secret. Better set the variable: other users of the machine can read arguments
     #[arg(
         long,
         value_name = "SECRET",
@@ -71,53 +72,53 @@ pub(super) struct Up {
         hide_env_values = true
     )]
     google_client_secret: Option<SecretString>,
-    /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` for any server of Chat Completions, with its key
-    /// in the variable NAME, or `bedrock:MODEL_ID`. Of several, the next is asked where one does not answer; `rules`, which
-    /// decide where none is named, may be the last
+    /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` (any server with the Chat Completions API; the
+    /// variable NAME holds its key) or `bedrock:MODEL_ID`. May be repeated: if a model does not answer, the next is asked; the
+    /// last may be `rules`, the built-in rules, which decide if no model is named
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
-    /// Plans wait until their user says go: `always`, `over:N` for those of more than N steps, or `never`
+    /// Which plans wait for their user's approval: `always`, `over:N` (plans of more than N steps) or `never`
     #[arg(long, value_name = "always|over:N|never", default_value_t)]
     plan_approval: PlanApproval,
-    /// Chats let nobody in who has not signed in, as they do where they are deployed; else there are guests too
+    /// Require users to sign in to the chat, as deployed systems do; without it there are guests too
     #[arg(long)]
     require_sign_in: bool,
-    /// How many tokens of language models each tenant may use in a day (UTC), unless `tenant set` says otherwise for it
+    /// How many tokens of language models each tenant may use a day (UTC), unless `tenant set NAME tokens_per_day=N` says
+    /// otherwise
     #[arg(long, value_name = "N", requires = "model", default_value_t = models::TOKENS_PER_DAY, value_parser = domain::parse_tokens)]
     tokens_per_day: u64,
-    /// Put the agents on an MQTT broker as well: `mqtts://HOST[:PORT]`, `mqtt://` for one of this machine, or `spawn` for a
-    /// Mosquitto of its own
+    /// Also offer the agents on an MQTT broker: `mqtts://HOST[:PORT]`, `mqtt://…` on this machine, or `spawn` to start a
+    /// Mosquitto
     #[arg(long, value_name = "spawn|URL")]
     mqtt: Option<Broker>,
-    /// What topics on it begin with
+    /// The prefix of all topics
     #[arg(long, value_name = "PREFIX", requires = "mqtt", default_value_t = TopicPrefix::standard())]
     mqtt_prefix: TopicPrefix,
-    /// An organisation that replies may go to, beside `switchyard` itself
+    /// Another organisation that replies may go to, beside `switchyard`. May be repeated
     #[arg(long, value_name = "ORG", requires = "mqtt")]
     mqtt_org: Vec<String>,
-    /// With `--mqtt spawn`: a client of another organisation that may sign in there too, as a requester or an agent; or
-    /// `switchyard/platform/NAME`, which may ask alone. Its password is in the list of endpoints
+    /// With `--mqtt spawn`: a client of another organisation that may sign in at the broker, as a requester or an agent; or
+    /// `switchyard/platform/NAME`, as a requester only. Its password is in the list of endpoints. May be repeated
     #[arg(long, value_name = "ORG/UNIT/NAME", requires = "mqtt")]
     mqtt_user: Vec<AgentAddress>,
-    /// With `--mqtt URL`: each agent signs in there by its address and its password, which `switchyard mqtt acl --passwords`
-    /// shows
+    /// With `--mqtt URL`: each agent signs in with its address and password, as `switchyard mqtt acl --passwords` lists them
     #[arg(long, requires = "mqtt")]
     mqtt_sign_in: bool,
-    /// Agents on it that the registry is to know: those of a unit, or one; for everybody, or for one tenant
+    /// Register agents of the broker: those of a unit, or one agent; for all tenants, or for one. May be repeated
     #[arg(long, value_name = "ORG/UNIT[/AGENT]:TYPE[@TENANT]", requires = "mqtt")]
     mqtt_import: Vec<ImportRule>,
-    /// Beside a line for each task: `off` for nothing else, `debug`, or a filter such as `warn,host_agent=debug`.
-    /// `json`: log lines for programs, and no others
+    /// What to log besides a line for each task: `off`, `debug`, or a filter such as `warn,host_agent=debug`. With `json`,
+    /// all output is log lines in JSON
     #[arg(
         long,
         value_name = "json|debug|off|FILTER",
         default_value = "warn,dynoxide=error"
     )]
     log: Log,
-    /// Send spans to this collector, by OTLP over HTTP
+    /// Send spans to this OpenTelemetry collector (OTLP over HTTP)
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     otlp: Option<Url>,
-    /// Headers of each request to it: `name=value,name=value`, values percent-encoded
+    /// Headers for the collector: `name=value,name=value`, values percent-encoded
     #[arg(
         long,
         value_name = "HEADERS",
@@ -243,9 +244,9 @@ impl Up {
         // Before anything is started, so that a signal during the start is not lost.
         let mut terminate = signal(SignalKind::terminate()).map_err(Failure::other)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::other)?;
-        let file = match (&self.endpoints, self.memory) {
-            (Some(file), _) => Some(file.clone()),
-            (None, false) => Some(self.data.join(endpoints::FILE)),
+        let found = match (&self.endpoints, self.memory) {
+            (_, false) => Some(Found::InFolder(self.data.clone())),
+            (Some(file), true) => Some(Found::InFile(file.clone())),
             (None, true) => None,
         };
         let asked = self.live.iter().find_map(|live| match live {
@@ -340,7 +341,7 @@ impl Up {
             true => Box::new(std::io::stderr()),
             false => Box::new(std::io::stdout()),
         };
-        let told = tell(&mut out, &system, begun.elapsed().as_secs_f64(), file);
+        let told = tell(&mut out, &system, begun.elapsed().as_secs_f64(), found.as_ref());
         drop(out);
         if told.is_err() {
             tracing::debug!("nobody reads the standard output");
@@ -361,7 +362,7 @@ impl Up {
 }
 
 /// Says where to click and what to try; not to a closed pipe.
-fn tell(out: &mut dyn Write, system: &System, seconds: f64, file: Option<PathBuf>) -> std::io::Result<()> {
+fn tell(out: &mut dyn Write, system: &System, seconds: f64, found: Option<&Found>) -> std::io::Result<()> {
     let endpoints = system.endpoints();
     writeln!(
         out,
@@ -380,12 +381,18 @@ fn tell(out: &mut dyn Write, system: &System, seconds: f64, file: Option<PathBuf
     } else {
         "switchyard"
     };
-    match file {
-        Some(file) => {
-            writeln!(out, "Every address is in {}.", file.display())?;
+    match found {
+        Some(found) => {
+            writeln!(out, "Every address is in {}.", found.file().display())?;
+            let tenant = endpoints
+                .tenants
+                .keys()
+                .next()
+                .map_or("acme", |tenant| tenant.name());
             writeln!(
                 out,
-                "Try: {command} chat --tenant acme \"Will it rain in Oslo tomorrow?\""
+                "Try: {command} chat --tenant {tenant}{} \"Will it rain in Oslo tomorrow?\"",
+                found.arguments()
             )?;
         }
         None => writeln!(

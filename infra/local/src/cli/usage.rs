@@ -10,21 +10,21 @@ use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
 
-/// Tells what a tenant's language models took: tokens by day (UTC) and model, and the limit.
+/// Show how many tokens a tenant's language models used, by day (UTC) and model, and the limit
 #[derive(Args)]
 pub(super) struct Usage {
     #[command(flatten)]
     place: RunningSystem,
-    /// Whose models
-    #[arg(long)]
+    /// The tenant
+    #[arg(long, value_name = "NAME")]
     tenant: Tenant,
-    /// How many days, with today
+    /// How many days, including today
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=i64::from(USAGE_DAYS_MAX)))]
     days: u32,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Of the tenant on AWS, with this machine's AWS credentials, profile and region
+    /// Ask the system on AWS, with this machine's AWS credentials, profile and region
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
     /// The platform's stage on AWS

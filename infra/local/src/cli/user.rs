@@ -14,18 +14,18 @@ use super::place::{RunningSystem, admin};
 use crate::client::Call;
 use crate::identity::display_name;
 
-/// Add, list, reset and remove users of a tenant
+/// Add, list, reset and remove a tenant's users
 #[derive(Subcommand)]
 pub(super) enum User {
-    /// Add a user; prints the password
+    /// Add a user, and print the password
     Add(New),
     /// List the users
     List(All),
-    /// Give a user another password, and end every sign-in of the one before
+    /// Give a user a new password, print it, and end every sign-in
     Reset(One),
-    /// Take a user away: every sign-in, code and refresh token ends at once
+    /// Remove a user: every sign-in, code and refresh token ends at once
     Remove(One),
-    /// End every sign-in of a person to the chat, also of one who signs in at another issuer
+    /// End every sign-in of a person to the chat, also of a person of another issuer
     End(Person),
 }
 
@@ -42,7 +42,7 @@ struct Whose {
 /// Where the tenant is.
 #[derive(Args)]
 struct Where {
-    /// Of the tenant on AWS, with this machine's AWS credentials, profile and region
+    /// Do it on AWS, with this machine's AWS credentials, profile and region
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
     /// The platform's stage on AWS
@@ -52,10 +52,9 @@ struct Where {
 
 #[derive(Args)]
 pub(super) struct New {
-    /// What the user signs in with: lower-case letters, digits and ._@+-
+    /// The name to sign in with: lower-case letters, digits and ._@+-
     username: String,
-    /// What the user may do beside what every member may: operator (deliveries, agents, usage), admin (users and settings
-    /// too). May be repeated
+    /// A role beside member: operator (deliveries, agents, usage) or admin (also users and settings). May be repeated
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
     #[command(flatten)]
@@ -74,7 +73,7 @@ pub(super) struct All {
 
 #[derive(Args)]
 pub(super) struct One {
-    /// What the user signs in with
+    /// The name to sign in with
     username: String,
     #[command(flatten)]
     whose: Whose,
@@ -84,9 +83,9 @@ pub(super) struct One {
 
 #[derive(Args)]
 pub(super) struct Person {
-    /// The issuer that they sign in at, to the letter
+    /// The person's issuer, exactly
     issuer: String,
-    /// What it calls them for good (`sub`)
+    /// The person's `sub` there
     subject: String,
     #[command(flatten)]
     whose: Whose,
@@ -188,7 +187,7 @@ fn plain(username: &str) -> Result<(), Failure> {
     match !username.is_empty() && username.bytes().all(fits) {
         true => Ok(()),
         false => Err(Failure::other(format!(
-            "a user cannot be named {username:?}: lower-case letters, digits and ._@+- it is"
+            "a user cannot be named {username:?}: use lower-case letters, digits and ._@+-"
         ))),
     }
 }

@@ -36,15 +36,15 @@ const APART: Duration = Duration::from_millis(20);
 /// An answer that took so long was made in pieces.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Look whether a system answers as it should: cards, discovery, headers, a chat, how long all takes
+/// Check that a system answers as it should: cards, discovery, headers, a chat, response times
 #[derive(Args)]
 pub(super) struct Verify {
     #[command(flatten)]
     place: RunningSystem,
-    /// Whose host agent and chat
-    #[arg(long)]
+    /// The tenant whose host agent and chat are checked
+    #[arg(long, value_name = "NAME")]
     tenant: Tenant,
-    /// Look at the one on AWS, which is found by the outputs of its stacks
+    /// Check the system on AWS, which is found by its stacks' outputs
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
     /// The name of the platform's stack
@@ -52,11 +52,10 @@ pub(super) struct Verify {
     platform_stack: String,
     #[command(flatten)]
     account: Account,
-    /// A file with the cookie of a browser that is signed in, NAME=VALUE; where nobody is let in without, the chat is asked
-    /// by it
+    /// A file with the session cookie of a signed-in browser, NAME=VALUE; needed to ask the chat where guests are not allowed
     #[arg(long, value_name = "FILE")]
     session: Option<PathBuf>,
-    /// What is asked in the chat
+    /// The question to ask in the chat
     #[arg(long, default_value = "Will it rain in Oslo tomorrow?")]
     prompt: String,
 }

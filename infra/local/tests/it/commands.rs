@@ -124,19 +124,22 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
         .collect();
     assert!(
         rows.iter()
-            .any(|row| row.ends_with(&["weather", "(all)", "well"])),
+            .any(|row| row.ends_with(&["weather", "(all)", "healthy"])),
         "{table}"
     );
     assert!(
-        rows.contains(&vec!["Echo[2J", "echo", "(all)", "well"]),
+        rows.contains(&vec!["Echo[2J", "echo", "(all)", "healthy"]),
         "{table}"
     );
-    assert!(rows.contains(&vec!["Echo[2J", "mine", "acme", "well"]), "{table}");
+    assert!(
+        rows.contains(&vec!["Echo[2J", "mine", "acme", "healthy"]),
+        "{table}"
+    );
     assert_eq!(rows.len(), 8, "{table}");
     elsewhere.reset().await;
     let table = out(&switchyard(&["agents", "--check", "--data", data]));
     assert_eq!(
-        table.matches("unwell: the card cannot be fetched").count(),
+        table.matches("unhealthy: the card cannot be fetched").count(),
         2,
         "{table}"
     );
@@ -151,7 +154,7 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
     let id = row.split_whitespace().next().unwrap();
     let checked = out(&switchyard(&["agent", "check", id, "--data", data]));
     assert!(
-        checked.contains("is unwell: the card cannot be fetched"),
+        checked.contains("is unhealthy: the card cannot be fetched"),
         "{checked}"
     );
     let removed = out(&switchyard(&["agent", "remove", id, "--data", data]));
@@ -211,7 +214,7 @@ async fn a_type_that_a_card_brings_is_declared_by_a_flag_that_the_refusal_names(
         "it stays in the list"
     );
     let on = agent(&["enable", "parrot"]);
-    assert!(out(&on).contains("), which is well"), "{on:?}");
+    assert!(out(&on).contains("), which is healthy"), "{on:?}");
     assert!(!out(&agent(&["list"])).contains("disabled"));
 }
 
@@ -268,6 +271,11 @@ fn dates_are_read_as_the_terminals_user_writes_them() {
         sentence(&wrong).contains("timeZone must be an IANA name"),
         "{wrong:?}"
     );
+    let unknown = switchyard(&[&ask[..], &["--time-zone", "Europe/Olso"]].concat());
+    assert!(
+        sentence(&unknown).contains("there is no time zone \"Europe/Olso\""),
+        "{unknown:?}"
+    );
 }
 
 #[test]
@@ -302,7 +310,7 @@ fn orders_are_imported() {
                  A-1,ada,shipped,2 x Lamp,2026-11-20T10:00:00Z,,\n";
     assert_eq!(
         out(&import(&file("one.csv", table), "acme")).trim(),
-        "imported 1 orders for acme"
+        "imported 1 order for acme"
     );
 
     let stranger = import(&file("bad.csv", &table.replace("ada", "nobody")), "acme");
@@ -393,7 +401,13 @@ fn a_prompt_is_answered_in_the_terminal_and_the_next_one_goes_on_in_the_same_cha
     );
     let known = remembered();
 
-    let second = chat(&["And what can you do?"]);
+    let quiet = chat(&["--quiet", "Weather in Rome today?"]);
+    let said = out(&quiet);
+    assert!(
+        said.starts_with("Rome") && !said.contains("[task ") && !said.contains('…'),
+        "the answer alone: {said}"
+    );
+    let second = chat(&["And", "what", "can", "you", "do?"]);
     assert_eq!(second.status.code(), Some(0), "{second:?}");
     assert_eq!(remembered(), known, "the same session, the same chat");
     let other = chat(&["--new", "Weather in Paris today?"]);
@@ -423,7 +437,10 @@ fn lines_from_the_standard_input_make_a_conversation() {
     chat.stdin
         .take()
         .unwrap()
-        .write_all("Weather in Rome today?\nWeather in Bergen today?\n".as_bytes())
+        .write_all(
+            "Weather in Rome today?\n\n  \nWeather in Bergen today?\nexit\nWeather in Paris today?\n"
+                .as_bytes(),
+        )
         .unwrap();
     let output = chat.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -436,7 +453,39 @@ fn lines_from_the_standard_input_make_a_conversation() {
         .lines()
         .filter_map(|line| line.strip_prefix("[task ")?.split(']').next())
         .collect();
-    assert_eq!(cards.len(), 2, "a task each: {told}");
+    assert_eq!(cards.len(), 2, "a task each, none for empty lines: {told}");
+    assert!(!told.contains("Paris"), "it was over by then: {told}");
+}
+
+#[test]
+fn who_stops_waiting_is_told_that_the_task_goes_on() {
+    use std::io::{BufRead as _, BufReader};
+
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().to_str().unwrap();
+    let _up = Up::start(place.path(), &[]);
+    let chat = ["chat", "--tenant", "acme", "--data", data];
+    let mut asked = command(&[&chat[..], &["Write a report about whales in two steps"]].concat())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(asked.stdout.take().unwrap());
+    let mut first = String::new();
+    told.read_line(&mut first).unwrap();
+    assert!(first.contains("] working"), "{first}");
+    let id = asked.id().to_string();
+    let interrupted = std::process::Command::new("kill")
+        .args(["-s", "INT", &id])
+        .status();
+    assert!(interrupted.unwrap().success());
+    let output = asked.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        said.trim(),
+        "switchyard: stopped waiting; the task goes on, ask again later"
+    );
+    let later = switchyard(&[&chat[..], &["What are my tasks?"]].concat());
+    assert!(out(&later).contains("whales"), "{later:?}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ async fn a_parked_delivery_is_listed_and_tried_again() {
     let nothing = switchyard(&["deliveries", "replay", "--task", "x", "--data", data]);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(
-        sentence(&nothing).contains("nobody is to be told of a task x"),
+        sentence(&nothing).contains("there are no push notifications of a task x"),
         "{nothing:?}"
     );
     up.end("TERM");

@@ -70,7 +70,7 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
             "there is no setting \"colour\"; there are locale, timeZone",
         ),
         ("locale=en_GB", "locale must be a BCP 47 tag"),
-        ("locale", "KEY=VALUE it is"),
+        ("locale", "write it as KEY=VALUE"),
     ] {
         let refused = umbrella("set", &["timeZone=Asia/Tokyo", wrong]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");

@@ -24,7 +24,11 @@ fn it_says_where_to_click_and_stops_cleanly() {
             told.contains("Switchyard is ready") && bases.iter().all(|base| told.contains(base)),
             "{told}"
         );
-        assert!(told.contains("chat --tenant acme"), "{told}");
+        let data = place.path().display();
+        assert!(
+            told.contains(&format!("chat --tenant acme --data {data} \"Will")),
+            "as it stands: {told}"
+        );
     }
 }
 
@@ -218,6 +222,9 @@ fn wrong_usage_is_told_with_a_hint_and_its_own_exit_code() {
             &["agent", "register", "https://a.example/", "--tag", "nocolon"],
             "key:value",
         ),
+        (&["agent", "register", "localhost:9100"], "https://"),
+        (&["tenant", "set", "acme", "timeZone=Mars/Base"], "Europe/Oslo"),
+        (&["tenant", "set", "acme", "locale"], "KEY=VALUE"),
         (&["token"], "--tenant"),
     ] {
         let output = switchyard(arguments);

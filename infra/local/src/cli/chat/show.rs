@@ -1,6 +1,7 @@
 //! How a conversation looks in a terminal.
 
 use std::collections::BTreeMap;
+use std::fmt::Arguments;
 
 use serde_json::Value;
 
@@ -30,9 +31,26 @@ pub(super) struct Show {
     jobs: BTreeMap<u64, String>,
     /// It ended as its user would not have it.
     declined: bool,
+    /// Nothing but the answer is shown.
+    quiet: bool,
 }
 
 impl Show {
+    /// Nothing was shown so far; with `quiet` only the answer will be.
+    pub(super) fn of(quiet: bool) -> Self {
+        Self {
+            quiet,
+            ..Self::default()
+        }
+    }
+
+    /// Shows a line that is no part of the answer.
+    fn aside(&self, line: Arguments<'_>) {
+        if !self.quiet {
+            out::print_line(line);
+        }
+    }
+
     /// Shows a chunk of the UI message stream.
     pub(super) fn chunk(&mut self, chunk: &Value) {
         match text(chunk, "type").unwrap_or_default() {
@@ -121,11 +139,15 @@ impl Show {
         let parts = found
             .and_then(|message| message.get("parts"))
             .and_then(Value::as_array);
+        let parts = parts.into_iter().flatten();
+        // A link that its text speaks of came with the card, which the log of the task has not shown.
         for part in parts
-            .into_iter()
-            .flatten()
-            .filter(|part| text(part, "type") == Some("text"))
+            .clone()
+            .filter(|part| text(part, "type") == Some("data-task"))
         {
+            self.card(part.get("data").unwrap_or(&Value::Null));
+        }
+        for part in parts.filter(|part| text(part, "type") == Some("text")) {
             let said = text(part, "text").unwrap_or_default();
             let shown = self.draft.take().unwrap_or_default();
             let rest = said.strip_prefix(shown.as_str()).unwrap_or_else(|| {
@@ -161,7 +183,7 @@ impl Show {
         let (id, state) = (text(task, "id"), text(task, "status"));
         self.task = id.zip(state).map(|(id, state)| (id.to_owned(), state.to_owned()));
         if let Some((id, state)) = &self.task {
-            outln!("[task {id}] {state}");
+            self.aside(format_args!("[task {id}] {state}"));
         }
         let jobs = task.get("jobs").and_then(Value::as_array);
         self.steps(task.get("plan"), jobs.map(Vec::as_slice));
@@ -217,12 +239,16 @@ impl Show {
         if let Some(link) = link {
             self.end_draft();
             let host = text(card, "authUrlHost").map(plain).unwrap_or_default();
-            match text(card, "authUrlBy") {
-                Some("platform") => outln!("  open {}", plain(link)),
-                _ => outln!(
+            let link_line = match text(card, "authUrlBy") {
+                Some("platform") => format!("  open {}", plain(link)),
+                _ => format!(
                     "  the agent, not Switchyard, asks you to open {host}: {}",
                     plain(link)
                 ),
+            };
+            match self.quiet {
+                true => out::complain(format_args!("{}", link_line.trim_start())),
+                false => outln!("{link_line}"),
             }
             self.link = Some(link.to_owned());
         }
@@ -231,7 +257,7 @@ impl Show {
             let agent = text(card, "agentName")
                 .map(|name| format!(" ({})", plain(name)))
                 .unwrap_or_default();
-            outln!("[task {id}] {state}{agent}");
+            self.aside(format_args!("[task {id}] {state}{agent}"));
         }
         self.task = Some((id.to_owned(), state.to_owned()));
         self.declined = card.get("declined").and_then(Value::as_bool) == Some(true);
@@ -252,7 +278,7 @@ impl Show {
         }
         let lines: Vec<String> = self.plan.iter().filter_map(|step| self.step(step)).collect();
         for line in lines.iter().filter(|line| !self.steps.contains(line)) {
-            outln!("  {}", plain(line));
+            self.aside(format_args!("  {}", plain(line)));
         }
         self.steps = lines;
     }
@@ -273,7 +299,7 @@ impl Show {
     fn progress(&mut self, said: Option<&str>) {
         if let Some(said) = said.filter(|said| self.said.as_deref() != Some(*said)) {
             self.end_draft();
-            outln!("  … {}", plain(said));
+            self.aside(format_args!("  … {}", plain(said)));
             self.said = Some(said.to_owned());
         }
     }
@@ -316,6 +342,23 @@ mod tests {
         show.answer(&[
             json!({"id": "a1", "parts": [{"type": "data-task"}, {"type": "text", "text": "rain"}]}),
         ]);
+        assert!(show.answered);
+    }
+
+    #[test]
+    fn a_late_question_comes_with_its_link() {
+        let mut show = Show::default();
+        show.chunk(&json!({"type": "start", "messageId": "a1"}));
+        show.chunk(&json!({"type": "data-task", "data": {"taskId": "t1", "state": "working"}}));
+        show.event(&json!({"seq": 3, "type": "status", "state": "auth-required"}));
+        assert_eq!((show.rests(), show.link.as_deref()), (true, None));
+        let card = json!({"taskId": "t1", "state": "auth-required", "authUrl": "https://idp.example/", "authUrlBy": "platform"});
+        let parts = [
+            json!({"type": "data-task", "data": card}),
+            json!({"type": "text", "text": "Open this."}),
+        ];
+        show.answer(&[json!({"id": "a1", "parts": parts})]);
+        assert_eq!(show.link.as_deref(), Some("https://idp.example/"));
         assert!(show.answered);
     }
 

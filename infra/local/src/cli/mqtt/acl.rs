@@ -19,19 +19,19 @@ enum For {
 #[derive(Args)]
 #[command(
     after_help = "Mosquitto:  allow_anonymous false\n            use_username_as_clientid true\n            acl_file FILE\n            \
-                  password_file FILE   (the lines of --passwords, hashed in place by `mosquitto_passwd -U FILE`)\n\n\
+                  password_file FILE   (--passwords, then `mosquitto_passwd -U FILE`)\n\n\
                   Print both again, and let the broker read them (SIGHUP), whenever a tenant has come or gone."
 )]
 pub(in crate::cli) struct Acl {
     #[command(flatten)]
     place: RunningSystem,
-    /// In whose words
+    /// The broker that reads it
     #[arg(long = "for", value_enum, default_value = "mosquitto")]
     broker: For,
-    /// What topics begin with, where the system does not run
+    /// The prefix of all topics, if the system does not run
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<TopicPrefix>,
-    /// Print the users and their passwords instead, a line each
+    /// Print users and passwords instead, one a line
     #[arg(long)]
     passwords: bool,
 }

@@ -27,16 +27,16 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(in crate::cli) struct Agents {
     #[command(flatten)]
     at: AtBroker,
-    /// Only agents of this organisation; else those of the running system and of the organisations it replies to
+    /// Only agents of this organisation; without it, of the running system and the organisations it replies to. May be repeated
     #[arg(long, value_name = "ORG")]
     org: Vec<String>,
-    /// Only agents of this unit
+    /// Only agents of this unit. May be repeated
     #[arg(long, value_name = "UNIT")]
     unit: Vec<String>,
-    /// Stay, and tell what changes
+    /// Keep running, and show changes
     #[arg(long)]
     watch: bool,
-    /// A line of JSON for each agent
+    /// Print a line of JSON for each agent
     #[arg(long)]
     json: bool,
 }

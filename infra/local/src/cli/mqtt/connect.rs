@@ -25,16 +25,16 @@ const PACKET: u32 = 1024 * 1024;
 pub(super) struct AtBroker {
     #[command(flatten)]
     pub(super) place: RunningSystem,
-    /// Another broker than that of the running system: `mqtts://HOST[:PORT]`, or `mqtt://` for one of this machine
+    /// Another broker than the running system's: `mqtts://HOST[:PORT]`, or `mqtt://…` on this machine
     #[arg(long, value_name = "URL")]
     broker: Option<BrokerUrl>,
-    /// What topics on it begin with
+    /// The prefix of its topics
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<TopicPrefix>,
-    /// Sign in as this client, whose password is in the variable MQTT_PASSWORD
+    /// Sign in as this client, with the password in the variable MQTT_PASSWORD
     #[arg(long = "as", value_name = "ORG/UNIT/NAME")]
     user: Option<AgentAddress>,
-    /// Its password, best in this variable: arguments can be read by others
+    /// Its password. Better set the variable: other users of the machine can read arguments
     #[arg(
         long,
         value_name = "SECRET",

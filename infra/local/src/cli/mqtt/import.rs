@@ -12,7 +12,7 @@ use crate::secrets::ImportChange;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:  switchyard mqtt import acme/lab/echo:echo          one agent, for every tenant\n           \
+    after_help = "Examples:  switchyard mqtt import acme/lab/echo:echo            one agent, for every tenant\n           \
                   switchyard mqtt import acme/lab:press@globex         those of a unit, for one tenant\n           \
                   switchyard mqtt import --remove acme/lab/echo:echo\n           \
                   switchyard mqtt import                               lists the rules\n\n\
@@ -22,10 +22,10 @@ use crate::secrets::ImportChange;
 pub(in crate::cli) struct Import {
     #[command(flatten)]
     place: RunningSystem,
-    /// The agents of a unit, or one of them, the type they are registered as, and for which tenant
+    /// A rule: the agents of a unit, or one agent; the type to register them as; and the tenant, if not all. May be repeated
     #[arg(value_name = "ORG/UNIT[/AGENT]:TYPE[@TENANT]")]
     rules: Vec<ImportRule>,
-    /// Take this rule back
+    /// Remove this rule. May be repeated
     #[arg(long, value_name = "RULE")]
     remove: Vec<ImportRule>,
 }

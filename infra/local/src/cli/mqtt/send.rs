@@ -37,25 +37,25 @@ pub(in crate::cli) struct Send {
     /// The agent's address
     #[arg(value_name = "ORG/UNIT/AGENT")]
     agent: AgentAddress,
-    /// What is said to it
+    /// The message
     #[arg(value_name = "TEXT", required_unless_present = "task")]
     text: Option<String>,
-    /// With a token of this tenant, for agents of the running system
-    #[arg(long, conflicts_with = "token")]
+    /// Send a token of this tenant, for agents of the running system
+    #[arg(long, value_name = "NAME", conflicts_with = "token")]
     tenant: Option<Tenant>,
-    /// For whom that token is
+    /// The owner of the tasks that are made with that token
     #[arg(long, default_value = "terminal")]
     owner: Owner,
-    /// With this token, best in this variable: arguments can be read by others
+    /// Send this token. Better set the variable: other users of the machine can read arguments
     #[arg(long, env = "A2A_TOKEN", hide_env_values = true)]
     token: Option<SecretString>,
     /// Show each event of the task as it comes
     #[arg(long)]
     stream: bool,
-    /// The task that goes on; without a text, ask how it stands
+    /// Continue this task; without a text, ask for its state
     #[arg(long, value_name = "ID")]
     task: Option<TaskId>,
-    /// How long to wait for the end, in seconds
+    /// How many seconds to wait for the end
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
 }

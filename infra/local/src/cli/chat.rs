@@ -190,8 +190,9 @@ impl Talk<'_> {
                 break;
             }
         }
-        if !show.answered || !show.rests() {
-            self.follow(&mut show, deadline).await?;
+        match show.answered && show.rests() {
+            true => show.release(),
+            false => self.follow(&mut show, deadline).await?,
         }
         show.ended()
     }

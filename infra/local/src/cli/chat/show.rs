@@ -33,6 +33,8 @@ pub(super) struct Show {
     declined: bool,
     /// Nothing but the answer is shown.
     quiet: bool,
+    /// With `quiet`: the words of the stream. They are an acknowledgement where the task goes on after it.
+    held: String,
 }
 
 impl Show {
@@ -41,6 +43,22 @@ impl Show {
         Self {
             quiet,
             ..Self::default()
+        }
+    }
+
+    /// Shows the words of a stream with which the task came to rest, where they are not shown yet.
+    pub(super) fn release(&mut self) {
+        out!("{}", std::mem::take(&mut self.held));
+    }
+
+    /// Shows words of the answer, or holds them until it is clear that they are it.
+    fn word(&mut self, words: &str) {
+        let words = plain(words);
+        if self.quiet {
+            self.held.push_str(&words);
+        } else {
+            out!("{words}");
+            out::flush();
         }
     }
 
@@ -57,6 +75,7 @@ impl Show {
             "start" => {
                 // The stream before broke off.
                 self.end_draft();
+                self.held.clear();
                 self.answer_id = text(chunk, "messageId").map(str::to_owned);
             }
             "data-task" => self.card(chunk.get("data").unwrap_or(&Value::Null)),
@@ -69,6 +88,9 @@ impl Show {
                 self.end_draft();
                 let is_draft = text(chunk, "id").is_some_and(|id| id.starts_with("draft-"));
                 self.draft = is_draft.then(String::new);
+                if is_draft {
+                    self.held.clear();
+                }
                 // What a draft says counts once it is whole.
                 self.answered &= !is_draft;
             }
@@ -78,12 +100,11 @@ impl Show {
                     Some(draft) => draft.push_str(more),
                     None => self.answered = true,
                 }
-                out!("{}", plain(more));
-                out::flush();
+                self.word(more);
             }
             "text-end" => {
                 self.answered |= self.draft.take().is_some();
-                outln!();
+                self.word("\n");
             }
             "error" => {
                 self.end_draft();
@@ -149,7 +170,7 @@ impl Show {
         }
         for part in parts.filter(|part| text(part, "type") == Some("text")) {
             let said = text(part, "text").unwrap_or_default();
-            let shown = self.draft.take().unwrap_or_default();
+            let shown = self.draft.take().filter(|_| !self.quiet).unwrap_or_default();
             let rest = said.strip_prefix(shown.as_str()).unwrap_or_else(|| {
                 outln!();
                 said
@@ -216,14 +237,16 @@ impl Show {
                 said
             }
         };
-        out!("{}", plain(rest));
-        out::flush();
+        if !self.quiet {
+            out!("{}", plain(rest));
+            out::flush();
+        }
         self.draft = Some(said.to_owned());
     }
 
     /// What comes next is no part of the words on the way.
     fn end_draft(&mut self) {
-        if self.draft.take().is_some_and(|shown| !shown.is_empty()) {
+        if self.draft.take().is_some_and(|shown| !shown.is_empty()) && !self.quiet {
             outln!();
         }
     }
@@ -343,6 +366,25 @@ mod tests {
             json!({"id": "a1", "parts": [{"type": "data-task"}, {"type": "text", "text": "rain"}]}),
         ]);
         assert!(show.answered);
+    }
+
+    #[test]
+    fn with_quiet_an_acknowledgement_is_not_the_answer() {
+        let mut show = Show::of(true);
+        for chunk in [
+            json!({"type": "start", "messageId": "a1"}),
+            json!({"type": "data-task", "data": {"taskId": "t1", "state": "working"}}),
+            json!({"type": "text-start", "id": "a1"}),
+            json!({"type": "text-delta", "delta": "Reports has started."}),
+            json!({"type": "text-end", "id": "a1"}),
+        ] {
+            show.chunk(&chunk);
+        }
+        assert!(show.answered && !show.rests());
+        assert_eq!(show.held, "Reports has started.\n");
+        // Words of an attempt that broke off are none either.
+        show.chunk(&json!({"type": "text-start", "id": "draft-1-a1"}));
+        assert_eq!(show.held, "");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod features;
 mod files;
 mod foreign;
 mod forwarded;
+mod giants;
 mod interop;
 mod isolation;
 mod key_parts;
